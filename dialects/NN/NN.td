@@ -78,6 +78,9 @@ def NN_Dialect : Dialect {
     /// divided, without remainder. Tile after tile is stored; the tiles and the
     /// elements of each are in row-major order.
     static constexpr ::llvm::StringLiteral kTilesAttr = "nn.tiles";
+    /// Where a parameter's numbers are in files of weights, on its argument:
+    /// #nn.source.
+    static constexpr ::llvm::StringLiteral kSourceAttr = "nn.source";
   }];
 }
 
@@ -104,6 +107,37 @@ def NN_InitAttr : AttrDef<NN_Dialect, "Init"> {
   let parameters = (ins EnumParameter<NN_InitKind>:$kind,
                         OptionalParameter<"::mlir::FloatAttr">:$number);
   let assemblyFormat = "`<` $kind (`,` $number^)? `>`";
+}
+
+def NN_SourceAttr : AttrDef<NN_Dialect, "Source"> {
+  let mnemonic = "source";
+  let summary = "the view of a file's tensor that a parameter is";
+  let description = [{
+    A parameter of 768 x 12 x 64 that is the keys' part of a fused weight:
+
+    ```mlir
+    #nn.source<"c_attn.weight", [768, 2304], offset 768, strides [2304, 64, 1]>
+    ```
+
+    Files of weights (safetensors) have the tensor `c_attn.weight` of that
+    shape. Element (i, j, k) of the parameter is its element 768 + 2304 i +
+    64 j + k in row-major order. A view stays inside the tensor and has each
+    element once: of two dimensions longer than 1 the stride of the one is at
+    least the extent of the other.
+  }];
+  let parameters = (ins StringRefParameter<"name in files">:$tensor,
+                        ArrayRefParameter<"int64_t">:$shape,
+                        "int64_t":$offset,
+                        ArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = [{
+    `<` $tensor `,` `[` $shape `]` `,` `offset` $offset `,`
+    `strides` ` ` `[` $strides `]` `>`
+  }];
+  let extraClassDeclaration = [{
+    /// What a parameter of this shape (whole, without padding) expects of the
+    /// view and does not get; null where it is well.
+    const char *findFault(::llvm::ArrayRef<int64_t> shape) const;
+  }];
 }
 
 def NN_RopeScalingAttr : AttrDef<NN_Dialect, "RopeScaling"> {

@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -107,6 +108,77 @@ static LogicalResult verifyFlat(const AttributePosition &position,
   return error() << "expects divisors of " << logical << " but got " << tiles;
 }
 
+/// Whether no two elements of a view are one element of the tensor: sorted by
+/// stride, a dimension steps over all that those before it reach.
+static bool isInjective(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [size, stride] : llvm::zip_equal(shape, strides))
+    if (size > 1)
+      dims.push_back({stride, size});
+  llvm::sort(dims);
+  int64_t reach = 1;
+  for (auto [stride, size] : dims) {
+    if (stride < reach)
+      return false;
+    reach = llvm::SaturatingMultiply<uint64_t>(stride, size) >> 62
+                ? int64_t(1) << 62
+                : stride * size;
+  }
+  return true;
+}
+
+const char *SourceAttr::findFault(ArrayRef<int64_t> shape) const {
+  constexpr int64_t kMost = int64_t(1) << 62;
+  auto isSize = [](int64_t size) { return size >= 0 && size <= kMost; };
+  if (getTensor().empty())
+    return "a name";
+  if (!llvm::all_of(getShape(), isSize) ||
+      !llvm::all_of(getStrides(), isSize) || !isSize(getOffset()))
+    return "sizes, strides and an offset from 0";
+  if (getStrides().size() != shape.size())
+    return "a stride for each dimension";
+  int64_t elements = 1, last = getOffset();
+  for (int64_t size : getShape())
+    if (llvm::MulOverflow(elements, size, elements))
+      return "fewer elements";
+  for (auto [size, stride] : llvm::zip_equal(shape, getStrides())) {
+    int64_t span;
+    if (size == 0)
+      return nullptr;
+    if (llvm::MulOverflow(size - 1, stride, span) ||
+        llvm::AddOverflow(last, span, last))
+      return "a view inside the tensor";
+  }
+  if (last >= elements)
+    return "a view inside the tensor";
+  return isInjective(shape, getStrides()) ? nullptr
+                                          : "a view that has each element once";
+}
+
+/// The view of a file's tensor. Whether it stays inside can be said of the
+/// whole parameter alone, which the type is not where it is padded, sharded or
+/// flat.
+static LogicalResult verifySource(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  auto error = [&] {
+    return position.op->emitError()
+           << "argument " << position.index << ": nn.source: expects ";
+  };
+  auto source = dyn_cast<SourceAttr>(attr.getValue());
+  auto type = dyn_cast<RankedTensorType>(position.type);
+  auto func = cast<FunctionOpInterface>(position.op);
+  if (!source || !type ||
+      !func.getArgAttr(position.index, NNDialect::kParamAttr))
+    return error() << "#nn.source on a parameter but got " << attr.getValue()
+                   << " on " << position.type;
+  bool isFlat =
+      bool(func.getArgAttr(position.index, NNDialect::kStoredShapeAttr));
+  if (isFlat || source.getStrides().size() == size_t(type.getRank()))
+    return success();
+  return error() << "a stride for each dimension of " << type << " but got "
+                 << source;
+}
+
 static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
@@ -185,6 +257,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kStoredShapeAttr, kOnArgument, verifyFlat},
     {NNDialect::kLogicalShapeAttr, kOnArgument, verifyFlat},
     {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
+    {NNDialect::kSourceAttr, kOnArgument, verifySource},
 };
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,

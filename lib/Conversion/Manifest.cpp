@@ -276,6 +276,28 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
         results.at(getResultNumber(step, donated.getInt())).position;
 }
 
+/// Adds where files of weights have a parameter.
+static LogicalResult addSource(func::FuncOp step, unsigned i, StringRef name,
+                               json::Object &value) {
+  auto source =
+      step.getArgAttrOfType<nn::SourceAttr>(i, nn::NNDialect::kSourceAttr);
+  if (!source)
+    return success();
+  json::Array *logical = value.getArray("logical_shape");
+  SmallVector<int64_t> shape;
+  for (const json::Value &size : logical ? *logical : *value.getArray("shape"))
+    shape.push_back(*size.getAsInteger());
+  if (const char *fault = source.findFault(shape))
+    return step.emitError("parameter '")
+           << name << "' expects of its nn.source " << fault << " but got "
+           << source;
+  value["source"] = json::Object{{"tensor", source.getTensor()},
+                                 {"shape", json::Array(source.getShape())},
+                                 {"offset", source.getOffset()},
+                                 {"strides", json::Array(source.getStrides())}};
+  return success();
+}
+
 static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
                                                 const Mesh &mesh,
                                                 const ProgramValues &results) {
@@ -304,6 +326,8 @@ static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
       (*value)["vocab"] = vocab.getInt();
+    if (failed(addSource(step, i, name, *value)))
+      return failure();
     addRole(step, i, name, results, *value);
     if (auto init =
             step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))

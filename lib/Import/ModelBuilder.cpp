@@ -95,14 +95,16 @@ private:
                  builder.getI64IntegerAttr(config.vocab))}));
     }
     std::vector<Parameter> parameters = listParameters(config);
-    for (const Parameter &parameter : parameters) {
+    for (auto [parameter, source] :
+         llvm::zip_equal(parameters, listSources(config, parameters))) {
       types.push_back(RankedTensorType::get(parameter.shape, element));
       attrs.push_back(builder.getDictionaryAttr(
           {named(nn::NNDialect::kParamAttr,
                  builder.getStringAttr(parameter.name)),
            named(nn::NNDialect::kDimsAttr,
                  builder.getStrArrayAttr(parameter.dims)),
-           named(nn::NNDialect::kInitAttr, initOf(parameter))}));
+           named(nn::NNDialect::kInitAttr, initOf(parameter)),
+           named(nn::NNDialect::kSourceAttr, toAttr(source))}));
     }
 
     SmallVector<Type> resultTypes{RankedTensorType::get(
@@ -147,6 +149,11 @@ private:
                                builder.getF64FloatAttr(parameter.stddev));
     }
     llvm_unreachable("a ParameterInit");
+  }
+
+  Attribute toAttr(const ParameterSource &source) {
+    return nn::SourceAttr::get(builder.getContext(), source.tensor,
+                               source.shape, source.offset, source.strides);
   }
 
   /// The parameter of this name in the current block; null if there is none.

@@ -577,6 +577,9 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *   "offset": 4096,                     // in the arena, bytes
  *   "bytes": 1179648,                   // of the local block
  *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0},  // param and state
+ *   "source": {"tensor": "h.0.attn.c_attn.weight", "shape": [768, 2304],
+ *              "offset": 0, "strides": [2304, 64, 1]},
+ *                                       // role param only, optional: below
  *   "of": "blocks.0.attn.wq",           // role state only, optional: see below
  *   "donate": 3                         // arguments only: see below
  * }
@@ -599,6 +602,11 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * the labels of a row are its tokens one position later. "input": from --inputs
  * only, or from `init` when it has one. A value with "vocab": N has ids below
  * N; data with others is refused.
+ *
+ * Source. Where files of weights have the parameter: element (i, j, ...) of its
+ * logical shape is element offset + i strides[0] + j strides[1] + ... of the
+ * tensor of that name and shape, in row-major order. Default: the tensor of the
+ * parameter's own name and shape.
  *
  * Steps in a row. An argument with "donate": R takes the value of result R
  * after every step. The result has its type and sharding; where it also has its

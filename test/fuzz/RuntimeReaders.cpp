@@ -15,6 +15,7 @@
 
 #include "runtime/cuda/TuneFile.h"
 #include "runtime/src/data/Inputs.h"
+#include "runtime/src/data/Safetensors.h"
 #include "runtime/src/data/Tokens.h"
 #include "runtime/src/ranks/Launcher.h"
 #include "runtime/src/support/Json.h"
@@ -81,6 +82,17 @@ std::vector<std::string> stateExamples() {
   return examples;
 }
 
+std::vector<std::string> weightExamples() {
+  SafetensorsHeader header;
+  std::vector<std::string> examples{describeSafetensors(header)};
+  header.metadata = {{"format", "pt"}};
+  header.entries = {{"a.weight", "F32", {2, 3}, 0, 24},
+                    {"b", "BF16", {}, 24, 26},
+                    {"c", "F8_E4M3", {0, 4}, 26, 26}};
+  examples.push_back(describeSafetensors(header) + std::string(26, '\1'));
+  return examples;
+}
+
 const char *const manifestExample =
     "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
     "\"arena_bytes\":512,\"plan\":[\"x\"],\"memory\":{\"a\":1},"
@@ -89,7 +101,9 @@ const char *const manifestExample =
     "{\"name\":\"w\",\"role\":\"param\",\"dtype\":\"f32\",\"shape\":[5,6],"
     "\"padded_shape\":[6,6],\"local_shape\":[3,3],\"offset\":0,\"bytes\":36,"
     "\"sharding\":[[{\"stride\":2,\"size\":2}],[{\"stride\":1,\"size\":2}]],"
-    "\"init\":{\"kind\":\"normal\",\"std\":0.5},\"donate\":0},"
+    "\"init\":{\"kind\":\"normal\",\"std\":0.5},\"donate\":0,"
+    "\"source\":{\"tensor\":\"w.weight\",\"shape\":[6,5],\"offset\":0,"
+    "\"strides\":[1,5]}},"
     "{\"name\":\"t\",\"role\":\"state\",\"dtype\":\"f32\",\"shape\":[2,6],"
     "\"offset\":64,\"bytes\":48,\"logical_shape\":[3,4],\"tiles\":[1,2]},"
     "{\"name\":\"ids\",\"role\":\"tokens\",\"dtype\":\"i32\",\"shape\":[2,4],"
@@ -143,6 +157,29 @@ bool readNpy(const std::string &input) {
   value.dtype = TESSERA_RT_F32;
   value.logicalShape = {2, 3};
   checkArray(value, array);
+  return true;
+}
+
+bool readWeights(const std::string &input) {
+  const uint8_t *data = reinterpret_cast<const uint8_t *>(input.data());
+  SafetensorsHeader header, again;
+  if (!parseSafetensors(data, int64_t(input.size()), header).empty())
+    return false;
+  int64_t bytes = 0;
+  for (const SafetensorsEntry &entry : header.entries) {
+    require(header.elements + entry.end <= int64_t(input.size()),
+            "a tensor beyond the file");
+    touch(data + header.elements + entry.begin, entry.end - entry.begin);
+    bytes += entry.end - entry.begin;
+  }
+  require(header.elements + bytes == int64_t(input.size()), "holes");
+  std::string text =
+      describeSafetensors(header) + std::string(size_t(bytes), 0);
+  require(parseSafetensors(reinterpret_cast<const uint8_t *>(text.data()),
+                           int64_t(text.size()), again)
+                  .empty() &&
+              again.entries.size() == header.entries.size(),
+          "not what it writes");
   return true;
 }
 
@@ -334,6 +371,7 @@ std::vector<std::string> variableExamples() {
 std::vector<Subject> tessera::fuzz::getSubjects() {
   return {{"json", readJson, jsonExamples},
           {"npy", readNpy, npyExamples},
+          {"weights", readWeights, weightExamples},
           {"state", readState, stateExamples},
           {"folder", readFolder, stateExamples},
           {"manifest", readManifest,

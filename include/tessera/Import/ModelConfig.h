@@ -3,10 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads an unmodified Hugging Face config.json into a plain struct, and lists the
-// parameters that such a model has. What families of models differ in is data of
-// the struct; which values a family has by default is in ModelFamilies.cpp.
-// Nothing here knows of MLIR; ModelBuilder.h makes the graph.
+// Reads an unmodified Hugging Face config.json into a plain struct, and lists
+// the parameters that such a model has. What families of models differ in is
+// data of the struct; which values a family has by default is in
+// ModelFamilies.cpp. Nothing here knows of MLIR; ModelBuilder.h makes the
+// graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +59,8 @@ struct RotaryEmbedding {
 struct ModelConfig {
   /// The file's name without extension, or its folder's for a "config.json".
   std::string name;
-  /// The file's `model_type`: for people; the graph follows from the other fields.
+  /// The file's `model_type`: for people; the graph follows from the other
+  /// fields.
   std::string family = "gpt2";
 
   int64_t vocab = 0;
@@ -177,6 +179,20 @@ struct Parameter {
 /// residual stream as normal(initializerRange / sqrt(2 layers)) (Radford et al.
 /// 2019, section 2.3); biases as 0, norms as 1 (RMSPlusOne as 0) and 0.
 std::vector<Parameter> listParameters(const ModelConfig &config);
+
+/// The view of a tensor in published files of weights that a parameter is; see
+/// #nn.source, whose parts these are.
+struct ParameterSource {
+  std::string tensor;
+  llvm::SmallVector<int64_t, 2> shape;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t, 4> strides;
+};
+
+/// Where the files that `transformers` reads and writes for the model's family
+/// have its parameters, which listParameters() gave.
+std::vector<ParameterSource> listSources(const ModelConfig &config,
+                                         llvm::ArrayRef<Parameter> parameters);
 
 /// Number of trainable scalars; a tied head counts once.
 int64_t countParameters(const ModelConfig &config);

@@ -11,6 +11,7 @@
 
 #include "Arguments.h"
 
+#include "Floats.h"
 #include "kernels/CpuKernels.h"
 #include "support/Random.h"
 
@@ -30,28 +31,6 @@ static void forEachRun(tessera_rt_context *ctx, const Value &value,
     ShardRuns::Run run = runs[index];
     body(run, block + run.local * size);
   });
-}
-
-/// Converts `count` f32 values to `dtype`.
-static void convertFloats(const float *source, int32_t dtype, void *out,
-                          int64_t count) {
-  if (dtype == TESSERA_RT_BF16)
-    return cpuKernels().f32ToBf16(source, static_cast<uint16_t *>(out), count);
-  for (int64_t i = 0; i < count; ++i) {
-    float x = source[i];
-    if (dtype == TESSERA_RT_F16)
-      static_cast<_Float16 *>(out)[i] = _Float16(x);
-    else if (dtype == TESSERA_RT_F64)
-      static_cast<double *>(out)[i] = double(x);
-    else if (dtype == TESSERA_RT_I32)
-      static_cast<int32_t *>(out)[i] = int32_t(x);
-    else if (dtype == TESSERA_RT_I64)
-      static_cast<int64_t *>(out)[i] = int64_t(x);
-    else if (dtype == TESSERA_RT_I16)
-      static_cast<int16_t *>(out)[i] = int16_t(x);
-    else
-      static_cast<int8_t *>(out)[i] = int8_t(x);
-  }
 }
 
 static void initialise(tessera_rt_context *ctx, const Value &value,
@@ -111,19 +90,35 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
   return std::string();
 }
 
+/// Copies this rank's block out of a file of weights.
+static void loadWeights(tessera_rt_context *ctx, const Value &value,
+                        const WeightFiles &weights) {
+  const WeightTensor &tensor = *weights.find(value);
+  const Source &source = weights.sourceOf(value);
+  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    readElements(tensor, source, value.logicalShape, value.dtype, run.global,
+                 run.length, out);
+  });
+}
+
 /// Whether an argument is zeros whatever the options say.
-static bool isZeros(const InputFolder &inputs, const Value &value) {
+static bool isZeros(const RunData &data, const Value &value) {
   return !isData(value) && value.init.kind == Initialiser::Zeros &&
-         inputs.fileOf(value).empty();
+         data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
 /// Fills this rank's block of one argument that stays and is not all zeros.
 static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
-                                const InputFolder &inputs, const Value &value) {
+                                const RunData &data, const Value &value) {
   memset(ctx->arena() + value.offsetOn(ctx->rank), 0, size_t(value.bytes));
-  std::string file = inputs.fileOf(value);
+  // A master copy in --inputs is newer than its parameter in --weights.
+  std::string file = data.inputs.fileOf(value);
   if (!file.empty())
-    return loadFile(ctx, value, inputs, file);
+    return loadFile(ctx, value, data.inputs, file);
+  if (data.weights.find(value)) {
+    loadWeights(ctx, value, data.weights);
+    return std::string();
+  }
   if (isData(value)) {
     if (options.data.empty() && !options.randomData)
       return "argument '" + value.name +
@@ -141,8 +136,7 @@ static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
 
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
-                                  const Options &options,
-                                  const InputFolder &inputs) {
+                                  const Options &options, const RunData &data) {
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
@@ -152,10 +146,10 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
       continue;
     ArenaBlock block = value.blockOn(ctx->rank);
     Status status = TESSERA_RT_OK;
-    if (isZeros(inputs, value)) {
+    if (isZeros(data, value)) {
       status = ctx->target->clear(block);
     } else {
-      std::string error = fillArgument(ctx, options, inputs, value);
+      std::string error = fillArgument(ctx, options, data, value);
       if (!error.empty())
         return fail(ctx, TESSERA_RT_INVALID, error);
       status = ctx->target->send(block, /*kept=*/!isData(value));

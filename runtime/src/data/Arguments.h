@@ -22,10 +22,10 @@
 namespace tessera::rt {
 
 /// Fills this rank's blocks of all arguments that stay: initialised parameters,
-/// and whatever is in --inputs. Records a failure for an argument that has no
-/// source at all.
+/// and whatever is in --weights and --inputs. Records a failure for an argument
+/// that has no source at all.
 Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
-                     const Options &options, const InputFolder &inputs);
+                     const Options &options, const RunData &data);
 
 /// The tokens and labels that no file of --inputs gives.
 std::vector<const Value *> dataArguments(const Manifest &manifest,
@@ -51,6 +51,9 @@ Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
 /// Makes all ranks' blocks of these values readable by all.
 Status fetchValues(tessera_rt_context *ctx,
                    const std::vector<const Value *> &values);
+
+/// A value in its logical shape, from all arenas.
+std::vector<uint8_t> assemble(tessera_rt_context *ctx, const Value &value);
 
 /// Writes this rank's share of `values` (whole, read from all arenas) to
 /// directory/NAME.npy.

@@ -43,12 +43,16 @@ const Value *Manifest::findScalar(const char *name) const {
   return nullptr;
 }
 
-std::string tessera::rt::describeType(int32_t dtype,
-                                      const std::vector<int64_t> &shape) {
-  std::string text = std::string(dtypeName(dtype)) + "[";
+std::string tessera::rt::describeShape(const std::vector<int64_t> &shape) {
+  std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)
     text += format(i ? ", %lld" : "%lld", (long long)shape[i]);
   return text + "]";
+}
+
+std::string tessera::rt::describeType(int32_t dtype,
+                                      const std::vector<int64_t> &shape) {
+  return dtypeName(dtype) + describeShape(shape);
 }
 
 static std::vector<int64_t> readIntegers(const Json &json, const char *name) {
@@ -174,6 +178,59 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
   return isThere ? "" : "expects an offset on some pp rank, but got none";
 }
 
+static int64_t countElements(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+/// Whether a view stays in its tensor and has each element once: sorted by
+/// stride, a dimension steps over all that those before it reach.
+static bool isView(const Source &source, const std::vector<int64_t> &shape) {
+  if (!isCountable(source.shape) || source.offset < 0 ||
+      source.strides.size() != shape.size())
+    return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1)
+      dims.push_back({source.strides[d], shape[d]});
+  std::sort(dims.begin(), dims.end());
+  int64_t last = source.offset, reach = 1;
+  for (auto [stride, extent] : dims) {
+    int64_t span;
+    if (extent == 0)
+      return true;
+    if (stride < reach || __builtin_mul_overflow(stride, extent, &reach) ||
+        __builtin_mul_overflow(stride, extent - 1, &span) ||
+        __builtin_add_overflow(last, span, &last))
+      return false;
+  }
+  return last < countElements(source.shape);
+}
+
+/// Where files of weights have a parameter.
+static std::string readSource(const Json &json, Value &value) {
+  Source &source = value.source;
+  const Json *given = json.find("source");
+  if (!given) {
+    source.tensor = value.name;
+    source.shape = value.logicalShape;
+    source.strides.assign(source.shape.size(), 1);
+    for (size_t d = source.shape.size(); d-- > 1;)
+      source.strides[d - 1] = source.strides[d] * source.shape[d];
+    return std::string();
+  }
+  source.tensor = given->getString("tensor");
+  source.shape = readIntegers(*given, "shape");
+  source.offset = given->getInteger("offset", 0);
+  source.strides = readIntegers(*given, "strides");
+  return !source.tensor.empty() && isView(source, value.logicalShape)
+             ? std::string()
+             : "expects a source that is a view of its tensor with each "
+               "element once";
+}
+
 static std::string readValue(const Json &json, bool isArgument,
                              const Manifest &manifest, Value &value) {
   value.name = json.getString("name");
@@ -230,7 +287,10 @@ static std::string readValue(const Json &json, bool isArgument,
     if (init && !readInit(*init, value.init))
       return "expects an init kind zeros, ones, constant, normal or uniform";
   }
-  return checkValue(value, manifest);
+  std::string error = checkValue(value, manifest);
+  if (error.empty() && isArgument && value.role == Role::Param)
+    error = readSource(json, value);
+  return error;
 }
 
 /// Whether a result is in the memory of an argument other than `donated`, on a

@@ -31,6 +31,17 @@ struct Initialiser {
   double first = 0, second = 0;
 };
 
+/// The view of a tensor in files of weights that a parameter is: its element
+/// (i, j, ...) is element offset + i strides[0] + j strides[1] + ... of the
+/// tensor, in row-major order.
+struct Source {
+  std::string tensor;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+  /// By dimension of the logical shape.
+  std::vector<int64_t> strides;
+};
+
 /// An argument or result.
 struct Value {
   std::string name;
@@ -47,6 +58,8 @@ struct Value {
   /// Tokens and labels: ids are below it; 0: not known.
   int64_t vocab = 0;
   Initialiser init;
+  /// Parameters: by default the tensor of their own name and logical shape.
+  Source source;
   /// State: the parameter with whose numbers it starts, or empty.
   std::string of;
   /// Arguments: the result that takes its place after a step, or -1.
@@ -104,6 +117,9 @@ inline bool isData(const Value &value) {
 
 /// Reads a manifest; returns false and a message when it is not valid.
 bool parseManifest(const char *text, Manifest &manifest, std::string &error);
+
+/// "[4, 16]"
+std::string describeShape(const std::vector<int64_t> &shape);
 
 /// "f32[4, 16]"
 std::string describeType(int32_t dtype, const std::vector<int64_t> &shape);

@@ -147,6 +147,19 @@ bool tessera::rt::writeAll(int fd, const void *data, size_t bytes) {
   return true;
 }
 
+std::string tessera::rt::writeSynced(const std::string &path,
+                                     const std::string &text) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return "cannot create '" + path + "': " + strerror(errno);
+  std::string error;
+  if (!writeAll(fd, text.data(), text.size()) || fsync(fd) != 0)
+    error = strerror(errno);
+  if (close(fd) != 0 && error.empty())
+    error = strerror(errno);
+  return error.empty() ? error : "cannot write '" + path + "': " + error;
+}
+
 /// Whether elements are written as f32.
 static bool isWidened(int32_t dtype) {
   return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F8E4M3 ||

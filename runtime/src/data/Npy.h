@@ -55,6 +55,10 @@ int64_t npyBytes(int32_t dtype, const std::vector<int64_t> &shape);
 /// Writes all bytes; false and errno on an error.
 bool writeAll(int fd, const void *data, size_t bytes);
 
+/// Writes a whole file that is on the disk afterwards. Returns a message, or
+/// nothing.
+std::string writeSynced(const std::string &path, const std::string &text);
+
 /// Writes an array to the file `path`, and sees to it that it is on the disk.
 /// Returns a message, or nothing; a file that is not whole is removed. bf16 and
 /// types of 8 bits with an exponent, which NumPy lacks, are written as f32.

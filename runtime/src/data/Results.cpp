@@ -19,9 +19,8 @@
 
 using namespace tessera::rt;
 
-/// The value in its true shape.
-static std::vector<uint8_t> assemble(tessera_rt_context *ctx,
-                                     const Value &value) {
+std::vector<uint8_t> tessera::rt::assemble(tessera_rt_context *ctx,
+                                           const Value &value) {
   int64_t size = dtypeSize(value.dtype);
   std::vector<uint8_t> whole(size_t(value.elements() * size));
   for (int owner : blockOwners(value, ctx->ranks)) {

@@ -39,46 +39,41 @@ static int64_t bytesOf(const std::vector<const Value *> &values) {
 }
 
 Status Saver::open(StagedFolder &folder, const std::string &path,
-                   const Values &values) {
+                   int64_t bytes) {
   if (path.empty() || ctx->rank != 0)
     return TESSERA_RT_OK;
-  std::string error = folder.open(path, promised + bytesOf(values));
+  std::string error = folder.open(path, promised + bytes);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_SYSTEM, error);
-  promised += bytesOf(values);
+  promised += bytes;
   return TESSERA_RT_OK;
 }
 
 Status Saver::prepare() {
-  if (Status status = open(initial, options.saveInitial, state))
+  if (Status status = open(initial, options.saveInitial, bytesOf(state)))
     return status;
-  if (Status status = open(outputs, options.saveOutputs, resultValues))
+  if (Status status = open(outputs, options.saveOutputs, bytesOf(resultValues)))
     return status;
-  if (Status status = open(final, options.saveFinal, state))
+  if (Status status = open(final, options.saveFinal, bytesOf(state)))
     return status;
+  if (!options.saveWeights.empty()) {
+    std::string error = weightsLayout.plan(manifest);
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_INVALID, error);
+    if (Status status =
+            open(weights, options.saveWeights, weightsLayout.bytes()))
+      return status;
+  }
   if (ctx->rank != 0 || !options.saveEvery)
     return TESSERA_RT_OK;
   // Its folders are made one by one; the first must fit beside the last.
   StagedFolder step;
   if (Status status =
-          open(step, resolvePath(options.saveFinal) + ".step", state))
+          open(step, resolvePath(options.saveFinal) + ".step", bytesOf(state)))
     return status;
   promised -= bytesOf(state);
   std::string error = step.discard();
   return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
-}
-
-/// Writes a text that must be on the disk afterwards.
-static std::string writeText(const std::string &path, const std::string &text) {
-  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
-    return "cannot create '" + path + "': " + strerror(errno);
-  std::string error;
-  if (!writeAll(fd, text.data(), text.size()) || fsync(fd) != 0)
-    error = strerror(errno);
-  if (close(fd) != 0 && error.empty())
-    error = strerror(errno);
-  return error.empty() ? error : "cannot write '" + path + "': " + error;
 }
 
 std::string tessera::rt::describeData(const Options &options) {
@@ -111,7 +106,7 @@ std::string Saver::writeManifest(const std::string &folder,
   for (const std::string &error : errors)
     if (!error.empty())
       return error;
-  return writeText(folder + "/" + stateManifestName, describeState(saved));
+  return writeSynced(folder + "/" + stateManifestName, describeState(saved));
 }
 
 Status Saver::save(StagedFolder &folder, const std::string &path,
@@ -129,15 +124,23 @@ Status Saver::save(StagedFolder &folder, const std::string &path,
     return status;
   if (ctx->rank == 0) {
     std::string error = writeManifest(staging, values, steps);
-    if (error.empty())
-      error = folder.publish();
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
-    promised -= bytesOf(values);
   }
-  Status status = barrier(ctx, BarrierOutputs);
+  Status status = publish(folder, bytesOf(values));
   ctx->timeout = timeout;
   return status;
+}
+
+/// Rank 0 puts a folder in its place; the others wait.
+Status Saver::publish(StagedFolder &folder, int64_t bytes) {
+  if (ctx->rank == 0) {
+    std::string error = folder.publish();
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_SYSTEM, error);
+    promised -= bytes;
+  }
+  return barrier(ctx, BarrierOutputs);
 }
 
 Status Saver::saveInitial() {
@@ -151,7 +154,7 @@ Status Saver::saveStep(int64_t steps) {
   std::string path =
       resolvePath(options.saveFinal) + format(".step-%08lld", (long long)step);
   StagedFolder folder;
-  if (Status status = open(folder, path, state))
+  if (Status status = open(folder, path, bytesOf(state)))
     return status;
   // Nobody writes before rank 0 has made the folder.
   if (Status status = barrier(ctx, BarrierOutputs))
@@ -165,4 +168,28 @@ Status Saver::saveFinal(int64_t steps) {
 
 Status Saver::saveOutputs(int64_t steps) {
   return save(outputs, options.saveOutputs, resultValues, steps);
+}
+
+Status Saver::saveWeights() {
+  if (options.saveWeights.empty())
+    return TESSERA_RT_OK;
+  double timeout = ctx->timeout;
+  ctx->timeout = options.timeouts.saveOf(weightsLayout.bytes());
+  std::string staging = stagingPath(resolvePath(options.saveWeights));
+  std::string error;
+  if (ctx->rank == 0)
+    error = weightsLayout.create(staging);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  // Nobody writes before the files are there.
+  if (Status status = fetchValues(ctx, weightsLayout.values()))
+    return status;
+  error = weightsLayout.write(ctx, staging);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  if (Status status = barrier(ctx, BarrierOutputs))
+    return status;
+  Status status = publish(weights, weightsLayout.bytes());
+  ctx->timeout = timeout;
+  return status;
 }

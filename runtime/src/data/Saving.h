@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --save-initial, --save-final, --save-every and --save-outputs. All ranks
-// write files of one folder, each the values that are dealt to it; rank 0 makes
-// the folder before, and names and publishes it after.
+// --save-initial, --save-final, --save-every, --save-outputs and
+// --save-weights. All ranks write files of one folder, each the values that are
+// dealt to it; rank 0 makes the folder before, and names and publishes it
+// after.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #define TESSERA_RT_SRC_SAVING_H
 
 #include "Arguments.h"
+#include "SavedWeights.h"
 #include "StagedFolder.h"
 
 namespace tessera::rt {
@@ -39,19 +41,20 @@ public:
   Status saveStep(int64_t steps);
   Status saveFinal(int64_t steps);
   Status saveOutputs(int64_t steps);
+  Status saveWeights();
 
   using Values = std::vector<const Value *>;
   /// The program's results.
   const Values &results() const { return resultValues; }
 
 private:
-  /// Rank 0 makes a folder in which to write `values`.
-  Status open(StagedFolder &folder, const std::string &path,
-              const Values &values);
+  /// Rank 0 makes a folder in which to write so many bytes.
+  Status open(StagedFolder &folder, const std::string &path, int64_t bytes);
   Status save(StagedFolder &folder, const std::string &path,
               const Values &values, int64_t steps);
   std::string writeManifest(const std::string &folder, const Values &values,
                             int64_t steps);
+  Status publish(StagedFolder &folder, int64_t bytes);
   /// Parameters and state.
   Values state;
   Values resultValues;
@@ -62,6 +65,8 @@ private:
   const RunData &data;
   /// Of rank 0.
   StagedFolder initial, final, outputs;
+  StagedFolder weights{StagedFolder::Weights};
+  WeightsLayout weightsLayout;
   /// Bytes that open folders will need.
   int64_t promised = 0;
 };

@@ -14,6 +14,7 @@
 #include "StagedFolder.h"
 
 #include "SavedState.h"
+#include "SavedWeights.h"
 #include "support/Support.h"
 
 #include <algorithm>
@@ -134,7 +135,8 @@ static std::string removeFiles(const std::string &path) {
   if (!error.empty())
     return error;
   for (const std::string &name : names)
-    if (name != stateManifestName && !endsWith(name, ".npy"))
+    if (name != stateManifestName && !endsWith(name, ".npy") &&
+        !isWeightsName(name))
       return "expects '" + path + "' to hold files of a save alone, but got '" +
              name + "' in it: move it elsewhere";
   for (const std::string &name : names)
@@ -150,8 +152,25 @@ static std::string removeFolder(const std::string &path) {
   return error;
 }
 
+/// Whether the files of a folder are those of a former save of weights.
+static std::string checkWeights(const std::string &path,
+                                const std::vector<std::string> &names,
+                                const std::string &expected) {
+  for (const std::string &name : names) {
+    if (!isWeightsName(name))
+      return expected + "'" + name + "' in it";
+    std::string error = endsWith(name, ".safetensors")
+                            ? checkSavedWeights(path + "/" + name)
+                            : std::string();
+    if (!error.empty())
+      return expected + "'" + name + "' in it: " + error;
+  }
+  return std::string();
+}
+
 /// Whether a folder is empty or has what a former save wrote, and no more.
-static std::string checkReplaceable(const std::string &path, bool &isEmpty) {
+static std::string checkReplaceable(const std::string &path,
+                                    StagedFolder::Kind kind, bool &isEmpty) {
   std::vector<std::string> names;
   std::string error = list(path, names);
   isEmpty = names.empty();
@@ -161,6 +180,8 @@ static std::string checkReplaceable(const std::string &path, bool &isEmpty) {
   std::string expected = "expects '" + path +
                          "' to be absent, empty, or what a former run saved, "
                          "since a save replaces the whole folder, but got ";
+  if (kind == StagedFolder::Weights)
+    return checkWeights(path, names, expected);
   error = readStateManifest(path + "/" + stateManifestName, state);
   if (!error.empty())
     return expected + "'" + names.front() + "' in it, and " + error;
@@ -245,7 +266,7 @@ std::string StagedFolder::open(const std::string &path, int64_t bytes) {
   if (error.empty())
     error = checkTarget(target, isThere);
   if (error.empty() && isThere)
-    error = checkReplaceable(target, isEmpty);
+    error = checkReplaceable(target, kind, isEmpty);
   if (error.empty())
     error = lockStaging(stagingPath(target), fd);
   if (!error.empty())
@@ -266,7 +287,7 @@ std::string StagedFolder::replace() {
   bool isThere = false, isEmpty = true;
   std::string error = checkTarget(target, isThere);
   if (error.empty() && isThere)
-    error = checkReplaceable(target, isEmpty);
+    error = checkReplaceable(target, kind, isEmpty);
   if (!error.empty())
     return error;
   // An empty folder is replaced by a rename.

@@ -42,7 +42,10 @@ std::string readablePath(const std::string &path);
 
 class StagedFolder {
 public:
-  StagedFolder() = default;
+  /// What a folder holds: NAME.npy and a manifest, or files of weights.
+  enum Kind { State, Weights };
+
+  explicit StagedFolder(Kind kind = State) : kind(kind) {}
   StagedFolder(const StagedFolder &) = delete;
   StagedFolder &operator=(const StagedFolder &) = delete;
   /// Removes what was written, unless it was published.
@@ -69,6 +72,7 @@ private:
   std::string replace();
   void close();
 
+  Kind kind;
   std::string target;
   /// The staging folder, locked.
   int fd = -1;

@@ -24,6 +24,7 @@
 #include "Inputs.h"
 #include "Manifest.h"
 #include "Npy.h"
+#include "Weights.h"
 #include "run/Options.h"
 #include "support/ThreadPool.h"
 
@@ -104,6 +105,7 @@ struct Batch {
 /// What a run reads.
 struct RunData {
   InputFolder inputs;
+  WeightFiles weights;
   BatchShape shape;
   TokenSource source;
   /// Of --eval-data; not open where the held-out part of `source` is meant.

@@ -41,6 +41,7 @@ static std::vector<Fact> describeFiles(const RunData &data) {
     return std::to_string(source.fileSize());
   };
   return {{"files in --inputs", data.inputs.fingerprint()},
+          {"files in --weights", data.weights.fingerprint()},
           {"bytes in --data", size(data.source)},
           {"bytes in --eval-data", size(data.evaluation)}};
 }
@@ -52,12 +53,25 @@ static Status compareOptions(tessera_rt_context *ctx, const Options &options) {
   return agree(ctx, facts);
 }
 
+/// Parameters begin with one file: one that --weights and --inputs both have is
+/// an error.
+static std::string checkBoth(const Manifest &manifest, const RunData &data) {
+  for (const Value &value : manifest.arguments)
+    if (value.role == Role::Param && data.weights.find(value) &&
+        !data.inputs.fileOf(value).empty())
+      return "expects parameters in --weights or in --inputs, but both have '" +
+             value.name + "'";
+  return std::string();
+}
+
 /// Opens what the run reads. All ranks have the same afterwards.
 static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
                        const Options &options, RunData &data) {
   std::string error;
   if (!options.inputs.empty())
     error = data.inputs.open(options.inputs);
+  if (error.empty() && !options.weights.empty())
+    error = data.weights.open(options.weights);
   if (error.empty())
     error = data.open(options, dataArguments(manifest, data.inputs));
   if (error.empty())
@@ -66,9 +80,14 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
     return fail(ctx, TESSERA_RT_INVALID, error);
   if (Status status = agree(ctx, describeFiles(data)))
     return status;
+  if (data.weights.isOpen())
+    error = data.weights.bind(manifest, options.initMissing);
+  if (error.empty())
+    error = checkBoth(manifest, data);
   // All ranks read one file: one looks at its ids.
-  if (ctx->rank == 0 && data.inputs.isOpen())
-    error = data.inputs.check(manifest, options.initMissing);
+  if (error.empty() && ctx->rank == 0 && data.inputs.isOpen())
+    error = data.inputs.check(manifest,
+                              options.initMissing || data.weights.isOpen());
   if (error.empty() && ctx->rank == 0)
     error = data.check(options, *ctx->pool);
   if (!error.empty())
@@ -105,7 +124,7 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
     return status;
   double begin = monotonicSeconds();
   if (!options.rehearsal.isAsked)
-    if (Status status = fillArguments(ctx, manifest, options, data.inputs))
+    if (Status status = fillArguments(ctx, manifest, options, data))
       return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
   ControlBlock &control = *ctx->memory.control;
@@ -144,9 +163,12 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
   // A signal may have come before the first step: then what was saved before
   // this run stays.
   int64_t steps = int64_t(loop.seconds().size());
-  if (steps > 0 || !loop.isStopped())
+  if (steps > 0 || !loop.isStopped()) {
     if (Status status = saver.saveFinal(steps))
       return status;
+    if (Status status = saver.saveWeights())
+      return status;
+  }
   if (steps > 0)
     if (Status status = saver.saveOutputs(steps))
       return status;

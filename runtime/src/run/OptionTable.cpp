@@ -338,10 +338,15 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "parameters and state, and tokens where it has them, from\n"
           "DIR/NAME.npy instead of their initialiser or --data; a\n"
           "missing, extra or misshapen file is an error"),
+      path<&Options::weights>(
+          "--weights", "PATH",
+          "parameters from published weights: a .safetensors file, a\n"
+          "folder of them or its index; state begins as without, or\n"
+          "from --inputs"),
       flag<&Options::initMissing>(
           "--init-missing",
-          "parameters and state that --inputs does not have begin as\n"
-          "without it"),
+          "parameters and state that --inputs or --weights does not\n"
+          "have begin as without it"),
       number<&Options::seed>("--seed", "S", 0, INT64_MAX,
                              "seed of initial values and made-up tokens (0)"),
       section("steps"),
@@ -424,6 +429,10 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--save-every", 1,
           "the same after every N steps, in DIR.step-00000000 with\n"
           "DIR of --save-final and the number of the step"),
+      path<&Options::saveWeights>(
+          "--save-weights", "DIR",
+          "save the parameters as they end as published weights are,\n"
+          "in DIR/model.safetensors, or parts of 5 GB and an index"),
       path<&Options::compare>(
           "--compare", "DIR",
           "report how far the last step's results are from those in\n"

@@ -28,8 +28,8 @@ static std::string checkOptions(const Options &options) {
     return "expects --data or --random-data, but got both";
   if (!options.evalData.empty() && options.evalEvery == 0)
     return "--eval-data expects --eval-every";
-  if (options.initMissing && options.inputs.empty())
-    return "--init-missing expects --inputs";
+  if (options.initMissing && options.inputs.empty() && options.weights.empty())
+    return "--init-missing expects --inputs or --weights";
   if (options.saveEvery && options.saveFinal.empty())
     return "--save-every expects --save-final DIR, beside which it saves";
   if (options.ranks && options.simulateRanks)
@@ -40,6 +40,7 @@ static std::string checkOptions(const Options &options) {
       {"--save-outputs", !options.saveOutputs.empty()},
       {"--save-initial", !options.saveInitial.empty()},
       {"--save-final", !options.saveFinal.empty()},
+      {"--save-weights", !options.saveWeights.empty()},
       {"--compare", !options.compare.empty()},
       {"--eval-every", options.evalEvery != 0}};
   for (auto [name, isGiven] : ofResults)

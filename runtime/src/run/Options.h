@@ -43,9 +43,10 @@ struct Options {
   /// Bytes that a rank may use; 0: no limit.
   int64_t memoryLimit = 0;
 
-  std::string data, dataFormat, inputs, evalData;
+  std::string data, dataFormat, inputs, weights, evalData;
   bool randomData = false;
-  /// Parameters and state that `inputs` lacks begin as without it.
+  /// Parameters and state that `inputs` and `weights` lack begin as without
+  /// them.
   bool initMissing = false;
   /// Number of the sequence that the first batch begins with.
   int64_t dataPosition = 0;
@@ -54,7 +55,7 @@ struct Options {
   int64_t evalBatches = 4;
   OnNan onNan = Stop;
 
-  std::string saveOutputs, saveInitial, saveFinal, compare;
+  std::string saveOutputs, saveInitial, saveFinal, saveWeights, compare;
   /// 0: never.
   int64_t saveEvery = 0;
   /// Where the last step's actions are written; empty: nowhere.

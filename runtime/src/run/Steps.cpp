@@ -212,6 +212,8 @@ void StepLoop::summarize(int64_t step, bool isLast) {
 
 Status StepLoop::run() {
   log.plan();
+  for (const std::string &note : data.weights.remarks())
+    log.remark(0, note);
   comparePosition();
   if (options.evalEvery && !stopSignal())
     if (Status status = evaluate(0))

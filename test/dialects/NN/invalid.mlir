@@ -62,6 +62,15 @@ func.func @other_size(%a: tensor<4xf32> {nn.stored_shape = array<i64: 4>, nn.log
 // expected-error @+1 {{argument 0: nn.tiles: expects divisors of array<i64: 2, 3> but got array<i64: 1, 2>}}
 func.func @no_divisor(%a: tensor<6xf32> {nn.stored_shape = array<i64: 6>, nn.logical_shape = array<i64: 2, 3>, nn.tiles = array<i64: 1, 2>}) { return }
 // -----
+// expected-error @+1 {{argument 0: nn.source: expects #nn.source on a parameter but got 1 : i64 on 'tensor<4xf32>'}}
+func.func @source(%w: tensor<4xf32> {nn.param = "w", nn.source = 1}) { return }
+// -----
+// expected-error @+1 {{argument 0: nn.source: expects #nn.source on a parameter}}
+func.func @source_of_input(%w: tensor<4xf32> {nn.input = "w", nn.source = #nn.source<"w", [4], offset 0, strides [1]>}) { return }
+// -----
+// expected-error @+1 {{argument 0: nn.source: expects a stride for each dimension of 'tensor<4x2xf32>' but got #nn.source<"w", [8], offset 0, strides [1]>}}
+func.func @source_rank(%w: tensor<4x2xf32> {nn.param = "w", nn.source = #nn.source<"w", [8], offset 0, strides [1]>}) { return }
+// -----
 // expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
 func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }
 // -----

@@ -13,6 +13,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <map>
+
 using namespace tessera;
 using llvm::StringRef;
 
@@ -555,6 +557,74 @@ TEST(Parameters, initial_values_follow_the_papers) {
   ModelConfig other = read(llama(R"(, "initializer_range": 0.3)"));
   EXPECT_EQ(find(other, "blocks.0.mlp.w_down").stddev, 0.3);
   EXPECT_EQ(find(other, "wte").stddev, 0.3);
+}
+
+/// Marks the elements of the file's tensors that a parameter is.
+void mark(const Parameter &parameter, const ParameterSource &source,
+          std::vector<int> &tensor) {
+  for (int64_t i = 0; i < parameter.numElements(); ++i) {
+    int64_t index = source.offset, rest = i;
+    for (size_t d = parameter.shape.size(); d-- > 0;) {
+      index += rest % parameter.shape[d] * source.strides[d];
+      rest /= parameter.shape[d];
+    }
+    ++tensor.at(size_t(index));
+  }
+}
+
+TEST(Parameters, each_element_of_a_published_tensor_is_in_one_parameter) {
+  for (const std::string &text :
+       {gpt2(), llama(R"(, "num_key_value_heads": 2)"),
+        llama(R"(, "attention_bias": true, "mlp_bias": true)"),
+        decoder("qwen2", R"(, "num_key_value_heads": 2)"),
+        decoder("qwen3", R"(, "num_key_value_heads": 4)"),
+        decoder("mistral", R"(, "num_key_value_heads": 2)"),
+        decoder("phi3", R"(, "num_key_value_heads": 2, "pad_token_id": 0)"),
+        decoder("gemma3_text", R"(, "num_key_value_heads": 2)")}) {
+    ModelConfig config = read(text);
+    std::vector<Parameter> parameters = listParameters(config);
+    std::vector<ParameterSource> sources = listSources(config, parameters);
+    ASSERT_EQ(sources.size(), parameters.size());
+    std::map<std::string, std::vector<int>> tensors;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      int64_t elements = 1;
+      for (int64_t size : sources[i].shape)
+        elements *= size;
+      std::vector<int> &tensor = tensors[sources[i].tensor];
+      ASSERT_TRUE(tensor.empty() || int64_t(tensor.size()) == elements);
+      tensor.resize(size_t(elements));
+      mark(parameters[i], sources[i], tensor);
+    }
+    for (const auto &[name, tensor] : tensors)
+      for (int count : tensor)
+        ASSERT_EQ(count, 1) << name;
+  }
+}
+
+TEST(Parameters, published_tensors_are_fused_and_transposed) {
+  ModelConfig config = read(gpt2());
+  std::vector<Parameter> parameters = listParameters(config);
+  std::vector<ParameterSource> sources = listSources(config, parameters);
+  auto of = [&](StringRef name) {
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].name == name)
+        return sources[i];
+    return ParameterSource();
+  };
+  // Width 6, three heads of 2: keys are columns 6 to 11 of 18.
+  ParameterSource key = of("blocks.1.attn.wk");
+  EXPECT_EQ(key.tensor, "transformer.h.1.attn.c_attn.weight");
+  EXPECT_EQ(key.shape, (llvm::SmallVector<int64_t, 2>{6, 18}));
+  EXPECT_EQ(key.offset, 6);
+  EXPECT_EQ(key.strides, (llvm::SmallVector<int64_t, 4>{18, 2, 1}));
+  config = read(llama(R"(, "num_key_value_heads": 2)"));
+  parameters = listParameters(config);
+  sources = listSources(config, parameters);
+  // Width 16, two key/value heads of 4 that two queries share: [out, in].
+  ParameterSource query = of("blocks.0.attn.wq");
+  EXPECT_EQ(query.tensor, "model.layers.0.self_attn.q_proj.weight");
+  EXPECT_EQ(query.shape, (llvm::SmallVector<int64_t, 2>{16, 16}));
+  EXPECT_EQ(query.strides, (llvm::SmallVector<int64_t, 4>{1, 128, 64, 16}));
 }
 
 } // namespace

@@ -1,0 +1,228 @@
+//===- ParameterSources.cpp - Where files of weights have a parameter -----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The names and layouts of the tensors in published weights: a table for each
+// family. A weight there is a matrix, [out, in] for torch's Linear, [in, out]
+// for GPT-2's Conv1D; ours has the input's dimensions first, and the heads as
+// dimensions of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/ModelConfig.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <numeric>
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace {
+
+/// What a file's tensor is beside its parameter.
+enum class Layout {
+  /// [in, out], or the same dimensions.
+  InOut,
+  /// [out, in].
+  OutIn,
+};
+
+/// A parameter's tensor. Several parameters of a block may name one: it has
+/// them next to each other along "out", in the order of listParameters.
+struct Row {
+  /// After "blocks.N.", or the whole name.
+  StringRef parameter;
+  /// After the block's prefix, or the whole name.
+  StringRef tensor;
+  Layout layout = Layout::InOut;
+};
+
+constexpr Row kGPT2[] = {
+    {"wte", "transformer.wte.weight"},
+    {"wpe", "transformer.wpe.weight"},
+    {"ln_f.gamma", "transformer.ln_f.weight"},
+    {"ln_f.beta", "transformer.ln_f.bias"},
+    {"lm_head", "lm_head.weight"},
+    {"ln1.gamma", "ln_1.weight"},
+    {"ln1.beta", "ln_1.bias"},
+    {"ln2.gamma", "ln_2.weight"},
+    {"ln2.beta", "ln_2.bias"},
+    {"attn.wq", "attn.c_attn.weight"},
+    {"attn.wk", "attn.c_attn.weight"},
+    {"attn.wv", "attn.c_attn.weight"},
+    {"attn.bq", "attn.c_attn.bias"},
+    {"attn.bk", "attn.c_attn.bias"},
+    {"attn.bv", "attn.c_attn.bias"},
+    {"attn.wo", "attn.c_proj.weight"},
+    {"attn.bo", "attn.c_proj.bias"},
+    {"mlp.w1", "mlp.c_fc.weight"},
+    {"mlp.b1", "mlp.c_fc.bias"},
+    {"mlp.w2", "mlp.c_proj.weight"},
+    {"mlp.b2", "mlp.c_proj.bias"},
+};
+
+/// Llama, and what its successors add.
+constexpr Row kDecoder[] = {
+    {"wte", "model.embed_tokens.weight"},
+    {"ln_f.gamma", "model.norm.weight"},
+    {"lm_head", "lm_head.weight"},
+    {"ln1.gamma", "input_layernorm.weight"},
+    {"ln2.gamma", "post_attention_layernorm.weight"},
+    {"attn.wq", "self_attn.q_proj.weight", Layout::OutIn},
+    {"attn.wk", "self_attn.k_proj.weight", Layout::OutIn},
+    {"attn.wv", "self_attn.v_proj.weight", Layout::OutIn},
+    {"attn.wo", "self_attn.o_proj.weight", Layout::OutIn},
+    {"attn.bq", "self_attn.q_proj.bias"},
+    {"attn.bk", "self_attn.k_proj.bias"},
+    {"attn.bv", "self_attn.v_proj.bias"},
+    {"attn.bo", "self_attn.o_proj.bias"},
+    {"attn.q_norm.gamma", "self_attn.q_norm.weight"},
+    {"attn.k_norm.gamma", "self_attn.k_norm.weight"},
+    {"mlp.w_gate", "mlp.gate_proj.weight", Layout::OutIn},
+    {"mlp.w_up", "mlp.up_proj.weight", Layout::OutIn},
+    {"mlp.w_down", "mlp.down_proj.weight", Layout::OutIn},
+    {"mlp.b_gate", "mlp.gate_proj.bias"},
+    {"mlp.b_up", "mlp.up_proj.bias"},
+    {"mlp.b_down", "mlp.down_proj.bias"},
+};
+
+constexpr Row kPhi3[] = {
+    {"attn.wq", "self_attn.qkv_proj.weight", Layout::OutIn},
+    {"attn.wk", "self_attn.qkv_proj.weight", Layout::OutIn},
+    {"attn.wv", "self_attn.qkv_proj.weight", Layout::OutIn},
+    {"mlp.w_gate", "mlp.gate_up_proj.weight", Layout::OutIn},
+    {"mlp.w_up", "mlp.gate_up_proj.weight", Layout::OutIn},
+};
+
+constexpr Row kGemma3[] = {
+    {"ln1_post.gamma", "post_attention_layernorm.weight"},
+    {"ln2.gamma", "pre_feedforward_layernorm.weight"},
+    {"ln2_post.gamma", "post_feedforward_layernorm.weight"},
+};
+
+struct Names {
+  StringRef family;
+  StringRef blocks;
+  /// The first row of a parameter counts.
+  ArrayRef<Row> own, common;
+};
+
+constexpr Names kNames[] = {
+    {"gpt2", "transformer.h.", kGPT2, {}},
+    {"llama", "model.layers.", {}, kDecoder},
+    {"qwen2", "model.layers.", {}, kDecoder},
+    {"qwen3", "model.layers.", {}, kDecoder},
+    {"mistral", "model.layers.", {}, kDecoder},
+    {"phi3", "model.layers.", kPhi3, kDecoder},
+    {"gemma3_text", "model.layers.", kGemma3, kDecoder},
+};
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+/// Row-major strides, the last of `step`.
+llvm::SmallVector<int64_t, 4> stridesOf(ArrayRef<int64_t> shape, int64_t step) {
+  llvm::SmallVector<int64_t, 4> strides(shape.size());
+  for (size_t i = shape.size(); i-- > 0; step *= shape[i])
+    strides[i] = step;
+  return strides;
+}
+
+/// How many of a parameter's dimensions are a weight's input: the width of the
+/// model, or all but it; none of a vector, which is added to an output.
+size_t countInputs(const Parameter &parameter) {
+  bool isVector =
+      parameter.shape.size() == 1 || parameter.init != ParameterInit::Normal;
+  return isVector                           ? 0
+         : parameter.dims.back() == "embed" ? parameter.shape.size() - 1
+                                            : 1;
+}
+
+class SourceList {
+public:
+  SourceList(const ModelConfig &config, ArrayRef<Parameter> parameters)
+      : names(*llvm::find_if(
+            kNames,
+            [&](const Names &row) { return row.family == config.family; })),
+        parameters(parameters) {
+    assert(&names != std::end(kNames) && "expects names for each family");
+  }
+
+  std::vector<ParameterSource> build() {
+    std::vector<ParameterSource> sources;
+    for (const Parameter &parameter : parameters)
+      sources.push_back(place(parameter));
+    for (auto [source, parameter] : llvm::zip_equal(sources, parameters))
+      shape(source, parameter);
+    return sources;
+  }
+
+private:
+  const Row &rowOf(StringRef name) const {
+    for (ArrayRef<Row> rows : {names.own, names.common})
+      for (const Row &row : rows)
+        if (row.parameter == name)
+          return row;
+    llvm_unreachable("expects a row for each parameter");
+  }
+  /// The row of a parameter, and the prefix of its block in files.
+  std::pair<const Row *, std::string> find(const Parameter &parameter) const {
+    StringRef rest = parameter.name;
+    if (!rest.consume_front("blocks."))
+      return {&rowOf(rest), ""};
+    auto [number, name] = rest.split('.');
+    return {&rowOf(name), (names.blocks + number + ".").str()};
+  }
+  static int64_t countOut(const Parameter &parameter) {
+    return product(
+        ArrayRef(parameter.shape).drop_front(countInputs(parameter)));
+  }
+
+  /// Name, and how many outputs of the tensor come before its own.
+  ParameterSource place(const Parameter &parameter) {
+    auto [row, prefix] = find(parameter);
+    ParameterSource source;
+    source.tensor = prefix + row->tensor.str();
+    int64_t &out = outs[source.tensor];
+    source.offset = out;
+    out += countOut(parameter);
+    return source;
+  }
+
+  void shape(ParameterSource &source, const Parameter &parameter) const {
+    ArrayRef<int64_t> dims = parameter.shape;
+    size_t inputs = countInputs(parameter);
+    int64_t in = product(dims.take_front(inputs));
+    int64_t out = outs.lookup(source.tensor);
+    if (inputs == 0) {
+      source.shape = {out};
+      source.strides = stridesOf(dims, 1);
+      return;
+    }
+    bool isOutIn = find(parameter).first->layout == Layout::OutIn;
+    source.shape = {isOutIn ? out : in, isOutIn ? in : out};
+    source.offset *= isOutIn ? in : 1;
+    source.strides = stridesOf(dims.take_front(inputs), isOutIn ? 1 : out);
+    llvm::append_range(source.strides,
+                       stridesOf(dims.drop_front(inputs), isOutIn ? in : 1));
+  }
+
+  const Names &names;
+  ArrayRef<Parameter> parameters;
+  /// By tensor: its outputs.
+  llvm::StringMap<int64_t> outs;
+};
+
+} // namespace
+
+std::vector<ParameterSource>
+tessera::listSources(const ModelConfig &config,
+                     ArrayRef<Parameter> parameters) {
+  return SourceList(config, parameters).build();
+}

@@ -1,0 +1,244 @@
+//===- SavedWeights.cpp - The files of --save-weights ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See SavedWeights.h. Arenas of all ranks are mapped everywhere, so one rank
+// assembles a whole tensor by itself; tensors are dealt out to the ranks in
+// turn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SavedWeights.h"
+
+#include "Arguments.h"
+#include "Npy.h"
+#include "support/Json.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+static constexpr const char *indexName = "model.safetensors.index.json";
+/// What tells our files from others, in their metadata.
+static constexpr const char *savedByKey = "saved_by", *savedBy = "tessera";
+
+static int64_t countElements(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int64_t SavedTensor::bytes() const {
+  return countElements(shape) * dtypeSize(dtype);
+}
+
+bool tessera::rt::isWeightsName(const std::string &name) {
+  static const std::string begin = "model", end = ".safetensors";
+  return name == indexName ||
+         (name.size() >= begin.size() + end.size() &&
+          name.compare(0, begin.size(), begin) == 0 &&
+          name.compare(name.size() - end.size(), end.size(), end) == 0);
+}
+
+std::string tessera::rt::checkSavedWeights(const std::string &path) {
+  MappedFile file;
+  SafetensorsHeader header;
+  std::string error = file.open(path);
+  if (error.empty())
+    error = parseSafetensors(file.data(), file.size(), header);
+  if (!error.empty())
+    return error;
+  for (const auto &[key, value] : header.metadata)
+    if (key == savedByKey && value == savedBy)
+      return std::string();
+  return "its metadata does not say that a run saved it";
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+/// Adds a parameter to the tensor that it is a part of.
+static std::string addPart(std::vector<SavedTensor> &tensors,
+                           const Value &value) {
+  if (!safetensorsName(value.dtype))
+    return "--save-weights expects parameters of f32, bf16 or f16, but '" +
+           value.name + "' is " + describeType(value.dtype, value.logicalShape);
+  const Source &source = value.source;
+  auto it = std::find_if(
+      tensors.begin(), tensors.end(),
+      [&](const SavedTensor &tensor) { return tensor.name == source.tensor; });
+  if (it == tensors.end()) {
+    tensors.push_back({source.tensor, value.dtype, source.shape, {&value}});
+    return std::string();
+  }
+  if (it->dtype != value.dtype || it->shape != source.shape)
+    return "--save-weights expects parameters of one type and shape for the "
+           "tensor '" +
+           source.tensor + "', but got " + describeType(it->dtype, it->shape) +
+           " for '" + it->parts.front()->name + "' and " +
+           describeType(value.dtype, source.shape) + " for '" + value.name +
+           "'";
+  it->parts.push_back(&value);
+  return std::string();
+}
+
+/// Parts have each element once, so it is enough to count.
+static std::string checkWhole(const SavedTensor &tensor) {
+  int64_t covered = 0;
+  for (const Value *part : tensor.parts)
+    covered += part->elements();
+  int64_t expected = countElements(tensor.shape);
+  return covered == expected
+             ? std::string()
+             : format("--save-weights expects parameters for all %lld elements "
+                      "of tensor '%s', but they have %lld",
+                      (long long)expected, tensor.name.c_str(),
+                      (long long)covered);
+}
+
+std::string WeightsLayout::plan(const Manifest &manifest, int64_t fileBytes) {
+  for (const Value &value : manifest.arguments) {
+    if (value.role != Role::Param)
+      continue;
+    parameters.push_back(&value);
+    std::string error = addPart(saved, value);
+    if (!error.empty())
+      return error;
+  }
+  int64_t at = 0;
+  files = 1;
+  for (SavedTensor &tensor : saved) {
+    std::string error = checkWhole(tensor);
+    if (!error.empty())
+      return error;
+    if (at > 0 && at + tensor.bytes() > fileBytes) {
+      ++files;
+      at = 0;
+    }
+    tensor.file = files - 1;
+    tensor.begin = at;
+    at += tensor.bytes();
+  }
+  for (size_t file = 0; file < files; ++file)
+    headerBytes.push_back(int64_t(describeSafetensors(headerOf(file)).size()));
+  return std::string();
+}
+
+std::string WeightsLayout::fileName(size_t file) const {
+  return files == 1
+             ? "model.safetensors"
+             : format("model-%05zu-of-%05zu.safetensors", file + 1, files);
+}
+
+SafetensorsHeader WeightsLayout::headerOf(size_t file) const {
+  SafetensorsHeader header;
+  // Readers want to know whose conventions the tensors follow: torch's.
+  header.metadata = {{"format", "pt"}, {savedByKey, savedBy}};
+  for (const SavedTensor &tensor : saved)
+    if (tensor.file == file)
+      header.entries.push_back({tensor.name, safetensorsName(tensor.dtype),
+                                tensor.shape, tensor.begin,
+                                tensor.begin + tensor.bytes()});
+  return header;
+}
+
+int64_t WeightsLayout::bytes() const {
+  int64_t bytes = files > 1 ? int64_t(describeIndex().size()) : 0;
+  for (int64_t header : headerBytes)
+    bytes += header;
+  for (const SavedTensor &tensor : saved)
+    bytes += tensor.bytes();
+  return bytes;
+}
+
+std::string WeightsLayout::describeIndex() const {
+  int64_t total = 0;
+  for (const SavedTensor &tensor : saved)
+    total += tensor.bytes();
+  std::string text = format("{\"metadata\": {\"total_size\": %lld},\n"
+                            " \"weight_map\": {",
+                            (long long)total);
+  const char *comma = "\n";
+  for (const SavedTensor &tensor : saved) {
+    text += std::string(comma) + "  " + quoteJson(tensor.name) + ": " +
+            quoteJson(fileName(tensor.file));
+    comma = ",\n";
+  }
+  return text + "}}\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+std::string WeightsLayout::create(const std::string &folder) const {
+  for (size_t file = 0; file < files; ++file) {
+    std::string error = writeSynced(folder + "/" + fileName(file),
+                                    describeSafetensors(headerOf(file)));
+    if (!error.empty())
+      return error;
+  }
+  return files == 1 ? std::string()
+                    : writeSynced(folder + "/" + indexName, describeIndex());
+}
+
+/// Puts the elements of a parameter where its tensor has them.
+static void scatter(const Value &value, const uint8_t *whole, uint8_t *tensor) {
+  const std::vector<int64_t> &shape = value.logicalShape;
+  const Source &source = value.source;
+  size_t size = size_t(dtypeSize(value.dtype));
+  int64_t inner = shape.empty() ? 1 : shape.back();
+  int64_t stride = shape.empty() ? 1 : source.strides.back();
+  for (int64_t row = 0, e = value.elements(); row < e; row += inner) {
+    int64_t index = source.offset, rest = row / inner;
+    for (size_t d = shape.size(); d-- > 1;) {
+      index += rest % shape[d - 1] * source.strides[d - 1];
+      rest /= shape[d - 1];
+    }
+    const uint8_t *from = whole + size_t(row) * size;
+    uint8_t *to = tensor + size_t(index) * size;
+    for (int64_t i = 0; i < inner; ++i)
+      memcpy(to + size_t(i * stride) * size, from + size_t(i) * size, size);
+  }
+}
+
+/// Writes bytes at a place of a file that exists.
+static std::string writeAt(const std::string &path, int64_t offset,
+                           const std::vector<uint8_t> &bytes) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return "cannot open '" + path + "': " + strerror(errno);
+  std::string error;
+  if (lseek(fd, offset, SEEK_SET) != offset ||
+      !writeAll(fd, bytes.data(), bytes.size()) || fsync(fd) != 0)
+    error = strerror(errno);
+  if (close(fd) != 0 && error.empty())
+    error = strerror(errno);
+  return error.empty() ? error : "cannot write '" + path + "': " + error;
+}
+
+std::string WeightsLayout::write(tessera_rt_context *ctx,
+                                 const std::string &folder) const {
+  for (size_t i = 0; i < saved.size(); ++i) {
+    if (int(i % size_t(ctx->ranks)) != ctx->rank)
+      continue;
+    const SavedTensor &tensor = saved[i];
+    std::vector<uint8_t> bytes(size_t(tensor.bytes()));
+    for (const Value *part : tensor.parts)
+      scatter(*part, assemble(ctx, *part).data(), bytes.data());
+    std::string error = writeAt(folder + "/" + fileName(tensor.file),
+                                headerBytes[tensor.file] + tensor.begin, bytes);
+    if (!error.empty())
+      return error;
+  }
+  return std::string();
+}

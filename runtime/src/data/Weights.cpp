@@ -1,0 +1,298 @@
+//===- Weights.cpp - The files of --weights -------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Weights.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Weights.h"
+
+#include "Floats.h"
+#include "SavedState.h"
+#include "support/Json.h"
+#include "support/Support.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <set>
+#include <sys/stat.h>
+
+using namespace tessera::rt;
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+static bool isFile(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+std::string WeightFiles::openFile(const std::string &filePath) {
+  MappedFile &file = files.emplace_back();
+  std::string error = file.open(filePath);
+  if (!error.empty())
+    return error;
+  SafetensorsHeader header;
+  error = parseSafetensors(file.data(), file.size(), header);
+  if (!error.empty())
+    return "'" + filePath + "' is no safetensors file: " + error;
+  hash = hashBytes(file.data(), size_t(header.elements), hash);
+  for (const SafetensorsEntry &entry : header.entries) {
+    WeightTensor tensor{dtypeFromSafetensors(entry.type), entry.type,
+                        entry.shape,
+                        file.data() + header.elements + entry.begin};
+    if (!tensors.emplace(entry.name, tensor).second)
+      return "tensor '" + entry.name + "' is in more than one file of '" +
+             path + "'";
+  }
+  return std::string();
+}
+
+std::string WeightFiles::openIndex(const std::string &indexPath) {
+  MappedFile file;
+  std::string error = file.open(indexPath);
+  Json json;
+  if (error.empty() &&
+      !parseJson(std::string(reinterpret_cast<const char *>(file.data()),
+                             size_t(file.size())),
+                 json, error))
+    error = "'" + indexPath + "' is no index of weights: " + error;
+  if (!error.empty())
+    return error;
+  const Json *map = json.find("weight_map");
+  if (!map || map->kind != Json::Object || map->members.empty())
+    return "'" + indexPath +
+           "' is no index of weights: expects a \"weight_map\" of tensors";
+  std::set<std::string> names;
+  for (const auto &member : map->members) {
+    if (member.second.kind != Json::String ||
+        member.second.string.find('/') != std::string::npos)
+      return "'" + indexPath + "' expects the name of a file beside it for '" +
+             member.first + "'";
+    names.insert(member.second.string);
+  }
+  size_t slash = indexPath.find_last_of('/');
+  std::string folder =
+      slash == std::string::npos ? "" : indexPath.substr(0, slash + 1);
+  for (const std::string &name : names) {
+    error = openFile(folder + name);
+    if (!error.empty())
+      return error;
+  }
+  for (const auto &member : map->members)
+    if (!tensors.count(member.first))
+      return "'" + indexPath + "' names tensor '" + member.first +
+             "', which '" + member.second.string + "' does not have";
+  return std::string();
+}
+
+std::string WeightFiles::openFolder(const std::string &folder) {
+  std::string index = folder + "/model.safetensors.index.json";
+  if (isFile(index))
+    return openIndex(index);
+  if (isFile(folder + "/model.safetensors"))
+    return openFile(folder + "/model.safetensors");
+  std::set<std::string> names;
+  DIR *listed = opendir(folder.c_str());
+  if (!listed)
+    return "cannot read the directory '" + folder + "': " + strerror(errno);
+  while (dirent *entry = readdir(listed))
+    if (endsWith(entry->d_name, ".safetensors"))
+      names.insert(entry->d_name);
+  closedir(listed);
+  if (names.empty())
+    return "expects .safetensors files in '" + folder + "', but got none";
+  std::string error;
+  for (const std::string &name : names)
+    if (error.empty())
+      error = openFile(folder + "/" + name);
+  return error;
+}
+
+std::string WeightFiles::open(const std::string &path_) {
+  path = path_;
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    return "cannot open '" + path + "': " + strerror(errno);
+  if (S_ISDIR(info.st_mode))
+    return openFolder(path);
+  return endsWith(path, ".json") ? openIndex(path) : openFile(path);
+}
+
+std::string WeightFiles::fingerprint() const {
+  return isOpen() ? format("%zu files, %zu tensors (%016llx)", files.size(),
+                           tensors.size(), (unsigned long long)hash)
+                  : "nothing";
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+const WeightTensor *WeightFiles::findTensor(const std::string &name) const {
+  if (name.compare(0, removed.size(), removed) != 0)
+    return nullptr;
+  auto it = tensors.find(added + name.substr(removed.size()));
+  return it == tensors.end() ? nullptr : &it->second;
+}
+
+/// Takes the prefix with which the files have all names of the program.
+bool WeightFiles::choosePrefix() {
+  auto hasAll = [&] {
+    return std::all_of(sources.begin(), sources.end(), [&](const auto &entry) {
+      return findTensor(entry.second.tensor);
+    });
+  };
+  if (sources.empty() || hasAll())
+    return true;
+  const std::string &wanted = sources.begin()->second.tensor;
+  for (const auto &[name, tensor] : tensors) {
+    added = endsWith(name, "." + wanted)
+                ? name.substr(0, name.size() - wanted.size())
+                : "";
+    removed = endsWith(wanted, "." + name)
+                  ? wanted.substr(0, wanted.size() - name.size())
+                  : "";
+    if ((!added.empty() || !removed.empty()) && hasAll())
+      return true;
+  }
+  added.clear();
+  removed.clear();
+  return false;
+}
+
+void WeightFiles::noteUnused() {
+  if (!added.empty())
+    notes.push_back("names in '" + path + "' have the prefix '" + added + "'");
+  if (!removed.empty())
+    notes.push_back("names in '" + path + "' lack the prefix '" + removed +
+                    "'");
+  std::set<const WeightTensor *> used;
+  for (const auto &entry : sources)
+    used.insert(findTensor(entry.second.tensor));
+  std::string names;
+  size_t count = 0;
+  for (const auto &[name, tensor] : tensors)
+    if (!used.count(&tensor) && ++count <= 3)
+      names += (count > 1 ? ", '" : "'") + name + "'";
+  if (count > 0)
+    notes.push_back(format("%zu %s of '%s' %s in no parameter: ", count,
+                           count == 1 ? "tensor" : "tensors", path.c_str(),
+                           count == 1 ? "is" : "are") +
+                    names + (count > 3 ? ", ..." : ""));
+}
+
+std::string WeightFiles::bind(const Manifest &manifest, bool initMissing) {
+  for (const Value &value : manifest.arguments)
+    if (value.role == Role::Param)
+      sources.emplace(value.name, value.source);
+  choosePrefix();
+  std::vector<std::string> faults;
+  for (auto it = sources.begin(); it != sources.end();) {
+    const Source &source = it->second;
+    const WeightTensor *tensor = findTensor(source.tensor);
+    std::string expected = "'" + source.tensor + "' of " +
+                           describeShape(source.shape) + " for '" + it->first +
+                           "'";
+    if (tensor && (tensor->dtype < 0 || tensor->shape != source.shape))
+      faults.push_back("expects " + expected +
+                       ", of F32, BF16 or F16, but got " + tensor->type +
+                       describeShape(tensor->shape));
+    else if (!tensor && !initMissing)
+      faults.push_back("misses " + expected);
+    it = tensor ? std::next(it) : sources.erase(it);
+  }
+  if (faults.empty()) {
+    noteUnused();
+    return std::string();
+  }
+  std::string text = "--weights '" + path + "' does not fit the program: ";
+  if (faults.size() == 1)
+    return text + faults.front();
+  text += format("%zu tensors", faults.size());
+  for (const std::string &fault : faults)
+    text += "\n  " + fault;
+  return text;
+}
+
+static const std::string &parameterOf(const Value &value) {
+  return value.role == Role::Param ? value.name : value.of;
+}
+
+const WeightTensor *WeightFiles::find(const Value &value) const {
+  auto it = sources.find(parameterOf(value));
+  return it == sources.end() ? nullptr : findTensor(it->second.tensor);
+}
+
+const Source &WeightFiles::sourceOf(const Value &value) const {
+  return sources.at(parameterOf(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Elements that are `stride` apart, next to each other.
+template <typename T>
+static void gather(const uint8_t *source, int64_t stride, int64_t count,
+                   uint8_t *out) {
+  for (int64_t i = 0; i < count; ++i)
+    memcpy(out + i * int64_t(sizeof(T)),
+           source + i * stride * int64_t(sizeof(T)), sizeof(T));
+}
+
+static void gather(int64_t size, const uint8_t *source, int64_t stride,
+                   int64_t count, uint8_t *out) {
+  if (stride == 1)
+    memcpy(out, source, size_t(count * size));
+  else if (size == 4)
+    gather<uint32_t>(source, stride, count, out);
+  else
+    gather<uint16_t>(source, stride, count, out);
+}
+
+void tessera::rt::readElements(const WeightTensor &tensor, const Source &source,
+                               const std::vector<int64_t> &logicalShape,
+                               int32_t dtype, int64_t first, int64_t count,
+                               uint8_t *out) {
+  constexpr int64_t chunk = 1024;
+  int64_t inner = logicalShape.empty() ? 1 : logicalShape.back();
+  int64_t stride = logicalShape.empty() ? 1 : source.strides.back();
+  int64_t from = dtypeSize(tensor.dtype), to = dtypeSize(dtype);
+  alignas(8) uint8_t picked[chunk * 4];
+  float wide[chunk];
+  for (int64_t at = first, end = first + count; at < end;) {
+    // A piece of a row, the last dimension.
+    int64_t column = at % inner, rest = at / inner;
+    int64_t some = std::min({inner - column, end - at, chunk});
+    int64_t index = source.offset + column * stride;
+    for (size_t d = logicalShape.size(); d-- > 0;) {
+      if (d + 1 == logicalShape.size())
+        continue;
+      index += rest % logicalShape[d] * source.strides[d];
+      rest /= logicalShape[d];
+    }
+    const uint8_t *elements = tensor.elements + index * from;
+    if (dtype == tensor.dtype) {
+      gather(from, elements, stride, some, out);
+    } else {
+      gather(from, elements, stride, some, picked);
+      widenFloats(picked, tensor.dtype, wide, some);
+      convertFloats(wide, dtype, out, some);
+    }
+    out += some * to;
+    at += some;
+  }
+}
