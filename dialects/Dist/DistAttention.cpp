@@ -49,9 +49,10 @@ LogicalResult RingAttentionOp::verifyRegions() {
   SmallVector<AllGatherOp, 2> gathers = getGathers();
   SmallVector<ReduceScatterOp, 2> scatters = getScatters();
   Operation *attention = getAttention();
-  int64_t others = llvm::count_if(block.without_terminator(), [](Operation &op) {
-    return !isa<AxisOffsetOp, AllGatherOp, ReduceScatterOp>(op);
-  });
+  int64_t others =
+      llvm::count_if(block.without_terminator(), [](Operation &op) {
+        return !isa<AxisOffsetOp, AllGatherOp, ReduceScatterOp>(op);
+      });
   if (gathers.size() != 2 || others != 1 ||
       (!scatters.empty() && scatters.size() != 2))
     return emitOpError("(C2) expects two all-gathers, an op, and two or no "

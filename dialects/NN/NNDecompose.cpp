@@ -170,8 +170,8 @@ static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
     Value queries = b.positions(scores, QueryDim, op.getQOffset());
     Value before = b.make<arith::SubIOp>(
         queries, b.splat(queries, static_cast<double>(*op.getWindow())));
-    add(arith::CmpIPredicate::sle,
-        b.positions(scores, KeyDim, op.getKOffset()), before);
+    add(arith::CmpIPredicate::sle, b.positions(scores, KeyDim, op.getKOffset()),
+        before);
   }
   if (op.getKeySize()) {
     Value positions = b.positions(scores, KeyDim, op.getKOffset());

@@ -140,10 +140,10 @@ LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
 
 LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
   UnitAttr inverse = getInverse() ? UnitAttr() : g.builder.getUnitAttr();
-  g.setOperand(0, at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
-                                     getDimAttr(), getThetaAttr(),
-                                     getScalingAttr(), getWidthAttr(),
-                                     inverse));
+  g.setOperand(0,
+               at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
+                                  getDimAttr(), getThetaAttr(),
+                                  getScalingAttr(), getWidthAttr(), inverse));
   return success();
 }
 

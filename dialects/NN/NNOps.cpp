@@ -264,8 +264,9 @@ RopeScalingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                         FloatAttr highFreqFactor, int64_t originalContext) {
   bool hasContext = originalContext != 0;
   if (bool(lowFreqFactor) != hasContext || bool(highFreqFactor) != hasContext)
-    return emitError() << "expects all of low_freq_factor, high_freq_factor and "
-                          "original_context, or none";
+    return emitError()
+           << "expects all of low_freq_factor, high_freq_factor and "
+              "original_context, or none";
   return success();
 }
 

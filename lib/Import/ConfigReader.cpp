@@ -120,8 +120,7 @@ static std::string listChoices(ArrayRef<StringRef> choices) {
 static std::optional<size_t> findChoice(const json::Value &value,
                                         ArrayRef<StringRef> choices) {
   std::optional<StringRef> text = value.getAsString();
-  const StringRef *found =
-      text ? llvm::find(choices, *text) : choices.end();
+  const StringRef *found = text ? llvm::find(choices, *text) : choices.end();
   if (found == choices.end())
     return std::nullopt;
   return found - choices.begin();
@@ -141,9 +140,8 @@ size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
   return 0;
 }
 
-SmallVector<size_t> ConfigReader::list(StringRef key,
-                                       ArrayRef<StringRef> choices,
-                                       int64_t length) {
+SmallVector<size_t>
+ConfigReader::list(StringRef key, ArrayRef<StringRef> choices, int64_t length) {
   const json::Value *value = find(key);
   if (!value)
     return {};

@@ -108,8 +108,8 @@ void readRope(const ModelFamily &family, ConfigReader &rope,
   embedding.scaling = scaling;
 }
 
-/// Rotary embeddings of all layers. Where window layers have others, newer files
-/// have both in "rope_parameters", by the type of layer.
+/// Rotary embeddings of all layers. Where window layers have others, newer
+/// files have both in "rope_parameters", by the type of layer.
 void readRopes(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config) {
   config.rope.theta = reader.positive("rope_theta", config.rope.theta);
@@ -260,14 +260,13 @@ bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
 
 bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
-    return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
-                    c.kvHeads, c.headDim, c.ffn, c.maxPositions,
-                    c.positionTable, c.rope, c.windowRope, c.rotaryWidth,
-                    c.window, c.windowLayers, c.norm, c.normEps,
-                    c.initializerRange, c.scaledResidualInit, c.activation,
-                    c.gatedMlp, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias,
-                    c.headNorms, c.postNorms, c.scaledEmbeddings,
-                    c.scoreDivisor, c.scaleByInverseLayer);
+    return std::tie(
+        c.name, c.family, c.vocab, c.hidden, c.layers, c.heads, c.kvHeads,
+        c.headDim, c.ffn, c.maxPositions, c.positionTable, c.rope, c.windowRope,
+        c.rotaryWidth, c.window, c.windowLayers, c.norm, c.normEps,
+        c.initializerRange, c.scaledResidualInit, c.activation, c.gatedMlp,
+        c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias, c.headNorms,
+        c.postNorms, c.scaledEmbeddings, c.scoreDivisor, c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
 }

@@ -135,9 +135,9 @@ constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "is_llama_config",
 constexpr StringRef kQwen2Read[] = {"hidden_act", "layer_types",
                                     "max_window_layers", "sliding_window",
                                     "use_sliding_window"};
-constexpr StringRef kQwen3Read[] = {"attention_bias",    "hidden_act",
-                                    "layer_types",       "max_window_layers",
-                                    "sliding_window",    "use_sliding_window"};
+constexpr StringRef kQwen3Read[] = {"attention_bias", "hidden_act",
+                                    "layer_types",    "max_window_layers",
+                                    "sliding_window", "use_sliding_window"};
 constexpr StringRef kQwenOff[] = {"use_mrope"};
 
 constexpr StringRef kMistralRead[] = {"hidden_act", "sliding_window"};
@@ -151,7 +151,7 @@ constexpr StringRef kPhi3Ignored[] = {"attention_dropout", "embd_pdrop",
 constexpr StringRef kPhi3Off[] = {"attention_bias"};
 
 constexpr StringRef kGemma3Read[] = {
-    "attention_bias",       "hidden_activation",     "layer_types",
+    "attention_bias",        "hidden_activation",    "layer_types",
     "query_pre_attn_scalar", "rope_local_base_freq", "sliding_window",
     "sliding_window_pattern"};
 /// Layers are what layer_types says where a file has both.
@@ -241,13 +241,23 @@ ModelConfig makeGemma3() {
 
 constexpr ModelFamily kFamilies[] = {
     {"gpt2", kGPT2Read, {}, kGPT2Ignored, {}, makeGPT2, readGPT2},
-    {"llama", kDecoderRead, kLlamaRead, kLlamaIgnored, {}, makeLlama,
+    {"llama",
+     kDecoderRead,
+     kLlamaRead,
+     kLlamaIgnored,
+     {},
+     makeLlama,
      readDecoder},
     {"qwen2", kDecoderRead, kQwen2Read, kDropoutIgnored, kQwenOff, makeQwen2,
      readDecoder},
     {"qwen3", kDecoderRead, kQwen3Read, kDropoutIgnored, kQwenOff, makeQwen3,
      readDecoder},
-    {"mistral", kDecoderRead, kMistralRead, kDropoutIgnored, {}, makeMistral,
+    {"mistral",
+     kDecoderRead,
+     kMistralRead,
+     kDropoutIgnored,
+     {},
+     makeMistral,
      readDecoder},
     {"phi3", kDecoderRead, kPhi3Read, kPhi3Ignored, kPhi3Off, makePhi3,
      readDecoder},

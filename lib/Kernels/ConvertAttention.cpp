@@ -88,8 +88,7 @@ template <typename Op> struct Scores {
                                   b.position(3, op.getQOffset())));
       if (op.getWindow()) {
         // A key is seen if the query is before the end of its window.
-        Value end =
-            arith::AddIOp::create(b, key, b.index(*op.getWindow()));
+        Value end = arith::AddIOp::create(b, key, b.index(*op.getWindow()));
         seen = arith::AndIOp::create(
             b, seen,
             arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,

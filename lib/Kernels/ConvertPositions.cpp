@@ -179,14 +179,14 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     swapped[rank - 1] = 1 - b.getAffineDimExpr(rank - 1);
     AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
     AffineMap angle = b.project(rank + 1, {unsigned(op.getDim()), rank});
-    Value y = b.map(
-        shape, type.getElementType(),
-        {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
-        [&](ValueRange v) {
-          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                              b.loop(rank - 1), b.index(0));
-          return rotate(b, op, first, v[0], v[1], v[2], v[3]);
-        });
+    Value y =
+        b.map(shape, type.getElementType(),
+              {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
+              [&](ValueRange v) {
+                Value first = arith::CmpIOp::create(
+                    b, arith::CmpIPredicate::eq, b.loop(rank - 1), b.index(0));
+                return rotate(b, op, first, v[0], v[1], v[2], v[3]);
+              });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
     return success();
   }
@@ -198,9 +198,9 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     Value minus = arith::NegFOp::create(b, sine);
     sine = op.getInverse() ? arith::SelectOp::create(b, isFirst, sine, minus)
                            : arith::SelectOp::create(b, isFirst, minus, sine);
-    Value rotated = arith::AddFOp::create(
-        b, arith::MulFOp::create(b, b.widen(x), cosine),
-        arith::MulFOp::create(b, b.widen(y), sine));
+    Value rotated =
+        arith::AddFOp::create(b, arith::MulFOp::create(b, b.widen(x), cosine),
+                              arith::MulFOp::create(b, b.widen(y), sine));
     return b.cast(rotated, op.getX().getType().getElementType());
   }
 

@@ -186,11 +186,11 @@ double Costing::goAround(double bytes, double attention) const {
 /// queries.
 double Costing::attend(double matmuls) const {
   int64_t own = llvm::divideCeil(problem.queries, outer);
-  double pairs =
-      countPairs(own * (outer - 1), own, problem.keys, problem.causal,
-                 problem.window) *
-      double(problem.batch) * double(llvm::divideCeil(problem.groups, g)) *
-      double(llvm::divideCeil(problem.heads, r));
+  double pairs = countPairs(own * (outer - 1), own, problem.keys,
+                            problem.causal, problem.window) *
+                 double(problem.batch) *
+                 double(llvm::divideCeil(problem.groups, g)) *
+                 double(llvm::divideCeil(problem.heads, r));
   double width = double(problem.dim + problem.valueDim) / 2;
   return matmuls * 2 * pairs * width /
          (kGpuRates.matmulFlops * kGpuRates.bytesPerSecond);

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Let f be the time of a kernel without its launch. A c-th of its rows fills
-// ceil(rows / c / tile) tiles, and c ceil(x / c) >= ceil(x), so c f(work / c) >=
-// f(work); bytes have a part that does not shrink (weights), which adds to it.
-// The time of a collective is concave in its bytes, so a c-th of them takes at
-// least a c-th of its time and the rest of what none would take.
+// ceil(rows / c / tile) tiles, and c ceil(x / c) >= ceil(x), so c f(work / c)
+// >= f(work); bytes have a part that does not shrink (weights), which adds to
+// it. The time of a collective is concave in its bytes, so a c-th of them takes
+// at least a c-th of its time and the rest of what none would take.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +68,8 @@ LayerBounds::Sums LayerBounds::sum(double share, bool host) const {
       if (host)
         busy = std::max(busy, pass.host);
       double hidden = part(pass.beside, pass.besideBase);
-      seconds = std::max(
-          hidden, busy + device.overlapSlowdown * std::min(hidden, busy));
+      seconds = std::max(hidden, busy + device.overlapSlowdown *
+                                            std::min(hidden, busy));
       layer.exposed += inLine;
     };
     add(kinds[run.kind].forward, layer.forward);
@@ -92,15 +92,13 @@ double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
     // Forwards and backwards side by side take at least the mean of what they
     // take one after the other and that of the longer; more collectives may
     // make a pair shorter whose kernels wait for the host, so those do not.
-    double mean =
-        0.5 * (1 + std::min(device.overlapSlowdown, 1.0)) *
-        sums.all.seconds() / pp;
+    double mean = 0.5 * (1 + std::min(device.overlapSlowdown, 1.0)) *
+                  sums.all.seconds() / pp;
     sums = sum(share, /*host=*/false);
     double paired =
         std::max(mean, leastRankSeconds(sums.front, sums.all, sums.back,
                                         plan.pp, /*pairs=*/true, device));
     longest = alone ? std::min(longest, paired) : paired;
   }
-  return (1 - 1e-9) *
-         (double(plan.microBatches) * longest + device.stepFloor);
+  return (1 - 1e-9) * (double(plan.microBatches) * longest + device.stepFloor);
 }

@@ -152,12 +152,23 @@ std::vector<Plan> FieldChoice::listValues(const Plan &base) const {
 }
 
 llvm::ArrayRef<StringRef> tessera::getSearchedFields() {
-  static constexpr StringRef names[] = {
-      "gpus",         "dp",           "tp",          "sp",
-      "cp",           "ep",           "pp",          "schedule",
-      "vpp",          "micro-batch",  "micro-batches", "global-batch",
-      "zero",         "zero2-reduce", "shard-ranks", "recompute",
-      "keep-gathered"};
+  static constexpr StringRef names[] = {"gpus",
+                                        "dp",
+                                        "tp",
+                                        "sp",
+                                        "cp",
+                                        "ep",
+                                        "pp",
+                                        "schedule",
+                                        "vpp",
+                                        "micro-batch",
+                                        "micro-batches",
+                                        "global-batch",
+                                        "zero",
+                                        "zero2-reduce",
+                                        "shard-ranks",
+                                        "recompute",
+                                        "keep-gathered"};
   return names;
 }
 

@@ -159,8 +159,7 @@ static Error checkOp(const PropagationProblem &problem,
     return createStringError(
         "expects as many operands and results as its rule has");
   if (!op.pinned.empty() && op.pinned.size() != rule.factors.size())
-    return createStringError("expects axes for " +
-                             Twine(rule.factors.size()) +
+    return createStringError("expects axes for " + Twine(rule.factors.size()) +
                              " factors but got " + Twine(op.pinned.size()));
   if (Error error = checkTensors(problem, rule, rule.operands, op.operands))
     return error;

@@ -31,15 +31,15 @@ static std::pair<int64_t, int64_t> countPairs(nn::AttentionOp attention) {
   int64_t shards = 1, step = 0;
   if (Value offset = attention.getQOffset())
     if (auto axis = offset.getDefiningOp<dist::AxisOffsetOp>()) {
-      Mesh mesh =
-          dist::lookupMesh(axis, axis.getMeshAttr()).getMesh().toMesh();
+      Mesh mesh = dist::lookupMesh(axis, axis.getMeshAttr()).getMesh().toMesh();
       shards = numShards(axis.getAxes().toAxes(mesh));
       step = axis.getLocalSize();
     }
   std::pair<int64_t, int64_t> range{INT64_MAX, 0};
   for (int64_t number = 0; number < shards; ++number) {
-    auto pairs = static_cast<int64_t>(
-        countPairs(number * step, queries, keys, attention.getCausal(), attention.getWindow()));
+    auto pairs = static_cast<int64_t>(countPairs(number * step, queries, keys,
+                                                 attention.getCausal(),
+                                                 attention.getWindow()));
     range = {std::min(range.first, pairs), std::max(range.second, pairs)};
   }
   return range;
@@ -58,9 +58,9 @@ struct CountPairsPass : tessera::impl::CountPairsPassBase<CountPairsPass> {
           most = range;
       });
       if (most.second > 0)
-        func->setAttr(dist::DistDialect::kPairsAttr,
-                      DenseI64ArrayAttr::get(&getContext(),
-                                             {most.first, most.second}));
+        func->setAttr(
+            dist::DistDialect::kPairsAttr,
+            DenseI64ArrayAttr::get(&getContext(), {most.first, most.second}));
     }
   }
 };

@@ -20,8 +20,8 @@
 //
 // The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
 // its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
-// which a window lets no device see anything are left out; the sums then go from
-// the last device that has some to the owner.
+// which a window lets no device see anything are left out; the sums then go
+// from the last device that has some to the owner.
 //
 //===----------------------------------------------------------------------===//
 

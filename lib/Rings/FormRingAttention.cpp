@@ -52,8 +52,7 @@ private:
 
 /// The axes of a collective after the ring's, minor to them; none if the ring's
 /// are not the major ones.
-std::optional<dist::AxesAttr>
-RingFormer::getOthers(dist::AxesAttr all) const {
+std::optional<dist::AxesAttr> RingFormer::getOthers(dist::AxesAttr all) const {
   AxisList ring = axes.toAxes(mesh), list = all.toAxes(mesh);
   if (!isPrefix(ring, list))
     return std::nullopt;

@@ -25,7 +25,8 @@ std::string ContextMethod::getName() const {
 
 std::optional<ContextMethod> tessera::parseContextMethod(StringRef text) {
   auto [name, number] = text.split(':');
-  for (int kind = ContextMethod::Auto; kind <= ContextMethod::AllToAll; ++kind) {
+  for (int kind = ContextMethod::Auto; kind <= ContextMethod::AllToAll;
+       ++kind) {
     if (name != kNames[kind])
       continue;
     ContextMethod method{static_cast<ContextMethod::Kind>(kind), 0};

@@ -19,8 +19,7 @@ llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
   return names;
 }
 
-AxisList tessera::getStateAxes(const Mesh &mesh,
-                               llvm::ArrayRef<AxisRef> used) {
+AxisList tessera::getStateAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> used) {
   AxisList axes;
   for (llvm::StringRef name : {"dp", "cp"})
     if (std::optional<unsigned> axis = mesh.find(name))

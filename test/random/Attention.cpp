@@ -68,16 +68,16 @@ static bool addAttention(Generator &g) {
   int64_t quarters = g.random.between(1, 4);
   Number scale = makeFloat(quarters * 0.25L);
   static const char *texts[] = {"2.5e-1", "5.0e-1", "7.5e-1", "1.0"};
-  g.add("nn.attention " + mask + "scale " + texts[quarters - 1] + " $0, $1, $2$A : " + q.print() + ", " +
-            k.print() + ", " + v.print() + " -> " + result.print(),
+  g.add("nn.attention " + mask + "scale " + texts[quarters - 1] +
+            " $0, $1, $2$A : " + q.print() + ", " + k.print() + ", " +
+            v.print() + " -> " + result.print(),
         {value, g.get(k), g.get(v)}, result,
         [=](const Inputs &inputs, std::vector<Data> &made) {
           Shape queries = q.shape;
           queries.back() = 1;
           forEachIndex(queries, [&](const Shape &query) {
-            std::vector<Number> scores =
-                getScores(*inputs[0], *inputs[1], query, causal, window, scale,
-                          q.elem);
+            std::vector<Number> scores = getScores(
+                *inputs[0], *inputs[1], query, causal, window, scale, q.elem);
             // Scores are of the keys from this one on.
             int64_t firstKey =
                 window ? std::max<int64_t>(query[1] + 1 - window, 0) : 0;
@@ -126,39 +126,39 @@ static bool addRope(Generator &g) {
     width = 2 * g.random.between(1, width / 2);
   size_t dim = g.random.below(type.shape.size() - 1), last = type.rank() - 1;
   bool inverse = g.random.oneIn(4);
-  g.add(std::string("nn.rope ") + (inverse ? "inverse " : "") + "$0 dim " +
-            std::to_string(dim) + " theta 1.0e2 " +
-            (width < type.shape.back() ? "width " + std::to_string(width) : "") +
-            "$A : " + type.print(),
-        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
-          int64_t half = width / 2;
-          forEachIndex(type.shape, [&](const Shape &index) {
-            if (index[last] >= width) {
-              made[0].at(index) = inputs[0]->at(index);
-              return;
-            }
-            bool isFirst = index[last] < half;
-            Shape other = index;
-            other[last] += isFirst ? half : -half;
-            long double exponent =
-                -2.0L * (index[last] % half) / width;
-            long double angle = index[dim] * powl(100, exponent);
-            // Of the angle the relative error is that of one rounding or so.
-            auto factor = [&](long double x) {
-              return finish(x, 0, 1 + std::fabs(angle), false,
-                            type.elem == Elem::F64 ? Elem::F64 : Elem::F32, 8);
-            };
-            bool isNegative = isFirst != inverse;
-            Number sine = factor(isNegative ? -sinl(angle) : sinl(angle));
-            const Number &x = inputs[0]->at(index), &y = inputs[0]->at(other);
-            bool plain = isFiniteNumber(x) && isFiniteNumber(y);
-            made[0].at(index) =
-                plain ? add(multiply(x, factor(cosl(angle)), type.elem),
-                            multiply(y, sine, type.elem), type.elem)
-                      : makeUnknown();
-          });
-          return true;
+  g.add(
+      std::string("nn.rope ") + (inverse ? "inverse " : "") + "$0 dim " +
+          std::to_string(dim) + " theta 1.0e2 " +
+          (width < type.shape.back() ? "width " + std::to_string(width) : "") +
+          "$A : " + type.print(),
+      {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
+        int64_t half = width / 2;
+        forEachIndex(type.shape, [&](const Shape &index) {
+          if (index[last] >= width) {
+            made[0].at(index) = inputs[0]->at(index);
+            return;
+          }
+          bool isFirst = index[last] < half;
+          Shape other = index;
+          other[last] += isFirst ? half : -half;
+          long double exponent = -2.0L * (index[last] % half) / width;
+          long double angle = index[dim] * powl(100, exponent);
+          // Of the angle the relative error is that of one rounding or so.
+          auto factor = [&](long double x) {
+            return finish(x, 0, 1 + std::fabs(angle), false,
+                          type.elem == Elem::F64 ? Elem::F64 : Elem::F32, 8);
+          };
+          bool isNegative = isFirst != inverse;
+          Number sine = factor(isNegative ? -sinl(angle) : sinl(angle));
+          const Number &x = inputs[0]->at(index), &y = inputs[0]->at(other);
+          bool plain = isFiniteNumber(x) && isFiniteNumber(y);
+          made[0].at(index) =
+              plain ? add(multiply(x, factor(cosl(angle)), type.elem),
+                          multiply(y, sine, type.elem), type.elem)
+                    : makeUnknown();
         });
+        return true;
+      });
   return true;
 }
 

@@ -33,8 +33,8 @@ inline constexpr llvm::StringRef kFlagValue = "[=on|off]";
 struct OptionSpec {
   /// With its dashes: "--batch", "-o".
   llvm::StringRef name;
-  /// What its value is called in the help, "N"; empty for a flag; kFlagValue for
-  /// one that may have a value.
+  /// What its value is called in the help, "N"; empty for a flag; kFlagValue
+  /// for one that may have a value.
   llvm::StringRef value;
   /// May have several lines.
   llvm::StringRef help;

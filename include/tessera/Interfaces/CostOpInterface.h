@@ -69,11 +69,11 @@ OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
                         std::optional<int64_t> window, double matmuls);
 
-/// Pairs of a query and a key that it sees, of all queries of one head. A causal
-/// mask leaves half of all pairs where queries and keys are the same positions,
-/// and all for the last of many devices, which have parts of the queries; a
-/// window of W leaves W keys to each query but the first W, which see half as
-/// many.
+/// Pairs of a query and a key that it sees, of all queries of one head. A
+/// causal mask leaves half of all pairs where queries and keys are the same
+/// positions, and all for the last of many devices, which have parts of the
+/// queries; a window of W leaves W keys to each query but the first W, which
+/// see half as many.
 double countAttentionPairs(int64_t queries, int64_t keys, bool causal,
                            std::optional<int64_t> window);
 

@@ -36,10 +36,11 @@ llvm::Expected<Neighbour> explainLayout(const Subject &subject,
 /// so many days: whole nodes, from the number that the FLOPs of matmuls with
 /// parameters allow at their measured rate. An error if all devices of the
 /// cluster (or those that `given` permits) are not enough.
-llvm::Expected<FewestDevices>
-findFewestDevices(const Subject &subject, const ClusterSpec &cluster,
-                  PlanSpace given, double tokens, double days,
-                  SearchOptions options);
+llvm::Expected<FewestDevices> findFewestDevices(const Subject &subject,
+                                                const ClusterSpec &cluster,
+                                                PlanSpace given, double tokens,
+                                                double days,
+                                                SearchOptions options);
 
 } // namespace tessera
 

@@ -134,8 +134,8 @@ struct PropagationSolution {
   std::vector<llvm::SmallVector<PropagationStep, 2>> steps;
   /// For each op that has axes beforehand, or at which seeds of a later
   /// priority want what earlier ones have: the axes that its factors had
-  /// beforehand and those that the earlier ones gave them. The op is to run with
-  /// these, whatever it costs. No entries for other ops.
+  /// beforehand and those that the earlier ones gave them. The op is to run
+  /// with these, whatever it costs. No entries for other ops.
   std::vector<FactorAxes> pinned;
   /// How often an op was looked at; a measure of time.
   int64_t numVisits = 0;

@@ -28,8 +28,8 @@ llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 /// "dp=2,tp=4".
 std::string print(const Mesh &mesh);
 
-/// What is sharded over the axes `pp`, `dp`, `cp` and `tp`. All off: the seeds of the
-/// program are used as they are.
+/// What is sharded over the axes `pp`, `dp`, `cp` and `tp`. All off: the seeds
+/// of the program are used as they are.
 struct Strategy {
   /// The layers over pp, in stages of a pipeline.
   bool pp = false;

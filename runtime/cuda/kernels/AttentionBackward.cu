@@ -66,7 +66,8 @@ template <int D> struct OfKeys : Backward<D> {
   using Base::p;
   static constexpr int depth = walked<D>;
 
-  /// What a query subtracts, and the keys that it sees: the first, and how many.
+  /// What a query subtracts, and the keys that it sees: the first, and how
+  /// many.
   struct Query {
     float shift, delta;
     int first, count;

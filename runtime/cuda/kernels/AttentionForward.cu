@@ -73,8 +73,7 @@ template <int D> struct Forward : AttentionBlock {
     TESSERA_UNROLL
     for (int half = 0; half < 2; ++half) {
       float best = maximum[half];
-      bool whole =
-          first >= hidden[half] && first + tileKeys <= visible[half];
+      bool whole = first >= hidden[half] && first + tileKeys <= visible[half];
       TESSERA_UNROLL
       for (int n = 0; n < columns8; ++n)
         TESSERA_UNROLL

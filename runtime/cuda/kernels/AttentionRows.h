@@ -92,8 +92,7 @@ struct AttentionBlock {
   TESSERA_DEVICE int64_t endRowOfKey(int64_t key) const {
     if (p.window == 0)
       return numRows();
-    int64_t end =
-        (key + p.keyOffset - p.queryOffset + p.window) * p.perGroup;
+    int64_t end = (key + p.keyOffset - p.queryOffset + p.window) * p.perGroup;
     return end < 0 ? 0 : end < numRows() ? end : numRows();
   }
 

@@ -94,8 +94,8 @@ struct Worker {
   }
 
   /// Turns the scores [hidden, visible) of a row into weights 2^(score -
-  /// maximum) and the others up to `depth` into 0; keeps maximum, sum and output
-  /// in step.
+  /// maximum) and the others up to `depth` into 0; keeps maximum, sum and
+  /// output in step.
   void softmaxRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth,
                   bool first) {
     float *score = buffers.scores + row * keyBlock;

@@ -54,8 +54,9 @@ static void addAttention(Strings &all) {
   }
   all.push_back(getText("nn.rope", {tensor("2x3x4")}, {tensor("2x3x4")},
                         "dim = 1 : i64, theta = 1.0e+04 : f64"));
-  all.push_back(getText("nn.rope", {tensor("2x3x5")}, {tensor("2x3x5")},
-                        "dim = 1 : i64, theta = 1.0e+04 : f64, width = 2 : i64"));
+  all.push_back(
+      getText("nn.rope", {tensor("2x3x5")}, {tensor("2x3x5")},
+              "dim = 1 : i64, theta = 1.0e+04 : f64, width = 2 : i64"));
 }
 
 static void addNorms(Strings &all) {

@@ -92,8 +92,7 @@ struct NaiveAttention {
             double total = 0;
             for (int t = 0; t < keys; ++t) {
               if ((causal && kOffset + t > qOffset + s) ||
-                  kOffset + t >= keySize ||
-                  kOffset + t <= qOffset + s - window)
+                  kOffset + t >= keySize || kOffset + t <= qOffset + s - window)
                 continue;
               int key = (b * keys + t) * groups + g;
               double score = 0;
@@ -227,7 +226,8 @@ TEST(NNTest, rope_of_the_first_elements) {
   std::string x = "tensor<3x7xf64>", part = "tensor<3x4xf64>";
   TestProgram whole(
       oneOp("nn.rope %a0 dim 0 theta 4.0 width 4 : " + x, {x}, x));
-  TestProgram alone(oneOp("nn.rope %a0 dim 0 theta 4.0 : " + part, {part}, part));
+  TestProgram alone(
+      oneOp("nn.rope %a0 dim 0 theta 4.0 : " + part, {part}, part));
   Elements in = randomElements(21, 8), first, expected = in;
   for (int i = 0; i < 12; ++i)
     first.push_back(in[i / 4 * 7 + i % 4]);

@@ -131,8 +131,8 @@ TEST(ReshardCost, partial_is_the_result_without_the_factor) {
 }
 
 // As in the gradients of attention: the axis shards the queries, I, which the
-// second result lacks and has on K. It is partial then, and scattered; no device
-// repeats the work.
+// second result lacks and has on K. It is partial then, and scattered; no
+// device repeats the work.
 TEST(ReshardCost, each_result_forbids_only_factors_that_it_has) {
   Matmul m(16, 16, 16);
   m.rule.factors[kI].kind = FactorKind::Reduction;
