@@ -48,3 +48,8 @@ if toolkit and os.path.exists(
 # ./dev tidy installs it, a test does not.
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
+
+# A Python with jax, with which functions of it are imported.
+if os.environ.get("TESSERA_JAX_PYTHON"):
+    config.available_features.add("jax")
+    config.substitutions.append(("%jax_python", os.environ["TESSERA_JAX_PYTHON"]))

@@ -25,11 +25,14 @@
 #include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Pipelines/ImportPipeline.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Raise/Passes.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Rings/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
+#include "tessera/StableHLO/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Validation/Passes.h"
@@ -61,5 +64,8 @@ void tessera::registerPasses() {
   registerKernelsPasses();
   registerConversionPasses();
   registerMemoryPasses();
+  registerStableHLOPasses();
+  registerRaisePasses();
   registerPipelines();
+  registerImportPipeline();
 }

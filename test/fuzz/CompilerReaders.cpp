@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Configs of models, clusters, plans, reports, measurements, .npy files,
-// attributes of dist and options of strategies; see Subject.h. Examples are the
+// attributes of dist, options of strategies and graphs of StableHLO; see
+// Subject.h. Examples are the
 // files of share/. What is accepted is used: a plan is made of some.
 //
 //===----------------------------------------------------------------------===//
@@ -16,13 +17,18 @@
 #include "dialects/Dist/Dist.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Interpreter/Npy.h"
+#include "tessera/Pipelines/ImportPipeline.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
+#include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/PlanFields.h"
@@ -31,6 +37,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
@@ -259,6 +266,31 @@ bool readAttribute(const std::string &text) {
   return true;
 }
 
+/// A module of StableHLO becomes a graph, or there is one error.
+bool readGraph(const std::string &text) {
+  // MLIR's parser makes room for as many results as an op is said to have.
+  if (llvm::Regex(":[0-9]{6,}").match(text))
+    return false;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  // What it holds grows with every type: each input has its own.
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  int errors = 0;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+      });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return false;
+  mlir::PassManager pm(&context);
+  buildImport(pm, ImportOptions());
+  bool isImported = succeeded(pm.run(*module));
+  require(errors == (isImported ? 0 : 1), "expects one error, or none");
+  return isImported;
+}
+
 /// Two lines: what --mesh and --strategy are given.
 bool readStrategy(const std::string &text) {
   auto [meshText, strategyText] = StringRef(text).split('\n');
@@ -334,6 +366,10 @@ std::vector<std::string> attributeExamples() {
           R"(#dist.mesh<["dp"=2, "tp"=4]>)", R"([{}, 1 : i64, "a"])"};
 }
 
+std::vector<std::string> graphExamples() {
+  return {contentOf(TESSERA_GRAPHS "/ops.mlir")};
+}
+
 std::vector<std::string> strategyExamples() {
   return {"dp=2,tp=2\ndp,tp,sp,zero=3", "tp=4\ntp,sp", "dp=8\ndp,zero=1"};
 }
@@ -349,5 +385,6 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
           {"measurements", readMeasurements, measurementExamples},
           {"tensors", readTensor, tensorExamples},
           {"attributes", readAttribute, attributeExamples},
-          {"strategies", readStrategy, strategyExamples}};
+          {"strategies", readStrategy, strategyExamples},
+          {"graphs", readGraph, graphExamples}};
 }

@@ -22,6 +22,7 @@ using Arguments = llvm::ArrayRef<llvm::StringRef>;
 
 /// Each returns the exit status, 0 or 1, after printing one line on an error.
 int runModel(Arguments arguments);
+int runImport(Arguments arguments);
 int runCompile(Arguments arguments);
 int runRun(Arguments arguments);
 int runVerify(Arguments arguments);

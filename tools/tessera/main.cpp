@@ -28,6 +28,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"model", "build the graph of a model from its config.json", runModel},
+    {"import", "read a graph of StableHLO", runImport},
     {"compile", "compile a program to an executable", runCompile},
     {"verify", "compare a program before and after partitioning", runVerify},
     {"run", "run a compiled program", runRun},

@@ -1,0 +1,64 @@
+//===- Passes.td - Passes over imported graphs -------------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RAISE_PASSES_TD
+#define TESSERA_RAISE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "Computes what follows from constants";
+  let description = [{
+    The interpreter computes a value that follows from constants, of at most
+    64 KiB. It is stored without the dimensions along which it does not vary, and
+    broadcast along these, so that they can be sharded; integers in equal steps
+    become `nn.iota`. A value of several dimensions that positions (`nn.iota`) are
+    part of, such as a causal mask, stays computed: its devices count from their
+    own positions.
+
+    ```mlir
+    %0 = nn.iota : tensor<8xi32>
+    %1 = arith.constant dense<8> : tensor<8xi32>
+    %2 = arith.addi %0, %1 : tensor<8xi32>
+    %3 = arith.remsi %2, %1 : tensor<8xi32>
+    ```
+    becomes
+    ```mlir
+    %3 = nn.iota : tensor<8xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
+def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Leaves out changes of shape that other ops can do";
+  let description = [{
+    A front end repeats, transposes and reshapes tensors where the ops of nn need
+    none of it. Elementwise ops come before a broadcast of all their operands, a
+    broadcast takes those before it and the dimensions of size 1 added or left
+    out after it, and a matmul takes the transposes of its operands and result
+    and the broadcasts of an operand along dimensions of the result.
+
+    ```mlir
+    %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x1xf32>
+    %1 = math.rsqrt %0 : tensor<8x1xf32>
+    %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<8x1xf32> into tensor<8xf32>
+    %3 = nn.broadcast %2 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = math.rsqrt %x : tensor<8xf32>
+    %1 = nn.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
+#endif // TESSERA_RAISE_PASSES_TD

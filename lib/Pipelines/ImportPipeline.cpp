@@ -1,0 +1,49 @@
+//===- ImportPipeline.cpp - From a source's graph to the phase input ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Pipelines/ImportPipeline.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "tessera/Interfaces/Passes.h"
+#include "tessera/Raise/Passes.h"
+#include "tessera/StableHLO/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
+  StableHLOToNNPassOptions source;
+  source.inputs.assign(options.inputs.begin(), options.inputs.end());
+  pm.addPass(createStableHLOToNNPass(source));
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createFoldConstantsPass());
+  functions.addPass(createFoldShapesPass());
+  functions.addPass(createCSEPass());
+  pm.addPass(createVerifyInputPass());
+}
+
+namespace {
+struct PipelineText : PassPipelineOptions<PipelineText> {
+  ListOption<std::string> inputs{
+      *this, "inputs",
+      llvm::cl::desc("arguments of floats that are inputs, not parameters")};
+};
+} // namespace
+
+void tessera::registerImportPipeline() {
+  PassPipelineRegistration<PipelineText>(
+      "tessera-import",
+      "From a graph of StableHLO or plain ops to the phase input",
+      [](OpPassManager &pm, const PipelineText &text) {
+        ImportOptions options;
+        options.inputs.assign(text.inputs.begin(), text.inputs.end());
+        buildImport(pm, options);
+      });
+}

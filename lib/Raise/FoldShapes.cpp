@@ -1,0 +1,368 @@
+//===- FoldShapes.cpp - Leaves out changes of shape that others can do ----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dimensions of size 1 that are added count as a broadcast. So every pattern
+// moves a broadcast towards the results, or makes one of two:
+//
+//     x --broadcast--> f --drop 1s--> broadcast    becomes    x --> f
+//     --broadcast-->
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Raise/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FOLDSHAPESPASS
+#include "tessera/Raise/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// For each dimension of `from` longer than 1 the one of `to` that it is, where
+/// a reshape only adds or leaves out dimensions of size 1; -1 for those of size
+/// 1. None of another reshape.
+static std::optional<SmallVector<int64_t>> matchDims(ArrayRef<int64_t> from,
+                                                     ArrayRef<int64_t> to) {
+  SmallVector<int64_t> dims;
+  size_t next = 0;
+  auto skip = [&] {
+    while (next < to.size() && to[next] == 1)
+      ++next;
+  };
+  for (int64_t size : from) {
+    if (size == 1) {
+      dims.push_back(-1);
+      continue;
+    }
+    skip();
+    if (next == to.size() || to[next] != size)
+      return std::nullopt;
+    dims.push_back(next++);
+  }
+  skip();
+  if (next != to.size())
+    return std::nullopt;
+  return dims;
+}
+
+static bool isSplat(Value value) {
+  SplatElementsAttr splat;
+  return matchPattern(value, m_Constant(&splat));
+}
+
+/// `x` without its dimensions of size 1.
+static Value dropUnits(OpBuilder &b, Location loc, Value x) {
+  RankedTensorType type = typeOf(x);
+  SmallVector<int64_t> shape;
+  SmallVector<ReassociationIndices> groups;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (size != 1) {
+      shape.push_back(size);
+      groups.push_back({});
+    } else if (groups.empty()) {
+      continue;
+    }
+    groups.back().push_back(dim);
+  }
+  if (type.clone(shape) == type)
+    return x;
+  // Leading ones belong to the first group.
+  if (!groups.empty())
+    for (int64_t dim = groups[0].front(); dim-- > 0;)
+      groups[0].insert(groups[0].begin(), dim);
+  return tensor::CollapseShapeOp::create(b, loc, type.clone(shape), x, groups);
+}
+
+namespace {
+
+/// A broadcast of a broadcast is one.
+struct BroadcastTwice : OpRewritePattern<nn::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getX().getType() == op.getType()) {
+      rewriter.replaceOp(op, op.getX());
+      return success();
+    }
+    auto first = op.getX().getDefiningOp<nn::BroadcastOp>();
+    if (!first)
+      return failure();
+    SmallVector<int64_t> dims;
+    for (int64_t dim : first.getDims())
+      dims.push_back(op.getDims()[dim]);
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), first.getX(),
+                                                 dims);
+    return success();
+  }
+};
+
+/// Dimensions of size 1 that are added are a broadcast.
+struct ExpandIsBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto dims = matchDims(typeOf(op.getSrc()).getShape(),
+                          op.getResultType().getShape());
+    if (!dims || llvm::is_contained(*dims, -1))
+      return failure();
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(),
+                                                 op.getSrc(), *dims);
+    return success();
+  }
+};
+
+/// A broadcast takes the dimensions of size 1 that are added or left out after
+/// it.
+template <typename Op> struct ReshapeOfBroadcast : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getSrc().template getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast)
+      return failure();
+    auto after =
+        matchDims(typeOf(broadcast).getShape(), op.getResultType().getShape());
+    if (!after)
+      return failure();
+    SmallVector<int64_t> dims;
+    for (int64_t dim : broadcast.getDims())
+      if ((*after)[dim] >= 0)
+        dims.push_back((*after)[dim]);
+    Value x = dropUnits(rewriter, op.getLoc(), broadcast.getX());
+    if (x.getType() == op.getResultType())
+      rewriter.replaceOp(op, x);
+    else
+      rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(), x,
+                                                   dims);
+    return success();
+  }
+};
+
+/// Elementwise ops come before a broadcast of all their operands; constants of
+/// one value have any shape.
+struct ElementwiseOfBroadcasts : RewritePattern {
+  ElementwiseOfBroadcasts(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 ||
+        op->getNumOperands() == 0 || !isPure(op) ||
+        !op->getDiscardableAttrs().empty() ||
+        !isa<RankedTensorType>(op->getResult(0).getType()))
+      return failure();
+    nn::BroadcastOp first;
+    for (Value operand : op->getOperands()) {
+      auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+      if (broadcast && !first)
+        first = broadcast;
+      bool isSame = broadcast && broadcast.getDims() == first.getDims() &&
+                    typeOf(broadcast.getX()).getShape() ==
+                        typeOf(first.getX()).getShape();
+      if (!isSame && !isSplat(operand))
+        return failure();
+    }
+    if (!first)
+      return failure();
+    ArrayRef<int64_t> shape = typeOf(first.getX()).getShape();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(shrink(rewriter, operand, shape));
+    auto type = typeOf(op->getResult(0));
+    Operation *before = rewriter.clone(*op);
+    before->setOperands(operands);
+    before->getResult(0).setType(type.clone(shape));
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, type, before->getResult(0),
+                                                 first.getDims());
+    return success();
+  }
+
+private:
+  static Value shrink(OpBuilder &b, Value operand, ArrayRef<int64_t> shape) {
+    if (auto broadcast = operand.getDefiningOp<nn::BroadcastOp>())
+      return broadcast.getX();
+    SplatElementsAttr splat;
+    matchPattern(operand, m_Constant(&splat));
+    return arith::ConstantOp::create(
+        b, operand.getLoc(),
+        cast<TypedAttr>(
+            Attribute(splat.resizeSplat(typeOf(operand).clone(shape)))));
+  }
+};
+
+/// A reduction comes before dimensions of size 1 that were added to its
+/// operand.
+struct ReduceOfBroadcast : OpRewritePattern<nn::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getX().getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast || typeOf(broadcast.getX()).getNumElements() !=
+                          typeOf(broadcast).getNumElements())
+      return failure();
+    SmallVector<int64_t> reduced, shape, kept;
+    int64_t after = 0, next = 0;
+    for (int64_t dim = 0; dim < typeOf(broadcast).getRank(); ++dim) {
+      bool isReduced = llvm::is_contained(op.getDims(), dim);
+      bool isOld = next < int64_t(broadcast.getDims().size()) &&
+                   broadcast.getDims()[next] == dim;
+      if (isOld && isReduced)
+        reduced.push_back(next);
+      if (isOld && !isReduced) {
+        kept.push_back(after);
+        shape.push_back(typeOf(broadcast).getDimSize(dim));
+      }
+      next += isOld;
+      after += !isReduced;
+    }
+    Value x = broadcast.getX();
+    if (!reduced.empty())
+      x = nn::ReduceOp::create(rewriter, op.getLoc(), typeOf(x).clone(shape),
+                               op.getKind(), x, reduced);
+    if (x.getType() == op.getType())
+      rewriter.replaceOp(op, x);
+    else
+      rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x, kept);
+    return success();
+  }
+};
+
+/// A transpose comes before a broadcast; two are one.
+struct TransposeOfShape : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> permutation = op.getPermutation();
+    if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size()))) {
+      rewriter.replaceOp(op, op.getX());
+      return success();
+    }
+    if (auto first = op.getX().getDefiningOp<nn::TransposeOp>()) {
+      SmallVector<int64_t> both;
+      for (int64_t dim : permutation)
+        both.push_back(first.getPermutation()[dim]);
+      rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(),
+                                                   first.getX(), both);
+      return success();
+    }
+    auto broadcast = op.getX().getDefiningOp<nn::BroadcastOp>();
+    return broadcast ? swap(op, broadcast, rewriter) : failure();
+  }
+
+private:
+  static LogicalResult swap(nn::TransposeOp op, nn::BroadcastOp broadcast,
+                            PatternRewriter &rewriter) {
+    SmallVector<int64_t> order, dims, shape;
+    for (auto [after, before] : llvm::enumerate(op.getPermutation())) {
+      const int64_t *found = llvm::find(broadcast.getDims(), before);
+      if (found == broadcast.getDims().end())
+        continue;
+      order.push_back(found - broadcast.getDims().begin());
+      dims.push_back(after);
+      shape.push_back(typeOf(broadcast).getDimSize(before));
+    }
+    Value x = broadcast.getX();
+    if (!llvm::is_sorted(order))
+      x = nn::TransposeOp::create(rewriter, op.getLoc(), typeOf(x).clone(shape),
+                                  x, order);
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x, dims);
+    return success();
+  }
+};
+
+/// A matmul takes the transpose after it.
+struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto einsum = op.getX().getDefiningOp<nn::EinsumOp>();
+    if (!einsum || !einsum->hasOneUse() || !einsum.getScales().empty())
+      return failure();
+    auto letters = einsum.getLetters();
+    std::string spec = (letters.lhs + "," + letters.rhs + "->").str();
+    for (int64_t dim : op.getPermutation())
+      spec += letters.result[dim];
+    rewriter.replaceOpWithNewOp<nn::EinsumOp>(op, op.getType(), spec,
+                                              einsum.getLhs(), einsum.getRhs());
+    return success();
+  }
+};
+
+/// A matmul takes the transposes of its operands, and needs no broadcast of an
+/// operand along dimensions of the result that the other operand has.
+struct EinsumOfShapes : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getScales().empty())
+      return failure();
+    auto letters = op.getLetters();
+    std::string lhs = letters.lhs.str(), rhs = letters.rhs.str();
+    Value left = op.getLhs(), right = op.getRhs();
+    if (!absorb(left, lhs, rhs, letters.result) &&
+        !absorb(right, rhs, lhs, letters.result))
+      return failure();
+    rewriter.replaceOpWithNewOp<nn::EinsumOp>(
+        op, op.getType(), lhs + "," + rhs + "->" + letters.result.str(), left,
+        right);
+    return success();
+  }
+
+private:
+  static bool absorb(Value &x, std::string &letters, StringRef other,
+                     StringRef result) {
+    if (auto transpose = x.getDefiningOp<nn::TransposeOp>()) {
+      std::string before = letters;
+      for (auto [after, dim] : llvm::enumerate(transpose.getPermutation()))
+        before[dim] = letters[after];
+      x = transpose.getX();
+      letters = before;
+      return true;
+    }
+    auto broadcast = x.getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast)
+      return false;
+    std::string kept;
+    for (auto [dim, letter] : llvm::enumerate(letters)) {
+      if (llvm::is_contained(broadcast.getDims(), int64_t(dim)))
+        kept += letter;
+      else if (!other.contains(letter) || !result.contains(letter))
+        return false;
+    }
+    if (kept.empty())
+      return false;
+    x = broadcast.getX();
+    letters = kept;
+    return true;
+  }
+};
+
+struct FoldShapesPass
+    : public tessera::impl::FoldShapesPassBase<FoldShapesPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    patterns.add<BroadcastTwice, ExpandIsBroadcast,
+                 ReshapeOfBroadcast<tensor::ExpandShapeOp>,
+                 ReshapeOfBroadcast<tensor::CollapseShapeOp>,
+                 ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
+                 TransposeOfEinsum, EinsumOfShapes>(context);
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,88 @@
+//===- ConvertControl.cpp - Calls, loops and branches ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The converter enters them: none is left. How often and where to must follow
+// from constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::stablehlo;
+
+/// Enters the function that the attribute `name` says.
+static LogicalResult enter(OpConversion &c, StringRef name) {
+  func::FuncOp callee = c.converter.lookUp(getSourceAttr(c.op, name));
+  if (!callee || callee.isExternal())
+    return c.error() << "expects a function with a body as " << name;
+  SmallVector<Value> results;
+  if (failed(
+          c.converter.convertBody(c.op, callee.getBody(), c.operands, results)))
+    return failure();
+  return c.yield(results);
+}
+
+static LogicalResult convertCall(OpConversion &c) { return enter(c, "callee"); }
+
+static LogicalResult convertComposite(OpConversion &c) {
+  return enter(c, "decomposition");
+}
+
+static LogicalResult convertBarrier(OpConversion &c) {
+  return c.yield(c.operands);
+}
+
+/// Repeats the body for as long as the condition is true.
+static LogicalResult convertWhile(OpConversion &c) {
+  if (c.op->getNumRegions() != 2)
+    return c.error() << "expects a condition and a body";
+  SmallVector<Value> state(c.operands);
+  while (true) {
+    SmallVector<Value> condition, next;
+    if (failed(c.converter.convertBody(c.op, c.op->getRegion(0), state,
+                                       condition)))
+      return failure();
+    std::optional<int64_t> goesOn =
+        condition.size() == 1 ? getInteger(condition[0]) : std::nullopt;
+    if (!goesOn)
+      return c.error() << "expects a number of trips that follows from "
+                          "constants";
+    if (*goesOn == 0)
+      return c.yield(state);
+    if (failed(c.converter.convertBody(c.op, c.op->getRegion(1), state, next)))
+      return failure();
+    state = next;
+  }
+}
+
+/// Enters the branch that a constant chooses: of `case` the last one for a
+/// number beyond them.
+static LogicalResult convertBranch(OpConversion &c) {
+  std::optional<int64_t> chosen = getInteger(c.operands[0]);
+  int64_t branches = c.op->getNumRegions();
+  if (!chosen || branches == 0)
+    return c.error() << "expects a branch that follows from constants";
+  // The first branch of `if` is taken where the condition is true.
+  if (c.isBool())
+    chosen = *chosen ? 0 : 1;
+  int64_t branch = *chosen >= 0 && *chosen < branches ? *chosen : branches - 1;
+  SmallVector<Value> results;
+  if (failed(
+          c.converter.convertBody(c.op, c.op->getRegion(branch), {}, results)))
+    return failure();
+  return c.yield(results);
+}
+
+void tessera::stablehlo::addControlHandlers(HandlerTable &t) {
+  constexpr int kAny = HandlerTable::kAny;
+  t.add("func.call", kAny, convertCall, kAny);
+  t.add("stablehlo.composite", kAny, convertComposite, kAny);
+  t.add("stablehlo.optimization_barrier", kAny, convertBarrier, kAny);
+  t.add("stablehlo.while", kAny, convertWhile, kAny);
+  t.add("stablehlo.if", 1, convertBranch, kAny);
+  t.add("stablehlo.case", 1, convertBranch, kAny);
+}

@@ -1,0 +1,392 @@
+//===- ConvertElementwise.cpp - Arithmetic, element by element ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::stablehlo;
+
+//===----------------------------------------------------------------------===//
+// By element type
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Stands where a type of elements has no op.
+struct NoOp {};
+} // namespace
+
+static LogicalResult refuseElements(OpConversion &c) {
+  return c.error() << "expects elements that it has a meaning for but got "
+                   << c.operandType(0);
+}
+
+/// The op of the type of elements on all operands, which have that type.
+template <typename FloatOp, typename IntOp, typename BoolOp>
+static LogicalResult convertByType(OpConversion &c) {
+  if (failed(c.checkSameTypes()))
+    return failure();
+  auto build = [&](auto tag) -> LogicalResult {
+    using Op = typename decltype(tag)::Type;
+    if constexpr (std::is_same_v<Op, NoOp>)
+      return refuseElements(c);
+    else if constexpr (Op::template hasTrait<OpTrait::OneOperand>())
+      return c.yield(c.b.fold<Op>(c.operands[0]));
+    else
+      return c.yield(c.b.fold<Op>(c.operands[0], c.operands[1]));
+  };
+  struct FloatTag {
+    using Type = FloatOp;
+  };
+  struct IntTag {
+    using Type = IntOp;
+  };
+  struct BoolTag {
+    using Type = BoolOp;
+  };
+  return c.isFloat()  ? build(FloatTag())
+         : c.isBool() ? build(BoolTag())
+                      : build(IntTag());
+}
+
+template <typename FloatOp> static void addUnary(HandlerTable &t, StringRef n) {
+  t.add(n, 1, convertByType<FloatOp, NoOp, NoOp>);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that are several
+//===----------------------------------------------------------------------===//
+
+static LogicalResult convertNegate(OpConversion &c) {
+  Value x = c.operands[0];
+  if (c.isFloat())
+    return c.yield(c.b.fold<arith::NegFOp>(x));
+  return c.yield(c.b.fold<arith::SubIOp>(c.b.splat(x, 0), x));
+}
+
+static LogicalResult convertNot(OpConversion &c) {
+  if (c.isFloat())
+    return refuseElements(c);
+  Value x = c.operands[0];
+  return c.yield(c.b.fold<arith::XOrIOp>(x, c.b.splat(x, -1)));
+}
+
+/// 1, -1, and x itself for 0 and NaN.
+static LogicalResult convertSign(OpConversion &c) {
+  Value x = c.operands[0];
+  auto isBeyond = [&](arith::CmpFPredicate real,
+                      arith::CmpIPredicate integer) -> Value {
+    Value zero = c.b.splat(x, 0);
+    if (c.isFloat())
+      return c.b.fold<arith::CmpFOp>(real, x, zero);
+    return c.b.fold<arith::CmpIOp>(integer, x, zero);
+  };
+  Value above = isBeyond(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt);
+  Value below = isBeyond(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt);
+  Value negative = c.b.fold<arith::SelectOp>(below, c.b.splat(x, -1), x);
+  return c.yield(c.b.fold<arith::SelectOp>(above, c.b.splat(x, 1), negative));
+}
+
+/// (1 + tanh(x / 2)) / 2: its gradient is finite everywhere, which that of
+/// 1 / (1 + exp(-x)) is not.
+static LogicalResult convertLogistic(OpConversion &c) {
+  if (!c.isFloat())
+    return refuseElements(c);
+  Value x = c.operands[0], half = c.b.splat(x, 0.5);
+  Value t = c.b.fold<math::TanhOp>(c.b.fold<arith::MulFOp>(x, half));
+  return c.yield(
+      c.b.fold<arith::AddFOp>(c.b.fold<arith::MulFOp>(t, half), half));
+}
+
+/// 1 - erf(x).
+static LogicalResult convertErfc(OpConversion &c) {
+  if (!c.isFloat())
+    return refuseElements(c);
+  Value x = c.operands[0];
+  return c.yield(
+      c.b.fold<arith::SubFOp>(c.b.splat(x, 1), c.b.fold<math::ErfOp>(x)));
+}
+
+static LogicalResult convertSquare(OpConversion &c) {
+  if (!c.isFloat())
+    return refuseElements(c);
+  return c.yield(c.b.fold<arith::MulFOp>(c.operands[0], c.operands[0]));
+}
+
+static LogicalResult convertIsFinite(OpConversion &c) {
+  if (!c.isFloat())
+    return refuseElements(c);
+  return c.yield(c.b.make<math::IsFiniteOp>(c.operands[0]));
+}
+
+/// Shifts by constants below the width: what others give, upstream leaves open.
+template <typename Op> static LogicalResult convertShift(OpConversion &c) {
+  if (failed(c.checkSameTypes()))
+    return failure();
+  std::optional<int64_t> distance;
+  if (auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(c.operands[1])))
+    distance = splat.getValue().getSExtValue();
+  if (c.isFloat() || !distance || *distance < 0 ||
+      *distance >= c.operandType(0).getElementType().getIntOrFloatBitWidth())
+    return c.error() << "expects integers and a constant distance below their "
+                        "width";
+  return c.yield(c.b.fold<Op>(c.operands[0], c.operands[1]));
+}
+
+/// Brings a scalar to the shape of `like`; an error where it has another.
+static FailureOr<Value> spread(OpConversion &c, Value x, Value like) {
+  ArrayRef<int64_t> shape = c.b.typeOf(like).getShape();
+  if (c.b.typeOf(x).getShape() == shape)
+    return x;
+  if (c.b.typeOf(x).getRank() != 0)
+    return c.error() << "expects a scalar or the shape of " << like.getType()
+                     << " but got " << x.getType();
+  return c.b.broadcast(x, shape, {});
+}
+
+static LogicalResult convertClamp(OpConversion &c) {
+  Value x = c.operands[1];
+  auto low = spread(c, c.operands[0], x);
+  auto high = spread(c, c.operands[2], x);
+  if (failed(low) || failed(high))
+    return failure();
+  if (low->getType() != x.getType() || high->getType() != x.getType())
+    return c.error() << "expects bounds with the elements of " << x.getType();
+  if (c.isFloat())
+    return c.yield(c.b.fold<arith::MinimumFOp>(
+        c.b.fold<arith::MaximumFOp>(x, *low), *high));
+  if (c.isBool())
+    return refuseElements(c);
+  return c.yield(
+      c.b.fold<arith::MinSIOp>(c.b.fold<arith::MaxSIOp>(x, *low), *high));
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+static LogicalResult convertCompare(OpConversion &c) {
+  using arith::CmpFPredicate, arith::CmpIPredicate;
+  struct Row {
+    StringRef name;
+    CmpFPredicate real;
+    CmpIPredicate integer, boolean;
+  };
+  constexpr Row kRows[] = {
+      {"EQ", CmpFPredicate::OEQ, CmpIPredicate::eq, CmpIPredicate::eq},
+      {"NE", CmpFPredicate::UNE, CmpIPredicate::ne, CmpIPredicate::ne},
+      {"GE", CmpFPredicate::OGE, CmpIPredicate::sge, CmpIPredicate::uge},
+      {"GT", CmpFPredicate::OGT, CmpIPredicate::sgt, CmpIPredicate::ugt},
+      {"LE", CmpFPredicate::OLE, CmpIPredicate::sle, CmpIPredicate::ule},
+      {"LT", CmpFPredicate::OLT, CmpIPredicate::slt, CmpIPredicate::ult}};
+  auto direction = c.getCase("comparison_direction");
+  if (failed(direction) || failed(c.checkSameTypes()))
+    return failure();
+  const Row *row = llvm::find_if(
+      kRows, [&](const Row &row) { return row.name == *direction; });
+  StringRef type =
+      getCase(getSourceAttr(c.op, "compare_type"), "comparison_type");
+  if (row == std::end(kRows) || type == "TOTALORDER")
+    return c.error() << "expects a comparison by EQ, NE, GE, GT, LE or LT, not "
+                        "in total order";
+  Value x = c.operands[0], y = c.operands[1];
+  if (c.isFloat())
+    return c.yield(c.b.fold<arith::CmpFOp>(row->real, x, y));
+  return c.yield(
+      c.b.fold<arith::CmpIOp>(c.isBool() ? row->boolean : row->integer, x, y));
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+/// Whether an element is not 0.
+static Value toBool(GraphBuilder &b, Value x, bool isFloat) {
+  if (isFloat)
+    return b.fold<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, b.splat(x, 0));
+  return b.fold<arith::CmpIOp>(arith::CmpIPredicate::ne, x, b.splat(x, 0));
+}
+
+static Value fromInteger(GraphBuilder &b, Value x, Type to, bool isBool) {
+  Type element = getElementTypeOrSelf(to);
+  if (isa<FloatType>(element))
+    return isBool ? b.fold<arith::UIToFPOp>(to, x)
+                  : b.fold<arith::SIToFPOp>(to, x);
+  unsigned before = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  unsigned after = element.getIntOrFloatBitWidth();
+  if (after == before)
+    return x;
+  if (after < before)
+    return b.fold<arith::TruncIOp>(to, x);
+  return isBool ? b.fold<arith::ExtUIOp>(to, x) : b.fold<arith::ExtSIOp>(to, x);
+}
+
+/// Between floats; of one width through f32.
+static Value fromFloat(GraphBuilder &b, Value x, RankedTensorType to) {
+  if (!isa<FloatType>(to.getElementType()))
+    return b.fold<arith::FPToSIOp>(to, x);
+  Type from = b.typeOf(x).getElementType();
+  unsigned before = from.getIntOrFloatBitWidth();
+  unsigned after = to.getElementTypeBitWidth();
+  if (from == to.getElementType())
+    return x;
+  if (before < after)
+    return b.fold<arith::ExtFOp>(to, x);
+  if (before > after)
+    return b.fold<arith::TruncFOp>(to, x);
+  return fromFloat(b, fromFloat(b, x, to.clone(b.b.getF32Type())), to);
+}
+
+static LogicalResult convertConvert(OpConversion &c) {
+  Value x = c.operands[0];
+  RankedTensorType to = c.operandType(0).clone(c.resultType().getElementType());
+  if (to.getElementType().isInteger(1))
+    return c.yield(c.isBool() ? x : toBool(c.b, x, c.isFloat()));
+  return c.yield(c.isFloat() ? fromFloat(c.b, x, to)
+                             : fromInteger(c.b, x, to, c.isBool()));
+}
+
+/// Rounds to a type of 16 bits and back.
+static LogicalResult convertReducePrecision(OpConversion &c) {
+  auto bits = [&](StringRef name) -> int64_t {
+    auto attr = dyn_cast_or_null<IntegerAttr>(getSourceAttr(c.op, name));
+    return attr ? attr.getValue().getSExtValue() : -1;
+  };
+  int64_t exponent = bits("exponent_bits"), mantissa = bits("mantissa_bits");
+  Type narrow;
+  if (exponent == 8 && mantissa == 7)
+    narrow = c.b.b.getBF16Type();
+  else if (exponent == 5 && mantissa == 10)
+    narrow = c.b.b.getF16Type();
+  if (!narrow || !c.isFloat())
+    return c.error() << "expects floats and the bits of bf16 or f16 but got "
+                     << exponent << " of exponent and " << mantissa
+                     << " of mantissa";
+  RankedTensorType type = c.operandType(0);
+  Value rounded = fromFloat(c.b, c.operands[0], type.clone(narrow));
+  return c.yield(fromFloat(c.b, rounded, type));
+}
+
+//===----------------------------------------------------------------------===//
+// Selections
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` compares `x` with a constant.
+static bool isBound(Value value, arith::CmpIPredicate predicate, Value x,
+                    int64_t bound) {
+  auto compare = stripShape(value).getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != predicate ||
+      stripShape(compare.getLhs()) != x)
+    return false;
+  auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(compare.getRhs()));
+  return splat && splat.getValue().getSExtValue() == bound;
+}
+
+/// Whether `c` selects the elements that a gather took from inside its table,
+/// and NaN elsewhere: ids are taken to be inside.
+static bool isFill(OpConversion &c) {
+  auto fill = dyn_cast_or_null<FloatAttr>(getSplat(c.operands[2]));
+  Value mask = stripShape(c.operands[0]);
+  // Rows of a table are marked as a whole.
+  if (auto broadcast = mask.getDefiningOp<nn::BroadcastOp>())
+    mask = stripShape(broadcast.getX());
+  auto both = mask.getDefiningOp<arith::AndIOp>();
+  if (!fill || !fill.getValue().isNaN() || !both)
+    return false;
+  Value gathered = stripShape(c.operands[1]);
+  return llvm::any_of(c.converter.gathers, [&](const Converter::Gather &g) {
+    return g.gathered == gathered &&
+           isBound(both.getLhs(), arith::CmpIPredicate::sge, g.wrapped, 0) &&
+           isBound(both.getRhs(), arith::CmpIPredicate::sle, g.wrapped,
+                   g.size - 1);
+  });
+}
+
+/// Whether all elements are this boolean.
+static bool isTruth(Value value, bool truth) {
+  auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(value));
+  return splat && splat.getType().isInteger(1) &&
+         splat.getValue().getBoolValue() == truth;
+}
+
+static LogicalResult convertSelect(OpConversion &c) {
+  if (!c.isBool() || c.operands[1].getType() != c.operands[2].getType())
+    return c.error() << "expects booleans and two operands of one type but got "
+                     << c.op->getOperandTypes();
+  if (isFill(c))
+    return c.yield(c.operands[1]);
+  if (isTruth(c.operands[1], true) && isTruth(c.operands[2], false) &&
+      c.operands[0].getType() == c.operands[1].getType())
+    return c.yield(c.operands[0]);
+  auto condition = spread(c, c.operands[0], c.operands[1]);
+  if (failed(condition))
+    return failure();
+  return c.yield(
+      c.b.fold<arith::SelectOp>(*condition, c.operands[1], c.operands[2]));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static void addFunctions(HandlerTable &t) {
+  addUnary<math::CbrtOp>(t, "stablehlo.cbrt");
+  addUnary<math::CeilOp>(t, "stablehlo.ceil");
+  addUnary<math::CosOp>(t, "stablehlo.cosine");
+  addUnary<math::ExpOp>(t, "stablehlo.exponential");
+  addUnary<math::ExpM1Op>(t, "stablehlo.exponential_minus_one");
+  addUnary<math::FloorOp>(t, "stablehlo.floor");
+  addUnary<math::LogOp>(t, "stablehlo.log");
+  addUnary<math::Log1pOp>(t, "stablehlo.log_plus_one");
+  addUnary<math::RoundOp>(t, "stablehlo.round_nearest_afz");
+  addUnary<math::RoundEvenOp>(t, "stablehlo.round_nearest_even");
+  addUnary<math::RsqrtOp>(t, "stablehlo.rsqrt");
+  addUnary<math::SinOp>(t, "stablehlo.sine");
+  addUnary<math::SqrtOp>(t, "stablehlo.sqrt");
+  addUnary<math::TanOp>(t, "stablehlo.tan");
+  addUnary<math::TanhOp>(t, "stablehlo.tanh");
+  addUnary<math::ErfOp>(t, "chlo.erf");
+  addUnary<math::SinhOp>(t, "chlo.sinh");
+  addUnary<math::CoshOp>(t, "chlo.cosh");
+  t.add("stablehlo.abs", 1, convertByType<math::AbsFOp, math::AbsIOp, NoOp>);
+  t.add("stablehlo.negate", 1, convertNegate);
+  t.add("stablehlo.not", 1, convertNot);
+  t.add("stablehlo.sign", 1, convertSign);
+  t.add("stablehlo.logistic", 1, convertLogistic);
+  t.add("stablehlo.is_finite", 1, convertIsFinite);
+  t.add("chlo.erfc", 1, convertErfc);
+  t.add("chlo.square", 1, convertSquare);
+}
+
+static void addBinary(HandlerTable &t) {
+  using namespace arith;
+  t.add("stablehlo.add", 2, convertByType<AddFOp, AddIOp, OrIOp>);
+  t.add("stablehlo.subtract", 2, convertByType<SubFOp, SubIOp, NoOp>);
+  t.add("stablehlo.multiply", 2, convertByType<MulFOp, MulIOp, AndIOp>);
+  t.add("stablehlo.divide", 2, convertByType<DivFOp, DivSIOp, NoOp>);
+  t.add("stablehlo.remainder", 2, convertByType<RemFOp, RemSIOp, NoOp>);
+  t.add("stablehlo.maximum", 2, convertByType<MaximumFOp, MaxSIOp, OrIOp>);
+  t.add("stablehlo.minimum", 2, convertByType<MinimumFOp, MinSIOp, AndIOp>);
+  t.add("stablehlo.power", 2, convertByType<math::PowFOp, math::IPowIOp, NoOp>);
+  t.add("stablehlo.atan2", 2, convertByType<math::Atan2Op, NoOp, NoOp>);
+  t.add("stablehlo.and", 2, convertByType<NoOp, AndIOp, AndIOp>);
+  t.add("stablehlo.or", 2, convertByType<NoOp, OrIOp, OrIOp>);
+  t.add("stablehlo.xor", 2, convertByType<NoOp, XOrIOp, XOrIOp>);
+  t.add("stablehlo.shift_left", 2, convertShift<ShLIOp>);
+  t.add("stablehlo.shift_right_arithmetic", 2, convertShift<ShRSIOp>);
+  t.add("stablehlo.shift_right_logical", 2, convertShift<ShRUIOp>);
+}
+
+void tessera::stablehlo::addElementwiseHandlers(HandlerTable &t) {
+  addFunctions(t);
+  addBinary(t);
+  t.add("stablehlo.compare", 2, convertCompare);
+  t.add("stablehlo.select", 3, convertSelect);
+  t.add("stablehlo.clamp", 3, convertClamp);
+  t.add("stablehlo.convert", 1, convertConvert);
+  t.add("stablehlo.reduce_precision", 1, convertReducePrecision);
+}

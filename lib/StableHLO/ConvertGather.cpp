@@ -1,0 +1,206 @@
+//===- ConvertGather.cpp - Rows of tables and elements of rows ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two kinds of gather have a meaning: rows of a table, which is an embedding,
+// and one element of each row, which is a take_along_axis. An index that is an
+// input's is taken to be inside: JAX's wrapping of negative ones is left out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::stablehlo;
+
+namespace {
+/// What a gather's attributes say.
+struct GatherDims {
+  SmallVector<int64_t> offset, collapsed, operandBatch, indexBatch, startMap;
+  SmallVector<int64_t> sizes;
+  int64_t indexVector = 0;
+};
+} // namespace
+
+static FailureOr<GatherDims> readDims(OpConversion &c) {
+  std::optional<Fields> fields = parseFields(
+      getText(getSourceAttr(c.op, "dimension_numbers")), "gather",
+      {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+       "start_indices_batching_dims", "start_index_map", "index_vector_dim"});
+  auto sizes = c.getIntegers("slice_sizes");
+  if (failed(sizes))
+    return failure();
+  GatherDims dims;
+  if (fields) {
+    dims.offset = fields->lookup("offset_dims");
+    dims.collapsed = fields->lookup("collapsed_slice_dims");
+    dims.operandBatch = fields->lookup("operand_batching_dims");
+    dims.indexBatch = fields->lookup("start_indices_batching_dims");
+    dims.startMap = fields->lookup("start_index_map");
+    SmallVector<int64_t> vector = fields->lookup("index_vector_dim");
+    dims.indexVector = vector.empty() ? 0 : vector.front();
+  }
+  dims.sizes = *sizes;
+  ArrayRef<int64_t> table = c.operandType(0).getShape();
+  bool isKnown = fields && dims.startMap.size() == 1 && dims.startMap[0] >= 0 &&
+                 dims.startMap[0] < int64_t(table.size()) &&
+                 dims.sizes.size() == table.size() &&
+                 c.operandType(0).getElementType().isIntOrFloat() &&
+                 isa<IntegerType>(c.operandType(1).getElementType());
+  if (!isKnown)
+    return c.error() << "expects #stablehlo.gather<...> with one start index";
+  return dims;
+}
+
+/// The indices without the dimension of one that holds their coordinates;
+/// failure where it is longer.
+static FailureOr<Value> takeIndices(OpConversion &c, const GatherDims &dims) {
+  SmallVector<int64_t> shape(c.operandType(1).getShape());
+  int64_t rank = shape.size();
+  if (dims.indexVector < 0 || dims.indexVector > rank ||
+      (dims.indexVector < rank && shape[dims.indexVector] != 1))
+    return c.error() << "expects indices of one coordinate";
+  if (dims.indexVector < rank)
+    shape.erase(shape.begin() + dims.indexVector);
+  return c.b.reshape(c.operands[1], shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices that are inputs
+//===----------------------------------------------------------------------===//
+
+/// `x` of `select(x < 0, x + size, x)`; null for anything else.
+static Value matchWrap(Value value, int64_t size) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  if (!select)
+    return {};
+  Value x = select.getFalseValue();
+  auto less = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto sum = select.getTrueValue().getDefiningOp<arith::AddIOp>();
+  auto isSplat = [](Value constant, int64_t number) {
+    auto splat = dyn_cast_or_null<IntegerAttr>(getSplat(constant));
+    return splat && splat.getValue().getSExtValue() == number;
+  };
+  bool wraps = less && sum &&
+               less.getPredicate() == arith::CmpIPredicate::slt &&
+               less.getLhs() == x && isSplat(less.getRhs(), 0) &&
+               sum.getLhs() == x && isSplat(sum.getRhs(), size);
+  return wraps ? x : Value();
+}
+
+/// The argument whose elements `x` has, by casts and changes of shape; null
+/// for numbers that are computed.
+static Value findInput(Value x) {
+  while (Operation *op = x.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp, nn::BroadcastOp, nn::TransposeOp,
+             arith::ExtSIOp, arith::TruncIOp>(op))
+      return {};
+    x = op->getOperand(0);
+  }
+  return x;
+}
+
+/// Rebuilds the shape of `like` around `x`: both have as many elements in one
+/// order.
+static Value unwrap(OpConversion &c, Value index, int64_t size,
+                    Value &wrapped) {
+  // Dimensions of size 1 may be between the index and its wrapping.
+  Value core = stripShape(index);
+  Value source = matchWrap(core, size);
+  Value input = findInput(source ? source : core);
+  if (!input)
+    return index;
+  wrapped = core;
+  auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
+  if (!isNew)
+    vocabulary->second = std::min(vocabulary->second, size);
+  return c.b.reshape(source ? source : core, c.b.typeOf(index).getShape());
+}
+
+//===----------------------------------------------------------------------===//
+// Two kinds
+//===----------------------------------------------------------------------===//
+
+/// Rows of dimension 0: [V, ...] and ids [...] give [ids..., ...].
+static bool isEmbedding(OpConversion &c, const GatherDims &dims,
+                        int64_t indexRank) {
+  ArrayRef<int64_t> table = c.operandType(0).getShape();
+  auto last = llvm::seq<int64_t>(indexRank, indexRank + table.size() - 1);
+  return dims.startMap[0] == 0 && dims.collapsed == SmallVector<int64_t>{0} &&
+         dims.operandBatch.empty() && dims.indexBatch.empty() &&
+         llvm::equal(dims.offset, last) && dims.sizes[0] == 1 &&
+         ArrayRef(dims.sizes).drop_front() == table.drop_front();
+}
+
+static LogicalResult buildEmbedding(OpConversion &c, Value ids) {
+  RankedTensorType type = c.operandType(0);
+  int64_t rows = type.getDimSize(0), width = type.getNumElements() / rows;
+  Value wrapped;
+  ids = unwrap(c, ids, rows, wrapped);
+  SmallVector<int64_t> shape(c.b.typeOf(ids).getShape());
+  shape.push_back(width);
+  Value table = c.b.reshape(c.operands[0], {rows, width});
+  Value result =
+      c.b.make<nn::EmbeddingOp>(type.clone(shape), table, ids, Value());
+  if (wrapped)
+    c.converter.gathers.push_back({result, wrapped, rows});
+  shape.pop_back();
+  llvm::append_range(shape, type.getShape().drop_front());
+  return c.yield(c.b.reshape(result, shape));
+}
+
+/// One element of the last dimension, for each index of all others.
+static bool isTakeAlongAxis(OpConversion &c, const GatherDims &dims,
+                            ArrayRef<int64_t> indices) {
+  ArrayRef<int64_t> rows = c.operandType(0).getShape().drop_back();
+  auto others = llvm::seq<int64_t>(0, rows.size());
+  return dims.startMap[0] == int64_t(rows.size()) && dims.offset.empty() &&
+         dims.collapsed == SmallVector<int64_t>{int64_t(rows.size())} &&
+         llvm::equal(dims.operandBatch, others) &&
+         llvm::equal(dims.indexBatch, others) &&
+         llvm::all_of(dims.sizes, [](int64_t n) { return n == 1; }) &&
+         indices.size() >= rows.size() &&
+         indices.take_front(rows.size()) == rows &&
+         llvm::all_of(indices.drop_front(rows.size()),
+                      [](int64_t n) { return n == 1; });
+}
+
+static LogicalResult buildTakeAlongAxis(OpConversion &c, Value index) {
+  RankedTensorType type = c.operandType(0);
+  SmallVector<int64_t> shape(c.b.typeOf(index).getShape());
+  int64_t size = type.getShape().back();
+  Value wrapped;
+  index = unwrap(c, index, size, wrapped);
+  ArrayRef<int64_t> rows = type.getShape().drop_back();
+  Value result = c.b.make<nn::TakeAlongAxisOp>(
+      type.clone(rows), c.operands[0], c.b.reshape(index, rows), Value());
+  if (wrapped)
+    c.converter.gathers.push_back({result, wrapped, size});
+  return c.yield(c.b.reshape(result, shape));
+}
+
+static LogicalResult convertGather(OpConversion &c) {
+  FailureOr<GatherDims> dims = readDims(c);
+  if (failed(dims))
+    return failure();
+  FailureOr<Value> indices = takeIndices(c, *dims);
+  if (failed(indices))
+    return failure();
+  ArrayRef<int64_t> shape = c.b.typeOf(*indices).getShape();
+  if (!c.isFloat())
+    return c.error() << "expects elements that are floats but got "
+                     << c.operandType(0);
+  if (isEmbedding(c, *dims, shape.size()))
+    return buildEmbedding(c, *indices);
+  if (isTakeAlongAxis(c, *dims, shape))
+    return buildTakeAlongAxis(c, *indices);
+  return c.error() << "expects rows of dimension 0, or one element of each row "
+                      "of the last dimension";
+}
+
+void tessera::stablehlo::addGatherHandlers(HandlerTable &t) {
+  t.add("stablehlo.gather", 2, convertGather);
+}

@@ -1,0 +1,282 @@
+//===- ConvertReductions.cpp - Reductions and matmuls ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::stablehlo;
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A reduction by the op of its body.
+struct Reduction {
+  StringRef body;
+  nn::ReduceKind kind;
+  /// Of booleans; and of numbers.
+  bool forBools, forNumbers;
+};
+} // namespace
+
+static constexpr Reduction kReductions[] = {
+    {"stablehlo.add", nn::ReduceKind::Sum, false, true},
+    {"stablehlo.maximum", nn::ReduceKind::Max, true, true},
+    {"stablehlo.minimum", nn::ReduceKind::Min, true, true},
+    {"stablehlo.or", nn::ReduceKind::Max, true, false},
+    {"stablehlo.and", nn::ReduceKind::Min, true, false},
+};
+
+/// The reduction whose body is one op on both arguments.
+static const Reduction *matchBody(Region &body, bool isBool) {
+  if (!body.hasOneBlock() || body.front().getNumArguments() != 2 ||
+      body.front().getOperations().size() != 2)
+    return nullptr;
+  Block &block = body.front();
+  Operation &op = block.front(), &last = block.back();
+  bool isWhole = op.getNumResults() == 1 && op.getNumOperands() == 2 &&
+                 last.getNumOperands() == 1 &&
+                 last.getOperand(0) == op.getResult(0) &&
+                 ((op.getOperand(0) == block.getArgument(0) &&
+                   op.getOperand(1) == block.getArgument(1)) ||
+                  (op.getOperand(0) == block.getArgument(1) &&
+                   op.getOperand(1) == block.getArgument(0)));
+  if (!isWhole)
+    return nullptr;
+  const Reduction *found = llvm::find_if(kReductions, [&](const Reduction &r) {
+    return r.body == op.getName().getStringRef() &&
+           (isBool ? r.forBools : r.forNumbers);
+  });
+  return found == std::end(kReductions) ? nullptr : found;
+}
+
+/// Whether a reduction's start changes no result.
+static bool isNeutral(Attribute start, nn::ReduceKind kind) {
+  bool isSum = kind == nn::ReduceKind::Sum, isMax = kind == nn::ReduceKind::Max;
+  if (auto real = dyn_cast_or_null<FloatAttr>(start)) {
+    const APFloat &value = real.getValue();
+    return isSum ? value.isZero()
+                 : value.isInfinity() && value.isNegative() == isMax;
+  }
+  auto integer = dyn_cast_or_null<IntegerAttr>(start);
+  if (!integer)
+    return false;
+  const APInt &value = integer.getValue();
+  if (integer.getType().isInteger(1))
+    return value.isZero() == isMax;
+  return isSum   ? value.isZero()
+         : isMax ? value.isMinSignedValue()
+                 : value.isMaxSignedValue();
+}
+
+static Value combine(GraphBuilder &b, nn::ReduceKind kind, Value x, Value y) {
+  bool isFloat = isa<FloatType>(b.typeOf(x).getElementType());
+  bool isBool = b.typeOf(x).getElementType().isInteger(1);
+  switch (kind) {
+  case nn::ReduceKind::Sum:
+    return isFloat ? b.fold<arith::AddFOp>(x, y) : b.fold<arith::AddIOp>(x, y);
+  case nn::ReduceKind::Max:
+    return isFloat  ? b.fold<arith::MaximumFOp>(x, y)
+           : isBool ? b.fold<arith::OrIOp>(x, y)
+                    : b.fold<arith::MaxSIOp>(x, y);
+  case nn::ReduceKind::Min:
+    return isFloat  ? b.fold<arith::MinimumFOp>(x, y)
+           : isBool ? b.fold<arith::AndIOp>(x, y)
+                    : b.fold<arith::MinSIOp>(x, y);
+  }
+  llvm_unreachable("a ReduceKind");
+}
+
+/// Over ascending `dims`; booleans as 0 and 1.
+static Value reduce(GraphBuilder &b, nn::ReduceKind kind, Value x,
+                    ArrayRef<int64_t> dims) {
+  RankedTensorType type = b.typeOf(x);
+  SmallVector<int64_t> shape;
+  int64_t reduced = 1;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (llvm::is_contained(dims, int64_t(dim)))
+      reduced *= size;
+    else
+      shape.push_back(size);
+  }
+  if (reduced == 1)
+    return b.reshape(x, shape);
+  bool isBool = type.getElementType().isInteger(1);
+  if (isBool)
+    x = b.fold<arith::ExtUIOp>(type.clone(b.b.getI32Type()), x);
+  Value result = b.make<nn::ReduceOp>(b.typeOf(x).clone(shape), kind, x, dims);
+  if (!isBool)
+    return result;
+  return b.fold<arith::CmpIOp>(arith::CmpIPredicate::ne, result,
+                               b.splat(result, 0));
+}
+
+static LogicalResult convertReduce(OpConversion &c) {
+  auto dims = c.getIntegers("dimensions");
+  if (failed(dims) ||
+      failed(c.checkDims(*dims, c.operandType(0).getRank(), "dimensions")))
+    return failure();
+  llvm::sort(*dims);
+  RankedTensorType type = c.operandType(0), start = c.operandType(1);
+  const Reduction *reduction = c.op->getNumRegions() == 1
+                                   ? matchBody(c.op->getRegion(0), c.isBool())
+                                   : nullptr;
+  if (!reduction)
+    return c.error() << "expects a reduction by add, maximum, minimum, and, or";
+  if (start != type.clone(ArrayRef<int64_t>()))
+    return c.error() << "expects one element to start with but got " << start;
+  Value result = reduce(c.b, reduction->kind, c.operands[0], *dims);
+  if (!isNeutral(getSplat(c.operands[1]), reduction->kind))
+    result = combine(
+        c.b, reduction->kind, result,
+        c.b.broadcast(c.operands[1], c.b.typeOf(result).getShape(), {}));
+  return c.yield(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Matmuls
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The dimensions of a matmul that its two operands share.
+struct MatmulDims {
+  SmallVector<int64_t> lhsBatch, rhsBatch, lhsSum, rhsSum;
+};
+
+/// Letters of a matmul: the result has the batch's, then the others of both.
+class Letters {
+public:
+  /// Two dimensions that are one letter.
+  void share(int64_t lhs, int64_t rhs, bool isKept, int64_t size) {
+    char letter = take();
+    left[lhs] = right[rhs] = letter;
+    if (isKept)
+      keep(letter, size);
+  }
+  /// Gives each dimension of one operand a letter that has none.
+  void fill(std::string &letters, ArrayRef<int64_t> shape) {
+    for (auto [letter, size] : llvm::zip_equal(letters, shape))
+      if (letter == ' ')
+        keep(letter = take(), size);
+  }
+  std::string spec() const { return left + "," + right + "->" + result; }
+
+  std::string left, right, result;
+  SmallVector<int64_t> shape;
+
+private:
+  char take() { return next++; }
+  void keep(char letter, int64_t size) {
+    result += letter;
+    shape.push_back(size);
+  }
+  char next = 'a';
+};
+} // namespace
+
+/// Of one element type: the wider of the two.
+static void unifyElements(GraphBuilder &b, Value &lhs, Value &rhs) {
+  Type left = b.typeOf(lhs).getElementType();
+  Type right = b.typeOf(rhs).getElementType();
+  if (left == right || !isa<FloatType>(left) || !isa<FloatType>(right))
+    return;
+  Type wide = left.getIntOrFloatBitWidth() < right.getIntOrFloatBitWidth()
+                  ? right
+                  : left;
+  if (left.getIntOrFloatBitWidth() == right.getIntOrFloatBitWidth())
+    wide = b.b.getF32Type();
+  lhs = b.cast(lhs, wide);
+  rhs = b.cast(rhs, wide);
+}
+
+/// The matmul in the elements of its operands, or those of the result where
+/// they are wider floats; then rounded to the result's.
+static LogicalResult buildMatmul(OpConversion &c, const MatmulDims &dims) {
+  Value lhs = c.operands[0], rhs = c.operands[1];
+  RankedTensorType left = c.operandType(0), right = c.operandType(1);
+  if (left.getRank() + right.getRank() > 26)
+    return c.error() << "expects at most 26 dimensions";
+  Letters letters;
+  letters.left.assign(left.getRank(), ' ');
+  letters.right.assign(right.getRank(), ' ');
+  auto share = [&](ArrayRef<int64_t> l, ArrayRef<int64_t> r, bool isKept) {
+    for (auto [i, j] : llvm::zip_equal(l, r)) {
+      if (left.getDimSize(i) != right.getDimSize(j))
+        return false;
+      letters.share(i, j, isKept, left.getDimSize(i));
+    }
+    return true;
+  };
+  if (!share(dims.lhsBatch, dims.rhsBatch, true) ||
+      !share(dims.lhsSum, dims.rhsSum, false))
+    return c.error() << "expects equal sizes of dimensions that are shared";
+  letters.fill(letters.left, left.getShape());
+  letters.fill(letters.right, right.getShape());
+  unifyElements(c.b, lhs, rhs);
+  Type from = c.b.typeOf(lhs).getElementType();
+  Type to = c.resultType().getElementType();
+  bool isFloat = isa<FloatType>(from);
+  if (c.b.typeOf(rhs).getElementType() != from || isFloat != isa<FloatType>(to))
+    return c.error() << "expects operands and a result of floats, or of "
+                        "integers, but got "
+                     << left << ", " << right << " and " << c.resultType();
+  if (!isFloat && from != to)
+    return c.error() << "expects a result of " << from << " but got " << to;
+  if (isFloat && from.getIntOrFloatBitWidth() < 16)
+    return c.error() << "expects floats of 16 bits at least but got " << from;
+  bool isWider = from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+  auto type = RankedTensorType::get(letters.shape, isWider ? to : from);
+  Value product = c.b.make<nn::EinsumOp>(type, letters.spec(), lhs, rhs);
+  return c.yield(isFloat ? c.b.cast(product, to) : product);
+}
+
+static LogicalResult convertDotGeneral(OpConversion &c) {
+  StringRef text = getText(getSourceAttr(c.op, "dot_dimension_numbers"));
+  std::optional<Fields> fields =
+      parseFields(text, "dot",
+                  {"lhs_batching_dimensions", "rhs_batching_dimensions",
+                   "lhs_contracting_dimensions", "rhs_contracting_dimensions"});
+  if (!fields)
+    return c.error() << "expects #stablehlo.dot<...> as dot_dimension_numbers";
+  MatmulDims dims;
+  dims.lhsBatch = fields->lookup("lhs_batching_dimensions");
+  dims.rhsBatch = fields->lookup("rhs_batching_dimensions");
+  dims.lhsSum = fields->lookup("lhs_contracting_dimensions");
+  dims.rhsSum = fields->lookup("rhs_contracting_dimensions");
+  if (dims.lhsBatch.size() != dims.rhsBatch.size() ||
+      dims.lhsSum.size() != dims.rhsSum.size())
+    return c.error() << "expects as many dimensions of lhs as of rhs";
+  auto check = [&](ArrayRef<int64_t> batch, ArrayRef<int64_t> sum, unsigned i) {
+    SmallVector<int64_t> all(batch);
+    llvm::append_range(all, sum);
+    return c.checkDims(all, c.operandType(i).getRank(),
+                       "dot_dimension_numbers");
+  };
+  if (failed(check(dims.lhsBatch, dims.lhsSum, 0)) ||
+      failed(check(dims.rhsBatch, dims.rhsSum, 1)))
+    return failure();
+  return buildMatmul(c, dims);
+}
+
+/// The last dimension of the one times the first of the other.
+static LogicalResult convertDot(OpConversion &c) {
+  int64_t left = c.operandType(0).getRank(), right = c.operandType(1).getRank();
+  if (left < 1 || left > 2 || right < 1 || right > 2)
+    return c.error() << "expects vectors and matrices";
+  MatmulDims dims;
+  dims.lhsSum.push_back(left - 1);
+  dims.rhsSum.push_back(0);
+  return buildMatmul(c, dims);
+}
+
+void tessera::stablehlo::addReductionHandlers(HandlerTable &t) {
+  t.add("stablehlo.reduce", 2, convertReduce);
+  t.add("stablehlo.dot_general", 2, convertDotGeneral);
+  t.add("stablehlo.dot", 2, convertDot);
+}

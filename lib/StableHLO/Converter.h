@@ -1,0 +1,150 @@
+//===- Converter.h - Converts ops of StableHLO one by one -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A converter walks a function as an interpreter does, and in place of numbers
+// it has values of the new graph: it enters calls and repeats the bodies of
+// loops. A table has a handler for each op by its name. What a file says is not
+// trusted: an op's operands, attributes and result are checked before anything
+// is built of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STABLEHLO_CONVERTER_H
+#define TESSERA_LIB_STABLEHLO_CONVERTER_H
+
+#include "GraphBuilder.h"
+#include "SourceAttributes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera::stablehlo {
+
+class Converter;
+
+/// The conversion of one op.
+class OpConversion {
+public:
+  OpConversion(Converter &converter, mlir::Operation *op,
+               llvm::SmallVector<Value> operands);
+
+  /// An error at the op.
+  mlir::InFlightDiagnostic error() const { return op->emitOpError(); }
+  /// A list of integers; an error without it.
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  getIntegers(llvm::StringRef name) const;
+  /// A dimension number; an error where it is none below `rank`.
+  mlir::FailureOr<int64_t> getDim(llvm::StringRef name, int64_t rank) const;
+  /// The case of the enum `name`; an error without it.
+  mlir::FailureOr<llvm::StringRef> getCase(llvm::StringRef name) const;
+  /// Fails unless `dims` are dimensions below `rank`, each once.
+  mlir::LogicalResult checkDims(llvm::ArrayRef<int64_t> dims, int64_t rank,
+                                llvm::StringRef what) const;
+  /// Fails unless all operands have one type.
+  mlir::LogicalResult checkSameTypes() const;
+
+  mlir::RankedTensorType operandType(unsigned i) const {
+    return GraphBuilder::typeOf(operands[i]);
+  }
+  /// The type of result `i`.
+  mlir::RankedTensorType resultType(unsigned i = 0) const {
+    return mlir::cast<mlir::RankedTensorType>(op->getResult(i).getType());
+  }
+  /// Whether elements of the first operand are floats; booleans.
+  bool isFloat() const;
+  bool isBool() const;
+
+  /// Sets the results. An error where a type is not the op's.
+  mlir::LogicalResult yield(mlir::ValueRange values) const;
+
+  Converter &converter;
+  mlir::Operation *const op;
+  const llvm::SmallVector<Value> operands;
+  mutable GraphBuilder b;
+};
+
+/// Fails unless the type is a tensor of static shape, of elements that every
+/// phase knows.
+mlir::LogicalResult checkType(mlir::Operation *op, mlir::Type type,
+                              llvm::StringRef what);
+
+/// Converts an op whose operand and result types are checked tensors.
+using Handler = mlir::LogicalResult (*)(OpConversion &c);
+
+/// Handlers by the name of the op.
+class HandlerTable {
+public:
+  /// For an op with so many operands, or any number, and one result, or any
+  /// number.
+  static constexpr int kAny = -1;
+  void add(llvm::StringRef name, int operands, Handler handler,
+           int results = 1) {
+    entries[name] = {operands, results, handler};
+  }
+  struct Entry {
+    int operands = kAny;
+    int results = 1;
+    Handler handler = nullptr;
+  };
+  /// Null: there is no meaning for it.
+  const Entry *find(llvm::StringRef name) const {
+    auto entry = entries.find(name);
+    return entry == entries.end() ? nullptr : &entry->second;
+  }
+
+private:
+  llvm::StringMap<Entry> entries;
+};
+
+void addElementwiseHandlers(HandlerTable &table);
+void addShapeHandlers(HandlerTable &table);
+void addReductionHandlers(HandlerTable &table);
+void addGatherHandlers(HandlerTable &table);
+void addControlHandlers(HandlerTable &table);
+
+/// Converts the ops of functions.
+class Converter {
+public:
+  Converter(mlir::ModuleOp module, mlir::OpBuilder &builder);
+
+  /// Converts the ops of a function's body, with these values as arguments, and
+  /// returns the operands of its return.
+  mlir::LogicalResult convertBody(mlir::Operation *owner, mlir::Region &body,
+                                  mlir::ValueRange arguments,
+                                  llvm::SmallVectorImpl<Value> &results);
+
+  /// The function of a symbol; null without one.
+  mlir::func::FuncOp lookUp(mlir::Attribute symbol);
+
+  void setResult(Value from, Value to) { values[from] = to; }
+
+  /// Remembers that `gathered` took elements at `index` of `size` elements,
+  /// which is an input's own number, and was written as `wrapped`.
+  struct Gather {
+    Value gathered, wrapped;
+    int64_t size;
+  };
+  llvm::SmallVector<Gather> gathers;
+  /// The number of ids of an argument that is an index of a gather.
+  llvm::MapVector<Value, int64_t> vocabularies;
+
+  mlir::OpBuilder &builder;
+
+private:
+  mlir::LogicalResult convert(mlir::Operation *op);
+  /// Takes one op or body off the budget; an error where none is left.
+  mlir::LogicalResult spend(mlir::Operation *op);
+  mlir::FailureOr<llvm::SmallVector<Value>> lookUpOperands(mlir::Operation *op);
+
+  HandlerTable table;
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<Value, Value> values;
+  int64_t budget;
+  int64_t depth = 0;
+};
+
+} // namespace tessera::stablehlo
+
+#endif // TESSERA_LIB_STABLEHLO_CONVERTER_H

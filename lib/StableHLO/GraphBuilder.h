@@ -1,0 +1,61 @@
+//===- GraphBuilder.h - Builds and folds ops on tensors ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constants are folded while they are built: the trips of a loop and the
+// offsets of a slice must be known. Operands and shapes have been checked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STABLEHLO_GRAPHBUILDER_H
+#define TESSERA_LIB_STABLEHLO_GRAPHBUILDER_H
+
+#include "dialects/NN/NN.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+
+namespace tessera::stablehlo {
+
+using mlir::Value;
+
+/// Builds ops of the graph at one location.
+struct GraphBuilder : ElementwiseBuilder {
+  GraphBuilder(mlir::OpBuilder &b, mlir::Location loc)
+      : ElementwiseBuilder{b, loc} {}
+
+  static mlir::RankedTensorType typeOf(Value v) {
+    return mlir::cast<mlir::RankedTensorType>(v.getType());
+  }
+
+  /// An op, or the constant that it gives.
+  template <typename Op, typename... Args> Value fold(Args &&...args) {
+    return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+  /// Without the dimensions of size 1, or with others, in the same order of
+  /// elements.
+  Value reshape(Value x, llvm::ArrayRef<int64_t> shape);
+  /// Dimension i of `x` becomes dimension `dims[i]`, ascending and of the same
+  /// size.
+  Value broadcast(Value x, llvm::ArrayRef<int64_t> shape,
+                  llvm::ArrayRef<int64_t> dims);
+  /// Dimension i of the result is dimension `permutation[i]`.
+  Value transpose(Value x, llvm::ArrayRef<int64_t> permutation);
+  /// The elements at `offsets` + i * `strides`, which are inside.
+  Value slice(Value x, llvm::ArrayRef<int64_t> offsets,
+              llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
+  /// A constant of one value.
+  Value constant(mlir::RankedTensorType type, mlir::Attribute element);
+};
+
+/// The value of a constant; null of anything else.
+mlir::DenseElementsAttr getConstant(Value value);
+/// The value of all elements of a constant; null where there is none.
+mlir::Attribute getSplat(Value value);
+/// The only element of a constant integer of one element.
+std::optional<int64_t> getInteger(Value value);
+/// The value without the changes of shape after it that keep every element.
+Value stripShape(Value x);
+
+} // namespace tessera::stablehlo
+
+#endif // TESSERA_LIB_STABLEHLO_GRAPHBUILDER_H

@@ -1,0 +1,219 @@
+//===- StableHLOToNN.cpp - StableHLO becomes nn, arith, math and tensor ---===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The function of the graph, the names of its arguments and results. What is
+// computed is converted by Converter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/StableHLO/Passes.h"
+
+#include "Converter.h"
+#include "SourceNames.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_STABLEHLOTONNPASS
+#include "tessera/StableHLO/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::stablehlo;
+
+/// Whether an op of the module is of a dialect that is not registered.
+static bool hasSourceOps(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        return op->isRegistered() ? WalkResult::advance()
+                                  : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Erases what no result needs: conditions of loops, wrapped indices.
+static void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// `main`, or the only public function.
+static FailureOr<func::FuncOp> findEntry(ModuleOp module) {
+  SmallVector<func::FuncOp> found;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.getName() == "main" && !function.isExternal())
+      return function;
+    if (function.isPublic() && !function.isExternal())
+      found.push_back(function);
+  }
+  if (found.size() == 1)
+    return found.front();
+  return module.emitError("expects a function @main or one public function "
+                          "but got ")
+         << found.size() << " public ones";
+}
+
+namespace {
+
+class StableHLOToNNPass
+    : public tessera::impl::StableHLOToNNPassBase<StableHLOToNNPass> {
+public:
+  using StableHLOToNNPassBase::StableHLOToNNPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!hasSourceOps(module))
+      return;
+    FailureOr<func::FuncOp> source = findEntry(module);
+    if (failed(source) || failed(checkModule(module)) ||
+        failed(checkAttributes(*source)))
+      return signalPassFailure();
+    OwningOpRef<func::FuncOp> graph = convert(*source);
+    if (!graph)
+      return signalPassFailure();
+    eraseDeadOps(graph->getBody().front());
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      op.erase();
+    module.push_back(graph.release());
+    for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"})
+      module->removeAttr(name);
+  }
+
+private:
+  LogicalResult checkModule(ModuleOp module);
+  LogicalResult checkAttributes(func::FuncOp source);
+  LogicalResult checkAttribute(func::FuncOp source, StringRef what,
+                               NamedAttribute attr);
+  OwningOpRef<func::FuncOp> convert(func::FuncOp source);
+  LogicalResult nameArguments(func::FuncOp source, func::FuncOp graph,
+                              const Converter &converter);
+  void nameResults(func::FuncOp source, func::FuncOp graph);
+};
+
+} // namespace
+
+/// A program of one partition: shardings are not read.
+LogicalResult StableHLOToNNPass::checkModule(ModuleOp module) {
+  for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"}) {
+    auto count = module->getAttrOfType<IntegerAttr>(name);
+    if (count && !count.getValue().isOne())
+      return module.emitError("expects ")
+             << name << " = 1, a program without shardings, but got "
+             << Attribute(count);
+  }
+  return success();
+}
+
+/// Attributes that change no number are let through; ours are kept.
+LogicalResult StableHLOToNNPass::checkAttribute(func::FuncOp source,
+                                                StringRef what,
+                                                NamedAttribute attr) {
+  StringRef name = attr.getName().getValue();
+  StringRef dialect = name.split('.').first;
+  bool isKnown = dialect == "jax" || dialect == "nn" || dialect == "dist" ||
+                 name == "tf.aliasing_output" || name == "mhlo.layout_mode";
+  if (isKnown)
+    return success();
+  return source.emitError("expects ")
+         << what << " without " << name << ", which has no meaning in nn";
+}
+
+LogicalResult StableHLOToNNPass::checkAttributes(func::FuncOp source) {
+  auto checkAll = [&](std::optional<ArrayAttr> all, StringRef what) {
+    for (auto [i, attrs] :
+         llvm::enumerate(all.value_or(ArrayAttr()) ? all->getValue()
+                                                   : ArrayRef<Attribute>()))
+      for (NamedAttribute attr : cast<DictionaryAttr>(attrs))
+        if (failed(checkAttribute(source, (what + " " + Twine(i)).str(), attr)))
+          return failure();
+    return success();
+  };
+  return success(succeeded(checkAll(source.getArgAttrs(), "argument")) &&
+                 succeeded(checkAll(source.getResAttrs(), "result")));
+}
+
+/// The graph of a function, in no module; null after an error.
+OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
+  OwningOpRef<func::FuncOp> graph = func::FuncOp::create(
+      source.getLoc(), "forward", source.getFunctionType());
+  Block *entry = graph->addEntryBlock();
+  OpBuilder builder(entry, entry->begin());
+  for (auto [from, to] :
+       llvm::zip_equal(source.getArguments(), entry->getArguments())) {
+    if (failed(checkType(source, to.getType(), "an argument")))
+      return nullptr;
+    to.setLoc(from.getLoc());
+  }
+  Converter converter(getOperation(), builder);
+  SmallVector<Value> results;
+  if (failed(converter.convertBody(source, source.getBody(),
+                                   entry->getArguments(), results)))
+    return nullptr;
+  if (TypeRange(results) != TypeRange(source.getResultTypes())) {
+    source.emitOpError("expects to return values of its type");
+    return nullptr;
+  }
+  func::ReturnOp::create(builder, source.getLoc(), results);
+  if (failed(nameArguments(source, *graph, converter)))
+    return nullptr;
+  nameResults(source, *graph);
+  return graph;
+}
+
+LogicalResult StableHLOToNNPass::nameArguments(func::FuncOp source,
+                                               func::FuncOp graph,
+                                               const Converter &converter) {
+  SmallVector<std::string> spelled;
+  for (auto [i, argument] : llvm::enumerate(source.getArguments()))
+    spelled.push_back(getSpelling(argument.getLoc(), i));
+  llvm::StringSet<> isInput;
+  for (const std::string &name : inputs)
+    isInput.insert(name);
+  SmallVector<std::string> names = makeNames(spelled);
+  Builder builder(&getContext());
+  for (auto [i, argument] : llvm::enumerate(graph.getArguments())) {
+    if (DictionaryAttr attrs = source.getArgAttrDict(i))
+      for (NamedAttribute attr : attrs)
+        if (attr.getName().getValue().starts_with("nn.") ||
+            attr.getName().getValue().starts_with("dist."))
+          graph.setArgAttr(i, attr.getName(), attr.getValue());
+    bool isFloat = isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+    bool asInput = isInput.erase(names[i]) || !isFloat;
+    bool isNamed = graph.getArgAttr(i, nn::NNDialect::kParamAttr) ||
+                   graph.getArgAttr(i, nn::NNDialect::kInputAttr);
+    if (!isNamed)
+      graph.setArgAttr(
+          i, asInput ? nn::NNDialect::kInputAttr : nn::NNDialect::kParamAttr,
+          builder.getStringAttr(names[i]));
+    auto vocabulary = converter.vocabularies.find(argument);
+    if (vocabulary != converter.vocabularies.end())
+      graph.setArgAttr(i, nn::NNDialect::kVocabAttr,
+                       builder.getI64IntegerAttr(vocabulary->second));
+  }
+  if (isInput.empty())
+    return success();
+  return source.emitError("expects an argument for each of inputs but has none "
+                          "named ")
+         << isInput.begin()->getKey();
+}
+
+void StableHLOToNNPass::nameResults(func::FuncOp source, func::FuncOp graph) {
+  SmallVector<std::string> spelled;
+  for (unsigned i = 0, e = graph.getNumResults(); i < e; ++i) {
+    auto info = source.getResultAttrOfType<StringAttr>(i, "jax.result_info");
+    spelled.push_back(info && !info.empty() ? info.str() : "result");
+  }
+  SmallVector<std::string> names = makeNames(spelled);
+  auto only = graph.getNumResults() == 1
+                  ? cast<RankedTensorType>(graph.getResultTypes()[0])
+                  : RankedTensorType();
+  if (only && only.getRank() == 0 && isa<FloatType>(only.getElementType()))
+    names[0] = "loss";
+  for (auto [i, name] : llvm::enumerate(names))
+    graph.setResultAttr(i, nn::NNDialect::kOutputAttr,
+                        StringAttr::get(&getContext(), name));
+}

@@ -1,0 +1,97 @@
+"""Whether the gradients of a JAX loss are those of its ops.
+
+StableHLO says nothing of gradients: a `stop_gradient` is gone there, and so are custom
+rules. So the jaxpr is read first. Accepted is what changes no gradient: a stop_gradient
+of a maximum (a softmax's), or of numbers that follow from no parameter, and the rules of
+jax's own functions, which are those of the ops."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Iterator, Sequence
+
+from .errors import ImportFailure
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a value follows from."""
+    parameters: bool = False
+    # A maximum of a tensor, or one in another shape.
+    maximum: bool = False
+
+
+KEEPS_MAXIMUM = {"reshape", "broadcast_in_dim", "convert_element_type", "squeeze", "expand_dims",
+                 "transpose", "max", "select_n", "is_finite"}
+
+
+def check_gradients(closed: Any) -> None:
+    """Raises where the gradient of a loss, a function of one float, is not its ops'."""
+    jaxpr = closed.jaxpr
+    results = [var.aval for var in jaxpr.outvars]
+    if len(results) != 1 or results[0].shape != () or results[0].dtype.kind != "f":
+        return
+    walk(jaxpr, [Origin(parameters=var.aval.dtype.kind == "f") for var in jaxpr.invars])
+
+
+def walk(jaxpr: Any, inputs: Sequence[Origin]) -> list[Origin]:
+    """The origins of the results of a jaxpr with such inputs."""
+    known: dict[Any, Origin] = dict(zip(jaxpr.invars, inputs))
+
+    def origin(atom: Any) -> Origin:
+        return known.get(atom, Origin()) if not hasattr(atom, "val") else Origin()
+
+    for eqn in jaxpr.eqns:
+        operands = [origin(atom) for atom in eqn.invars]
+        for var, result in zip(eqn.outvars, follow(eqn, operands)):
+            known[var] = result
+    return [origin(atom) for atom in jaxpr.outvars]
+
+
+def follow(eqn: Any, operands: list[Origin]) -> list[Origin]:
+    """The origins of an equation's results."""
+    name = eqn.primitive.name
+    depends = any(operand.parameters for operand in operands)
+    maximum = name == "reduce_max" or (
+        name in KEEPS_MAXIMUM and any(operand.maximum for operand in operands))
+    if name == "stop_gradient" and depends and not operands[0].maximum:
+        raise ImportFailure(f"{place(eqn)}: expects a stop_gradient of a maximum or of what "
+                            "follows from no parameter")
+    if name.startswith("custom_") and depends and not is_own_rule(eqn):
+        raise ImportFailure(f"{place(eqn)}: expects no gradient of its own ({name})")
+    bodies = list(find_bodies(eqn))
+    if not bodies:
+        return [Origin(depends, maximum)] * len(eqn.outvars)
+    results: list[Origin] = []
+    for body in bodies:
+        inputs = operands[-len(body.invars):] if body.invars else []
+        if len(inputs) != len(body.invars) or name in ("scan", "while", "cond"):
+            inputs = [Origin(depends)] * len(body.invars)
+        results = walk(body, inputs)
+    if len(results) != len(eqn.outvars) or len(bodies) > 1:
+        return [Origin(depends, maximum)] * len(eqn.outvars)
+    return results
+
+
+def find_bodies(eqn: Any) -> Iterator[Any]:
+    """The jaxprs that an equation has as parameters."""
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            jaxpr = getattr(item, "jaxpr", item)
+            if hasattr(jaxpr, "eqns") and hasattr(jaxpr, "invars"):
+                yield jaxpr
+
+
+def is_own_rule(eqn: Any) -> bool:
+    """Whether the function with a rule is one of jax's."""
+    import jax
+    body = next(find_bodies(eqn), None)
+    info = getattr(getattr(body, "debug_info", None), "func_src_info", None) or ""
+    return os.path.dirname(jax.__file__) + os.sep in info
+
+
+def place(eqn: Any) -> str:
+    """File and line of an equation."""
+    from jax._src import source_info_util
+    return source_info_util.summarize(eqn.source_info).split(" ")[0]

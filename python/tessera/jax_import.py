@@ -1,0 +1,66 @@
+"""JAX functions and files of StableHLO, in MLIR's generic form.
+
+jaxlib reads pretty text, bytecode and portable artifacts of every age; what an op means
+is decided by the pass stablehlo-to-nn."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Callable, Sequence
+
+from .errors import ImportFailure
+from .jax_gradients import check_gradients
+
+BYTECODE = b"ML\xefR"
+
+
+def make_context() -> Any:
+    """An MLIR context that knows JAX's dialects."""
+    try:
+        from jaxlib.mlir import ir
+        from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+        from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+    except ImportError as error:
+        raise ImportFailure(f"expects jax and jaxlib, which read StableHLO: {error}") from None
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(context)
+    context.load_all_available_dialects()
+    return context
+
+
+def print_generic(module: Any) -> str:
+    return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+
+
+def read_file(path: pathlib.Path) -> str:
+    """The module of a file of text, bytecode, or a portable artifact."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ImportFailure(f"{path}: {error.strerror}") from None
+    context = make_context()
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+    with context:
+        try:
+            if content.startswith(BYTECODE):
+                return print_generic(stablehlo.deserialize_portable_artifact(context, content))
+        except Exception:  # It is bytecode of another kind.
+            pass
+        try:
+            return print_generic(ir.Module.parse(content))
+        except Exception as error:
+            lines = str(error).strip().splitlines()
+            raise ImportFailure(f"{path}: {lines[min(1, len(lines) - 1)].strip()}") from None
+
+
+def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
+    """The module of a function at these arguments: arrays, or shapes and types."""
+    import jax
+    check_gradients(jax.make_jaxpr(function)(*arguments))
+    lowered = jax.jit(function, keep_unused=True).lower(*arguments)
+    return print_generic(lowered.compiler_ir("stablehlo"))

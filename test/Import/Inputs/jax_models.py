@@ -1,0 +1,123 @@
+"""Small transformers as JAX users write them; `make...` return a function and the shapes of
+its arguments, the parameters first. Of these are the .mlir files beside it."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+BATCH, SEQ, VOCAB, WIDTH, HEADS, SIZE, FFN = 2, 24, 67, 48, 4, 12, 96
+
+
+def shape(*sizes, dtype=jnp.float32):
+    return jax.ShapeDtypeStruct(sizes, dtype)
+
+
+IDS = shape(BATCH, SEQ, dtype=jnp.int32)
+
+
+def mean_loss(logits, labels):
+    log_probabilities = jax.nn.log_softmax(logits)
+    picked = jnp.take_along_axis(log_probabilities, labels[..., None], axis=-1)
+    return -picked.mean()
+
+
+# Layers one by one, learned positions, attention written out, layer norms, GELU.
+
+
+def layer_norm(x, p):
+    mean = x.mean(-1, keepdims=True)
+    variance = jnp.square(x - mean).mean(-1, keepdims=True)
+    return (x - mean) * lax.rsqrt(variance + 1e-5) * p["scale"] + p["bias"]
+
+
+def attention(x, p):
+    q, k, v = (jnp.einsum("bsd,dhk->bshk", x, p[name]) + p[name + "_bias"] for name in "qkv")
+    scores = jnp.einsum("bshk,bthk->bhst", q, k) / jnp.sqrt(float(SIZE))
+    causal = jnp.tril(jnp.ones((SEQ, SEQ), bool))
+    weights = jax.nn.softmax(jnp.where(causal, scores, jnp.finfo(scores.dtype).min), axis=-1)
+    return jnp.einsum("bshk,hkd->bsd", jnp.einsum("bhst,bthk->bshk", weights, v), p["out"])
+
+
+def unrolled_logits(p, tokens):
+    x = p["embedding"][tokens] + p["positions"][jnp.arange(SEQ)]
+    for block in p["blocks"]:
+        x = x + attention(layer_norm(x, block["norm1"]), block["attention"])
+        hidden = jax.nn.gelu(layer_norm(x, block["norm2"]) @ block["up"] + block["up_bias"])
+        x = x + hidden @ block["down"]
+    return layer_norm(x, p["norm"]) @ p["embedding"].T
+
+
+def unrolled_parameters():
+    norm = {"scale": shape(WIDTH), "bias": shape(WIDTH)}
+    projections = {name: shape(WIDTH, HEADS, SIZE) for name in "qkv"}
+    biases = {name + "_bias": shape(HEADS, SIZE) for name in "qkv"}
+    block = {"norm1": norm, "norm2": norm, "up": shape(WIDTH, FFN), "up_bias": shape(FFN),
+             "down": shape(FFN, WIDTH),
+             "attention": {**projections, **biases, "out": shape(HEADS, SIZE, WIDTH)}}
+    return {"embedding": shape(VOCAB, WIDTH), "positions": shape(64, WIDTH), "norm": norm,
+            "blocks": [block, block]}
+
+
+def make_unrolled_logits():
+    return lambda p, tokens: {"logits": unrolled_logits(p, tokens)}, unrolled_parameters(), IDS
+
+
+def make_unrolled_loss():
+    def loss(p, tokens, labels):
+        return mean_loss(unrolled_logits(p, tokens), labels)
+    return loss, unrolled_parameters(), IDS, IDS
+
+
+# Layers in a scan with checkpoints, rotary positions, two groups of heads, RMS norms, SiLU.
+
+
+def rms_norm(x, scale):
+    return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6) * scale
+
+
+def rotate(x):
+    half = SIZE // 2
+    frequencies = 10000.0 ** (-jnp.arange(half) / half)
+    angles = jnp.arange(SEQ)[:, None] * frequencies
+    cos, sin = jnp.cos(angles)[:, None, :], jnp.sin(angles)[:, None, :]
+    low, high = x[..., :half], x[..., half:]
+    return jnp.concatenate([low * cos - high * sin, high * cos + low * sin], axis=-1)
+
+
+@functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.nothing_saveable)
+def scanned_block(x, p):
+    h = rms_norm(x, p["norm1"])
+    q = rotate((h @ p["q"]).reshape(BATCH, SEQ, HEADS, SIZE))
+    k = rotate((h @ p["k"]).reshape(BATCH, SEQ, HEADS // 2, SIZE))
+    v = (h @ p["v"]).reshape(BATCH, SEQ, HEADS // 2, SIZE)
+    mixed = jax.nn.dot_product_attention(q, k, v, is_causal=True)
+    x = x + mixed.reshape(BATCH, SEQ, WIDTH) @ p["out"]
+    h = rms_norm(x, p["norm2"])
+    return x + (jax.nn.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
+
+
+def scanned_logits(p, tokens):
+    x = jnp.take(p["embedding"], tokens, axis=0)
+    x, _ = lax.scan(lambda x, layer: (scanned_block(x, layer), None), x, p["layers"])
+    return rms_norm(x, p["norm"]) @ p["head"]
+
+
+def scanned_parameters():
+    layers = {"norm1": (WIDTH,), "norm2": (WIDTH,), "q": (WIDTH, HEADS * SIZE),
+              "k": (WIDTH, HEADS // 2 * SIZE), "v": (WIDTH, HEADS // 2 * SIZE),
+              "out": (HEADS * SIZE, WIDTH), "gate": (WIDTH, FFN), "up": (WIDTH, FFN),
+              "down": (FFN, WIDTH)}
+    return {"embedding": shape(VOCAB, WIDTH), "norm": shape(WIDTH), "head": shape(WIDTH, VOCAB),
+            "layers": {name: shape(3, *sizes) for name, sizes in layers.items()}}
+
+
+def make_scanned_logits():
+    return lambda p, tokens: {"logits": scanned_logits(p, tokens)}, scanned_parameters(), IDS
+
+
+def make_scanned_loss():
+    def loss(p, tokens, labels):
+        return mean_loss(scanned_logits(p, tokens), labels)
+    return loss, scanned_parameters(), IDS, IDS

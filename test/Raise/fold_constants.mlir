@@ -1,0 +1,71 @@
+// What follows from constants is computed, stored without the dimensions along
+// which it does not vary; integers in equal steps are counted.
+// RUN: tessera-opt %s --nn-fold-constants --split-input-file | FileCheck %s
+
+// CHECK-LABEL: @steps
+// CHECK-NEXT: %[[IOTA:.+]] = nn.iota : tensor<8xi32>
+// CHECK-NEXT: return %[[IOTA]]
+func.func @steps() -> tensor<8xi32> {
+  %0 = nn.iota : tensor<8xi32>
+  %1 = arith.constant dense<8> : tensor<8xi32>
+  %2 = arith.addi %0, %1 : tensor<8xi32>
+  %3 = arith.remsi %2, %1 : tensor<8xi32>
+  return %3 : tensor<8xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @step_and_start
+// CHECK: %[[IOTA:.+]] = nn.iota : tensor<4xi64>
+// CHECK: %[[STEP:.+]] = arith.constant dense<-3> : tensor<4xi64>
+// CHECK: %[[SCALED:.+]] = arith.muli %[[IOTA]], %[[STEP]]
+// CHECK: %[[START:.+]] = arith.constant dense<5> : tensor<4xi64>
+// CHECK: %[[MOVED:.+]] = arith.addi %[[SCALED]], %[[START]]
+// CHECK: return %[[MOVED]]
+func.func @step_and_start() -> tensor<4xi64> {
+  %0 = arith.constant dense<[10, 4, -2, -8]> : tensor<4xi64>
+  %1 = arith.constant dense<2> : tensor<4xi64>
+  %2 = arith.divsi %0, %1 : tensor<4xi64>
+  return %2 : tensor<4xi64>
+}
+
+// -----
+
+// Rows that are the same: one is stored.
+// CHECK-LABEL: @rows
+// CHECK: %[[ROW:.+]] = arith.constant dense<[1.000000e+00, 2.000000e+00, 4.000000e+00]> : tensor<3xf32>
+// CHECK: %[[ROWS:.+]] = nn.broadcast %[[ROW]] dims [1] : tensor<3xf32> -> tensor<2x3xf32>
+// CHECK: arith.addf %{{.*}}, %[[ROWS]]
+func.func @rows(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = arith.constant dense<[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]> : tensor<2x3xf32>
+  %1 = math.exp2 %0 : tensor<2x3xf32>
+  %2 = arith.addf %x, %1 : tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
+// -----
+
+// A mask stays computed from positions, and what cannot be computed stays.
+// CHECK-LABEL: @kept
+// CHECK: arith.cmpi sge
+// CHECK: arith.divsi
+func.func @kept() -> (tensor<8x8xi1>, tensor<2xi32>) {
+  %0 = nn.iota : tensor<8xi32>
+  %1 = nn.broadcast %0 dims [0] : tensor<8xi32> -> tensor<8x8xi32>
+  %2 = nn.broadcast %0 dims [1] : tensor<8xi32> -> tensor<8x8xi32>
+  %3 = arith.cmpi sge, %1, %2 : tensor<8x8xi32>
+  %4 = arith.constant dense<[1, 0]> : tensor<2xi32>
+  %5 = arith.divsi %4, %4 : tensor<2xi32>
+  return %3, %5 : tensor<8x8xi1>, tensor<2xi32>
+}
+
+// -----
+
+// More than 64 KiB is not computed.
+// CHECK-LABEL: @large
+// CHECK: math.exp
+func.func @large() -> tensor<128x129xf32> {
+  %0 = arith.constant dense<1.0> : tensor<128x129xf32>
+  %1 = math.exp %0 : tensor<128x129xf32>
+  return %1 : tensor<128x129xf32>
+}

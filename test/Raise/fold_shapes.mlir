@@ -1,0 +1,102 @@
+// Changes of shape that other ops can do are left out.
+// RUN: tessera-opt %s --nn-fold-shapes --split-input-file | FileCheck %s
+
+// Statistics of rows with a dimension of size 1.
+// CHECK-LABEL: @keepdims
+// CHECK-SAME: %[[X:.+]]: tensor<8xf32>
+// CHECK-DAG: %[[EPS:.+]] = arith.constant dense<1.000000e+00> : tensor<8xf32>
+// CHECK: %[[SUM:.+]] = arith.addf %[[X]], %[[EPS]] : tensor<8xf32>
+// CHECK-NEXT: %[[ROOT:.+]] = math.rsqrt %[[SUM]] : tensor<8xf32>
+// CHECK-NEXT: %[[ROWS:.+]] = nn.broadcast %[[ROOT]] dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+// CHECK-NEXT: return %[[ROWS]]
+func.func @keepdims(%x: tensor<8xf32>) -> tensor<8x16xf32> {
+  %eps = arith.constant dense<1.0> : tensor<8x1xf32>
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [8, 1] : tensor<8xf32> into tensor<8x1xf32>
+  %1 = arith.addf %0, %eps : tensor<8x1xf32>
+  %2 = math.rsqrt %1 : tensor<8x1xf32>
+  %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<8x1xf32> into tensor<8xf32>
+  %4 = nn.broadcast %3 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  return %4 : tensor<8x16xf32>
+}
+
+// -----
+
+// Broadcasts of other dimensions stay where they are.
+// CHECK-LABEL: @outer
+// CHECK-COUNT-2: nn.broadcast
+// CHECK: arith.mulf {{.*}} : tensor<8x16xf32>
+func.func @outer(%x: tensor<8xf32>, %y: tensor<16xf32>) -> tensor<8x16xf32> {
+  %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %1 = nn.broadcast %y dims [1] : tensor<16xf32> -> tensor<8x16xf32>
+  %2 = arith.mulf %0, %1 : tensor<8x16xf32>
+  return %2 : tensor<8x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @reduce
+// CHECK-SAME: %[[X:.+]]: tensor<8x4xf32>
+// CHECK-NEXT: %[[SUM:.+]] = nn.reduce <sum> %[[X]] dims [1] : tensor<8x4xf32> -> tensor<8xf32>
+// CHECK-NEXT: return %[[SUM]]
+func.func @reduce(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+  %0 = tensor.expand_shape %x [[0], [1, 2]] output_shape [8, 1, 4] : tensor<8x4xf32> into tensor<8x1x4xf32>
+  %1 = nn.reduce <sum> %0 dims [1, 2] : tensor<8x1x4xf32> -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @transposes
+// CHECK-SAME: %[[X:.+]]: tensor<2x3x4xf32>, %[[Y:.+]]: tensor<4xf32>
+// CHECK-NEXT: %[[T:.+]] = nn.transpose %[[X]] [2, 1, 0]
+// CHECK-NEXT: %[[B:.+]] = nn.broadcast %[[Y]] dims [0] : tensor<4xf32> -> tensor<4x3x2xf32>
+// CHECK-NEXT: return %[[X]], %[[T]], %[[B]]
+func.func @transposes(%x: tensor<2x3x4xf32>, %y: tensor<4xf32>)
+    -> (tensor<2x3x4xf32>, tensor<4x3x2xf32>, tensor<4x3x2xf32>) {
+  %0 = nn.transpose %x [2, 0, 1] : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+  %1 = nn.transpose %0 [1, 2, 0] : tensor<4x2x3xf32> -> tensor<2x3x4xf32>
+  %2 = nn.transpose %0 [0, 2, 1] : tensor<4x2x3xf32> -> tensor<4x3x2xf32>
+  %3 = nn.broadcast %y dims [2] : tensor<4xf32> -> tensor<2x3x4xf32>
+  %4 = nn.transpose %3 [2, 1, 0] : tensor<2x3x4xf32> -> tensor<4x3x2xf32>
+  return %1, %2, %4 : tensor<2x3x4xf32>, tensor<4x3x2xf32>, tensor<4x3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @matmul
+// CHECK-NEXT: nn.einsum "bsd,ed->esb"
+// CHECK-NEXT: return
+func.func @matmul(%x: tensor<2x8x16xf32>, %w: tensor<4x16xf32>) -> tensor<4x8x2xf32> {
+  %0 = nn.transpose %w [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
+  %1 = nn.einsum "bsd,de->bse" %x, %0 : tensor<2x8x16xf32>, tensor<16x4xf32> -> tensor<2x8x4xf32>
+  %2 = nn.transpose %1 [2, 1, 0] : tensor<2x8x4xf32> -> tensor<4x8x2xf32>
+  return %2 : tensor<4x8x2xf32>
+}
+
+// -----
+
+// Keys that are repeated for each head of a group; a dimension that is summed over
+// stays.
+// CHECK-LABEL: @groups
+// CHECK-NEXT: nn.einsum "bsgrk,btgk->bgrst"
+// CHECK-NEXT: %[[Y:.+]] = nn.broadcast
+// CHECK-NEXT: nn.einsum "ab,ab->a" %{{.*}}, %[[Y]]
+func.func @groups(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %x: tensor<8x16xf32>, %y: tensor<8xf32>)
+    -> (tensor<2x2x3x8x8xf32>, tensor<8xf32>) {
+  %0 = nn.broadcast %k dims [0, 1, 2, 4] : tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>
+  %1 = nn.einsum "bsgrk,btgrk->bgrst" %q, %0 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x3x4xf32> -> tensor<2x2x3x8x8xf32>
+  %2 = nn.broadcast %y dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %3 = nn.einsum "ab,ab->a" %x, %2 : tensor<8x16xf32>, tensor<8x16xf32> -> tensor<8xf32>
+  return %1, %3 : tensor<2x2x3x8x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// An op with shardings stays.
+// CHECK-LABEL: @seam
+// CHECK: math.exp {{.*}} : tensor<8x16xf32>
+func.func @seam(%x: tensor<8xf32>) -> tensor<8x16xf32> {
+  %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %1 = math.exp %0 {nn.dims = ["seq", "embed"]} : tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}

@@ -1,0 +1,318 @@
+// One error for what cannot be imported, at the op.
+// RUN: tessera-opt --allow-unregistered-dialect %s --stablehlo-to-nn --split-input-file --verify-diagnostics
+
+// An op without a meaning.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{'stablehlo.rng_bit_generator' op expects an op that has a meaning in nn}}
+    %r = "stablehlo.rng_bit_generator"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Another dialect's.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{'vhlo.add_v1' op expects an op that has a meaning in nn}}
+    %r = "vhlo.add_v1"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Too few operands.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects 2 operands and 1 results but got 1 and 1}}
+    %r = "stablehlo.add"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Operands of two types.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %y: tensor<5xf32>):
+    // expected-error @+1 {{expects operands of one type but got 'tensor<4xf32>' and 'tensor<5xf32>'}}
+    %r = "stablehlo.add"(%x, %y) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A result of another type.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<5xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a result of 'tensor<4xf32>' but got 'tensor<5xf32>'}}
+    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+    "func.return"(%r) : (tensor<5xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A dynamic result.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<?xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a tensor of static shape as a result but got 'tensor<?xf32>'}}
+    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<?xf32>
+    "func.return"(%r) : (tensor<?xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Unsigned integers.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xui32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects floats or signed integers as a result but got 'tensor<4xui32>'}}
+    %r = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xui32>
+    "func.return"(%r) : (tensor<4xui32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Elements without an op.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xi32>) -> tensor<4xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xi32>):
+    // expected-error @+1 {{expects elements that it has a meaning for but got 'tensor<4xi32>'}}
+    %r = "stablehlo.tanh"(%x) : (tensor<4xi32>) -> tensor<4xi32>
+    "func.return"(%r) : (tensor<4xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// No attribute.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2x3xf32>) -> tensor<3x2xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<2x3xf32>):
+    // expected-error @+1 {{expects a list of integers as permutation}}
+    %r = "stablehlo.transpose"(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    "func.return"(%r) : (tensor<3x2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A dimension twice.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2x3xf32>) -> tensor<3x2xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<2x3xf32>):
+    // expected-error @+1 {{expects dimensions below 2, each once, as permutation but got 1}}
+    %r = "stablehlo.transpose"(%x) <{permutation = array<i64: 1, 1>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    "func.return"(%r) : (tensor<3x2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A comparison of no kind.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xi1>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a comparison by EQ, NE, GE, GT, LE or LT, not in total order}}
+    %r = "stablehlo.compare"(%x, %x) <{comparison_direction = #stablehlo<comparison_direction LTE>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+    "func.return"(%r) : (tensor<4xi1>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A matmul with a field that is not known.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<f32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects #stablehlo.dot<...> as dot_dimension_numbers}}
+    %r = "stablehlo.dot_general"(%x, %x) <{dot_dimension_numbers = #stablehlo.dot<lhs_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    "func.return"(%r) : (tensor<f32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Sizes of a matmul that differ.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<5xf32>) -> tensor<f32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %y: tensor<5xf32>):
+    // expected-error @+1 {{expects equal sizes of dimensions that are shared}}
+    %r = "stablehlo.dot_general"(%x, %y) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<5xf32>) -> tensor<f32>
+    "func.return"(%r) : (tensor<f32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A slice beyond the tensor.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a slice inside 'tensor<4xf32>' but got 1 to 5 by 1}}
+    %r = "stablehlo.slice"(%x) <{start_indices = array<i64: 1>, limit_indices = array<i64: 5>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// An offset that is computed.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %y: tensor<i32>):
+    // expected-error @+1 {{expects offsets that follow from constants}}
+    %r = "stablehlo.dynamic_slice"(%x, %y) <{slice_sizes = array<i64: 2>}> : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+    "func.return"(%r) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A gather of neither kind.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
+    // expected-error @+1 {{expects rows of dimension 0, or one element of each row of the last dimension}}
+    %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>
+    "func.return"(%r) : (tensor<4x3xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A call of nothing.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a function with a body as decomposition}}
+    %r = "stablehlo.composite"(%x) <{callee = @nothing}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A reduction by another op.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<f32>) -> tensor<f32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %y: tensor<f32>):
+    // expected-error @+1 {{expects a reduction by add, maximum, minimum, and, or}}
+    %r = "stablehlo.reduce"(%x, %y) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%p) : (tensor<f32>) -> ()
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    "func.return"(%r) : (tensor<f32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A loop whose trips are an input.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<i1>) -> tensor<i1>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<i1>):
+    // expected-error @+1 {{expects a number of trips that follows from constants}}
+    %r = "stablehlo.while"(%x) ({
+    ^bb0(%i: tensor<i1>):
+      "stablehlo.return"(%i) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%i: tensor<i1>):
+      "stablehlo.return"(%i) : (tensor<i1>) -> ()
+    }) : (tensor<i1>) -> tensor<i1>
+    "func.return"(%r) : (tensor<i1>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A loop without an end.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects at most 1048576 ops once calls are inlined and loops unrolled}}
+    %r = "stablehlo.while"(%x) ({
+    ^bb0(%i: tensor<4xf32>):
+      %t = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>
+      "stablehlo.return"(%t) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%i: tensor<4xf32>):
+      "stablehlo.return"(%i) : (tensor<4xf32>) -> ()
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A function that calls itself.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %s = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @+1 {{expects calls and loops nested at most 64 deep}}
+    %r = "func.call"(%s) <{callee = @main}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// An argument without a static shape.
+"builtin.module"() ({
+  // expected-error @+1 {{expects a tensor of static shape as an argument but got 'tensor<?xf32>'}}
+  "func.func"() <{function_type = (tensor<?xf32>) -> tensor<?xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<?xf32>):
+    %r = "stablehlo.tanh"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    "func.return"(%r) : (tensor<?xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A sharding.
+"builtin.module"() ({
+  // expected-error @+1 {{expects argument 0 without mhlo.sharding, which has no meaning in nn}}
+  "func.func"() <{arg_attrs = [{mhlo.sharding = "{replicated}"}], function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A program of several partitions.
+// expected-error @+1 {{expects mhlo.num_partitions = 1, a program without shardings, but got 4 : i32}}
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) {mhlo.num_partitions = 4 : i32} : () -> ()
+
+// -----
+
+// No function to begin with.
+// expected-error @+1 {{expects a function @main or one public function but got 0 public ones}}
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "f", sym_visibility = "private"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

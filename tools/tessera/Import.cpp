@@ -1,0 +1,132 @@
+//===- Import.cpp - tessera import ----------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options, and the files at both ends. What a graph becomes is decided in
+// lib/StableHLO and lib/Raise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Programs.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tessera/Pipelines/ImportPipeline.h"
+#include "tessera/Registration/Registration.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--inputs", "LIST",
+     "arguments of floats, separated by commas, that are inputs;\n"
+     "all others are parameters"},
+    {"-o", "FILE", "write the graph there (default: stdout)"},
+};
+
+constexpr CommandSpec kCommand = {
+    "import",
+    "FILE.mlir [options]",
+    "Reads a graph of StableHLO, as JAX makes it.",
+    "FILE.mlir is a module of StableHLO in MLIR's generic form, or of nn, "
+    "arith,\n"
+    "math and tensor; python3 -m tessera import makes it of a JAX function, of "
+    "pretty\n"
+    "text and of bytecode. Integers are inputs, floats parameters; a function "
+    "of one\n"
+    "float is a loss. The graph is what tessera model would print: tessera "
+    "compile,\n"
+    "verify and run take it from there.",
+    kOptions,
+    "  tessera import model.mlir -o g.mlir\n"
+    "  tessera import vision.mlir --inputs images -o g.mlir"};
+
+/// Whether ops of StableHLO are spelled in their own form, which only their
+/// dialect reads.
+bool isPretty(StringRef text) {
+  llvm::Regex op("(^|=)[ \t]*(stablehlo|chlo|vhlo|mhlo|sdy)\\.[a-z_]+",
+                 llvm::Regex::Newline);
+  return op.match(text);
+}
+
+llvm::Error makeUnreadable(StringRef path, StringRef form) {
+  return llvm::createStringError(
+      path + ": expects MLIR's generic form but got " + form +
+      "; python3 -m tessera import " + path + " reads it");
+}
+
+/// The module of a file ("-": from stdin), or an error that names what reads
+/// it.
+llvm::Expected<Module> readGraph(StringRef path, mlir::MLIRContext &context) {
+  std::string message;
+  auto file = mlir::openInputFile(path, &message);
+  if (!file)
+    return llvm::createStringError(message);
+  bool isBytecode = file->getBuffer().starts_with("ML\xefR");
+  if (!isBytecode && isPretty(file->getBuffer()))
+    return makeUnreadable(path, "StableHLO's own");
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          if (!isBytecode)
+                                            printDiagnostic(diagnostic);
+                                        });
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (module)
+    return module;
+  if (isBytecode)
+    return makeUnreadable(path, "bytecode of other dialects");
+  return llvm::make_error<Reported>();
+}
+
+llvm::Error run(const ParsedOptions &parsed) {
+  if (parsed.positional.size() != 1)
+    return llvm::createStringError("expects one FILE.mlir but got " +
+                                   llvm::Twine(parsed.positional.size()) +
+                                   "; see tessera import --help");
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  context.printOpOnDiagnostic(false);
+  mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  auto module = readGraph(parsed.positional[0], context);
+  if (!module)
+    return module.takeError();
+  ImportOptions options;
+  for (StringRef name : parsed.getList("--inputs"))
+    options.inputs.push_back(name.str());
+  mlir::PassManager pm(&context);
+  buildImport(pm, options);
+  if (failed(pm.run(**module)))
+    return llvm::make_error<Reported>();
+  return writeOutput(parsed.get("-o"),
+                     [&](llvm::raw_ostream &os) { (*module)->print(os); });
+}
+
+} // namespace
+
+int tessera::runImport(Arguments arguments) {
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
+  auto parsed = parseOptions(kCommand, arguments);
+  if (!parsed)
+    return reportError(kCommand.name, parsed.takeError());
+  llvm::Error error = run(*parsed);
+  if (!error)
+    return 0;
+  if (!error.isA<Reported>())
+    return reportError(kCommand.name, std::move(error));
+  llvm::consumeError(std::move(error));
+  return 1;
+}
