@@ -26,6 +26,13 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   functions.addPass(createFoldConstantsPass());
   functions.addPass(createFoldShapesPass());
   functions.addPass(createCSEPass());
+  if (llvm::is_contained(options.noRaise, "all"))
+    return pm.addPass(createVerifyInputPass());
+  RaisePassOptions raise;
+  raise.skip.assign(options.noRaise.begin(), options.noRaise.end());
+  functions.addPass(createRaisePass(raise));
+  functions.addPass(createFoldShapesPass());
+  functions.addPass(createCSEPass());
   pm.addPass(createVerifyInputPass());
 }
 
@@ -34,6 +41,9 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
   ListOption<std::string> inputs{
       *this, "inputs",
       llvm::cl::desc("arguments of floats that are inputs, not parameters")};
+  ListOption<std::string> noRaise{
+      *this, "no-raise",
+      llvm::cl::desc("ops that are not raised; all: none is")};
 };
 } // namespace
 
@@ -44,6 +54,7 @@ void tessera::registerImportPipeline() {
       [](OpPassManager &pm, const PipelineText &text) {
         ImportOptions options;
         options.inputs.assign(text.inputs.begin(), text.inputs.end());
+        options.noRaise.assign(text.noRaise.begin(), text.noRaise.end());
         buildImport(pm, options);
       });
 }

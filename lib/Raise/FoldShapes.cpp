@@ -62,6 +62,16 @@ static bool isSplat(Value value) {
   return matchPattern(value, m_Constant(&splat));
 }
 
+/// A constant of one value with another shape.
+static Value resize(OpBuilder &b, Value constant, ArrayRef<int64_t> shape) {
+  SplatElementsAttr splat;
+  matchPattern(constant, m_Constant(&splat));
+  RankedTensorType type = typeOf(constant).clone(shape);
+  return arith::ConstantOp::create(
+      b, constant.getLoc(),
+      cast<TypedAttr>(Attribute(splat.resizeSplat(type))));
+}
+
 /// `x` without its dimensions of size 1.
 static Value dropUnits(OpBuilder &b, Location loc, Value x) {
   RankedTensorType type = typeOf(x);
@@ -192,12 +202,7 @@ private:
   static Value shrink(OpBuilder &b, Value operand, ArrayRef<int64_t> shape) {
     if (auto broadcast = operand.getDefiningOp<nn::BroadcastOp>())
       return broadcast.getX();
-    SplatElementsAttr splat;
-    matchPattern(operand, m_Constant(&splat));
-    return arith::ConstantOp::create(
-        b, operand.getLoc(),
-        cast<TypedAttr>(
-            Attribute(splat.resizeSplat(typeOf(operand).clone(shape)))));
+    return resize(b, operand, shape);
   }
 };
 
@@ -281,6 +286,37 @@ private:
   }
 };
 
+/// A transpose comes before the only op of elements that it is of, so that it
+/// gets to a matmul.
+struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *producer = op.getX().getDefiningOp();
+    if (!producer || !producer->hasOneUse() ||
+        !producer->hasTrait<OpTrait::Elementwise>() || !isPure(producer) ||
+        producer->getNumResults() != 1 ||
+        !producer->getDiscardableAttrs().empty())
+      return failure();
+    if (llvm::count_if(producer->getOperands(),
+                       [](Value operand) { return !isSplat(operand); }) != 1)
+      return failure();
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    SmallVector<Value> operands;
+    for (Value operand : producer->getOperands())
+      operands.push_back(isSplat(operand) ? resize(rewriter, operand, shape)
+                                          : nn::TransposeOp::create(
+                                                rewriter, op.getLoc(),
+                                                typeOf(operand).clone(shape),
+                                                operand, op.getPermutation()));
+    Operation *after = rewriter.clone(*producer);
+    after->setOperands(operands);
+    after->getResult(0).setType(op.getType());
+    rewriter.replaceOp(op, after);
+    return success();
+  }
+};
+
 /// A matmul takes the transpose after it.
 struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -357,7 +393,8 @@ struct FoldShapesPass
                  ReshapeOfBroadcast<tensor::ExpandShapeOp>,
                  ReshapeOfBroadcast<tensor::CollapseShapeOp>,
                  ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
-                 TransposeOfEinsum, EinsumOfShapes>(context);
+                 TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(
+        context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

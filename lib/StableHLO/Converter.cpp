@@ -14,7 +14,7 @@ using namespace tessera;
 using namespace tessera::stablehlo;
 
 /// The most ops that calls and loops may become.
-static constexpr int64_t kMaxOps = 1 << 20;
+static constexpr int64_t kMaxOps = 1 << 18;
 /// How deep calls and loops may be nested.
 static constexpr int64_t kMaxDepth = 64;
 

@@ -63,7 +63,8 @@ def find_compiler() -> str:
 
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
-    for name, value in (("--inputs", options.inputs), ("-o", options.output)):
+    for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
+                        ("-o", options.output)):
         if value:
             command += [name, value]
     text = read(options.file)
@@ -84,6 +85,8 @@ def main() -> int:
                           help="write the graph there (default: stdout)")
     importer.add_argument("--inputs", metavar="LIST",
                           help="arguments of floats that are inputs, not parameters")
+    importer.add_argument("--no-raise", metavar="LIST",
+                          help="ops that groups of ops do not become, as gelu,attention; or all")
     importer.add_argument("--generic", action="store_true",
                           help="print MLIR's generic form and stop: what tessera import reads")
     try:

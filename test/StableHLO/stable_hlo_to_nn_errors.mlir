@@ -243,7 +243,7 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
-    // expected-error @+1 {{expects at most 1048576 ops once calls are inlined and loops unrolled}}
+    // expected-error @+1 {{expects at most 262144 ops once calls are inlined and loops unrolled}}
     %r = "stablehlo.while"(%x) ({
     ^bb0(%i: tensor<4xf32>):
       %t = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>

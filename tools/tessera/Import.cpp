@@ -30,6 +30,9 @@ constexpr OptionSpec kOptions[] = {
     {"--inputs", "LIST",
      "arguments of floats, separated by commas, that are inputs;\n"
      "all others are parameters"},
+    {"--no-raise", "LIST",
+     "ops that groups of ops do not become: gelu, silu, softmax,\n"
+     "layer_norm, rms_norm, cross_entropy, attention; or all"},
     {"-o", "FILE", "write the graph there (default: stdout)"},
 };
 
@@ -106,6 +109,8 @@ llvm::Error run(const ParsedOptions &parsed) {
   ImportOptions options;
   for (StringRef name : parsed.getList("--inputs"))
     options.inputs.push_back(name.str());
+  for (StringRef name : parsed.getList("--no-raise"))
+    options.noRaise.push_back(name.str());
   mlir::PassManager pm(&context);
   buildImport(pm, options);
   if (failed(pm.run(**module)))

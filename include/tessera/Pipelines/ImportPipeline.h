@@ -18,6 +18,8 @@ namespace tessera {
 struct ImportOptions {
   /// Names of arguments of floats that are inputs, not parameters.
   std::vector<std::string> inputs;
+  /// Ops that are not raised ("gelu"); "all": none is.
+  std::vector<std::string> noRaise;
 };
 
 /// Adds the passes from StableHLO in MLIR's generic form, or from a graph of

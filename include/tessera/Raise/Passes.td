@@ -61,4 +61,50 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
                            "::tessera::nn::NNDialect"];
 }
 
+def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
+  let summary = "Groups of ops become one op of nn";
+  let description = [{
+    Front ends spell a norm, an activation, a softmax, attention or a loss in many
+    ways. No spelling is matched: the ops between a value y and the tensor x from
+    which alone it follows, beside constants and vectors of the last dimension, are
+    a region. Its shape says which ops it may be: what is reduced, whether it has
+    exponentials, vectors, an index. The interpreter runs region and op in f64 on
+    rows of normal numbers, of zeros and with one large element, at several scales;
+    they must agree to 1e-5 everywhere. Analytic functions that do are equal. A
+    select, compare, minimum, maximum or absolute value could hide a difference: each
+    must have had both outcomes, or the region stays.
+
+    Attention is two matmuls around a function of rows: their letters are checked,
+    the function is tried with the mask as an input, and the mask, which must follow
+    from constants, is computed and compared with that of causal attention, of a
+    window, and of none.
+
+    The remarks `Raised` and `NotRaised` name the op and the error. `skip` names ops
+    that are not raised: `gelu`, `silu`, `softmax`, `layer_norm`, `rms_norm`,
+    `cross_entropy`, `attention`.
+
+    ```mlir
+    %0 = arith.mulf %x, %x : tensor<2x8x16xf32>
+    %1 = nn.reduce <sum> %0 dims [2] : tensor<2x8x16xf32> -> tensor<2x8xf32>
+    %2 = arith.divf %1, %c16 : tensor<2x8xf32>
+    %3 = arith.addf %2, %eps : tensor<2x8xf32>
+    %4 = math.rsqrt %3 : tensor<2x8xf32>
+    %5 = nn.broadcast %4 dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x16xf32>
+    %6 = arith.mulf %x, %5 : tensor<2x8x16xf32>
+    %7 = nn.broadcast %gamma dims [2] : tensor<16xf32> -> tensor<2x8x16xf32>
+    %8 = arith.mulf %6, %7 : tensor<2x8x16xf32>
+    ```
+    becomes
+    ```mlir
+    %8 = nn.rms_norm %x, %gamma eps 1.0e-6 : tensor<2x8x16xf32>, tensor<16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::tessera::nn::NNDialect"];
+  let options = [
+    ListOption<"skip", "skip", "std::string", "ops that are not raised">,
+  ];
+}
+
 #endif // TESSERA_RAISE_PASSES_TD

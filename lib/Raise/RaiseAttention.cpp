@@ -1,0 +1,425 @@
+//===- RaiseAttention.cpp - Two matmuls around a softmax ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//     q, k --einsum--> scores --scale, mask, softmax--> weights
+//                                     weights, v --einsum--> result
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaiseAttention.h"
+#include "Evaluate.h"
+#include "RowTrial.h"
+
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+/// The largest mask that is computed, in elements.
+static constexpr int64_t kMaxMask = int64_t(1) << 24;
+/// A mask that is added hides a key by at most this.
+static constexpr double kHidden = -1e4;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// The mask
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Which keys a query sees.
+struct Visibility {
+  bool isCausal = false;
+  std::optional<int64_t> window;
+};
+
+/// A mask of constants.
+struct Mask {
+  interp::TensorRef value;
+  MaskNumbers numbers;
+  /// Of booleans 0 or 1, of what is added 0.
+  double visible = 0;
+};
+
+} // namespace
+
+/// The value of a mask that follows from constants; null otherwise.
+static interp::TensorRef evaluateMask(Value mask) {
+  if (typeOf(mask).getNumElements() > kMaxMask)
+    return nullptr;
+  llvm::SetVector<Operation *> needed;
+  SmallVector<Value> left{mask};
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val().getDefiningOp();
+    if (!op || op->getNumRegions() != 0 || !isPure(op))
+      return nullptr;
+    if (needed.insert(op))
+      llvm::append_range(left, op->getOperands());
+  }
+  SmallVector<Operation *> ops = needed.takeVector();
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return evaluate(ops, mask);
+}
+
+/// Of booleans both may be what shows a key: `visible` is set by a trial.
+static std::optional<Mask> readMask(Value value) {
+  Mask mask;
+  mask.value = evaluateMask(value);
+  if (!mask.value)
+    return std::nullopt;
+  if (!mask.value->getElementType().isFloat()) {
+    mask.numbers = {0, 1};
+    return mask;
+  }
+  double low = 0;
+  for (int64_t i = 0; i < mask.value->getNumElements(); ++i)
+    low = std::min(low, (*mask.value)[i].f);
+  for (int64_t i = 0; i < mask.value->getNumElements(); ++i)
+    if ((*mask.value)[i].f != 0 && (*mask.value)[i].f != low)
+      return std::nullopt;
+  if (low > kHidden)
+    return std::nullopt;
+  mask.numbers = {low, 0};
+  return mask;
+}
+
+/// The kind of attention of a mask of queries and keys; none of another one.
+static std::optional<Visibility> classify(const Mask &mask) {
+  int64_t queries = mask.value->getShape()[0], keys = mask.value->getShape()[1];
+  bool isFloat = mask.value->getElementType().isFloat();
+  auto sees = [&](int64_t query, int64_t key) {
+    interp::Cell cell = (*mask.value)[query * keys + key];
+    return (isFloat ? cell.f : double(cell.i)) == mask.visible;
+  };
+  auto matches = [&](bool isCausal, int64_t window) {
+    for (int64_t i = 0; i < queries; ++i)
+      for (int64_t j = 0; j < keys; ++j)
+        if (sees(i, j) != (!isCausal || (j <= i && i - j < window)))
+          return false;
+    return true;
+  };
+  if (matches(false, keys))
+    return Visibility();
+  if (queries != keys)
+    return std::nullopt;
+  int64_t window = 0;
+  for (int64_t key = 0; key < keys; ++key)
+    window += sees(queries - 1, key);
+  if (!matches(true, window))
+    return std::nullopt;
+  return Visibility{true, window < keys ? std::optional(window) : std::nullopt};
+}
+
+//===----------------------------------------------------------------------===//
+// The function between the matmuls
+//===----------------------------------------------------------------------===//
+
+/// softmax(scale x) over the keys that `visible` shows.
+static Proposal proposeMasked(double scale, std::optional<double> visible) {
+  return {"attention",
+          [=](OpBuilder &builder, Location loc, const RowInputs &in) -> Value {
+            ElementwiseBuilder b{builder, loc};
+            Value x = b.mul(in.x, b.splat(in.x, scale));
+            if (visible) {
+              Value mask = in.masks[0];
+              bool isFloat = isa<FloatType>(typeOf(mask).getElementType());
+              Value shown = b.splat(mask, isFloat ? *visible : -*visible);
+              Value isShown =
+                  isFloat ? b.compare(arith::CmpFPredicate::OEQ, mask, shown)
+                          : b.make<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                  mask, shown);
+              x = b.select(isShown, x, b.splat(x, -INFINITY));
+            }
+            return b.make<nn::SoftmaxOp>(x, typeOf(x).getRank() - 1);
+          }};
+}
+
+namespace {
+struct RowFunction {
+  double scale = 1, error = 0;
+  Visibility visibility;
+};
+} // namespace
+
+/// What a region is a masked softmax of; none if it is none.
+static std::optional<RowFunction> matchFunction(const RowRegion &region,
+                                                int64_t headDim) {
+  if (region.masks.size() > 1 || !region.vectors.empty() ||
+      !region.indices.empty())
+    return std::nullopt;
+  std::optional<Mask> mask;
+  if (!region.masks.empty() && !(mask = readMask(region.masks[0])))
+    return std::nullopt;
+  SmallVector<double> scales{1, 1 / std::sqrt(double(headDim))};
+  for (double number : findConstants(region))
+    scales.append({number, 1 / number});
+  SmallVector<std::pair<double, double>> settings;
+  SmallVector<Proposal> proposals;
+  SmallVector<double> shows{0};
+  if (mask && !mask->value->getElementType().isFloat())
+    shows.push_back(1);
+  for (double scale : scales)
+    for (double visible : shows) {
+      settings.push_back({scale, visible});
+      proposals.push_back(
+          proposeMasked(scale, mask ? std::optional(visible) : std::nullopt));
+    }
+  SmallVector<MaskNumbers> numbers;
+  if (mask)
+    numbers.push_back(mask->numbers);
+  auto result = tryProposals(region, proposals, numbers);
+  std::optional<size_t> equal = result ? result->findEqual() : std::nullopt;
+  if (!equal)
+    return std::nullopt;
+  RowFunction function;
+  function.scale = settings[*equal].first;
+  function.error = result->errors[*equal];
+  if (!mask)
+    return function;
+  mask->visible = settings[*equal].second;
+  std::optional<Visibility> visibility = classify(*mask);
+  if (!visibility)
+    return std::nullopt;
+  function.visibility = *visibility;
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Letters
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The letters of two matmuls by what they are; ' ' where there is none.
+struct AttentionLetters {
+  char batch = ' ', group = ' ', head = ' ', query = ' ', key = ' ';
+  char dim = ' ', valueDim = ' ';
+};
+
+/// Two matmuls and what is between.
+struct Match {
+  nn::EinsumOp scores, result;
+  Value q, k, v;
+  std::string qLetters, kLetters, vLetters, resultLetters;
+  AttentionLetters letters;
+  RowFunction function;
+};
+
+} // namespace
+
+static std::string without(StringRef letters, StringRef others) {
+  std::string kept;
+  for (char letter : letters)
+    if (!others.contains(letter))
+      kept += letter;
+  return kept;
+}
+
+/// Renames the letters of the second matmul to those of the scores, dimension
+/// by dimension of the weights; a letter of its own becomes a capital.
+static std::string rename(StringRef letters, StringRef weights,
+                          StringRef scores) {
+  std::string renamed;
+  for (char letter : letters) {
+    size_t dim = weights.find(letter);
+    renamed += dim == StringRef::npos ? llvm::toUpper(letter) : scores[dim];
+  }
+  return renamed;
+}
+
+/// Which letter is what. A letter that only queries have is a head of a group
+/// or the position; the mask's is the position.
+static bool assignLetters(Match &match, StringRef scores, int64_t maskDim) {
+  AttentionLetters &l = match.letters;
+  std::string shared, queries, summed;
+  for (char letter : match.qLetters) {
+    bool isKey = StringRef(match.kLetters).contains(letter);
+    bool isScore = scores.contains(letter);
+    (isKey && isScore ? shared : isKey ? summed : queries) += letter;
+  }
+  std::string keys = without(match.kLetters, match.qLetters);
+  std::string values = without(match.vLetters, scores);
+  if (shared.empty() || shared.size() > 2 || queries.empty() ||
+      queries.size() > 2 || summed.size() != 1 || keys.size() != 1 ||
+      values.size() != 1 || keys[0] != scores.back())
+    return false;
+  l.batch = shared[0];
+  l.group = shared.size() == 2 ? shared[1] : ' ';
+  l.key = keys[0];
+  l.dim = summed[0];
+  l.valueDim = values[0];
+  l.query = maskDim >= 0 ? scores[maskDim] : queries.front();
+  if (!StringRef(queries).contains(l.query))
+    return false;
+  if (queries.size() == 2)
+    l.head = queries[0] == l.query ? queries[1] : queries[0];
+  // Values are shared as keys are, and no more.
+  std::string expected = shared + l.key + l.valueDim;
+  std::string found = match.vLetters;
+  llvm::sort(expected);
+  llvm::sort(found);
+  return expected == found;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// `x`, whose dimensions are `letters`, with those of `order`, where ' ' has
+/// size 1.
+static Value arrange(OpBuilder &b, Location loc, Value x, StringRef letters,
+                     StringRef order) {
+  SmallVector<int64_t> permutation, shape, kept;
+  for (auto [dim, letter] : llvm::enumerate(order))
+    if (letter != ' ') {
+      permutation.push_back(letters.find(letter));
+      shape.push_back(typeOf(x).getDimSize(permutation.back()));
+      kept.push_back(dim);
+    }
+  if (!llvm::is_sorted(permutation))
+    x = nn::TransposeOp::create(b, loc, typeOf(x).clone(shape), x, permutation);
+  SmallVector<int64_t> whole(order.size(), 1);
+  for (auto [dim, size] : llvm::zip_equal(kept, shape))
+    whole[dim] = size;
+  if (kept.size() == order.size())
+    return x;
+  return nn::BroadcastOp::create(b, loc, typeOf(x).clone(whole), x, kept);
+}
+
+/// The inverse: dimensions of size 1 go, the others are put in order.
+static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
+                     StringRef letters) {
+  SmallVector<int64_t> shape;
+  SmallVector<ReassociationIndices> groups;
+  std::string kept;
+  for (auto [dim, letter] : llvm::enumerate(order)) {
+    if (letter != ' ') {
+      kept += letter;
+      shape.push_back(typeOf(x).getDimSize(dim));
+      groups.push_back({});
+    }
+    groups.back().push_back(dim);
+  }
+  if (kept.size() != order.size())
+    x = tensor::CollapseShapeOp::create(b, loc, typeOf(x).clone(shape), x,
+                                        groups);
+  return arrange(b, loc, x, kept, letters);
+}
+
+static void rewrite(const Match &match) {
+  const AttentionLetters &l = match.letters;
+  nn::EinsumOp last = match.result;
+  OpBuilder b(last);
+  Location loc = last.getLoc();
+  auto orderOf = [](std::initializer_list<char> letters) {
+    return std::string(letters);
+  };
+  std::string qOrder = orderOf({l.batch, l.query, l.group, l.head, l.dim});
+  std::string kOrder = orderOf({l.batch, l.key, l.group, l.dim});
+  std::string vOrder = orderOf({l.batch, l.key, l.group, l.valueDim});
+  std::string order = orderOf({l.batch, l.query, l.group, l.head, l.valueDim});
+  Value q = arrange(b, loc, match.q, match.qLetters, qOrder);
+  Value k = arrange(b, loc, match.k, match.kLetters, kOrder);
+  Value v = arrange(b, loc, match.v, match.vLetters, vOrder);
+  SmallVector<int64_t> shape(typeOf(q).getShape());
+  shape.back() = typeOf(v).getShape().back();
+  const Visibility &visibility = match.function.visibility;
+  IntegerAttr window;
+  if (visibility.window)
+    window = b.getI64IntegerAttr(*visibility.window);
+  Value mixed =
+      nn::AttentionOp::create(
+          b, loc, typeOf(q).clone(shape), q, k, v, /*q_offset=*/Value(),
+          /*k_offset=*/Value(),
+          visibility.isCausal ? b.getUnitAttr() : UnitAttr(), window,
+          b.getF64FloatAttr(match.function.scale), /*key_size=*/IntegerAttr())
+          .getResult();
+  last.replaceAllUsesWith(restore(b, loc, mixed, order, match.resultLetters));
+  remark::passed(loc, remark::RemarkOpts::name("Raised").category("import"))
+      << remark::add("nn.attention")
+      << remark::metric("error", match.function.error);
+}
+
+/// The matmul that made the scores of a region; null if there is none.
+static nn::EinsumOp findScores(const RowRegion &region) {
+  auto scores = region.x.getDefiningOp<nn::EinsumOp>();
+  bool isOwn = scores && scores.getScales().empty() &&
+               llvm::all_of(region.x.getUsers(), [&](Operation *user) {
+                 return llvm::is_contained(region.ops, user);
+               });
+  return isOwn ? scores : nn::EinsumOp();
+}
+
+/// Attention whose weights are one operand of a matmul.
+static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
+  Match match;
+  match.result = result;
+  Value weights = isLeft ? result.getLhs() : result.getRhs();
+  match.v = isLeft ? result.getRhs() : result.getLhs();
+  if (!weights.hasOneUse() ||
+      typeOf(match.v).getElementType() != result.getType().getElementType())
+    return std::nullopt;
+  std::vector<RowRegion> regions =
+      findRowRegions(weights, /*allowsMasks=*/true);
+  for (const RowRegion &region : llvm::reverse(regions)) {
+    match.scores = findScores(region);
+    if (!match.scores || !region.has<nn::SoftmaxOp, math::ExpOp>())
+      continue;
+    match.q = match.scores.getLhs();
+    match.k = match.scores.getRhs();
+    if (typeOf(match.q).getElementType() != typeOf(match.v).getElementType())
+      continue;
+    auto first = match.scores.getLetters();
+    auto second = result.getLetters();
+    match.qLetters = first.lhs.str();
+    match.kLetters = first.rhs.str();
+    // The keys are the last dimension of the scores.
+    if (StringRef(match.qLetters).contains(first.result.back())) {
+      std::swap(match.q, match.k);
+      std::swap(match.qLetters, match.kLetters);
+    }
+    StringRef weightLetters = isLeft ? second.lhs : second.rhs;
+    match.vLetters =
+        rename(isLeft ? second.rhs : second.lhs, weightLetters, first.result);
+    match.resultLetters = rename(second.result, weightLetters, first.result);
+    if (StringRef(match.resultLetters).contains(first.result.back()) ||
+        match.resultLetters.size() != first.result.size() ||
+        !assignLetters(match, first.result, region.maskDim))
+      continue;
+    int64_t dim = match.qLetters.find(match.letters.dim);
+    auto function = matchFunction(region, typeOf(match.q).getDimSize(dim));
+    if (!function)
+      continue;
+    match.function = *function;
+    return match;
+  }
+  return std::nullopt;
+}
+
+void tessera::raiseAttention(Block &block) {
+  SmallVector<nn::EinsumOp> matmuls(block.getOps<nn::EinsumOp>());
+  for (nn::EinsumOp result : matmuls) {
+    if (!result.getScales().empty())
+      continue;
+    std::optional<Match> match = matchWeights(result, /*isLeft=*/true);
+    if (!match)
+      match = matchWeights(result, /*isLeft=*/false);
+    if (match)
+      rewrite(*match);
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
