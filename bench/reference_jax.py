@@ -26,7 +26,7 @@ MODELS = ["unrolled", "scanned"]
 LR = 1024
 SGD = ["--optimizer", "sgd", "--lr", str(LR), "--weight-decay", "0", "--clip", "0"]
 # How parameters are drawn.
-INIT = "{nn.init = #nn.init<normal, 2.0e-01>, "
+INIT = "nn.init = #nn.init<normal, 2.0e-01>, "
 # Numbers of a tensor that a file has, at most.
 LOGITS, GRADIENTS = 800, 16
 
@@ -92,7 +92,7 @@ def interpret(tessera, model, folder):
     for kind in ("logits", "loss"):
         graph = folder / f"{kind}.mlir"
         run(tessera, "import", folder / f"{kind}.generic", "-o", graph)
-        graph.write_text(graph.read_text().replace("{nn.param", INIT + "nn.param"))
+        graph.write_text(graph.read_text().replace("nn.param", INIT + "nn.param"))
     run(tessera, "verify", folder / "logits.mlir", "--mesh", "dp=1", "--no-proof", "--dump",
         folder / "forward")
     run(tessera, "verify", folder / "loss.mlir", "--mesh", "dp=1", "--no-proof", *SGD, "--dump",

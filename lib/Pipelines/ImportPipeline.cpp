@@ -26,13 +26,14 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   functions.addPass(createFoldConstantsPass());
   functions.addPass(createFoldShapesPass());
   functions.addPass(createCSEPass());
-  if (llvm::is_contained(options.noRaise, "all"))
-    return pm.addPass(createVerifyInputPass());
-  RaisePassOptions raise;
-  raise.skip.assign(options.noRaise.begin(), options.noRaise.end());
-  functions.addPass(createRaisePass(raise));
-  functions.addPass(createFoldShapesPass());
-  functions.addPass(createCSEPass());
+  if (!llvm::is_contained(options.noRaise, "all")) {
+    RaisePassOptions raise;
+    raise.skip.assign(options.noRaise.begin(), options.noRaise.end());
+    functions.addPass(createRaisePass(raise));
+    functions.addPass(createFoldShapesPass());
+    functions.addPass(createCSEPass());
+  }
+  functions.addPass(createNameDimsPass({options.dims}));
   pm.addPass(createVerifyInputPass());
 }
 
@@ -44,6 +45,9 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
   ListOption<std::string> noRaise{
       *this, "no-raise",
       llvm::cl::desc("ops that are not raised; all: none is")};
+  Option<std::string> dims{
+      *this, "dims",
+      llvm::cl::desc("names of dimensions of arguments: ids=batch,seq;...")};
 };
 } // namespace
 
@@ -55,6 +59,7 @@ void tessera::registerImportPipeline() {
         ImportOptions options;
         options.inputs.assign(text.inputs.begin(), text.inputs.end());
         options.noRaise.assign(text.noRaise.begin(), text.noRaise.end());
+        options.dims = text.dims;
         buildImport(pm, options);
       });
 }

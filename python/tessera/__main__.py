@@ -64,7 +64,7 @@ def find_compiler() -> str:
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
-                        ("-o", options.output)):
+                        ("--dims", options.dims), ("-o", options.output)):
         if value:
             command += [name, value]
     text = read(options.file)
@@ -87,6 +87,8 @@ def main() -> int:
                           help="arguments of floats that are inputs, not parameters")
     importer.add_argument("--no-raise", metavar="LIST",
                           help="ops that groups of ops do not become, as gelu,attention; or all")
+    importer.add_argument("--dims", metavar="LIST",
+                          help="names of dimensions of arguments, as ids=batch,seq;mask=batch")
     importer.add_argument("--generic", action="store_true",
                           help="print MLIR's generic form and stop: what tessera import reads")
     try:

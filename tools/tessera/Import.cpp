@@ -33,6 +33,9 @@ constexpr OptionSpec kOptions[] = {
     {"--no-raise", "LIST",
      "ops that groups of ops do not become: gelu, silu, softmax,\n"
      "layer_norm, rms_norm, cross_entropy, attention; or all"},
+    {"--dims", "LIST",
+     "names of the dimensions of arguments, by which strategies\n"
+     "shard, as ids=batch,seq;mask=batch; others follow"},
     {"-o", "FILE", "write the graph there (default: stdout)"},
 };
 
@@ -111,6 +114,7 @@ llvm::Error run(const ParsedOptions &parsed) {
     options.inputs.push_back(name.str());
   for (StringRef name : parsed.getList("--no-raise"))
     options.noRaise.push_back(name.str());
+  options.dims = parsed.get("--dims").str();
   mlir::PassManager pm(&context);
   buildImport(pm, options);
   if (failed(pm.run(**module)))

@@ -20,6 +20,8 @@ struct ImportOptions {
   std::vector<std::string> inputs;
   /// Ops that are not raised ("gelu"); "all": none is.
   std::vector<std::string> noRaise;
+  /// Names of dimensions of arguments: "ids=batch,seq;mask=batch".
+  std::string dims;
 };
 
 /// Adds the passes from StableHLO in MLIR's generic form, or from a graph of

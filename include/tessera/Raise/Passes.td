@@ -107,4 +107,35 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
   ];
 }
 
+def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
+  let summary = "Names the dimensions of arguments and of the residual stream";
+  let description = [{
+    Strategies go by names (`nn.dims`). Dimensions that an op ties by a factor of its
+    sharding rule are one class; a dimension that is split belongs to its major part.
+    A class gets the first name of: the option `given` (`ids=batch,seq;w=embed,ffn`),
+    names that are there, attention (`batch`, `seq`, `kv_heads`, `q_per_kv`,
+    `head_dim`), cross entropy (`vocab`), embeddings of an argument's ids (`vocab`,
+    `embed`, `batch`, `seq`) or of positions. A dimension without a name that
+    several weights share with `embed` is `ffn`. Others of a named argument are
+    `other`. Sums of tensors of `batch`, `seq` and `embed` are the residual stream.
+    The remark `UnnamedDims` lists weights of matmuls with a dimension without a
+    name.
+
+    ```mlir
+    func.func @f(%ids: tensor<2x8xi32>, %table: tensor<64x16xf32>) {
+      %0 = nn.embedding %table, %ids : ...
+    ```
+    becomes
+    ```mlir
+    func.func @f(%ids: tensor<2x8xi32> {nn.dims = ["batch", "seq"]},
+                 %table: tensor<64x16xf32> {nn.dims = ["vocab", "embed"]}) {
+      %0 = nn.embedding %table, %ids {nn.dims = ["batch", "seq", "embed"]} : ...
+    ```
+  }];
+  let options = [
+    Option<"given", "given", "std::string", "",
+           "names of dimensions of arguments: ids=batch,seq;mask=batch">,
+  ];
+}
+
 #endif // TESSERA_RAISE_PASSES_TD

@@ -1,0 +1,290 @@
+//===- NameDims.cpp - Names the dimensions of arguments -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dimensions that an op ties by a factor are one class (union-find). Some ops
+// know what their dimensions are; a class has the first name that one gives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Raise/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_NAMEDIMSPASS
+#include "tessera/Raise/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+static RankedTensorType typeOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+/// The dimensions of all values of a function, in classes.
+class DimClasses {
+public:
+  explicit DimClasses(func::FuncOp function);
+
+  /// Gives a dimension's class a name, unless it has one.
+  void name(Value value, int64_t dim, StringRef name) {
+    names.try_emplace(classOf(value, dim), name);
+  }
+  /// The name of a dimension's class; empty without one.
+  StringRef getName(Value value, int64_t dim) const {
+    return names.lookup(classOf(value, dim));
+  }
+  unsigned classOf(Value value, int64_t dim) const {
+    return classes[first.lookup(value) + dim];
+  }
+
+private:
+  void add(Value value) {
+    if (RankedTensorType type = typeOf(value)) {
+      first[value] = count;
+      count += type.getRank();
+    }
+  }
+  void join(Operation *op);
+
+  llvm::DenseMap<Value, unsigned> first;
+  unsigned count = 0;
+  llvm::IntEqClasses classes;
+  llvm::DenseMap<unsigned, StringRef> names;
+};
+
+class NameDimsPass : public tessera::impl::NameDimsPassBase<NameDimsPass> {
+public:
+  using NameDimsPassBase::NameDimsPassBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult readGiven(DimClasses &dims);
+  void readAttributes(DimClasses &dims);
+  void nameByOps(DimClasses &dims);
+  void nameHidden(DimClasses &dims);
+  void writeArguments(DimClasses &dims);
+  void writeResidualStream(DimClasses &dims);
+  void reportUnnamed(DimClasses &dims);
+};
+
+} // namespace
+
+DimClasses::DimClasses(func::FuncOp function) {
+  for (Value argument : function.getArguments())
+    add(argument);
+  function.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      add(result);
+  });
+  classes.grow(count);
+  function.walk([&](Operation *op) { join(op); });
+  classes.compress();
+}
+
+/// Ties the dimensions whose major factor is the same one.
+void DimClasses::join(Operation *op) {
+  bool hasRule = true;
+  ShardingRule rule = getShardingRule(op, &hasRule);
+  if (!hasRule)
+    return;
+  llvm::DenseMap<unsigned, unsigned> member;
+  auto visit = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
+    for (auto [value, tensor] : llvm::zip(values, tensors))
+      for (auto [dim, factors] : llvm::enumerate(tensor)) {
+        auto known = first.find(value);
+        if (factors.empty() || known == first.end())
+          continue;
+        unsigned number = known->second + dim;
+        auto [other, isNew] = member.try_emplace(factors.front(), number);
+        if (!isNew)
+          classes.join(number, other->second);
+      }
+  };
+  visit(op->getOperands(), rule.operands);
+  visit(op->getResults(), rule.results);
+}
+
+//===----------------------------------------------------------------------===//
+// Sources of names
+//===----------------------------------------------------------------------===//
+
+/// `ids=batch,seq;mask=batch` of the option.
+LogicalResult NameDimsPass::readGiven(DimClasses &dims) {
+  SmallVector<StringRef> rows;
+  StringRef(given).split(rows, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef row : rows) {
+    auto [name, list] = row.split('=');
+    SmallVector<StringRef> words;
+    list.split(words, ',');
+    Value found;
+    for (BlockArgument argument : getOperation().getArguments())
+      for (StringRef attr :
+           {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr}) {
+        auto text = getOperation().getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), attr);
+        if (text && text.getValue() == name)
+          found = argument;
+      }
+    if (!found)
+      return getOperation().emitError(
+                 "expects dims of an argument but has none named ")
+             << name;
+    if (!typeOf(found) || typeOf(found).getRank() != int64_t(words.size()))
+      return getOperation().emitError("expects a name for each dimension of ")
+             << name << ", " << found.getType() << ", but got " << list;
+    for (auto [dim, word] : llvm::enumerate(words))
+      dims.name(found, dim, word);
+  }
+  return success();
+}
+
+/// Names that the graph has.
+void NameDimsPass::readAttributes(DimClasses &dims) {
+  auto read = [&](Value value, Attribute attr) {
+    auto words = dyn_cast_or_null<ArrayAttr>(attr);
+    if (!words || !typeOf(value))
+      return;
+    for (auto [dim, word] : llvm::enumerate(words.getAsRange<StringAttr>()))
+      dims.name(value, dim, word.getValue());
+  };
+  func::FuncOp function = getOperation();
+  for (BlockArgument argument : function.getArguments())
+    read(argument, function.getArgAttr(argument.getArgNumber(),
+                                       nn::NNDialect::kDimsAttr));
+  function.walk([&](Operation *op) {
+    if (op->getNumResults() == 1)
+      read(op->getResult(0), op->getDiscardableAttr(nn::NNDialect::kDimsAttr));
+  });
+}
+
+/// What ops know of their dimensions.
+void NameDimsPass::nameByOps(DimClasses &dims) {
+  auto nameAll = [&](Value value, ArrayRef<StringRef> words) {
+    for (auto [dim, word] : llvm::enumerate(words))
+      dims.name(value, dim, word);
+  };
+  getOperation().walk([&](nn::AttentionOp op) {
+    nameAll(op.getQ(), {"batch", "seq", "kv_heads", "q_per_kv", "head_dim"});
+    nameAll(op.getK(), {"batch", "seq", "kv_heads", "head_dim"});
+    nameAll(op.getV(), {"batch", "seq", "kv_heads", "head_dim"});
+  });
+  getOperation().walk([&](nn::CrossEntropyOp op) {
+    dims.name(op.getLogits(), typeOf(op.getLogits()).getRank() - 1, "vocab");
+  });
+  getOperation().walk([&](nn::EmbeddingOp op) {
+    auto ids = dyn_cast<BlockArgument>(op.getIds());
+    nameAll(op.getTable(), {ids ? "vocab" : "positions", "embed"});
+    if (ids && typeOf(ids).getRank() == 2)
+      nameAll(ids, {"batch", "seq"});
+  });
+}
+
+/// A dimension without a name that two weights or more share with "embed" is
+/// that of an MLP.
+void NameDimsPass::nameHidden(DimClasses &dims) {
+  llvm::MapVector<unsigned, SmallVector<std::pair<Value, int64_t>>> found;
+  for (BlockArgument argument : getOperation().getArguments()) {
+    RankedTensorType type = typeOf(argument);
+    if (!type || type.getRank() != 2)
+      continue;
+    for (int64_t dim : {0, 1})
+      if (dims.getName(argument, dim).empty() &&
+          dims.getName(argument, 1 - dim) == "embed")
+        found[dims.classOf(argument, dim)].push_back({argument, dim});
+  }
+  for (auto &[number, members] : found)
+    if (members.size() > 1)
+      dims.name(members[0].first, members[0].second, "ffn");
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// The names of a value's dimensions; "other" for those without one. Null where
+/// none has.
+static ArrayAttr getNames(const DimClasses &dims, Value value) {
+  Builder builder(value.getContext());
+  SmallVector<Attribute> names;
+  bool hasAny = false;
+  for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim) {
+    StringRef name = dims.getName(value, dim);
+    hasAny |= !name.empty();
+    names.push_back(builder.getStringAttr(name.empty() ? "other" : name));
+  }
+  return hasAny ? builder.getArrayAttr(names) : ArrayAttr();
+}
+
+void NameDimsPass::writeArguments(DimClasses &dims) {
+  for (BlockArgument argument : getOperation().getArguments())
+    if (typeOf(argument))
+      if (ArrayAttr names = getNames(dims, argument))
+        getOperation().setArgAttr(argument.getArgNumber(),
+                                  nn::NNDialect::kDimsAttr, names);
+}
+
+/// Whether an op adds to the residual stream: a tensor, not a vector.
+static bool addsTensors(Operation *op) {
+  return isa<arith::AddFOp>(op) &&
+         llvm::none_of(op->getOperands(), [](Value operand) {
+           auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+           return broadcast && typeOf(broadcast.getX()).getRank() < 2;
+         });
+}
+
+/// Names where strategies shard the residual stream: its sums, and embeddings
+/// that are no sum's alone.
+void NameDimsPass::writeResidualStream(DimClasses &dims) {
+  auto names =
+      Builder(&getContext()).getStrArrayAttr({"batch", "seq", "embed"});
+  getOperation().walk([&](Operation *op) {
+    bool isSeam =
+        addsTensors(op) || (isa<nn::EmbeddingOp>(op) &&
+                            !llvm::all_of(op->getUsers(), addsTensors));
+    if (isSeam && getNames(dims, op->getResult(0)) == names)
+      op->setDiscardableAttr(nn::NNDialect::kDimsAttr, names);
+  });
+}
+
+/// A weight of a matmul that no strategy can shard.
+void NameDimsPass::reportUnnamed(DimClasses &dims) {
+  for (BlockArgument argument : getOperation().getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto name = getOperation().getArgAttrOfType<StringAttr>(
+        number, nn::NNDialect::kParamAttr);
+    bool isWeight =
+        name && llvm::any_of(argument.getUsers(), [](Operation *op) {
+          return isa<nn::EinsumOp>(op);
+        });
+    auto words = getOperation().getArgAttrOfType<ArrayAttr>(
+        number, nn::NNDialect::kDimsAttr);
+    if (isWeight &&
+        (!words ||
+         llvm::is_contained(words, StringAttr::get(&getContext(), "other"))))
+      remark::missed(argument.getLoc(),
+                     remark::RemarkOpts::name("UnnamedDims").category("import"))
+          << remark::add("{0}", name.getValue());
+  }
+}
+
+void NameDimsPass::runOnOperation() {
+  DimClasses dims(getOperation());
+  if (failed(readGiven(dims)))
+    return signalPassFailure();
+  readAttributes(dims);
+  nameByOps(dims);
+  nameHidden(dims);
+  writeArguments(dims);
+  writeResidualStream(dims);
+  reportUnnamed(dims);
+}

@@ -1,0 +1,72 @@
+// Dimensions that ops tie have one name; attention, embeddings and losses give it.
+// RUN: tessera-opt %s --nn-name-dims --split-input-file --remarks-filter=import -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: FileCheck %s < %t.mlir
+// RUN: tessera-opt %s --nn-name-dims="given=x=tokens,width" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+
+// The MLP of a block, the residual stream, the head.
+// CHECK-LABEL: @block(
+// CHECK-SAME: tensor<2x8xi32> {nn.dims = ["batch", "seq"], nn.input = "ids"}
+// CHECK-SAME: tensor<2x8xi32> {nn.dims = ["batch", "seq"], nn.input = "labels"}
+// CHECK-SAME: tensor<32x16xf32> {nn.dims = ["vocab", "embed"], nn.param = "table"}
+// CHECK-SAME: tensor<8x16xf32> {nn.dims = ["positions", "embed"], nn.param = "positions"}
+// CHECK-SAME: tensor<16x64xf32> {nn.dims = ["embed", "ffn"], nn.param = "up"}
+// CHECK-SAME: tensor<64xf32> {nn.dims = ["ffn"], nn.param = "bias"}
+// CHECK-SAME: tensor<64x16xf32> {nn.dims = ["ffn", "embed"], nn.param = "down"}
+// CHECK: nn.embedding
+// CHECK-NOT: nn.dims
+// CHECK: arith.addf {{.*}} {nn.dims = ["batch", "seq", "embed"]}
+// CHECK: nn.einsum
+// CHECK-NOT: nn.dims
+// CHECK: arith.addf {{.*}} {nn.dims = ["batch", "seq", "embed"]}
+// GIVEN: error: expects dims of an argument but has none named x
+func.func @block(%ids: tensor<2x8xi32> {nn.input = "ids"}, %labels: tensor<2x8xi32> {nn.input = "labels"},
+    %table: tensor<32x16xf32> {nn.param = "table"}, %positions: tensor<8x16xf32> {nn.param = "positions"},
+    %up: tensor<16x64xf32> {nn.param = "up"}, %bias: tensor<64xf32> {nn.param = "bias"},
+    %down: tensor<64x16xf32> {nn.param = "down"}) -> tensor<2x8xf32> {
+  %0 = nn.embedding %table, %ids : tensor<32x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  %1 = nn.iota : tensor<8xi32>
+  %2 = nn.embedding %positions, %1 : tensor<8x16xf32>, tensor<8xi32> -> tensor<8x16xf32>
+  %3 = nn.broadcast %2 dims [1, 2] : tensor<8x16xf32> -> tensor<2x8x16xf32>
+  %4 = arith.addf %0, %3 : tensor<2x8x16xf32>
+  %5 = nn.einsum "abc,cd->abd" %4, %up : tensor<2x8x16xf32>, tensor<16x64xf32> -> tensor<2x8x64xf32>
+  %6 = nn.broadcast %bias dims [2] : tensor<64xf32> -> tensor<2x8x64xf32>
+  %7 = arith.addf %5, %6 : tensor<2x8x64xf32>
+  %8 = nn.silu %7 : tensor<2x8x64xf32>
+  %9 = nn.einsum "abc,cd->abd" %8, %down : tensor<2x8x64xf32>, tensor<64x16xf32> -> tensor<2x8x16xf32>
+  %10 = arith.addf %4, %9 : tensor<2x8x16xf32>
+  %11 = nn.einsum "abc,dc->abd" %10, %table : tensor<2x8x16xf32>, tensor<32x16xf32> -> tensor<2x8x32xf32>
+  %12 = nn.cross_entropy %11, %labels ignore -100 : tensor<2x8x32xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  return %12 : tensor<2x8xf32>
+}
+
+// -----
+
+// A dimension that is split belongs to its major part; one of no name is reported.
+// CHECK-LABEL: @attention(
+// CHECK-SAME: tensor<2x8x16xf32> {nn.dims = ["batch", "seq", "other"], nn.input = "x"}
+// CHECK-SAME: tensor<16x12xf32> {nn.dims = ["other", "kv_heads"], nn.param = "q"}
+// CHECK-SAME: tensor<16x3x4xf32> {nn.dims = ["other", "kv_heads", "head_dim"], nn.param = "k"}
+// REMARK: UnnamedDims | Category:import | Remark=q
+// REMARK: UnnamedDims | Category:import | Remark=k
+// GIVEN: error: expects a name for each dimension of x, 'tensor<2x8x16xf32>', but got tokens,width
+func.func @attention(%x: tensor<2x8x16xf32> {nn.input = "x"}, %q: tensor<16x12xf32> {nn.param = "q"},
+    %k: tensor<16x3x4xf32> {nn.param = "k"}) -> tensor<2x8x3x1x4xf32> {
+  %0 = nn.einsum "abc,cd->abd" %x, %q : tensor<2x8x16xf32>, tensor<16x12xf32> -> tensor<2x8x12xf32>
+  %1 = tensor.expand_shape %0 [[0], [1], [2, 3, 4]] output_shape [2, 8, 3, 1, 4] : tensor<2x8x12xf32> into tensor<2x8x3x1x4xf32>
+  %2 = nn.einsum "abc,cde->abde" %x, %k : tensor<2x8x16xf32>, tensor<16x3x4xf32> -> tensor<2x8x3x4xf32>
+  %3 = nn.attention causal scale 0.5 %1, %2, %2 : tensor<2x8x3x1x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x8x3x1x4xf32>
+  return %3 : tensor<2x8x3x1x4xf32>
+}
+
+// -----
+
+// Names that are given or there win.
+// CHECK-LABEL: @there(
+// CHECK-SAME: {nn.dims = ["rows", "width"], nn.input = "x"}
+// CHECK-SAME: {nn.dims = ["width", "other"], nn.param = "w"}
+// GIVEN-LABEL: @there(
+// GIVEN-SAME: {nn.dims = ["tokens", "width"], nn.input = "x"}
+func.func @there(%x: tensor<8x16xf32> {nn.dims = ["rows", "width"], nn.input = "x"}, %w: tensor<16x4xf32> {nn.param = "w"}) -> tensor<8x4xf32> {
+  %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
