@@ -58,30 +58,63 @@ def describe(array, scale, count):
             "values": [digits(value) for value in values[::stride]]}
 
 
-def read_tree(tree, folder):
+def read_sources(graph):
+    """By name of a leaf: our parameters that are views of it, with their shape, offset and
+    strides; all of it where there is no view."""
+    views = {}
+    for kind, attributes in re.findall(r"tensor<([^>]*)> \{([^}]*nn\.param[^}]*)\}", graph):
+        name = re.search(r'nn\.param = "([^"]*)"', attributes).group(1)
+        shape = [int(size) for size in kind.split("x")[:-1]]
+        source = re.search(r'#nn\.source<"([^"]*)", \[[^]]*\], offset (\d+), strides \[([^]]*)\]',
+                           attributes)
+        strides, offset = [math.prod(shape[i + 1:]) for i in range(len(shape))], 0
+        leaf = name
+        if source:
+            leaf, offset = source.group(1), int(source.group(2))
+            strides = [int(stride) for stride in source.group(3).split(", ")]
+        views.setdefault(leaf, []).append((name, shape, offset, strides))
+    return views
+
+
+def view_of(array, shape, offset, strides):
+    """A view of an array, which is contiguous."""
+    import numpy
+    flat = array.reshape(-1)[offset:]
+    return numpy.lib.stride_tricks.as_strided(flat, shape, [s * array.itemsize for s in strides])
+
+
+def read_tree(tree, views, folder):
     """The dumped tensors in place of a tree's shapes, in f64; and the names of its leaves."""
     import jax
     import numpy
     leaves, definition = jax.tree_util.tree_flatten_with_path(tree)
     names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
-    arrays = [numpy.load(folder / f"{name}.npy").astype("f8") for name in names]
+    arrays = []
+    for name, (_, leaf) in zip(names, leaves):
+        arrays.append(numpy.full(leaf.shape, numpy.nan))
+        for parameter, *view in views[name]:
+            view_of(arrays[-1], *view)[...] = numpy.load(folder / f"{parameter}.npy")
     return jax.tree_util.tree_unflatten(definition, arrays), names
 
 
-def reference(module, model, folder):
+def reference(module, model, folder, views):
     """JAX's logits and gradients, by our names."""
     import jax
     import numpy
     jax.config.update("jax_enable_x64", True)
     logits, parameters, _ = getattr(module, f"make_{model}_logits")()
     loss = getattr(module, f"make_{model}_loss")()[0]
-    parameters, names = read_tree(parameters, folder)
+    parameters, names = read_tree(parameters, views, folder)
     tokens, labels = (numpy.load(folder / f"{name}.npy").reshape(module.BATCH, module.SEQ)
                       for name in ("tokens", "labels"))
-    gradients = jax.tree_util.tree_leaves(jax.grad(loss)(parameters, tokens, labels))
+    leaves = jax.tree_util.tree_leaves(jax.grad(loss)(parameters, tokens, labels))
     values = numpy.asarray(logits(parameters, tokens)["logits"])
     jax.config.update("jax_enable_x64", False)
-    return values, {name: numpy.asarray(g) for name, g in zip(names, gradients)}
+    gradients = {}
+    for name, leaf in zip(names, leaves):
+        for parameter, *view in views[name]:
+            gradients[parameter] = view_of(numpy.array(leaf), *view)
+    return values, gradients
 
 
 def interpret(tessera, model, folder):
@@ -119,7 +152,8 @@ def compare(tessera, folder, module, model, write):
             file.write_text(text)
         current &= file.read_text() == text
     logits, gradients = interpret(tessera, model, folder)
-    their_logits, theirs = reference(module, model, folder / "step")
+    their_logits, theirs = reference(
+        module, model, folder / "step", read_sources((folder / "loss.mlir").read_text()))
     if theirs.keys() != gradients.keys():
         sys.exit(f"{model}: parameters differ: {theirs.keys() ^ gradients.keys()}")
     scale = abs(their_logits).max()

@@ -33,6 +33,9 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
     functions.addPass(createFoldShapesPass());
     functions.addPass(createCSEPass());
   }
+  functions.addPass(createViewParametersPass());
+  functions.addPass(createFoldShapesPass());
+  functions.addPass(createCSEPass());
   functions.addPass(createNameDimsPass({options.dims}));
   pm.addPass(createVerifyInputPass());
 }

@@ -1,7 +1,7 @@
 // Dimensions that ops tie have one name; attention, embeddings and losses give it.
 // RUN: tessera-opt %s --nn-name-dims --split-input-file --remarks-filter=import -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t.mlir
-// RUN: tessera-opt %s --nn-name-dims="given=x=tokens,width" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
+// RUN: not tessera-opt %s --nn-name-dims="given=x=tokens,width" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 // The MLP of a block, the residual stream, the head.
 // CHECK-LABEL: @block(

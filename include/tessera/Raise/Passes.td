@@ -107,6 +107,38 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
+  let summary = "Moves views of matmuls to their weights, and divides these";
+  let description = [{
+    A split of the dimension of a matmul's result that only its weight has moves to
+    the weight, also through biases; so does a slice of a dimension that the
+    parameter itself has, and the merging of an operand's dimensions. A parameter
+    all of whose uses are then views (slices, splits) that have each of its elements
+    once is divided into one for each view, which says by `nn.source` where files
+    have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
+    read in part) it stays whole.
+
+    ```mlir
+    func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x24xf32> {nn.param = "qk"}) {
+      %0 = nn.einsum "ab,bc->ac" %x, %w : ...
+      %1 = tensor.extract_slice %0[0, 0] [8, 12] [1, 1] : ...
+      %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [8, 3, 4] : ...
+      // and the same of %0[0, 12]
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8x16xf32>,
+        %w0: tensor<16x3x4xf32> {nn.param = "qk.0", nn.source = #nn.source<"qk", [16, 24], offset 0, strides [24, 4, 1]>},
+        %w1: tensor<16x3x4xf32> {nn.param = "qk.1", nn.source = #nn.source<"qk", [16, 24], offset 12, strides [24, 4, 1]>}) {
+      %0 = nn.einsum "ab,bcd->acd" %x, %w0 : ...
+      %1 = nn.einsum "ab,bcd->acd" %x, %w1 : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
 def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
   let summary = "Names the dimensions of arguments and of the residual stream";
   let description = [{

@@ -1,0 +1,421 @@
+//===- MoveViews.cpp - Moves views of matmuls to their weights ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//     x, w --einsum--> +bias --split 48 into 4 x 12-->
+//     becomes   x, split w --einsum--> +split bias -->
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterViews.h"
+
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether a value is a parameter, or a view of one.
+static bool isParameter(Value value) {
+  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                         tensor::ExtractSliceOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  return function && function.getArgAttr(argument.getArgNumber(),
+                                         nn::NNDialect::kParamAttr);
+}
+
+static bool isSplat(Value value) {
+  SplatElementsAttr splat;
+  return matchPattern(value, m_Constant(&splat));
+}
+
+static Value resize(OpBuilder &b, Value constant, ArrayRef<int64_t> shape) {
+  SplatElementsAttr splat;
+  matchPattern(constant, m_Constant(&splat));
+  return arith::ConstantOp::create(b, constant.getLoc(),
+                                   cast<TypedAttr>(Attribute(splat.resizeSplat(
+                                       typeOf(constant).clone(shape)))));
+}
+
+/// Whether an op is computed element by element, and says nothing else.
+static bool isPlainElementwise(Operation *op) {
+  return op && op->hasTrait<OpTrait::Elementwise>() && isPure(op) &&
+         op->getNumResults() == 1 && op->getDiscardableAttrs().empty();
+}
+
+/// The op on other operands, of another shape.
+static Value cloneWith(OpBuilder &b, Operation *op, ArrayRef<Value> operands,
+                       ArrayRef<int64_t> shape) {
+  Operation *clone = b.clone(*op);
+  clone->setOperands(operands);
+  clone->getResult(0).setType(typeOf(op->getResult(0)).clone(shape));
+  return clone->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting dimensions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Dimensions that are split: sizes for each dimension.
+using Split = SmallVector<SmallVector<int64_t>>;
+
+Split readSplit(ArrayRef<ReassociationIndices> groups,
+                ArrayRef<int64_t> shape) {
+  Split split;
+  for (const ReassociationIndices &group : groups) {
+    split.emplace_back();
+    for (int64_t dim : group)
+      split.back().push_back(shape[dim]);
+  }
+  return split;
+}
+
+/// A tensor with its dimensions split.
+Value buildSplit(OpBuilder &b, Location loc, Value x, const Split &split) {
+  SmallVector<int64_t> shape;
+  SmallVector<ReassociationIndices> groups;
+  for (ArrayRef<int64_t> sizes : split) {
+    groups.emplace_back();
+    for (int64_t size : sizes) {
+      groups.back().push_back(shape.size());
+      shape.push_back(size);
+    }
+  }
+  RankedTensorType type = typeOf(x).clone(shape);
+  return type == x.getType()
+             ? x
+             : tensor::ExpandShapeOp::create(b, loc, type, x, groups);
+}
+
+/// The split of a dimension comes before an elementwise op of a matmul and
+/// vectors, and before a broadcast.
+struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *producer = op.getSrc().getDefiningOp();
+    if (!isPlainElementwise(producer) || !producer->hasOneUse())
+      return failure();
+    bool isKnown = llvm::all_of(producer->getOperands(), [](Value operand) {
+      auto einsum = operand.getDefiningOp<nn::EinsumOp>();
+      return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
+             (einsum && einsum->hasOneUse());
+    });
+    if (!isKnown)
+      return failure();
+    Split split =
+        readSplit(op.getReassociationIndices(), op.getResultType().getShape());
+    SmallVector<Value> operands;
+    for (Value operand : producer->getOperands())
+      operands.push_back(
+          isSplat(operand)
+              ? resize(rewriter, operand, op.getResultType().getShape())
+              : buildSplit(rewriter, op.getLoc(), operand, split));
+    rewriter.replaceOp(op, cloneWith(rewriter, producer, operands,
+                                     op.getResultType().getShape()));
+    return success();
+  }
+};
+
+struct SplitOfBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getSrc().getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast)
+      return failure();
+    Split split =
+        readSplit(op.getReassociationIndices(), op.getResultType().getShape());
+    Split before;
+    SmallVector<int64_t> dims;
+    for (int64_t dim : broadcast.getDims()) {
+      before.push_back(split[dim]);
+      llvm::append_range(dims, op.getReassociationIndices()[dim]);
+    }
+    Value x = buildSplit(rewriter, op.getLoc(), broadcast.getX(), before);
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(), x,
+                                                 dims);
+    return success();
+  }
+};
+
+/// Letters of a matmul some of which become several.
+class SplitLetters {
+public:
+  explicit SplitLetters(nn::EinsumOp op)
+      : used((op.getLetters().lhs + op.getLetters().rhs).str()) {}
+
+  /// A letter becomes as many as it has sizes; false where none are left.
+  bool split(char letter, ArrayRef<int64_t> sizes) {
+    std::string all(1, letter);
+    for (size_t i = 1; i < sizes.size(); ++i) {
+      char next = 'a';
+      while (StringRef(used).contains(next))
+        ++next;
+      if (!llvm::isAlpha(next))
+        return false;
+      used += next;
+      all += next;
+    }
+    parts[letter] = {all, SmallVector<int64_t>(sizes)};
+    return true;
+  }
+  std::string apply(StringRef letters) const {
+    std::string result;
+    for (char letter : letters) {
+      auto found = parts.find(letter);
+      result +=
+          found == parts.end() ? std::string(1, letter) : found->second.first;
+    }
+    return result;
+  }
+  /// How dimensions of these letters and sizes are split.
+  Split sizesOf(StringRef letters, ArrayRef<int64_t> shape) const {
+    Split split;
+    for (auto [letter, size] : llvm::zip_equal(letters, shape)) {
+      auto found = parts.find(letter);
+      split.push_back(found == parts.end() ? SmallVector<int64_t>{size}
+                                           : found->second.second);
+    }
+    return split;
+  }
+
+private:
+  std::string used;
+  std::map<char, std::pair<std::string, SmallVector<int64_t>>> parts;
+};
+
+/// A matmul with a weight takes the split of dimensions that only the weight
+/// has.
+struct SplitOfEinsum : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto einsum = op.getSrc().getDefiningOp<nn::EinsumOp>();
+    if (!einsum || !einsum->hasOneUse() || !einsum.getScales().empty())
+      return failure();
+    auto letters = einsum.getLetters();
+    SplitLetters parts(einsum);
+    Split split =
+        readSplit(op.getReassociationIndices(), op.getResultType().getShape());
+    for (auto [letter, sizes] : llvm::zip_equal(letters.result, split)) {
+      if (sizes.size() == 1)
+        continue;
+      bool isLeft = letters.lhs.contains(letter);
+      Value owner = isLeft ? einsum.getLhs() : einsum.getRhs();
+      if ((isLeft && letters.rhs.contains(letter)) || !isParameter(owner) ||
+          !parts.split(letter, sizes))
+        return failure();
+    }
+    auto operand = [&](Value x, StringRef text) {
+      return buildSplit(rewriter, op.getLoc(), x,
+                        parts.sizesOf(text, typeOf(x).getShape()));
+    };
+    rewriter.replaceOpWithNewOp<nn::EinsumOp>(
+        op, op.getResultType(),
+        parts.apply(letters.lhs) + "," + parts.apply(letters.rhs) + "->" +
+            parts.apply(letters.result),
+        operand(einsum.getLhs(), letters.lhs),
+        operand(einsum.getRhs(), letters.rhs));
+    return success();
+  }
+};
+
+/// A matmul with a weight takes an operand whose dimensions were not merged;
+/// the weight is split as they are. Merged dimensions of the result are merged
+/// after it.
+struct EinsumOfMerged : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp op,
+                                PatternRewriter &rewriter) const override {
+    return success(op.getScales().empty() &&
+                   (succeeded(rewrite(op, /*isLeft=*/true, rewriter)) ||
+                    succeeded(rewrite(op, /*isLeft=*/false, rewriter))));
+  }
+
+private:
+  static LogicalResult rewrite(nn::EinsumOp op, bool isLeft,
+                               PatternRewriter &rewriter) {
+    Value x = isLeft ? op.getLhs() : op.getRhs();
+    Value w = isLeft ? op.getRhs() : op.getLhs();
+    auto merged = x.getDefiningOp<tensor::CollapseShapeOp>();
+    if (!merged || isParameter(x) || !isParameter(w))
+      return failure();
+    auto letters = op.getLetters();
+    StringRef own = isLeft ? letters.lhs : letters.rhs;
+    StringRef other = isLeft ? letters.rhs : letters.lhs;
+    SplitLetters parts(op);
+    Split split = readSplit(merged.getReassociationIndices(),
+                            merged.getSrcType().getShape());
+    for (auto [letter, sizes] : llvm::zip_equal(own, split))
+      if (sizes.size() != 1 && !parts.split(letter, sizes))
+        return failure();
+    Value weight = buildSplit(rewriter, op.getLoc(), w,
+                              parts.sizesOf(other, typeOf(w).getShape()));
+    Split result = parts.sizesOf(letters.result, op.getType().getShape());
+    SmallVector<int64_t> shape;
+    SmallVector<ReassociationIndices> groups;
+    for (ArrayRef<int64_t> sizes : result) {
+      groups.emplace_back();
+      for (int64_t size : sizes) {
+        groups.back().push_back(shape.size());
+        shape.push_back(size);
+      }
+    }
+    std::string left = parts.apply(letters.lhs),
+                right = parts.apply(letters.rhs);
+    Value product = nn::EinsumOp::create(
+        rewriter, op.getLoc(), op.getType().clone(shape),
+        left + "," + right + "->" + parts.apply(letters.result),
+        isLeft ? merged.getSrc() : weight, isLeft ? weight : merged.getSrc());
+    if (product.getType() == op.getType())
+      rewriter.replaceOp(op, product);
+    else
+      rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(),
+                                                           product, groups);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// Whether the op is a slice of the same rank with steps of 1.
+bool isPlainSlice(tensor::ExtractSliceOp op) {
+  return op.getDroppedDims().none() &&
+         llvm::none_of(op.getStaticOffsets(), ShapedType::isDynamic) &&
+         llvm::none_of(op.getStaticSizes(), ShapedType::isDynamic) &&
+         llvm::all_of(op.getStaticStrides(), [](int64_t n) { return n == 1; });
+}
+
+bool allUsersSlice(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    return slice && isPlainSlice(slice);
+  });
+}
+
+/// The elements of `x` whose dimension `dims[i]` of the slice is its i.
+Value buildSlice(OpBuilder &b, tensor::ExtractSliceOp op, Value x,
+                 ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> offsets, sizes, ones(dims.size(), 1);
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    offsets.push_back(dim < 0 ? 0 : op.getStaticOffsets()[dim]);
+    sizes.push_back(dim < 0 ? typeOf(x).getDimSize(i)
+                            : op.getStaticSizes()[dim]);
+  }
+  auto fixed = [&](ArrayRef<int64_t> values) {
+    return getAsIndexOpFoldResult(b.getContext(), values);
+  };
+  RankedTensorType type = typeOf(x).clone(sizes);
+  return type == x.getType()
+             ? x
+             : tensor::ExtractSliceOp::create(b, op.getLoc(), type, x,
+                                              fixed(offsets), fixed(sizes),
+                                              fixed(ones));
+}
+
+/// Slices come before an elementwise op of a matmul and vectors.
+struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *producer = op.getSource().getDefiningOp();
+    if (!isPlainElementwise(producer) || !allUsersSlice(producer))
+      return failure();
+    // Slices of the matmul that others have become are fine.
+    bool isKnown = llvm::all_of(producer->getOperands(), [&](Value operand) {
+      auto einsum = operand.getDefiningOp<nn::EinsumOp>();
+      return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
+             (einsum && llvm::all_of(einsum->getUsers(), [&](Operation *user) {
+                return user == producer || isa<tensor::ExtractSliceOp>(user);
+              }));
+    });
+    bool hasMatmul = llvm::any_of(producer->getOperands(), [](Value operand) {
+      return bool(operand.getDefiningOp<nn::EinsumOp>());
+    });
+    if (!isKnown || !hasMatmul)
+      return failure();
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    auto all = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+    SmallVector<Value> operands;
+    for (Value operand : producer->getOperands())
+      operands.push_back(isSplat(operand)
+                             ? resize(rewriter, operand, shape)
+                             : buildSlice(rewriter, op, operand, all));
+    rewriter.replaceOp(op, cloneWith(rewriter, producer, operands, shape));
+    return success();
+  }
+};
+
+struct SliceOfBroadcast : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getSource().getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast || !isPlainSlice(op))
+      return failure();
+    Value x = buildSlice(rewriter, op, broadcast.getX(), broadcast.getDims());
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x,
+                                                 broadcast.getDims());
+    return success();
+  }
+};
+
+/// Slices of a matmul by a weight are matmuls by slices of it, where they are
+/// of a dimension that the parameter itself has: parts of a head stay together.
+struct SliceOfEinsum : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto einsum = op.getSource().getDefiningOp<nn::EinsumOp>();
+    if (!einsum || !einsum.getScales().empty() || !allUsersSlice(einsum))
+      return failure();
+    auto letters = einsum.getLetters();
+    for (auto [dim, letter] : llvm::enumerate(letters.result)) {
+      if (op.getStaticSizes()[dim] == einsum.getType().getDimSize(dim))
+        continue;
+      bool isLeft = letters.lhs.contains(letter);
+      Value owner = isLeft ? einsum.getLhs() : einsum.getRhs();
+      if ((isLeft && letters.rhs.contains(letter)) || !isParameter(owner) ||
+          owner.getDefiningOp<tensor::ExpandShapeOp>())
+        return failure();
+    }
+    auto operand = [&](Value x, StringRef text) {
+      SmallVector<int64_t> dims;
+      for (char letter : text) {
+        size_t dim = letters.result.find(letter);
+        dims.push_back(dim == StringRef::npos ? -1 : int64_t(dim));
+      }
+      return buildSlice(rewriter, op, x, dims);
+    };
+    rewriter.replaceOpWithNewOp<nn::EinsumOp>(
+        op, op.getType(), einsum.getSpec(),
+        operand(einsum.getLhs(), letters.lhs),
+        operand(einsum.getRhs(), letters.rhs));
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populateMoveViews(RewritePatternSet &patterns) {
+  patterns
+      .add<SplitOfElementwise, SplitOfBroadcast, SplitOfEinsum, EinsumOfMerged,
+           SliceOfElementwise, SliceOfBroadcast, SliceOfEinsum>(
+          patterns.getContext());
+}

@@ -1,0 +1,45 @@
+//===- ParameterViews.h - Views of parameters -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RAISE_PARAMETERVIEWS_H
+#define TESSERA_LIB_RAISE_PARAMETERVIEWS_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+
+namespace tessera {
+
+/// Elements of a tensor: element (i, j, ...) is that at offset + i strides[0] +
+/// j strides[1] + ... in row-major order.
+struct View {
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape, strides;
+
+  bool operator==(const View &o) const {
+    return offset == o.offset && shape == o.shape && strides == o.strides;
+  }
+  int64_t size() const;
+};
+
+/// The view of all elements.
+View makeIdentity(llvm::ArrayRef<int64_t> shape);
+
+/// The view that a change of shape or a slice gives of a view; none of an op
+/// that is neither, or whose result is no view.
+std::optional<View> applyOp(mlir::Operation *op, const View &view);
+
+/// Whether views have each of `elements` elements once.
+bool tile(llvm::ArrayRef<View> views, int64_t elements);
+
+/// Patterns that move changes of shape and slices of a matmul's result or
+/// operand to its weight, also through biases.
+void populateMoveViews(mlir::RewritePatternSet &patterns);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_RAISE_PARAMETERVIEWS_H

@@ -1,0 +1,100 @@
+// Views of matmuls move to their weights; a parameter is divided if its views have
+// each of its elements once.
+// RUN: tessera-opt %s --nn-view-parameters --nn-fold-shapes --cse --split-input-file | FileCheck %s
+
+// A fused weight with a bias: three parts, each split into heads.
+// CHECK-LABEL: @fused(
+// CHECK-SAME: %[[X:.+]]: tensor<2x8x16xf32>
+// CHECK-SAME: %[[WQ:[a-z0-9]+]]: tensor<16x3x4xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [16, 36], offset 0, strides [36, 4, 1]>}
+// CHECK-SAME: %[[WK:[a-z0-9]+]]: tensor<16x3x4xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [16, 36], offset 12, strides [36, 4, 1]>}
+// CHECK-SAME: %[[WV:[a-z0-9]+]]: tensor<16x12xf32> {nn.param = "w.2", nn.source = #nn.source<"w", [16, 36], offset 24, strides [36, 1]>}
+// CHECK-SAME: %[[BQ:[a-z0-9]+]]: tensor<3x4xf32> {nn.param = "b.0", nn.source = #nn.source<"b", [36], offset 0, strides [4, 1]>}
+// CHECK-SAME: %[[BK:[a-z0-9]+]]: tensor<3x4xf32> {nn.param = "b.1", nn.source = #nn.source<"b", [36], offset 12, strides [4, 1]>}
+// CHECK-SAME: %[[BV:[a-z0-9]+]]: tensor<12xf32> {nn.param = "b.2", nn.source = #nn.source<"b", [36], offset 24, strides [1]>}
+// CHECK-DAG: nn.einsum {{.*}} %[[X]], %[[WQ]] {{.*}} -> tensor<2x8x3x4xf32>
+// CHECK-DAG: nn.einsum {{.*}} %[[X]], %[[WK]] {{.*}} -> tensor<2x8x3x4xf32>
+// CHECK-DAG: nn.einsum {{.*}} %[[X]], %[[WV]] {{.*}} -> tensor<2x8x12xf32>
+// CHECK-DAG: nn.broadcast %[[BQ]] dims [2, 3]
+// CHECK-NOT: extract_slice
+// CHECK: return
+func.func @fused(%x: tensor<2x8x16xf32>, %w: tensor<16x36xf32> {nn.param = "w"}, %b: tensor<36xf32> {nn.param = "b"})
+    -> (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x12xf32>) {
+  %0 = nn.einsum "abc,cd->abd" %x, %w : tensor<2x8x16xf32>, tensor<16x36xf32> -> tensor<2x8x36xf32>
+  %1 = nn.broadcast %b dims [2] : tensor<36xf32> -> tensor<2x8x36xf32>
+  %2 = arith.addf %0, %1 : tensor<2x8x36xf32>
+  %q = tensor.extract_slice %2[0, 0, 0] [2, 8, 12] [1, 1, 1] : tensor<2x8x36xf32> to tensor<2x8x12xf32>
+  %k = tensor.extract_slice %2[0, 0, 12] [2, 8, 12] [1, 1, 1] : tensor<2x8x36xf32> to tensor<2x8x12xf32>
+  %v = tensor.extract_slice %2[0, 0, 24] [2, 8, 12] [1, 1, 1] : tensor<2x8x36xf32> to tensor<2x8x12xf32>
+  %3 = tensor.expand_shape %q [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
+  %4 = tensor.expand_shape %k [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
+  return %3, %4, %v : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x12xf32>
+}
+
+// -----
+
+// Layers in one tensor; heads that are merged before the matmul after them.
+// CHECK-LABEL: @stacked(
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [2, 12, 16], offset 0, strides [64, 16, 1]>}
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [2, 12, 16], offset 192, strides [64, 16, 1]>}
+// CHECK-NOT: shape
+// CHECK: return
+func.func @stacked(%x: tensor<8x3x4xf32>, %w: tensor<2x12x16xf32> {nn.param = "w"}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0 = tensor.extract_slice %w[0, 0, 0] [1, 12, 16] [1, 1, 1] : tensor<2x12x16xf32> to tensor<12x16xf32>
+  %1 = tensor.extract_slice %w[1, 0, 0] [1, 12, 16] [1, 1, 1] : tensor<2x12x16xf32> to tensor<1x12x16xf32>
+  %2 = tensor.collapse_shape %1 [[0, 1], [2]] : tensor<1x12x16xf32> into tensor<12x16xf32>
+  %3 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<8x3x4xf32> into tensor<8x12xf32>
+  %4 = nn.einsum "ab,bc->ac" %3, %0 : tensor<8x12xf32>, tensor<12x16xf32> -> tensor<8x16xf32>
+  %5 = nn.einsum "ab,bc->ac" %3, %2 : tensor<8x12xf32>, tensor<12x16xf32> -> tensor<8x16xf32>
+  return %4, %5 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+// A view of a view of a file; two uses of one view are one parameter.
+// CHECK-LABEL: @source(
+// CHECK-SAME: tensor<2x3x4xf32> {nn.param = "w", nn.source = #nn.source<"t", [4, 12], offset 6, strides [3, 1, 12]>}
+func.func @source(%x: tensor<8x4xf32>, %w: tensor<6x4xf32> {nn.param = "w", nn.source = #nn.source<"t", [4, 12], offset 6, strides [1, 12]>})
+    -> (tensor<8x2x3xf32>, tensor<8x2x3xf32>) {
+  %0 = nn.einsum "ac,bc->ab" %x, %w : tensor<8x4xf32>, tensor<6x4xf32> -> tensor<8x6xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
+  %y = arith.mulf %x, %x : tensor<8x4xf32>
+  %2 = nn.einsum "ac,bc->ab" %y, %w : tensor<8x4xf32>, tensor<6x4xf32> -> tensor<8x6xf32>
+  %3 = tensor.expand_shape %2 [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
+  return %1, %3 : tensor<8x2x3xf32>, tensor<8x2x3xf32>
+}
+
+// -----
+
+// Whole: slices that overlap, a table that is read in part, uses that differ.
+// CHECK-LABEL: @whole(
+// CHECK-SAME: tensor<16x36xf32> {nn.param = "overlap"}
+// CHECK-SAME: tensor<64x16xf32> {nn.param = "positions"}
+// CHECK-SAME: tensor<16x12xf32> {nn.param = "tied"}
+func.func @whole(%x: tensor<8x16xf32>, %overlap: tensor<16x36xf32> {nn.param = "overlap"},
+    %positions: tensor<64x16xf32> {nn.param = "positions"}, %tied: tensor<16x12xf32> {nn.param = "tied"})
+    -> (tensor<8x20xf32>, tensor<8x20xf32>, tensor<8x16xf32>, tensor<8x12xf32>, tensor<8x3x4xf32>) {
+  %0 = nn.einsum "ab,bc->ac" %x, %overlap : tensor<8x16xf32>, tensor<16x36xf32> -> tensor<8x36xf32>
+  %1 = tensor.extract_slice %0[0, 0] [8, 20] [1, 1] : tensor<8x36xf32> to tensor<8x20xf32>
+  %2 = tensor.extract_slice %0[0, 16] [8, 20] [1, 1] : tensor<8x36xf32> to tensor<8x20xf32>
+  %3 = tensor.extract_slice %positions[0, 0] [8, 16] [1, 1] : tensor<64x16xf32> to tensor<8x16xf32>
+  %4 = arith.addf %x, %3 : tensor<8x16xf32>
+  %5 = nn.einsum "ab,bc->ac" %x, %tied : tensor<8x16xf32>, tensor<16x12xf32> -> tensor<8x12xf32>
+  %6 = nn.einsum "ab,bc->ac" %4, %tied : tensor<8x16xf32>, tensor<16x12xf32> -> tensor<8x12xf32>
+  %7 = tensor.expand_shape %6 [[0], [1, 2]] output_shape [8, 3, 4] : tensor<8x12xf32> into tensor<8x3x4xf32>
+  return %1, %2, %4, %5, %7 : tensor<8x20xf32>, tensor<8x20xf32>, tensor<8x16xf32>, tensor<8x12xf32>, tensor<8x3x4xf32>
+}
+
+// -----
+
+// Halves of a head, which rotary positions take, stay together.
+// CHECK-LABEL: @halves(
+// CHECK-SAME: tensor<16x3x4xf32> {nn.param = "w", nn.source
+// CHECK: nn.einsum
+// CHECK-COUNT-2: tensor.extract_slice
+func.func @halves(%x: tensor<8x16xf32>, %w: tensor<16x12xf32> {nn.param = "w"}) -> (tensor<8x3x2xf32>, tensor<8x3x2xf32>) {
+  %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x12xf32> -> tensor<8x12xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 3, 4] : tensor<8x12xf32> into tensor<8x3x4xf32>
+  %2 = tensor.extract_slice %1[0, 0, 0] [8, 3, 2] [1, 1, 1] : tensor<8x3x4xf32> to tensor<8x3x2xf32>
+  %3 = tensor.extract_slice %1[0, 0, 2] [8, 3, 2] [1, 1, 1] : tensor<8x3x4xf32> to tensor<8x3x2xf32>
+  return %2, %3 : tensor<8x3x2xf32>, tensor<8x3x2xf32>
+}
