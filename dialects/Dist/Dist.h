@@ -53,6 +53,9 @@ void printMeshAxes(mlir::AsmPrinter &printer, mlir::Operation *op,
 
 namespace tessera::dist {
 
+/// True if two sub-axes of one axis overlap; a size of 0 is the full axis.
+bool refsOverlap(AxisRefAttr a, AxisRefAttr b);
+
 /// The enumerations of the IR and of the algorithms have the same values.
 inline ::tessera::ReductionKind toPlain(ReductionKind kind) {
   return static_cast<::tessera::ReductionKind>(kind);

@@ -382,8 +382,7 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// True if two sub-axes of one axis overlap; a size of 0 is the full axis.
-static bool refsOverlap(AxisRefAttr a, AxisRefAttr b) {
+bool dist::refsOverlap(AxisRefAttr a, AxisRefAttr b) {
   if (a.getName() != b.getName())
     return false;
   if (!a.getSize() || !b.getSize())

@@ -50,6 +50,10 @@ def Dist_Dialect : Dialect {
     /// array of #dist.axes. Other factors may not use them. Propagation keeps
     /// what it finds.
     static constexpr ::llvm::StringLiteral kFactorsAttr = "dist.factors";
+    /// Beside dist.factors: the op runs with those axes and no others. Operands
+    /// that are partial over these axes stay so, and the results are; an empty
+    /// list: all operands are whole.
+    static constexpr ::llvm::StringLiteral kExactAttr = "dist.exact";
     /// On a function argument: the number of the result that takes its place. The
     /// argument's memory is the result's; it must not be read after the result
     /// is written.

@@ -201,6 +201,30 @@ static LogicalResult verifyFactors(const AttributePosition &position,
          << attr.getValue();
 }
 
+/// Axes beside those of the factors, which have none of them.
+static LogicalResult verifyExact(const AttributePosition &position,
+                                 NamedAttribute attr) {
+  Operation *op = position.op;
+  auto partial = dyn_cast<AxesAttr>(attr.getValue());
+  if (!partial)
+    return op->emitError() << "dist.exact: expects #dist.axes but got "
+                           << attr.getValue();
+  auto factors = op->getAttrOfType<ArrayAttr>(DistDialect::kFactorsAttr);
+  if (!factors)
+    return op->emitError("dist.exact: expects dist.factors beside it but got "
+                         "none");
+  for (Attribute axes : factors)
+    for (AxisRefAttr axis : partial.getRefs())
+      if (auto list = dyn_cast<AxesAttr>(axes);
+          list && llvm::any_of(list.getRefs(), [&](AxisRefAttr other) {
+            return refsOverlap(axis, other);
+          }))
+        return op->emitError()
+               << "dist.exact: expects axes that no factor has but got "
+               << partial << " beside " << list;
+  return success();
+}
+
 /// A method and axes.
 static LogicalResult verifyContext(const AttributePosition &position,
                                    NamedAttribute attr) {
@@ -301,6 +325,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kReferenceAttr, kOnFunction, verifyReference},
     {DistDialect::kBudgetAttr, kOnFunction, verifyBudget},
     {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
+    {DistDialect::kExactAttr, kOnOperation, verifyExact},
     {DistDialect::kBackwardAttr, kOnOperation, expectUnit},
     {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
     {DistDialect::kHeldAttr, kOnOperation, verifyHeld},

@@ -28,6 +28,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/Makespan.h"
 #include "tessera/Interfaces/WorkTime.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -482,4 +483,15 @@ tessera::getExposedShares(FunctionOpInterface func) {
                 : 1;
   }
   return shares;
+}
+
+double tessera::getMakespan(ModuleOp module) {
+  double most = 0;
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      continue;
+    BlockTasks tasks = buildOverlapTasks(func.getFunctionBody().front());
+    most = std::max(most, timeOverlap(tasks.problem, tasks.order).seconds);
+  }
+  return most;
 }

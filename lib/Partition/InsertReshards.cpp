@@ -53,6 +53,8 @@ private:
   void visitConstraint(dist::ConstraintOp op);
 
   std::optional<llvm::SmallBitVector> getPartialOperands(Operation *op);
+  FailureOr<Sharding> getPartial(Operation *op);
+  FailureOr<Sharding> getExactPartial(Operation *op, dist::AxesAttr exact);
   const Decision &decide(Operation *op, bool keepsPartial);
   FactorAxes getPinned(Operation *op, const ShardingRule &rule) const;
   Decision computeDecision(Operation *op, bool keepsPartial);
@@ -128,6 +130,42 @@ ReshardInserter::getPartialOperands(Operation *op) {
   return bits;
 }
 
+/// The partial axes that operands keep, as an op with dist.exact says.
+FailureOr<Sharding> ReshardInserter::getExactPartial(Operation *op,
+                                                     dist::AxesAttr exact) {
+  Sharding partial;
+  partial.unreduced = exact.toAxes(context.getMesh());
+  if (partial.unreduced.empty())
+    return partial;
+  llvm::sort(partial.unreduced);
+  llvm::SmallBitVector bits(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (getTensorType(operand) &&
+        subtractAxes(context.getSharding(operand).unreduced,
+                     partial.unreduced)) {
+      bits.set(i);
+      partial.reduction = context.getSharding(operand).reduction;
+    }
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (bits.none() || !iface ||
+      !iface.commutesWithReduction(partial.reduction, bits))
+    return op->emitError("partition: dist.exact expects operands that are "
+                         "partial over ")
+           << context.print(partial.unreduced)
+           << ", in which the op is linear, but got " << bits.count();
+  return partial;
+}
+
+/// The partial axes that operands and results have while the op runs.
+FailureOr<Sharding> ReshardInserter::getPartial(Operation *op) {
+  if (auto exact =
+          op->getAttrOfType<dist::AxesAttr>(dist::DistDialect::kExactAttr))
+    return getExactPartial(op, exact);
+  if (std::optional<llvm::SmallBitVector> bits = getPartialOperands(op))
+    return context.getSharding(op->getOperand(bits->find_first()));
+  return Sharding();
+}
+
 Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
   Decision decision;
   decision.rule = getShardingRule(op);
@@ -156,8 +194,13 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
       tensor = ShardedTensor();
     results.push_back(tensor);
   }
-  decision.choice = chooseFactors(context.getPlanner(), decision.rule, operands,
-                                  results, getPinned(op, decision.rule));
+  FactorAxes pinned = getPinned(op, decision.rule);
+  decision.choice =
+      op->hasAttr(dist::DistDialect::kExactAttr) && !pinned.empty()
+          ? takeFactors(context.getPlanner(), decision.rule, operands, results,
+                        std::move(pinned))
+          : chooseFactors(context.getPlanner(), decision.rule, operands,
+                          results, pinned);
   return decision;
 }
 
@@ -188,7 +231,8 @@ const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
   llvm::SmallVector<const void *> key{
       op->getName().getAsOpaquePointer(),
       op->getPropertiesAsAttribute().getAsOpaquePointer(),
-      op->getAttr(dist::DistDialect::kFactorsAttr).getAsOpaquePointer()};
+      op->getAttr(dist::DistDialect::kFactorsAttr).getAsOpaquePointer(),
+      op->getAttr(dist::DistDialect::kExactAttr).getAsOpaquePointer()};
   auto addValue = [&](Value value) {
     key.push_back(value.getType().getAsOpaquePointer());
     key.push_back(getTensorType(value)
@@ -237,7 +281,8 @@ void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
         decision.rule, decision.rule.operands[operand.getOperandNumber()],
         type.getRank(), decision.choice.axes);
     if (!partial.unreduced.empty() &&
-        !context.getSharding(operand.get()).unreduced.empty()) {
+        subtractAxes(context.getSharding(operand.get()).unreduced,
+                     partial.unreduced)) {
       needed.unreduced = partial.unreduced;
       needed.reduction = partial.reduction;
     }
@@ -337,9 +382,10 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   if (isa<dist::CollectiveOpInterface, dist::GroupOp>(op))
     return op->emitError("partition: expects no ")
            << op->getName() << " before reshards are inserted";
-  Sharding partial;
-  if (std::optional<llvm::SmallBitVector> bits = getPartialOperands(op))
-    partial = context.getSharding(op->getOperand(bits->find_first()));
+  FailureOr<Sharding> found = getPartial(op);
+  if (failed(found))
+    return failure();
+  Sharding partial = *found;
   const Decision *decision = &decide(op, !partial.unreduced.empty());
   bool clashes = llvm::any_of(decision->choice.axes, [&](const AxisList &axes) {
     return overlapsAny(axes, partial.unreduced);
@@ -350,6 +396,7 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   }
   report(op, *decision);
   op->removeAttr(dist::DistDialect::kFactorsAttr);
+  op->removeAttr(dist::DistDialect::kExactAttr);
   // Wanted shardings are read before the operands change; the decision holds
   // on.
   fitOperands(op, *decision, partial);

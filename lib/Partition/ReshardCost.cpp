@@ -49,6 +49,29 @@ Sharding tessera::getResultSharding(const ShardingRule &rule,
   return result;
 }
 
+bool tessera::canShardTensors(const ShardingRule &rule,
+                              const FactorAxes &axes) {
+  auto fits = [&](const TensorFactors &dims) {
+    Sharding sharding = unprojectTensor(rule, dims, axes);
+    llvm::SmallVector<AxisList, 8> back =
+        projectTensor(rule, dims, sharding.dims);
+    return llvm::all_of(dims, [&](const DimFactors &dim) {
+      return llvm::all_of(dim, [&](unsigned f) {
+        return mergeAdjacent(back[f]) == mergeAdjacent(axes[f]);
+      });
+    });
+  };
+  std::optional<ReductionKind> kind;
+  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind != FactorKind::Reduction || axes[f].empty())
+      continue;
+    if (kind && *kind != factor.reduction)
+      return false;
+    kind = factor.reduction;
+  }
+  return llvm::all_of(rule.operands, fits) && llvm::all_of(rule.results, fits);
+}
+
 namespace {
 
 /// More combinations than this are searched factor by factor.
@@ -70,13 +93,12 @@ public:
         pinned(pinned), candidates(rule.factors.size()) {}
 
   FactorChoice run();
+  TransferSum getCost(const FactorAxes &axes) const;
 
 private:
   void collect(const ShardedTensor &tensor, const TensorFactors &dims);
   void addCandidate(unsigned factor, ArrayRef<AxisRef> axes);
   bool isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const;
-  bool isConsistent(const FactorAxes &axes) const;
-  TransferSum getCost(const FactorAxes &axes) const;
   void consider(const FactorAxes &axes);
   void enumerate(unsigned factor, FactorAxes &axes);
   void descend();
@@ -127,30 +149,6 @@ bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
   return true;
 }
 
-/// True if each tensor can be sharded so, and all that is reduced is reduced
-/// in one way.
-bool Chooser::isConsistent(const FactorAxes &axes) const {
-  auto fits = [&](const TensorFactors &dims) {
-    Sharding sharding = unprojectTensor(rule, dims, axes);
-    llvm::SmallVector<AxisList, 8> back =
-        projectTensor(rule, dims, sharding.dims);
-    return llvm::all_of(dims, [&](const DimFactors &dim) {
-      return llvm::all_of(dim, [&](unsigned f) {
-        return mergeAdjacent(back[f]) == mergeAdjacent(axes[f]);
-      });
-    });
-  };
-  std::optional<ReductionKind> kind;
-  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.kind != FactorKind::Reduction || axes[f].empty())
-      continue;
-    if (kind && *kind != factor.reduction)
-      return false;
-    kind = factor.reduction;
-  }
-  return llvm::all_of(rule.operands, fits) && llvm::all_of(rule.results, fits);
-}
-
 TransferSum Chooser::getCost(const FactorAxes &axes) const {
   TransferSum cost;
   for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
@@ -177,7 +175,7 @@ static void offerOther(FactorChoice &choice, const FactorAxes &axes,
 }
 
 void Chooser::consider(const FactorAxes &axes) {
-  if (!isConsistent(axes))
+  if (!canShardTensors(rule, axes))
     return;
   int64_t shards = 1;
   for (const AxisList &a : axes)
@@ -275,4 +273,14 @@ FactorChoice tessera::chooseFactors(ReshardPlanner &planner,
                                     ArrayRef<ShardedTensor> results,
                                     ArrayRef<AxisList> pinned) {
   return Chooser(planner, rule, operands, results, pinned).run();
+}
+
+FactorChoice tessera::takeFactors(ReshardPlanner &planner,
+                                  const ShardingRule &rule,
+                                  ArrayRef<ShardedTensor> operands,
+                                  ArrayRef<ShardedTensor> results,
+                                  FactorAxes axes) {
+  TransferSum cost =
+      Chooser(planner, rule, operands, results, {}).getCost(axes);
+  return {std::move(axes), cost, {}, {}};
 }

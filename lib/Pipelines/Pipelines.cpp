@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Pipelines/Pipelines.h"
+#include "ChooseShardings.h"
 #include "FitRecompute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -20,6 +21,7 @@
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Rings/Passes.h"
+#include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
@@ -34,24 +36,65 @@ using namespace tessera;
 // What each phase does
 //===----------------------------------------------------------------------===//
 
-static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
+static void addPlan(OpPassManager &pm, const PipelineOptions &options,
+                    const Strategy &strategy) {
   GivenPlan given = options.plan;
   given.plan.forward = options.forward;
-  pm.addPass(createPlanTrainingPass(given, options.mesh, options.strategy));
-  if (options.mesh || !options.strategy.isNone())
-    pm.addPass(createApplyStrategyPass(options.mesh, options.strategy));
+  pm.addPass(createPlanTrainingPass(given, options.mesh, strategy));
+  if (options.mesh || !strategy.isNone())
+    pm.addPass(createApplyStrategyPass(options.mesh, strategy));
 }
 
-static void buildTrain(OpPassManager &pm) {
+static void addTrain(OpPassManager &pm, const Strategy &strategy) {
   pm.addPass(createBuildTrainStepPass());
   pm.addPass(createSplitBatchPass());
-  pm.addPass(createShardTrainingStatePass());
+  ShardTrainingStatePassOptions state;
+  state.freeState = strategy.isSearched;
+  pm.addPass(createShardTrainingStatePass(state));
   pm.addPass(createPinContextPass());
 }
 
-static void buildPropagate(OpPassManager &pm) {
+/// The strategy of a choice that has been made.
+static Strategy getChosen(const PipelineOptions &options) {
+  return options.choice->isMade ? options.choice->strategy : options.strategy;
+}
+
+static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
+  if (!options.strategy.isSearched)
+    return addPlan(pm, options, options.strategy);
+  pm.addPass(createChooseShardingsPass(options));
+  pm.addPass(createChosenPass([options](OpPassManager &chosen) {
+    addPlan(chosen, options, getChosen(options));
+  }));
+}
+
+static void buildTrain(OpPassManager &pm, const PipelineOptions &options) {
+  if (!options.strategy.isSearched)
+    return addTrain(pm, options.strategy);
+  pm.addPass(createChosenPass([options](OpPassManager &chosen) {
+    addTrain(chosen, getChosen(options));
+  }));
+}
+
+/// Writes what was chosen; a phase on its own searches.
+static void addSearch(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.choice->isMade && !options.choice->strategy.isSearched)
+    return;
+  if (options.choice->found.solution)
+    return pm.addPass(createSearchShardingsPass(options.choice->found));
+  SearchShardingsPassOptions search;
+  search.dump = options.search.dump;
+  search.memoryLimit = options.search.memoryLimit;
+  search.decisions = options.decisions;
+  pm.addPass(createSearchShardingsPass(search));
+}
+
+static void buildPropagate(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createPrepareRegionsPass());
   pm.addPass(createRaiseArgReductionsPass());
+  if (options.strategy.isSearched)
+    pm.addPass(createChosenPass(
+        [options](OpPassManager &chosen) { addSearch(chosen, options); }));
   pm.addPass(createPropagateShardingsPass());
 }
 
@@ -223,9 +266,9 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Plan:
     return buildPlan(pm, options);
   case Phase::Train:
-    return buildTrain(pm);
+    return buildTrain(pm, options);
   case Phase::Propagate:
-    return buildPropagate(pm);
+    return buildPropagate(pm, options);
   case Phase::Partition:
     return buildPartition(pm, options);
   case Phase::Kernels:

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Interfaces/RuleInputs.h"
+#include "tessera/Propagation/ProblemBuilder.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -67,6 +67,13 @@ void ConstantCopies::split(Block &block) {
       copies[op].push_back(copy);
     }
   }
+}
+
+DenseSet<Operation *> ConstantCopies::getAll() const {
+  DenseSet<Operation *> all;
+  for (const auto &[original, same] : copies)
+    all.insert(same.begin(), same.end());
+  return all;
 }
 
 void ConstantCopies::merge() {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemBuilder.h"
+#include "tessera/Propagation/ProblemBuilder.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/CallInterfaces.h"

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemBuilder.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Propagation/ProblemBuilder.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
@@ -95,7 +95,8 @@ void SolutionWriter::writePinned() {
   for (auto [op, pinned] : llvm::zip(builder.operations, solution.pinned)) {
     if (llvm::all_of(pinned,
                      [](const AxisList &axes) { return axes.empty(); }) ||
-        !isa<ShardingRuleOpInterface>(op))
+        !isa<ShardingRuleOpInterface>(op) ||
+        op->hasAttr(dist::DistDialect::kExactAttr))
       continue;
     SmallVector<Attribute> factors;
     for (const AxisList &axes : pinned)

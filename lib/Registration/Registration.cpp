@@ -31,6 +31,7 @@
 #include "tessera/Raise/Passes.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Rings/Passes.h"
+#include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/StableHLO/Passes.h"
 #include "tessera/Stages/Passes.h"
@@ -57,6 +58,7 @@ void tessera::registerPasses() {
   registerValidationPasses();
   registerRecomputePasses();
   registerStagesPasses();
+  registerShardingSearchPasses();
   registerCodegenPasses();
   registerSplitReductionsPasses();
   registerFusionPasses();

@@ -373,6 +373,18 @@ ReshardPlan tessera::planReshard(const Mesh &mesh, const MeshLinks &links,
   return plan;
 }
 
+double tessera::getLeastReshardTime(const Mesh &mesh, const MeshLinks &links,
+                                    const Sharding &from, const Sharding &to,
+                                    ArrayRef<int64_t> shape,
+                                    int64_t elementBytes) {
+  ReshardSpace space(mesh, links, from, to, shape, elementBytes,
+                     ReshardSpace::Cuts::OfEnds);
+  if (!space.isValid())
+    return 0;
+  State goal = space.toState(to);
+  return ReshardBound(space, goal).get(space.toState(from)).time;
+}
+
 //===----------------------------------------------------------------------===//
 // Plans that are kept
 //===----------------------------------------------------------------------===//

@@ -363,7 +363,7 @@ struct ApplyStrategyPass
       return module.emitError("strategy 'pp' expects a mesh with stage \"pp\" "
                               "but got ")
              << meshOp->getMesh();
-    if (plan.isNone())
+    if (plan.isUnseeded() && (plan.isSearched || !plan.pp))
       return success();
 
     auto attr =

@@ -32,8 +32,10 @@ constexpr unsigned kGathers = 2;
 
 class StateSharder {
 public:
-  StateSharder(FunctionOpInterface func, const Plan &plan, dist::MeshOp mesh)
-      : func(func), plan(plan), mesh(mesh.getMesh().toMesh()),
+  StateSharder(FunctionOpInterface func, const Plan &plan, dist::MeshOp mesh,
+               bool freeState)
+      : func(func), plan(plan), freeState(freeState),
+        mesh(mesh.getMesh().toMesh()),
         symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
 
   void run();
@@ -55,6 +57,7 @@ private:
 
   FunctionOpInterface func;
   const Plan &plan;
+  bool freeState;
   Mesh mesh;
   FlatSymbolRefAttr symbol;
   /// Parameters by name, and how each is sharded where it is used (null where
@@ -172,7 +175,7 @@ void StateSharder::tieDonated() {
       continue;
     SmallVector<Value> tied{argument, terminator->getOperand(donated.getInt())};
     BlockArgument parameter = parameters.lookup(getName(i, NNDialect::kOfAttr));
-    if (parameter && !dist::getSharding(argument))
+    if (parameter && !freeState && !dist::getSharding(argument))
       tied.push_back(parameter);
     if (tied.size() > 2 || tied[0] != tied[1])
       dist::GroupOp::create(builder, func.getLoc(), tied);
@@ -197,6 +200,7 @@ void StateSharder::run() {
 namespace {
 struct ShardTrainingStatePass
     : tessera::impl::ShardTrainingStatePassBase<ShardTrainingStatePass> {
+  using ShardTrainingStatePassBase::ShardTrainingStatePassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto plan =
@@ -212,7 +216,7 @@ struct ShardTrainingStatePass
         isStep |= bool(func.getArgAttr(i, NNDialect::kStateAttr));
       if (isStep && !func.isExternal() &&
           !func->hasAttr(dist::DistDialect::kLocalAttr))
-        StateSharder(func, plan.getPlan(), *mesh).run();
+        StateSharder(func, plan.getPlan(), *mesh, freeState).run();
     }
   }
 };

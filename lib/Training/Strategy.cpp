@@ -71,7 +71,7 @@ static Error parseContext(StringRef part, Strategy &strategy) {
 
 Expected<Strategy> tessera::parseStrategy(StringRef text) {
   Strategy strategy;
-  if (text.empty() || text == "auto" || text == "none")
+  if (text.empty() || text == "none")
     return strategy;
   llvm::SmallVector<StringRef> parts, seen;
   text.split(parts, ',');
@@ -83,6 +83,8 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
     seen.push_back(name);
     if (part == "pp")
       strategy.pp = true;
+    else if (part == "auto")
+      strategy.isSearched = true;
     else if (part == "dp")
       strategy.dp = true;
     else if (name == "cp") {
@@ -97,10 +99,14 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.zero = part[5] - '0';
     else
       return createStringError(
-          "expects pp, dp, cp, tp, sp or zero=0 to zero=3 in a strategy but "
-          "got " +
+          "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a strategy "
+          "but got " +
           quoted(part));
   }
+  if (strategy.isSearched && !strategy.isUnseeded())
+    return createStringError("expects auto alone or beside pp in a strategy "
+                             "but got " +
+                             quoted(text));
   return strategy;
 }
 
@@ -125,6 +131,7 @@ std::string tessera::print(const Strategy &strategy) {
   add(strategy.tp, "tp");
   add(strategy.sp, "sp");
   add(strategy.zero > 0, "zero=" + std::to_string(strategy.zero));
+  add(strategy.isSearched, "auto");
   return text.empty() ? "none" : text;
 }
 
@@ -146,7 +153,7 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
                                " but got mesh " + quoted(print(mesh)));
   for (size_t i = 0; i < mesh.names.size(); ++i) {
     bool used =
-        (mesh.names[i] == "pp" && strategy.pp) ||
+        strategy.isSearched || (mesh.names[i] == "pp" && strategy.pp) ||
         (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
         (mesh.names[i] == "cp" && strategy.cp) ||
         (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));

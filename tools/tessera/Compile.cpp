@@ -42,10 +42,20 @@ constexpr OptionSpec kOwnOptions[] = {
      "dist.mesh, or one device"},
     {"--strategy", "LIST",
      "what to shard, as dp,cp,tp,sp,zero=3, with\n"
-     "cp=METHOD as of --cp-method; default: the program's own shardings"},
+     "cp=METHOD as of --cp-method; auto or pp,auto: shardings are\n"
+     "searched; default: the program's own shardings"},
     {"--plan", "FILE",
      "mesh, strategy and training as a plan says, in JSON as\n"
      "tessera plan --json writes it"},
+    {"--memory-limit", "BYTES",
+     "with --strategy auto: what the arena of a device may have,\n"
+     "as 80GB or 450MB; default: no limit"},
+    {"--decisions-out", "FILE",
+     "with --strategy auto: write what was decided, as JSON"},
+    {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
+    {"--search-dump", "FILE",
+     "with --strategy auto: write the cost network, in\n"
+     "toulbar2's format"},
     {"--target", "NAME",
      "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
      "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"
@@ -378,6 +388,8 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
     if (failed(runPhase(module, phase, job.pipeline)))
       return llvm::make_error<Reported>();
     progress.done(stringifyPhase(phase));
+    if (phase == Phase::Plan && !job.quiet)
+      printChoice(*job.pipeline.choice, llvm::errs());
     if (phase == Phase::Partition && !job.quiet)
       printStages(module, llvm::errs());
     if (phase == Phase::Schedule && !job.quiet)

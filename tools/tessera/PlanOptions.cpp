@@ -210,6 +210,49 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
   return llvm::Error::success();
 }
 
+/// Bytes, as 450MB: of 10^3, 10^6, 10^9.
+static llvm::Expected<int64_t> readBytes(StringRef name, StringRef text) {
+  StringRef digits = text;
+  double factor = 1;
+  for (auto [unit, size] :
+       {std::pair("KB", 1e3), std::pair("MB", 1e6), std::pair("GB", 1e9)})
+    if (digits.consume_back(unit)) {
+      factor = size;
+      break;
+    }
+  double number = 0;
+  if (digits.getAsDouble(number) || !(number > 0) || number * factor > 1e17)
+    return llvm::createStringError(
+        name + " expects bytes above 0, as 450MB, but got '" + text + "'");
+  return static_cast<int64_t>(number * factor);
+}
+
+/// What a search may do, of --strategy auto.
+static llvm::Error readSearch(const ParsedOptions &parsed,
+                              PipelineOptions &options) {
+  for (StringRef name :
+       {"--memory-limit", "--decisions", "--decisions-out", "--search-dump"})
+    if (parsed.has(name) && !options.strategy.isSearched)
+      return llvm::createStringError(name + " expects --strategy auto");
+  if (parsed.has("--memory-limit")) {
+    auto bytes = readBytes("--memory-limit", parsed.get("--memory-limit"));
+    if (!bytes)
+      return bytes.takeError();
+    options.memoryLimit = *bytes;
+  }
+  options.search.dump = parsed.get("--search-dump").str();
+  options.decisionsOut = parsed.get("--decisions-out").str();
+  if (!parsed.has("--decisions"))
+    return llvm::Error::success();
+  StringRef path = parsed.get("--decisions");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  options.decisions = (*buffer)->getBuffer().str();
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                                          PipelineOptions &options) {
   if (llvm::Error error = checkConflicts(parsed))
@@ -225,6 +268,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   if (!strategy)
     return prefixError("--strategy: ", strategy.takeError());
   options.strategy = *strategy;
+  if (llvm::Error error = readSearch(parsed, options))
+    return error;
   GivenPlan &given = options.plan;
   StringRef path = parsed.get("--plan");
   auto inPlan = [&](llvm::Error error) {

@@ -36,10 +36,21 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--mesh", "AXES",
      "partition for this mesh, as dp=2,tp=4; default: the\n"
      "program's own dist.mesh and shardings"},
-    {"--strategy", "LIST", "of pp, dp, cp, tp, sp, zero=N; default: as seeded"},
+    {"--strategy", "LIST",
+     "of pp, dp, cp, tp, sp, zero=N; or auto, pp,auto; default:\n"
+     "as seeded"},
     {"--plan", "FILE",
      "mesh, strategy and training as a plan says, in JSON as\n"
      "tessera plan --json writes it"},
+    {"--memory-limit", "BYTES",
+     "with --strategy auto: what the arena of a device may have,\n"
+     "as 80GB or 450MB; default: no limit"},
+    {"--decisions-out", "FILE",
+     "with --strategy auto: write what was decided, as JSON"},
+    {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
+    {"--search-dump", "FILE",
+     "with --strategy auto: write the cost network, in\n"
+     "toulbar2's format"},
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls to a multiple of N\n"
      "on each device; off (default)"},
@@ -257,7 +268,8 @@ llvm::Error parsePasses(mlir::PassManager &passes,
   return llvm::Error::success();
 }
 
-llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
+llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
+                      const PipelineOptions &phases) {
   // On modules explicitly: a manager of any op would take `builtin.module(...)`
   // for passes on modules inside this one, and run nothing.
   mlir::PassManager passes(module->getContext(),
@@ -266,9 +278,6 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
     if (llvm::Error error = parsePasses(passes, options))
       return error;
   } else {
-    PipelineOptions phases;
-    if (llvm::Error error = readPipelineOptions(options, phases))
-      return error;
     buildPhase(passes, Phase::Propagate, phases);
     buildPhase(passes, Phase::Partition, phases);
   }
@@ -279,16 +288,18 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
 
 /// Brings a program that will be partitioned to the last state that is still
 /// global: the mesh and the seeds, and the training step of one with a loss.
-llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
+llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
+                    PipelineOptions &phases) {
   if (options.has("--partitioned") || options.has("--pipeline"))
     return llvm::Error::success();
-  PipelineOptions phases;
   if (llvm::Error error = readPipelineOptions(options, phases))
     return error;
   mlir::PassManager passes(module->getContext());
   buildPhasesUpTo(passes, Phase::Train, phases);
   if (failed(passes.run(module)))
     return llvm::make_error<Reported>();
+  if (!options.has("--quiet"))
+    printChoice(*phases.choice, llvm::errs());
   return llvm::Error::success();
 }
 
@@ -308,11 +319,12 @@ double getPlannedTolerance(mlir::ModuleOp module) {
 
 /// The program that `original` became.
 llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
-                                    const ParsedOptions &options) {
+                                    const ParsedOptions &options,
+                                    const PipelineOptions &phases) {
   if (options.has("--partitioned"))
     return readModule(options.get("--partitioned"), *original.getContext());
   Module compiled = original.clone();
-  if (llvm::Error error = runPasses(*compiled, options))
+  if (llvm::Error error = runPasses(*compiled, options, phases))
     return std::move(error);
   if (!options.has("--quiet"))
     printStages(*compiled, llvm::errs());
@@ -446,7 +458,8 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return seeds.takeError();
   if (llvm::Error error = checkConflicts(parsed))
     return std::move(error);
-  if (llvm::Error error = prepare(original, parsed))
+  PipelineOptions phases;
+  if (llvm::Error error = prepare(original, parsed, phases))
     return std::move(error);
   options->leastTolerance = getPlannedTolerance(original);
   auto functions = selectFunctions(original, parsed);
@@ -463,7 +476,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
       return given.takeError();
     options->given = std::move(*given);
   }
-  auto compiled = makeCompiled(original, parsed);
+  auto compiled = makeCompiled(original, parsed, phases);
   if (!compiled)
     return compiled.takeError();
   bool good = true;

@@ -60,6 +60,10 @@ Sharding getOperandSharding(const ShardingRule &rule, const TensorFactors &dims,
 Sharding getResultSharding(const ShardingRule &rule, const TensorFactors &dims,
                            const FactorAxes &axes);
 
+/// True if each tensor can be sharded as these factor axes ask for, and all
+/// that is reduced is reduced in one way.
+bool canShardTensors(const ShardingRule &rule, const FactorAxes &axes);
+
 /// How an op is run, and why.
 struct FactorChoice {
   FactorAxes axes;
@@ -87,6 +91,12 @@ FactorChoice chooseFactors(ReshardPlanner &planner, const ShardingRule &rule,
                            llvm::ArrayRef<ShardedTensor> operands,
                            llvm::ArrayRef<ShardedTensor> results,
                            llvm::ArrayRef<AxisList> pinned = {});
+
+/// The choice that has been made already, and its cost.
+FactorChoice takeFactors(ReshardPlanner &planner, const ShardingRule &rule,
+                         llvm::ArrayRef<ShardedTensor> operands,
+                         llvm::ArrayRef<ShardedTensor> results,
+                         FactorAxes axes);
 
 } // namespace tessera
 

@@ -13,6 +13,7 @@
 #define TESSERA_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "tessera/ShardingSearch/ShardingSearch.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringRef.h"
@@ -71,12 +72,39 @@ enum class CollectiveMatmul {
   On,
 };
 
+/// The shardings that a search decided on.
+struct ShardingChoice {
+  bool isMade = false;
+  /// A named strategy, or one that is searched.
+  Strategy strategy;
+  /// What was found; no solution for a named strategy.
+  FoundShardings found;
+  /// Seconds and bytes of the scheduled program.
+  double seconds = 0;
+  int64_t arenaBytes = 0;
+  /// Candidates that got through the phases.
+  unsigned tried = 0;
+};
+
+/// One line: where the shardings come from, their time, and the bound of the
+/// search.
+void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
+
 /// What a user asks of a compilation.
 struct PipelineOptions {
   /// None: the module has a dist.mesh, or is for one device.
   std::optional<Mesh> mesh;
   /// None: the module's own seeds.
   Strategy strategy;
+  /// Where the strategy is searched: how, and what was chosen, which the first
+  /// phase that needs it writes.
+  ShardingSearchOptions search;
+  /// Bytes that the arena of a device may have; 0: no limit.
+  int64_t memoryLimit = 0;
+  /// The text of a decision file that is taken in place of a search, and where
+  /// decisions are written; empty: none.
+  std::string decisions, decisionsOut;
+  std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
   /// A program with a loss stays a forward function.
   bool forward = false;
   /// How a program with a loss is trained: the fields that are given.

@@ -31,8 +31,8 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
       `dist-shard-training-state` does all of `zero` later.
 
     Other dimensions of arguments and of the residual stream are closed. A value
-    that has a sharding keeps it. Without a strategy (`auto`, `none`) the
-    program's own seeds stay as they are.
+    that has a sharding keeps it. Without a strategy (`none`), and where it is
+    searched (`auto`), the program's own seeds stay as they are.
 
     ```mlir
     func.func @f(%w: tensor<16x64xf32> {nn.param = "w", nn.dims = ["embed", "ffn"]})
@@ -44,8 +44,8 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"",
            "axes and sizes, major to minor: dp=2,tp=4">,
-    Option<"strategy", "strategy", "std::string", "\"auto\"",
-           "list of pp, dp, cp[=METHOD], tp, sp, zero=N; or auto">,
+    Option<"strategy", "strategy", "std::string", "\"none\"",
+           "list of pp, dp, cp[=METHOD], tp, sp, zero=N; auto; or none">,
   ];
 }
 
@@ -150,8 +150,12 @@ def ShardTrainingStatePass
     second gather serves the others. All this is seeded with a later priority
     than the strategy's other seeds: it moves no work. A gradient is seeded as its parameter is where it is used, open to more axes.
     `dist.group` ties what is donated to what takes its place, and without a
-    seed state to its parameter.
+    seed state to its parameter, unless `free-state` is given.
   }];
+  let options = [
+    Option<"freeState", "free-state", "bool", "false",
+           "state without a seed is not tied to its parameter">,
+  ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 

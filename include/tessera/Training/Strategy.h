@@ -45,17 +45,22 @@ struct Strategy {
   /// The sequence over cp, in attention too, by a method.
   bool cp = false;
   ContextMethod context;
+  /// What is sharded over all axes but pp is searched.
+  bool isSearched = false;
 
-  bool isNone() const { return !pp && !dp && !tp && !sp && zero == 0 && !cp; }
+  bool isNone() const { return !isSearched && isUnseeded() && !pp; }
+  /// Nothing is seeded but stages.
+  bool isUnseeded() const { return !dp && !tp && !sp && zero == 0 && !cp; }
   bool operator==(const Strategy &o) const {
-    return pp == o.pp && dp == o.dp && tp == o.tp && sp == o.sp &&
-           zero == o.zero && cp == o.cp && context == o.context;
+    return isSearched == o.isSearched && pp == o.pp && dp == o.dp &&
+           tp == o.tp && sp == o.sp && zero == o.zero && cp == o.cp &&
+           context == o.context;
   }
 };
 
 /// Parses a list of `pp`, `dp`, `cp` (or `cp=METHOD`, ContextMethod.h), `tp`,
-/// `sp`, `zero=0` to `zero=3`; `auto`,
-/// `none` or the empty text stand for no strategy. Anything else is an error.
+/// `sp`, `zero=0` to `zero=3`; or `auto`, alone or after `pp`; `none` or the
+/// empty text stand for no strategy. Anything else is an error.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.

@@ -48,6 +48,25 @@ module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>}} {}
 // expected-error @+1 {{dist.context: expects one axis for seq but got #dist.axes<{}>}}
 module attributes {dist.context = {method = "ring", seq = #dist.axes<{}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {}
 // -----
+// Exact factors.
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.exact: expects #dist.axes but got 3}}
+  %0 = arith.negf %a {dist.exact = 3, dist.factors = [#dist.axes<{}>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.exact: expects dist.factors beside it but got none}}
+  %0 = arith.negf %a {dist.exact = #dist.axes<{}>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.exact: expects axes that no factor has but got #dist.axes<{"x"}> beside #dist.axes<{"x":(1)2}>}}
+  %0 = arith.negf %a {dist.exact = #dist.axes<{"x"}>, dist.factors = [#dist.axes<{"x":(1)2}>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
 // Budgets.
 // expected-error @+1 {{dist.budget: expects a dictionary on a function but got 3}}
 func.func @f() attributes {dist.budget = 3} { return }

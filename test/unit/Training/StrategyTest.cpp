@@ -78,11 +78,13 @@ TEST(Strategy, context) {
 
 TEST(Strategy, strategy_errors) {
   EXPECT_EQ(strategyError("dp,ep"),
-            "expects pp, dp, cp, tp, sp or zero=0 to zero=3 in "
+            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in "
             "a strategy but got 'ep'");
   EXPECT_EQ(strategyError("zero=4"),
-            "expects pp, dp, cp, tp, sp or zero=0 to zero=3 "
+            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto "
             "in a strategy but got 'zero=4'");
+  EXPECT_EQ(strategyError("dp,auto"),
+            "expects auto alone or beside pp in a strategy but got 'dp,auto'");
   EXPECT_EQ(strategyError("dp,dp"),
             "expects each item of a strategy once but got 'dp' twice");
   EXPECT_EQ(strategyError("zero=1,zero=3"),

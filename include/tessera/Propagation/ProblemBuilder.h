@@ -3,13 +3,13 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Propagation: numbers the tensors of a module and says which
-// op is after each op of the problem.
+// Numbers the tensors of a module and says which op is after each op of the
+// problem.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H
-#define TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H
+#ifndef TESSERA_PROPAGATION_PROBLEMBUILDER_H
+#define TESSERA_PROPAGATION_PROBLEMBUILDER_H
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -26,6 +26,7 @@ struct PropagatedFunction {
   llvm::SmallVector<unsigned> results;
 };
 
+/// Builds the problem of a module whose constants have been copied.
 class ProblemBuilder {
 public:
   ProblemBuilder(mlir::ModuleOp module, dist::MeshOp mesh);
@@ -81,8 +82,12 @@ private:
 /// got one sharding.
 class ConstantCopies {
 public:
+  /// Copies the constants of a block.
   void split(mlir::Block &block);
+  /// Leaves one copy for each sharding.
   void merge();
+  /// All copies, the originals included.
+  llvm::DenseSet<mlir::Operation *> getAll() const;
 
 private:
   /// A constant and its copies, in program order of the originals.
@@ -92,4 +97,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H
+#endif // TESSERA_PROPAGATION_PROBLEMBUILDER_H

@@ -1,0 +1,76 @@
+//===- ShardingSearch.h - The cheapest shardings of a program ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds how each op of a program is run and how each tensor is sharded, and how
+// far from the best that can be (docs/search.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SHARDINGSEARCH_SHARDINGSEARCH_H
+#define TESSERA_SHARDINGSEARCH_SHARDINGSEARCH_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct ShardingSolution;
+
+/// What the time of a program is made of, in picoseconds.
+struct SearchedTimes {
+  int64_t kernels = 0;
+  /// Of the longest kernel: what it waits for does not run beside it.
+  int64_t longest = 0;
+  /// Transfers that are waited for, and those that run beside kernels.
+  int64_t waited = 0, beside = 0;
+
+  /// All of it, where kernels hide what they can.
+  int64_t overlapped() const {
+    return waited + std::max(kernels, beside + longest);
+  }
+};
+
+/// Shardings that were found for a program.
+struct FoundShardings {
+  /// For each op and tensor in the program's order; only a module of equal ops
+  /// can take them.
+  std::shared_ptr<const ShardingSolution> solution;
+  /// Picoseconds of the network, and what no shardings of its space take less
+  /// than.
+  int64_t cost = 0, bound = 0;
+  /// Bytes that a device holds, about, where the program holds most.
+  int64_t bytes = 0;
+  SearchedTimes times;
+
+  /// What the best may be faster, as a share.
+  double gap() const { return cost > 0 ? 1 - double(bound) / double(cost) : 0; }
+};
+
+/// What is searched.
+struct ShardingSearchOptions {
+  /// Bytes that a device may hold where the program holds most; 0: no limit.
+  int64_t memoryLimit = 0;
+  /// A file for the network, in toulbar2's format; empty: none.
+  std::string dump;
+};
+
+/// The best of searches of several kinds, the fastest first: transfers beside
+/// kernels count as what they slow kernels down by, or in full, and where a
+/// mesh has many axes, some stay together. Seeds and constraints hold. The
+/// module is left with its constants copied. Reports an error at what has no
+/// sharding.
+mlir::FailureOr<std::vector<FoundShardings>>
+searchShardings(mlir::ModuleOp module, const ShardingSearchOptions &options);
+
+/// Writes shardings as closed seeds, with dist.factors and dist.exact.
+mlir::LogicalResult applyShardings(mlir::ModuleOp module,
+                                   const FoundShardings &found);
+
+} // namespace tessera
+
+#endif // TESSERA_SHARDINGSEARCH_SHARDINGSEARCH_H

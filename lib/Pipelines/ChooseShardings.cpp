@@ -1,0 +1,356 @@
+//===- ChooseShardings.cpp - Searched shardings and named ones ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The network of a search does not know what happens after it: reductions are
+// delayed, collectives are merged and run beside kernels. So its best plans and
+// the named strategies go through all phases up to a planned arena, and the one
+// with the least makespan is taken:
+//
+//     input --> plan, train --> search --> plan 1 --> ... schedule --> 812 us
+//                                      --> plan 2 --> ... schedule --> 805 us
+//           --> dp,tp           -----------------> ... schedule --> 840 us
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChooseShardings.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Collectives/Makespan.h"
+#include "tessera/Propagation/Passes.h"
+#include "tessera/ShardingSearch/Decisions.h"
+#include "tessera/ShardingSearch/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tessera;
+
+/// A choice takes the place of an earlier one if it is faster by this share.
+static constexpr double kFasterBy = 1e-3;
+/// The network and the program that became of it may differ by this share.
+static constexpr double kMismatch = 0.03;
+/// Compilations until an arena is within the limit, and the share of what was
+/// found last that the next search may hold.
+static constexpr unsigned kMostCompilations = 5;
+static constexpr double kLessMemory = 0.95;
+
+/// Where the shardings of a choice come from.
+static std::string describe(const ShardingChoice &choice) {
+  return choice.found.solution ? "the search" : print(choice.strategy);
+}
+
+/// The strategies that the axes of a mesh have names for.
+static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
+  std::vector<Strategy> all;
+  for (int zero = 0; zero <= 3; ++zero)
+    for (bool sp : {false, true}) {
+      Strategy strategy;
+      strategy.dp = mesh.find("dp").has_value();
+      strategy.tp = mesh.find("tp").has_value();
+      strategy.sp = sp;
+      strategy.zero = zero;
+      if ((zero > 0 && !strategy.dp) || (sp && !strategy.tp) ||
+          strategy.isUnseeded())
+        continue;
+      if (llvm::Error error = checkStrategy(strategy, mesh))
+        llvm::consumeError(std::move(error));
+      else
+        all.push_back(strategy);
+    }
+  return all;
+}
+
+namespace {
+
+class ChooseShardingsPass
+    : public PassWrapper<ChooseShardingsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChooseShardingsPass)
+
+  explicit ChooseShardingsPass(const PipelineOptions &options)
+      : options(options) {
+    this->options.collectiveReport.clear();
+  }
+
+  StringRef getName() const override { return "ChooseShardingsPass"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    PipelineOptions any = options;
+    any.strategy = Strategy();
+    OpPassManager pm(ModuleOp::getOperationName());
+    buildPhasesUpTo(pm, Phase::Schedule, any);
+    pm.addPass(createSearchShardingsPass());
+    pm.getDependentDialects(registry);
+  }
+  void runOnOperation() override;
+
+private:
+  FailureOr<OwningOpRef<ModuleOp>> prepare();
+  LogicalResult takeDecisions();
+  LogicalResult choose();
+  LogicalResult searchWithin(ModuleOp program);
+  LogicalResult writeDecisions(ModuleOp program);
+  void tryFound(ArrayRef<FoundShardings> found);
+  void tryAll(ArrayRef<FoundShardings> found);
+  FailureOr<ShardingChoice> compile(const ShardingChoice &candidate);
+  void tryOne(const ShardingChoice &candidate);
+  PipelineOptions getTrialOptions(const ShardingChoice &candidate) const;
+  void remarkOnMismatch(const ShardingChoice &searched);
+
+  PipelineOptions options;
+  /// The best of the first search.
+  FoundShardings searched;
+  /// Bytes of the smallest arena of a candidate.
+  int64_t least = std::numeric_limits<int64_t>::max();
+};
+
+/// Runs passes that depend on what an earlier pass has found.
+class ChosenPass : public PassWrapper<ChosenPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChosenPass)
+
+  explicit ChosenPass(std::function<void(OpPassManager &)> build)
+      : build(std::move(build)) {}
+
+  StringRef getName() const override { return "ChosenPass"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager pm(ModuleOp::getOperationName());
+    build(pm);
+    pm.getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    OpPassManager pm(ModuleOp::getOperationName());
+    build(pm);
+    if (failed(runPipeline(pm, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  std::function<void(OpPassManager &)> build;
+};
+
+} // namespace
+
+PipelineOptions
+ChooseShardingsPass::getTrialOptions(const ShardingChoice &candidate) const {
+  PipelineOptions trial = options;
+  trial.choice = std::make_shared<ShardingChoice>(candidate);
+  trial.choice->isMade = true;
+  return trial;
+}
+
+/// The program whose shardings are searched: the training step.
+FailureOr<OwningOpRef<ModuleOp>> ChooseShardingsPass::prepare() {
+  OwningOpRef<ModuleOp> copy = getOperation().clone();
+  ShardingChoice searched;
+  searched.strategy = options.strategy;
+  PipelineOptions trial = getTrialOptions(searched);
+  PassManager pm(&getContext());
+  buildPhase(pm, Phase::Plan, trial);
+  buildPhase(pm, Phase::Train, trial);
+  pm.addPass(createPrepareRegionsPass());
+  pm.addPass(createRaiseArgReductionsPass());
+  if (failed(pm.run(*copy)))
+    return failure();
+  return copy;
+}
+
+/// Bytes of the largest arena of a module.
+static int64_t getArenaBytes(ModuleOp module) {
+  int64_t most = 0;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto bytes =
+            func->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr))
+      most = std::max(most, bytes.getInt());
+  return most;
+}
+
+/// What becomes of a candidate; failure if it does not get through the phases.
+FailureOr<ShardingChoice>
+ChooseShardingsPass::compile(const ShardingChoice &candidate) {
+  ScopedDiagnosticHandler silence(&getContext(),
+                                  [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = getOperation().clone();
+  PipelineOptions trial = getTrialOptions(candidate);
+  PassManager pm(&getContext());
+  for (Phase phase : {Phase::Plan, Phase::Train, Phase::Propagate,
+                      Phase::Partition, Phase::Kernels, Phase::Schedule})
+    buildPhase(pm, phase, trial);
+  if (failed(pm.run(*copy)))
+    return failure();
+  ShardingChoice made = candidate;
+  made.isMade = true;
+  made.seconds = getMakespan(*copy);
+  made.arenaBytes = getArenaBytes(*copy);
+  return made;
+}
+
+void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
+  FailureOr<ShardingChoice> made = compile(candidate);
+  if (failed(made))
+    return;
+  least = std::min(least, made->arenaBytes);
+  remark::analysis(
+      getOperation().getLoc(),
+      remark::RemarkOpts::name("TriedShardings").category("propagation"))
+      << remark::add("shardings of {0}", describe(*made))
+      << remark::metric("us", made->seconds * 1e6)
+      << remark::metric("arenaBytes", made->arenaBytes)
+      << remark::metric("kernelUs", double(made->found.times.kernels) * 1e-6)
+      << remark::metric("waitedUs", double(made->found.times.waited) * 1e-6)
+      << remark::metric("besideUs", double(made->found.times.beside) * 1e-6);
+  if (options.memoryLimit > 0 && made->arenaBytes > options.memoryLimit)
+    return;
+  ShardingChoice &best = *options.choice;
+  unsigned tried = best.tried + 1;
+  if (!best.isMade || made->seconds < best.seconds * (1 - kFasterBy))
+    best = *made;
+  best.tried = tried;
+}
+
+void ChooseShardingsPass::tryFound(ArrayRef<FoundShardings> found) {
+  for (const FoundShardings &shardings : found) {
+    ShardingChoice candidate;
+    candidate.strategy = options.strategy;
+    candidate.found = shardings;
+    tryOne(candidate);
+  }
+}
+
+void ChooseShardingsPass::tryAll(ArrayRef<FoundShardings> found) {
+  tryFound(found);
+  if (options.strategy.pp || !options.mesh)
+    return;
+  for (const Strategy &strategy : getNamedStrategies(*options.mesh)) {
+    ShardingChoice candidate;
+    candidate.strategy = strategy;
+    tryOne(candidate);
+  }
+}
+
+/// A network that is far from what it became of may have chosen badly.
+void ChooseShardingsPass::remarkOnMismatch(const ShardingChoice &searched) {
+  if (!searched.found.solution)
+    return;
+  double predicted = double(searched.found.cost) * 1e-12;
+  double share = std::abs(searched.seconds / predicted - 1);
+  if (share <= kMismatch)
+    return;
+  remark::analysis(
+      getOperation().getLoc(),
+      remark::RemarkOpts::name("SearchMismatch").category("propagation"))
+      << remark::add("the search and the scheduled program differ")
+      << remark::metric("searchedUs", predicted * 1e6)
+      << remark::metric("scheduledUs", searched.seconds * 1e6);
+}
+
+/// What the network counts is not all that an arena holds: its limit is lowered
+/// until an arena fits.
+LogicalResult ChooseShardingsPass::searchWithin(ModuleOp program) {
+  ShardingSearchOptions search = options.search;
+  for (unsigned round = 0; round < kMostCompilations; ++round) {
+    OwningOpRef<ModuleOp> copy = program.clone();
+    auto found = searchShardings(*copy, search);
+    if (failed(found))
+      return failure();
+    if (round == 0) {
+      searched = found->front();
+      tryAll(*found);
+    } else {
+      tryFound(*found);
+    }
+    if (options.memoryLimit == 0 || options.choice->isMade)
+      return success();
+    double share = double(options.memoryLimit) / double(least);
+    search.memoryLimit = static_cast<int64_t>(double(found->front().bytes) *
+                                              std::min(share, kLessMemory));
+  }
+  return success();
+}
+
+/// The choice that a decision file names.
+LogicalResult ChooseShardingsPass::takeDecisions() {
+  auto strategy = readDecidedStrategy(options.decisions);
+  if (strategy) {
+    auto parsed = parseStrategy(*strategy);
+    if (parsed) {
+      options.choice->strategy = *parsed;
+      options.choice->isMade = true;
+      return success();
+    }
+    strategy = parsed.takeError();
+  }
+  return getOperation().emitError("decisions: ")
+         << llvm::toString(strategy.takeError());
+}
+
+LogicalResult ChooseShardingsPass::writeDecisions(ModuleOp program) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(options.decisionsOut, code);
+  if (code)
+    return getOperation().emitError("decisions: cannot write ")
+           << options.decisionsOut << ": " << code.message();
+  if (!options.choice->found.solution) {
+    printNamedDecision(print(options.choice->strategy), print(*options.mesh),
+                       os);
+    return success();
+  }
+  if (failed(applyShardings(program, options.choice->found)))
+    return failure();
+  printDecisions(program, options.choice->found, os);
+  return success();
+}
+
+LogicalResult ChooseShardingsPass::choose() {
+  if (!options.decisions.empty())
+    return takeDecisions();
+  auto program = prepare();
+  if (failed(program) || failed(searchWithin(**program)))
+    return failure();
+  if (!options.choice->isMade && options.memoryLimit > 0 &&
+      least != std::numeric_limits<int64_t>::max())
+    return getOperation().emitError(
+               "search: expects a memory limit of at least ")
+           << least << " bytes, the smallest arena that was found, but got "
+           << options.memoryLimit;
+  if (!options.choice->isMade) {
+    // What is wrong is said where it is.
+    options.choice->strategy = options.strategy;
+    options.choice->found = searched;
+    options.choice->isMade = true;
+  }
+  remarkOnMismatch(*options.choice);
+  return options.decisionsOut.empty() ? success() : writeDecisions(**program);
+}
+
+void ChooseShardingsPass::runOnOperation() {
+  if (!options.choice->isMade && failed(choose()))
+    signalPassFailure();
+}
+
+std::unique_ptr<Pass>
+tessera::createChooseShardingsPass(const PipelineOptions &options) {
+  return std::make_unique<ChooseShardingsPass>(options);
+}
+
+std::unique_ptr<Pass>
+tessera::createChosenPass(std::function<void(OpPassManager &)> build) {
+  return std::make_unique<ChosenPass>(std::move(build));
+}
+
+void tessera::printChoice(const ShardingChoice &choice, llvm::raw_ostream &os) {
+  if (!choice.isMade)
+    return;
+  os << llvm::formatv("shardings of {0}: {1:f2} us, best of {2} tried",
+                      describe(choice), choice.seconds * 1e6, choice.tried);
+  if (choice.found.solution)
+    os << llvm::formatv("; network {0:f2} us, at least {1:f2} us, gap {2:f2} %",
+                        double(choice.found.cost) * 1e-6,
+                        double(choice.found.bound) * 1e-6,
+                        choice.found.gap() * 100);
+  os << "\n";
+}

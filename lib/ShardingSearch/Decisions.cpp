@@ -1,0 +1,409 @@
+//===- Decisions.cpp - Recorded shardings ---------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/ShardingSearch/Decisions.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Verifier.h"
+#include "tessera/Propagation/ProblemBuilder.h"
+#include "tessera/Support/Errors.h"
+#include "tessera/Support/Json.h"
+#include "llvm/ADT/StringExtras.h"
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+using llvm::json::Array;
+using llvm::json::Object;
+
+static constexpr int64_t kVersion = 1;
+static constexpr llvm::StringLiteral kMagic = "decisions";
+
+/// What ops and arguments carry, in the order of a file.
+static constexpr llvm::StringLiteral kOpAttributes[] = {
+    dist::DistDialect::kExactAttr, dist::DistDialect::kFactorsAttr,
+    dist::DistDialect::kShardingsAttr};
+
+namespace {
+
+/// Decisions by key, each in the order of the program.
+using Groups = std::map<std::string, SmallVector<std::string>>;
+
+/// Visits what a file speaks of in the order of the program.
+class Subjects {
+public:
+  using OnOp = llvm::function_ref<LogicalResult(Operation *, std::string)>;
+  using OnValue = llvm::function_ref<LogicalResult(FunctionOpInterface,
+                                                   unsigned, std::string)>;
+
+  static LogicalResult forEachOp(ModuleOp module, OnOp visit);
+  static LogicalResult forEachArgument(ModuleOp module, OnValue visit);
+  static LogicalResult forEachResult(ModuleOp module, OnValue visit);
+};
+
+} // namespace
+
+template <typename T> static std::string print(const T &value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << value;
+  return text;
+}
+
+static std::string describeSource(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op ? op->getName().getStringRef().str() : "argument";
+}
+
+/// `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...} : tensor<...> of argument`.
+static std::string getKey(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << op->getName() << ' ';
+  getShardingRule(op).print(os);
+  os << " : ";
+  llvm::interleaveComma(op->getResultTypes(), os);
+  os << " of ";
+  llvm::interleaveComma(op->getOperands(), os,
+                        [&](Value operand) { os << describeSource(operand); });
+  return text;
+}
+
+/// A name without its numbers.
+static std::string getClass(StringRef name) {
+  std::string text;
+  for (char c : name)
+    if (!llvm::isDigit(c))
+      text += c;
+    else if (text.empty() || text.back() != '#')
+      text += '#';
+  return text;
+}
+
+LogicalResult Subjects::forEachOp(ModuleOp module, OnOp visit) {
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (func.isExternal())
+      continue;
+    for (Block *block : dist::getBlocks(func))
+      for (Operation &op : *block)
+        if (llvm::any_of(op.getResultTypes(),
+                         llvm::IsaPred<RankedTensorType>) &&
+            failed(visit(&op, getKey(&op))))
+          return failure();
+  }
+  return success();
+}
+
+LogicalResult Subjects::forEachArgument(ModuleOp module, OnValue visit) {
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i) {
+      std::string name;
+      for (StringRef attr :
+           {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
+            nn::NNDialect::kInputAttr})
+        if (auto text = func.getArgAttrOfType<StringAttr>(i, attr))
+          name = getClass(text.getValue()) + " ";
+      if (failed(
+              visit(func, i, name + ": " + print(func.getArgumentTypes()[i]))))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult Subjects::forEachResult(ModuleOp module, OnValue visit) {
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (unsigned i = 0, e = func.getNumResults(); i < e; ++i)
+      if (failed(visit(func, i, print(func.getResultTypes()[i]))))
+        return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string getOpDecision(Operation *op) {
+  SmallVector<NamedAttribute> attrs;
+  for (StringRef name : kOpAttributes)
+    if (Attribute attr = op->getDiscardableAttr(name))
+      attrs.push_back({StringAttr::get(op->getContext(), name), attr});
+  return print(DictionaryAttr::get(op->getContext(), attrs));
+}
+
+static std::string getDecision(dist::ShardingAttr sharding) {
+  return sharding ? print(Attribute(sharding)) : "";
+}
+
+static Array toJson(const Groups &groups) {
+  Array all;
+  for (const auto &[key, decisions] : groups) {
+    Array texts;
+    bool isOne = llvm::all_equal(decisions);
+    for (const std::string &text : ArrayRef<std::string>(decisions).take_front(
+             isOne ? 1 : decisions.size()))
+      texts.push_back(text);
+    all.push_back(Object{{"key", key},
+                         {"seen", static_cast<int64_t>(decisions.size())},
+                         {"attributes", std::move(texts)}});
+  }
+  return all;
+}
+
+static std::string describeMesh(ModuleOp module) {
+  for (auto mesh : module.getOps<dist::MeshOp>())
+    return print(Attribute(mesh.getMesh()));
+  return "";
+}
+
+void tessera::printDecisions(ModuleOp module, const FoundShardings &found,
+                             llvm::raw_ostream &os) {
+  Groups ops, arguments, results;
+  (void)Subjects::forEachOp(module, [&](Operation *op, std::string key) {
+    ops[key].push_back(getOpDecision(op));
+    return success();
+  });
+  (void)Subjects::forEachArgument(
+      module, [&](FunctionOpInterface func, unsigned i, std::string key) {
+        arguments[key].push_back(
+            getDecision(func.getArgAttrOfType<dist::ShardingAttr>(
+                i, dist::DistDialect::kShardingAttr)));
+        return success();
+      });
+  (void)Subjects::forEachResult(
+      module, [&](FunctionOpInterface func, unsigned i, std::string key) {
+        results[key].push_back(getDecision(dist::getResultSharding(func, i)));
+        return success();
+      });
+  llvm::json::OStream json(os, 1);
+  json.value(Object{{"tessera", kMagic},
+                    {"version", kVersion},
+                    {"mesh", describeMesh(module)},
+                    {"strategy", "auto"},
+                    {"us", double(found.cost) * 1e-6},
+                    {"us_at_least", double(found.bound) * 1e-6},
+                    {"arguments", toJson(arguments)},
+                    {"ops", toJson(ops)},
+                    {"results", toJson(results)}});
+  os << "\n";
+}
+
+void tessera::printNamedDecision(StringRef strategy, StringRef mesh,
+                                 llvm::raw_ostream &os) {
+  llvm::json::OStream json(os, 1);
+  json.value(Object{{"tessera", kMagic},
+                    {"version", kVersion},
+                    {"mesh", mesh},
+                    {"strategy", strategy}});
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<Object> readFile(StringRef text) {
+  auto value = parseJson(text);
+  if (!value)
+    return value.takeError();
+  Object *file = value->getAsObject();
+  if (!file || file->getString("tessera") != kMagic.data())
+    return llvm::createStringError(
+        "expects a decision file, {\"tessera\": \"decisions\", ...}");
+  if (file->getInteger("version") != kVersion)
+    return llvm::createStringError("expects version " + Twine(kVersion) +
+                                   " of decision files but got another");
+  return std::move(*file);
+}
+
+llvm::Expected<std::string> tessera::readDecidedStrategy(StringRef text) {
+  auto file = readFile(text);
+  if (!file)
+    return file.takeError();
+  std::optional<StringRef> strategy = file->getString("strategy");
+  if (!strategy)
+    return llvm::createStringError("expects a strategy in a decision file");
+  return strategy->str();
+}
+
+/// The decisions of one list of a file.
+static llvm::Expected<Groups> readGroups(const Object &file, StringRef name) {
+  Groups groups;
+  const Array *list = file.getArray(name);
+  if (!list)
+    return llvm::createStringError("expects a list \"" + name +
+                                   "\" in a decision file");
+  for (const llvm::json::Value &entry : *list) {
+    const Object *object = entry.getAsObject();
+    const Array *texts = object ? object->getArray("attributes") : nullptr;
+    auto key = object ? object->getString("key") : std::nullopt;
+    if (!key || !texts || texts->empty())
+      return llvm::createStringError("expects a key and attributes in each "
+                                     "entry of \"" +
+                                     name + "\"");
+    SmallVector<std::string> &decisions = groups[key->str()];
+    for (const llvm::json::Value &text : *texts) {
+      auto string = text.getAsString();
+      if (!string)
+        return llvm::createStringError("expects attributes as text in \"" +
+                                       name + "\"");
+      decisions.push_back(string->str());
+    }
+  }
+  return groups;
+}
+
+namespace {
+
+/// Takes decisions in the order of the program.
+class Replay {
+public:
+  Replay(ModuleOp module, Groups groups) : module(module), groups(groups) {}
+
+  /// The next decision for a key; an error with the nearest key.
+  FailureOr<std::string> take(Location loc, StringRef key);
+  /// The same as an attribute, null where there is none.
+  FailureOr<Attribute> takeAttribute(Location loc, StringRef key);
+
+private:
+  ModuleOp module;
+  Groups groups;
+  llvm::StringMap<unsigned> taken;
+};
+
+} // namespace
+
+/// The key that begins most like another.
+static std::string findNearest(const Groups &groups, StringRef key) {
+  std::string nearest = "none";
+  size_t most = 0;
+  for (const auto &[other, decisions] : groups) {
+    size_t same = 0;
+    while (same < std::min(other.size(), key.size()) &&
+           other[same] == key[same])
+      ++same;
+    if (same > most) {
+      most = same;
+      nearest = other;
+    }
+  }
+  return nearest;
+}
+
+FailureOr<std::string> Replay::take(Location loc, StringRef key) {
+  auto it = groups.find(key.str());
+  if (it == groups.end())
+    return emitError(loc) << "decisions: expects one for '" << key
+                          << "' but got '" << findNearest(groups, key) << "'";
+  unsigned at = taken[key]++;
+  if (it->second.size() == 1)
+    return it->second.front();
+  if (at >= it->second.size())
+    return emitError(loc) << "decisions: expects " << it->second.size()
+                          << " of '" << key << "' but got more";
+  return it->second[at];
+}
+
+FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
+  FailureOr<std::string> text = take(loc, key);
+  if (failed(text))
+    return failure();
+  if (text->empty())
+    return Attribute();
+  Attribute attr;
+  {
+    ScopedDiagnosticHandler silence(module.getContext(),
+                                    [](Diagnostic &) { return success(); });
+    attr = parseAttribute(*text, module.getContext());
+  }
+  if (!attr)
+    return emitError(loc) << "decisions: expects an attribute but got '"
+                          << *text << "'";
+  return attr;
+}
+
+/// Sets what a decision has of an op's attributes.
+static LogicalResult decideOp(Replay &replay, Operation *op, StringRef key) {
+  FailureOr<Attribute> attr = replay.takeAttribute(op->getLoc(), key);
+  if (failed(attr))
+    return failure();
+  auto attrs = dyn_cast_or_null<DictionaryAttr>(*attr);
+  if (!attrs)
+    return op->emitError("decisions: expects a dictionary but got ") << *attr;
+  for (NamedAttribute entry : attrs) {
+    if (!llvm::is_contained(kOpAttributes, entry.getName().getValue()))
+      return op->emitError("decisions: expects shardings and factors but got ")
+             << entry.getName();
+    op->setDiscardableAttr(entry.getName(), entry.getValue());
+  }
+  if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
+    if (dist::ShardingAttr sharding = dist::getSharding(constraint.getResult()))
+      constraint.setShardingAttr(sharding);
+  return success();
+}
+
+static FailureOr<dist::ShardingAttr> takeSharding(Replay &replay, Location loc,
+                                                  StringRef key) {
+  FailureOr<Attribute> attr = replay.takeAttribute(loc, key);
+  if (failed(attr))
+    return failure();
+  auto sharding = dyn_cast_or_null<dist::ShardingAttr>(*attr);
+  if (*attr && !sharding)
+    return emitError(loc) << "decisions: expects a sharding but got " << *attr;
+  return sharding;
+}
+
+LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text) {
+  auto fail = [&](llvm::Error error) -> LogicalResult {
+    return module.emitError("decisions: ") << llvm::toString(std::move(error));
+  };
+  auto file = readFile(text);
+  if (!file)
+    return fail(file.takeError());
+  std::string mesh = describeMesh(module);
+  StringRef decided = file->getString("mesh").value_or("none");
+  if (decided != mesh)
+    return module.emitError("decisions: expects the mesh ")
+           << mesh << " but got " << decided;
+  auto ops = readGroups(*file, "ops");
+  if (!ops)
+    return fail(ops.takeError());
+  auto arguments = readGroups(*file, "arguments");
+  if (!arguments)
+    return fail(arguments.takeError());
+  auto results = readGroups(*file, "results");
+  if (!results)
+    return fail(results.takeError());
+  ConstantCopies copies;
+  for (auto func : module.getOps<FunctionOpInterface>())
+    if (!func.isExternal())
+      for (Block *block : dist::getBlocks(func))
+        copies.split(*block);
+  Replay opReplay(module, *ops), argumentReplay(module, *arguments),
+      resultReplay(module, *results);
+  auto decideArgument = [&](FunctionOpInterface func, unsigned i,
+                            std::string key) -> LogicalResult {
+    auto sharding = takeSharding(argumentReplay, func.getLoc(), key);
+    if (succeeded(sharding) && *sharding)
+      func.setArgAttr(i, dist::DistDialect::kShardingAttr, *sharding);
+    return sharding;
+  };
+  auto decideResult = [&](FunctionOpInterface func, unsigned i,
+                          std::string key) -> LogicalResult {
+    auto sharding = takeSharding(resultReplay, func.getLoc(), key);
+    if (succeeded(sharding) && *sharding)
+      dist::setResultSharding(func, i, *sharding);
+    return sharding;
+  };
+  if (failed(Subjects::forEachArgument(module, decideArgument)) ||
+      failed(Subjects::forEachResult(module, decideResult)) ||
+      failed(Subjects::forEachOp(module, [&](Operation *op, std::string key) {
+        return decideOp(opReplay, op, key);
+      })))
+    return failure();
+  return mlir::verify(module);
+}

@@ -1,0 +1,247 @@
+//===- NetworkTables.cpp - The edges of a sharding network ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An edge is a table over the shardings at its two ends. Equal layers have
+// equal tables, which are made once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShardingNetwork.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using llvm::ArrayRef;
+using search::kInfinite;
+
+static constexpr unsigned kNone = ShardingProblem::kNone;
+
+int64_t ShardingNetwork::getPrice(const TableSpec &spec, const End &from,
+                                  unsigned to) {
+  const Sharding &has = prices.getSharding(from.sharding);
+  const Sharding &needs = prices.getSharding(to);
+  for (unsigned dim : spec.fixedDims.set_bits())
+    if (has.dims[dim].axes != needs.dims[dim].axes)
+      return kInfinite;
+  if (from.sharding == to || from.second == to)
+    return 0;
+  if (spec.isFixed)
+    return kInfinite;
+  return prices.getPrice(from.sharding, to, spec.shape);
+}
+
+search::CostTable ShardingNetwork::makeTable(const TableSpec &spec) {
+  search::CostTable table;
+  table.rows = spec.from.size();
+  table.columns = spec.to.size();
+  if (spec.isTransposed)
+    std::swap(table.rows, table.columns);
+  for (unsigned row = 0; row < table.rows; ++row)
+    for (unsigned column = 0; column < table.columns; ++column) {
+      int64_t price = spec.isTransposed
+                          ? getPrice(spec, spec.from[column], spec.to[row])
+                          : getPrice(spec, spec.from[row], spec.to[column]);
+      table.costs.push_back(spec.isHidden ? countHidden(price) : price);
+    }
+  return table;
+}
+
+/// Distinct entries, ascending, and the class of each state.
+template <typename T>
+static std::vector<uint32_t> classify(ArrayRef<T> states,
+                                      std::vector<T> &distinct) {
+  std::map<T, uint32_t> numbers;
+  for (const T &state : states)
+    numbers.try_emplace(state, 0);
+  for (auto &[state, number] : numbers) {
+    number = distinct.size();
+    distinct.push_back(state);
+  }
+  std::vector<uint32_t> classes;
+  for (const T &state : states)
+    classes.push_back(numbers.find(state)->second);
+  return classes;
+}
+
+void ShardingNetwork::addEdge(unsigned fromVariable, ArrayRef<End> from,
+                              unsigned toVariable, ArrayRef<unsigned> to,
+                              TableSpec spec, int64_t weight) {
+  std::vector<uint32_t> fromClasses = classify(from, spec.from);
+  std::vector<uint32_t> toClasses = classify(to, spec.to);
+  spec.isTransposed = toVariable < fromVariable;
+  std::vector<int64_t> key{spec.shape, spec.isFixed, spec.isHidden,
+                           spec.isTransposed};
+  for (const End &end : spec.from)
+    key.insert(key.end(), {end.sharding, end.second});
+  key.push_back(-1);
+  key.insert(key.end(), spec.to.begin(), spec.to.end());
+  key.push_back(-1);
+  for (unsigned dim : spec.fixedDims.set_bits())
+    key.push_back(dim);
+  auto [it, isNew] = tableNumbers.try_emplace(key, network.tables.size());
+  if (isNew) {
+    network.addTable(makeTable(spec));
+    specs.push_back(std::move(spec));
+  }
+  auto numberClasses = [&](std::vector<uint32_t> classes) {
+    auto [found, isNewList] =
+        classNumbers.try_emplace(classes, network.classes.size());
+    if (isNewList)
+      network.addClasses(std::move(classes));
+    return found->second;
+  };
+  search::CostNetwork::Edge edge;
+  edge.first = std::min(fromVariable, toVariable);
+  edge.second = std::max(fromVariable, toVariable);
+  edge.table = it->second;
+  edge.firstClasses =
+      numberClasses(toVariable < fromVariable ? toClasses : fromClasses);
+  edge.secondClasses =
+      numberClasses(toVariable < fromVariable ? std::move(fromClasses)
+                                              : std::move(toClasses));
+  edge.weight = weight;
+  network.edges.push_back(edge);
+}
+
+/// What runs beside kernels: gathers of arguments and of sums, and what is
+/// written in the place of an argument.
+bool ShardingNetwork::isHidden(unsigned tensor, bool isInput) const {
+  const ShardingProblem::Tensor &mine = problem.tensors[tensor];
+  return mine.isArgument || (mine.isSum && isInput);
+}
+
+/// The edge between an op and a tensor with a variable.
+void ShardingNetwork::addTensorEdge(User user) {
+  const ShardingProblem::Op &op = problem.ops[user.op];
+  const ShardingProblem::Port &port = op.ports[user.port];
+  // A tensor that the op has twice in the same way is moved once.
+  for (unsigned before = 0; before < user.port; ++before)
+    if (op.ports[before].tensor == port.tensor &&
+        op.ports[before].isInput == port.isInput &&
+        lists[listOf[user.op]].ports[before] ==
+            lists[listOf[user.op]].ports[user.port])
+      return;
+  TableSpec spec;
+  spec.shape = shapes[port.tensor];
+  spec.isFixed = port.isFixed;
+  spec.isHidden = isHidden(port.tensor, port.isInput);
+  unsigned variable = variableOfTensor[port.tensor];
+  ArrayRef<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
+  ArrayRef<End> mine = ends[port.tensor];
+  if (port.isInput) {
+    spec.fixedDims = port.fixedDims;
+    addEdge(variable, mine, variableOfOp[user.op], numbers, std::move(spec),
+            op.trips);
+    return;
+  }
+  std::vector<End> from;
+  for (unsigned number : numbers)
+    from.push_back({number});
+  std::vector<unsigned> to;
+  for (const End &end : mine)
+    to.push_back(end.sharding);
+  addEdge(variableOfOp[user.op], from, variable, to, std::move(spec), op.trips);
+}
+
+/// The edge between the op that makes a value and the one that uses it.
+void ShardingNetwork::addOpEdge(User from, User to) {
+  std::vector<End> has;
+  for (unsigned number : lists[listOf[from.op]].ports[from.port])
+    has.push_back({number});
+  TableSpec spec;
+  spec.shape = shapes[getPort(from).tensor];
+  addEdge(variableOfOp[from.op], has, variableOfOp[to.op],
+          lists[listOf[to.op]].ports[to.port], std::move(spec),
+          problem.ops[from.op].trips);
+}
+
+/// The edges of an op to tensors, and to ops before it.
+void ShardingNetwork::addEdges(unsigned op) {
+  for (auto [p, port] : llvm::enumerate(problem.ops[op].ports)) {
+    if (port.tensor == kNone)
+      continue;
+    User user{op, static_cast<unsigned>(p)};
+    if (variableOfTensor[port.tensor] != kNone) {
+      addTensorEdge(user);
+      continue;
+    }
+    // Of one user only, or between two: added at the later one.
+    ArrayRef<User> at = users[port.tensor];
+    if (at.size() != 2)
+      continue;
+    User other = at[0].op == op ? at[1] : at[0];
+    if (variableOfOp[other.op] == kNone)
+      continue;
+    if (port.isInput)
+      addOpEdge(other, user);
+    else
+      addOpEdge(user, other);
+  }
+}
+
+void ShardingNetwork::refresh() {
+  for (auto [table, spec] : llvm::zip_equal(network.tables, specs))
+    table = makeTable(spec);
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (variableOfTensor[t] != kNone)
+      for (auto [cost, end] : llvm::zip_equal(
+               network.variables[variableOfTensor[t]].costs, ends[t]))
+        cost = getEndCost(t, end);
+}
+
+/// Calls `visit` with what an edge is about in an assignment.
+template <typename Visit>
+static void visitEdges(const search::CostNetwork &network,
+                       ArrayRef<unsigned> states, Visit visit) {
+  for (const search::CostNetwork::Edge &edge : network.edges)
+    visit(edge, network.classes[edge.firstClasses][states[edge.first]],
+          network.classes[edge.secondClasses][states[edge.second]]);
+}
+
+SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
+  SearchedTimes times;
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    int64_t each = lists[listOf[op]].costs[states[variableOfOp[op]]];
+    times.kernels += each * problem.ops[op].trips;
+    times.longest = std::max(times.longest, each);
+  }
+  visitEdges(network, states,
+             [&](const search::CostNetwork::Edge &edge, unsigned row,
+                 unsigned column) {
+               const TableSpec &spec = specs[edge.table];
+               if (spec.isTransposed)
+                 std::swap(row, column);
+               (spec.isHidden ? times.beside : times.waited) +=
+                   getPrice(spec, spec.from[row], spec.to[column]) *
+                   edge.weight;
+             });
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (variableOfTensor[t] != kNone)
+      times.beside += getSecondCost(t, ends[t][states[variableOfTensor[t]]]);
+  return times;
+}
+
+bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
+  bool changed = false;
+  visitEdges(network, states,
+             [&](const search::CostNetwork::Edge &edge, unsigned row,
+                 unsigned column) {
+               const TableSpec &spec = specs[edge.table];
+               if (spec.isTransposed)
+                 std::swap(row, column);
+               const End &from = spec.from[row];
+               unsigned to = spec.to[column];
+               if (from.sharding != to && from.second != to)
+                 changed |= prices.plan(from.sharding, to, spec.shape);
+             });
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (variableOfTensor[t] != kNone) {
+      const End &end = ends[t][states[variableOfTensor[t]]];
+      if (end.second != kNone)
+        changed |= prices.plan(end.sharding, end.second, shapes[t]);
+    }
+  if (changed)
+    refresh();
+  return changed;
+}

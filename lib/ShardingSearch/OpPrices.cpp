@@ -1,0 +1,212 @@
+//===- OpPrices.cpp - What an op takes on a shard -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An op is copied for the types of one device, and the copy says what it costs.
+// One with a reduction of its own over a sharded factor is decomposed on
+// another copy; the parts are priced one after the other, as they follow from
+// the shardings of the operands, with the reductions between them:
+//
+//     softmax over j, j = a      max over j     all_reduce of the maxima
+//                                exp, sum       all_reduce of the sums
+//                                division
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpPrices.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/RuleInputs.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "tessera/Partition/ReshardCost.h"
+#include "tessera/Propagation/FactorProjection.h"
+#include "tessera/Search/CostNetwork.h"
+
+using namespace mlir;
+using namespace tessera;
+using search::kInfinite;
+
+OpPrices::OpPrices(ModuleOp module, const ProgramReader &program,
+                   ReshardPrices &reshards)
+    : program(program), reshards(reshards),
+      scratch(ModuleOp::create(module.getLoc())) {}
+
+/// The type of a shard; padded where the axes do not divide.
+static Type getLocalType(Type type, const Sharding &sharding) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return type;
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [size, dim] : llvm::zip(shape, sharding.dims))
+    size = llvm::divideCeil(size, numShards(dim.axes));
+  return tensor.clone(shape);
+}
+
+static int64_t getRank(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getRank() : 0;
+}
+
+static Sharding getNeeded(const ShardingRule &rule, unsigned operand, Type type,
+                          const FactorAxes &axes) {
+  if (operand >= rule.operands.size())
+    return Sharding::replicatedOf(getRank(type));
+  return getOperandSharding(rule, rule.operands[operand], getRank(type), axes);
+}
+
+/// Seconds of the bytes that enter and leave the kernel in which the op is.
+double OpPrices::getElementwiseTime(unsigned number,
+                                    const RunState &state) const {
+  Operation *op = program.operations[number];
+  const ShardingRule &rule =
+      program.problem.rules[program.problem.ops[number].rule];
+  const KernelEnds &ends = program.kernelEnds[number];
+  double bytes = 0;
+  for (unsigned i : ends.operands.set_bits()) {
+    Type type = op->getOperand(i).getType();
+    bytes += getTensorBytes(
+        getLocalType(type, getNeeded(rule, i, type, state.axes)));
+  }
+  for (unsigned i : ends.results.set_bits())
+    bytes += getTensorBytes(
+        getLocalType(op->getResult(i).getType(),
+                     getResultSharding(rule, rule.results[i], state.axes)));
+  return bytes / kWorkBytesPerSecond;
+}
+
+/// Seconds of a copy of the op on one device's types; none if there is none.
+std::optional<double> OpPrices::getLocalTime(Operation *op,
+                                             const ShardingRule &rule,
+                                             const FactorAxes &axes) {
+  OpBuilder builder(op->getContext());
+  Region region;
+  Block *inside = &region.emplaceBlock();
+  SmallVector<Value> operands;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    Type type = operand.getType();
+    operands.push_back(inside->addArgument(
+        getLocalType(type, getNeeded(rule, i, type, axes)), op->getLoc()));
+  }
+  SmallVector<Type> types;
+  for (auto [i, type] : llvm::enumerate(op->getResultTypes()))
+    types.push_back(
+        getLocalType(type, getResultSharding(rule, rule.results[i], axes)));
+  builder.setInsertionPointToEnd(inside);
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  FailureOr<Operation *> local =
+      iface ? iface.cloneWithShapes(builder, operands, types)
+            : FailureOr<Operation *>(
+                  cloneWithTypes(builder, op, operands, types));
+  if (failed(local))
+    return std::nullopt;
+  return getKernelSeconds(*local);
+}
+
+/// What the factors of `op` have by the shardings of its operands.
+static FactorAxes
+projectOperands(Operation *op, const ShardingRule &rule,
+                const llvm::DenseMap<Value, Sharding> &known) {
+  FactorAxes axes(rule.factors.size());
+  AxisList taken;
+  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    auto it = known.find(value);
+    if (it == known.end() || dims.size() != it->second.dims.size())
+      continue;
+    auto projected = projectTensor(rule, dims, it->second.dims);
+    for (auto [mine, found] : llvm::zip(axes, projected))
+      if (mine.empty() && !overlapsAny(found, taken)) {
+        mine = found;
+        taken.append(found);
+      }
+  }
+  for (auto [mine, factor] : llvm::zip(axes, rule.factors))
+    if (factor.kind != FactorKind::Parallel &&
+        factor.kind != FactorKind::Reduction)
+      mine.clear();
+  return axes;
+}
+
+std::optional<double> OpPrices::getDecomposedTime(Operation *op,
+                                                  const ShardingRule &rule,
+                                                  const RunState &state) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return std::nullopt;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(scratch->getBody());
+  auto func =
+      func::FuncOp::create(builder, op->getLoc(), "scratch",
+                           builder.getFunctionType(op->getOperandTypes(), {}));
+  Block *block = func.addEntryBlock();
+  llvm::DenseMap<Value, Sharding> known;
+  for (auto [i, argument] : llvm::enumerate(block->getArguments()))
+    if (isa<RankedTensorType>(argument.getType()))
+      known[argument] = getNeeded(rule, i, argument.getType(), state.axes);
+  builder.setInsertionPointToEnd(block);
+  IRMapping mapping;
+  mapping.map(op->getOperands(), block->getArguments());
+  Operation *copy = builder.clone(*op, mapping);
+  llvm::SmallBitVector factors(rule.factors.size());
+  for (auto [f, factor] : llvm::enumerate(rule.factors))
+    if (factor.kind == FactorKind::Decomposed && !state.axes[f].empty())
+      factors.set(f);
+  builder.setInsertionPoint(copy);
+  FailureOr<SmallVector<Value>> values =
+      cast<ShardingRuleOpInterface>(copy).decompose(builder, factors);
+  std::optional<double> seconds;
+  if (succeeded(values)) {
+    seconds = 0;
+    for (Operation &part : *block) {
+      if (&part == copy)
+        break;
+      ShardingRule own = ::getShardingRule(&part);
+      FactorAxes axes = projectOperands(&part, own, known);
+      std::optional<double> time = getLocalTime(&part, own, axes);
+      if (!time) {
+        seconds.reset();
+        break;
+      }
+      *seconds += *time;
+      for (OpResult result : part.getResults()) {
+        auto type = dyn_cast<RankedTensorType>(result.getType());
+        if (!type || !llvm::any_of(part.getOperands(), [&](Value operand) {
+              return known.contains(operand);
+            }))
+          continue;
+        Sharding made =
+            getResultSharding(own, own.results[result.getResultNumber()], axes);
+        Sharding whole = made;
+        whole.unreduced.clear();
+        if (!made.unreduced.empty())
+          *seconds +=
+              1e-12 *
+              double(reshards.getPrice(
+                  reshards.number(made), reshards.number(whole),
+                  reshards.numberShape(
+                      type.getShape(),
+                      llvm::divideCeil(
+                          getTensorBytes(type),
+                          std::max<double>(1, type.getNumElements())))));
+        known[result] = whole;
+      }
+    }
+  }
+  func.erase();
+  return seconds;
+}
+
+int64_t OpPrices::price(unsigned number, const RunState &state) {
+  Operation *op = program.operations[number];
+  if (!program.isOwn(number))
+    return 0;
+  const ShardingRule &rule =
+      program.problem.rules[program.problem.ops[number].rule];
+  OpCost cost = getOpCost(op);
+  if (cost.kind == CostKind::Elementwise)
+    return toPicoseconds(getElementwiseTime(number, state));
+  std::optional<double> seconds = state.isDecomposed
+                                      ? getDecomposedTime(op, rule, state)
+                                      : getLocalTime(op, rule, state.axes);
+  return seconds ? toPicoseconds(*seconds) : kInfinite;
+}

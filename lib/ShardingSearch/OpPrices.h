@@ -1,0 +1,43 @@
+//===- OpPrices.h - What an op takes on a shard -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SHARDINGSEARCH_OPPRICES_H
+#define TESSERA_LIB_SHARDINGSEARCH_OPPRICES_H
+
+#include "ProgramReader.h"
+#include "ReshardPrices.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tessera {
+
+/// Prices ops by copies of them on the types of one device.
+class OpPrices {
+public:
+  /// All are kept by reference.
+  OpPrices(mlir::ModuleOp module, const ProgramReader &program,
+           ReshardPrices &reshards);
+
+  /// Picoseconds of an op in a state; search::kInfinite if it cannot be so.
+  int64_t price(unsigned op, const RunState &state);
+
+private:
+  double getElementwiseTime(unsigned op, const RunState &state) const;
+  std::optional<double> getLocalTime(mlir::Operation *op,
+                                     const ShardingRule &rule,
+                                     const FactorAxes &axes);
+  std::optional<double> getDecomposedTime(mlir::Operation *op,
+                                          const ShardingRule &rule,
+                                          const RunState &state);
+
+  const ProgramReader &program;
+  ReshardPrices &reshards;
+  mlir::OwningOpRef<mlir::ModuleOp> scratch;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_SHARDINGSEARCH_OPPRICES_H

@@ -1,0 +1,310 @@
+//===- ProgramReader.cpp - From IR to a sharding problem ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramReader.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
+#include "tessera/Interfaces/RuleInputs.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr unsigned kNone = ShardingProblem::kNone;
+
+unsigned ProgramReader::getTensor(unsigned ofBuilder) const {
+  return ofBuilder == kNone ? kNone : tied[ofBuilder];
+}
+
+unsigned ProgramReader::lookup(Value value) const {
+  return getTensor(builder.lookup(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+void ProgramReader::readTensors() {
+  for (const PropagationProblem::Tensor &tensor : builder.problem.tensors) {
+    ShardingProblem::Tensor &mine = problem.tensors.emplace_back();
+    mine.shape = tensor.shape;
+    int64_t elements = 1;
+    for (int64_t size : tensor.shape)
+      elements *= size;
+    mine.elementBytes = elements ? tensor.bytes / elements : 1;
+    mine.seed = tensor.seed;
+    tied.push_back(tied.size());
+  }
+  for (const PropagatedFunction &function : builder.functions) {
+    FunctionOpInterface func = function.func;
+    for (BlockArgument argument : func.getArguments())
+      if (unsigned id = builder.lookup(argument); id != kNone)
+        problem.tensors[id].isStored = problem.tensors[id].isArgument = true;
+    for (unsigned id : function.results)
+      if (id != kNone)
+        problem.tensors[id].isStored = true;
+    for (Block *block : dist::getBlocks(func))
+      for (auto accumulate : block->getOps<dist::AccumulateOp>())
+        for (OpResult result : accumulate->getResults())
+          problem.tensors[builder.lookup(result)].isSum |=
+              !accumulate.isStacked(result.getResultNumber());
+  }
+}
+
+/// What is donated and what takes its place are one tensor, unless both have
+/// seeds.
+void ProgramReader::tieDonated() {
+  auto isFree = [](const Sharding &seed) {
+    return seed == Sharding::replicatedOf(seed.rank(), /*open=*/true);
+  };
+  for (const PropagatedFunction &function : builder.functions) {
+    FunctionOpInterface func = function.func;
+    for (BlockArgument argument : func.getArguments()) {
+      auto donated = func.getArgAttrOfType<IntegerAttr>(
+          argument.getArgNumber(), dist::DistDialect::kDonateAttr);
+      unsigned from = builder.lookup(argument);
+      if (!donated || from == kNone)
+        continue;
+      unsigned to = function.results[donated.getInt()];
+      if (to == kNone || tied[to] == tied[from])
+        continue;
+      ShardingProblem::Tensor &mine = problem.tensors[tied[from]];
+      ShardingProblem::Tensor &other = problem.tensors[tied[to]];
+      if (!isFree(mine.seed) && !isFree(other.seed))
+        continue;
+      if (isFree(mine.seed))
+        mine.seed = other.seed;
+      mine.isSum |= other.isSum;
+      tied[to] = tied[from];
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static int64_t getTrips(Operation *op) {
+  int64_t trips = 1;
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (auto accumulate = dyn_cast<dist::AccumulateOp>(parent))
+      trips *= accumulate.getCount();
+  return trips;
+}
+
+/// An op that ties two values: slices and sums of a dist.accumulate, what is
+/// returned, and what a call hands over.
+void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
+  Operation *operation = builder.operations[number];
+  ShardingProblem::Port &a = op.ports[0], &b = op.ports[1];
+  b.isFixed = true;
+  a.isFixed = isa<CallOpInterface>(operation);
+  op.choices.unpaddable.set();
+  auto accumulate = dyn_cast<dist::AccumulateOp>(operation);
+  if (!accumulate)
+    return;
+  unsigned at = numTies[operation]++;
+  if (at < accumulate.getSlices().size()) {
+    a.isFixed = true;
+    return;
+  }
+  op.trips *= accumulate.getCount();
+  if (accumulate.isStacked(at - accumulate.getSlices().size())) {
+    // The slice is what is read.
+    std::swap(a.isInput, b.isInput);
+    std::swap(a.isFixed, b.isFixed);
+    return;
+  }
+  op.choices.linear.push_back(llvm::SmallBitVector(1, true));
+}
+
+void ProgramReader::readPorts(unsigned number, ShardingProblem::Op &op) {
+  const PropagationProblem::Op &from = builder.problem.ops[number];
+  const ShardingRule &rule = builder.problem.rules[from.rule];
+  Operation *operation = builder.operations[number];
+  SmallVector<Value> inputs;
+  if (own.test(number))
+    inputs = getRuleInputs(operation);
+  for (auto [i, tensor] : llvm::enumerate(from.operands)) {
+    ShardingProblem::Port &port = op.ports.emplace_back();
+    port.tensor = getTensor(tensor);
+    port.index = i;
+    if (i < inputs.size() && inputs[i].getDefiningOp() &&
+        constants.contains(inputs[i].getDefiningOp()))
+      port.tensor = kNone;
+    const TensorFactors &dims = rule.operands[i];
+    port.fixedDims.resize(dims.size());
+    for (auto [d, dim] : llvm::enumerate(dims))
+      if (llvm::any_of(dim, [&](unsigned f) {
+            return rule.factors[f].kind == FactorKind::Decomposed;
+          }))
+        port.fixedDims.set(d);
+  }
+  for (auto [i, tensor] : llvm::enumerate(from.results)) {
+    ShardingProblem::Port &port = op.ports.emplace_back();
+    port.tensor = getTensor(tensor);
+    port.isOperand = port.isInput = false;
+    port.index = i;
+    port.isFixed = isa<dist::ConstraintOp>(operation);
+  }
+}
+
+/// The sets of operands in which an op is linear: one of them, or all.
+void ProgramReader::readChoices(Operation *operation, ShardingProblem::Op &op) {
+  const ShardingRule &rule = problem.rules[op.rule];
+  op.choices.unpaddable = getUnpaddable(operation, rule);
+  op.choices.unpaddable.resize(rule.factors.size());
+  auto iface = dyn_cast<ShardingRuleOpInterface>(operation);
+  if (!iface || isa<dist::ConstraintOp>(operation))
+    return;
+  unsigned count = operation->getNumOperands();
+  llvm::SmallBitVector all(count);
+  auto offer = [&](llvm::SmallBitVector operands) {
+    if (operands.none() ||
+        !iface.commutesWithReduction(ReductionKind::Sum, operands))
+      return;
+    operands.resize(rule.operands.size());
+    if (!llvm::is_contained(op.choices.linear, operands))
+      op.choices.linear.push_back(operands);
+  };
+  for (auto [i, operand] : llvm::enumerate(operation->getOperands()))
+    if (isa<RankedTensorType>(operand.getType())) {
+      llvm::SmallBitVector one(count);
+      one.set(i);
+      all.set(i);
+      offer(one);
+    }
+  offer(all);
+}
+
+/// The op that makes a value, through views of it.
+static Operation *getMaker(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && getOpCost(op).kind == CostKind::None &&
+         op->getNumOperands() > 0 &&
+         isa<RankedTensorType>(op->getOperand(0).getType()))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+static bool isElementwise(Operation *op) {
+  return op && getOpCost(op).kind == CostKind::Elementwise;
+}
+
+/// True if all that use a value, or a view of it, run in its kernel.
+static bool staysInKernel(Value value) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (user->getBlock() != value.getParentBlock())
+      return false;
+    if (isElementwise(user))
+      return true;
+    return getOpCost(user).kind == CostKind::None &&
+           user->getNumResults() == 1 && staysInKernel(user->getResult(0));
+  });
+}
+
+void ProgramReader::readKernelEnds(Operation *operation,
+                                   KernelEnds &ends) const {
+  bool fuses = isElementwise(operation);
+  ends.operands.resize(operation->getNumOperands(), !fuses);
+  ends.results.resize(operation->getNumResults(), !fuses);
+  if (!fuses)
+    return;
+  for (auto [i, operand] : llvm::enumerate(operation->getOperands())) {
+    Operation *maker = getMaker(operand);
+    if (!isElementwise(maker) && !(maker && constants.contains(maker)))
+      ends.operands.set(i);
+  }
+  for (OpResult result : operation->getResults())
+    if (!staysInKernel(result))
+      ends.results.set(result.getResultNumber());
+}
+
+/// Ops of one kind are priced once.
+void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
+  Operation *operation = operations[number];
+  std::vector<const void *> key{operation->getName().getAsOpaquePointer()};
+  auto addNumber = [&](size_t value) {
+    key.push_back(reinterpret_cast<const void *>(value));
+  };
+  addNumber(op.rule);
+  addNumber(own.test(number));
+  for (const ShardingProblem::Port &port : op.ports) {
+    addNumber(port.tensor != kNone);
+    addNumber(port.isInput * 2 + port.isFixed);
+    if (port.tensor == kNone)
+      continue;
+    for (int64_t size : problem.tensors[port.tensor].shape)
+      addNumber(size);
+  }
+  for (const llvm::SmallBitVector &operands : op.choices.linear)
+    addNumber(operands.count());
+  if (own.test(number)) {
+    key.push_back(operation->getPropertiesAsAttribute().getAsOpaquePointer());
+    key.push_back(operation->getAttr(dist::DistDialect::kFactorsAttr)
+                      .getAsOpaquePointer());
+    for (Type type : operation->getOperandTypes())
+      key.push_back(type.getAsOpaquePointer());
+    for (Type type : operation->getResultTypes())
+      key.push_back(type.getAsOpaquePointer());
+    if (operation->getNumRegions())
+      addNumber(static_cast<size_t>(getOpCost(operation).flops));
+    for (const llvm::SmallBitVector *bits :
+         {&kernelEnds[number].operands, &kernelEnds[number].results})
+      for (unsigned i = 0; i < bits->size(); ++i)
+        addNumber(bits->test(i));
+  }
+  op.kind = kinds.try_emplace(key, kinds.size()).first->second;
+}
+
+void ProgramReader::readOp(unsigned number) {
+  Operation *operation = builder.operations[number];
+  ShardingProblem::Op &op = problem.ops[number];
+  KernelEnds &ends = kernelEnds[number];
+  op.rule = builder.problem.ops[number].rule;
+  op.trips = getTrips(operation);
+  // A constant makes what its use needs.
+  if (constants.contains(operation)) {
+    op.rule = problem.rules.size() - 1;
+    return;
+  }
+  operations[number] = operation;
+  bool isTie = isa<dist::AccumulateOp, CallOpInterface>(operation) ||
+               operation->hasTrait<OpTrait::ReturnLike>();
+  own[number] = !isTie;
+  op.choices.unpaddable.resize(problem.rules[op.rule].factors.size());
+  op.choices.pinned = builder.problem.ops[number].pinned;
+  readPorts(number, op);
+  if (isTie) {
+    readTie(number, op);
+  } else {
+    readChoices(operation, op);
+    readKernelEnds(operation, ends);
+  }
+  numberKind(number, op);
+}
+
+LogicalResult ProgramReader::read() {
+  if (failed(builder.build()))
+    return failure();
+  problem.mesh = builder.problem.mesh;
+  problem.rules = builder.problem.rules;
+  problem.rules.emplace_back();
+  // Of constants.
+  kinds[{}] = 0;
+  readTensors();
+  tieDonated();
+  size_t count = builder.problem.ops.size();
+  problem.ops.resize(count);
+  operations.resize(count);
+  kernelEnds.resize(count);
+  own.resize(count);
+  for (unsigned number = 0; number < count; ++number)
+    readOp(number);
+  return success();
+}

@@ -1,0 +1,114 @@
+//===- ReshardPrices.cpp - What moving a tensor costs, in numbers ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReshardPrices.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "tessera/Search/CostNetwork.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <numeric>
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+/// What is sent and what is received goes through a kernel each: collectives
+/// have their tensors contiguous, several of them in one buffer.
+static constexpr double kKernelsAround = 2;
+
+/// The price of collectives that take so many seconds.
+static int64_t addKernels(double seconds) {
+  return seconds > 0
+             ? toPicoseconds(seconds + kKernelsAround * kKernelFloorSeconds)
+             : 0;
+}
+
+int64_t tessera::toPicoseconds(double seconds) {
+  return std::llround(seconds * 1e12);
+}
+
+static void addToKey(std::vector<int64_t> &key, ArrayRef<AxisRef> axes) {
+  for (const AxisRef &axis : axes)
+    key.insert(key.end(), {axis.axis, axis.preSize, axis.size});
+  key.push_back(-1);
+}
+
+unsigned ReshardPrices::number(const Sharding &sharding) {
+  std::vector<int64_t> key{sharding.rank(),
+                           static_cast<int64_t>(sharding.reduction)};
+  for (const DimSharding &dim : sharding.dims)
+    addToKey(key, dim.axes);
+  addToKey(key, sharding.unreduced);
+  auto [it, isNew] = numbers.try_emplace(key, shardings.size());
+  if (isNew) {
+    owned.push_back(std::make_unique<Sharding>(sharding));
+    shardings.push_back(owned.back().get());
+  }
+  return it->second;
+}
+
+unsigned ReshardPrices::numberShape(ArrayRef<int64_t> shape,
+                                    int64_t elementBytes) {
+  std::vector<int64_t> key(shape.begin(), shape.end());
+  key.push_back(elementBytes);
+  auto [it, isNew] = shapeNumbers.try_emplace(key, shapes.size());
+  if (isNew)
+    shapes.push_back({SmallVector<int64_t, 4>(shape), elementBytes});
+  return it->second;
+}
+
+/// Both ends divide the padded tensor.
+SmallVector<int64_t, 4> ReshardPrices::getPadded(unsigned from, unsigned to,
+                                                 unsigned shape) const {
+  SmallVector<int64_t, 4> padded = shapes[shape].sizes;
+  for (auto [size, a, b] :
+       llvm::zip(padded, getSharding(from).dims, getSharding(to).dims))
+    size = llvm::alignTo(size, std::lcm(numShards(a.axes), numShards(b.axes)));
+  return padded;
+}
+
+/// Partial values stay partial or are reduced; none is made partial.
+static bool isPossible(const Sharding &from, const Sharding &to) {
+  return to.unreduced.empty() || (from.reduction == to.reduction &&
+                                  subtractAxes(from.unreduced, to.unreduced));
+}
+
+ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
+                                            unsigned shape) {
+  auto [it, isNew] =
+      prices.try_emplace({uint64_t(from) << 32 | to, shape}, Price{0, true});
+  Price &price = it->second;
+  if (!isNew || from == to)
+    return price;
+  if (!isPossible(getSharding(from), getSharding(to))) {
+    price.cost = search::kInfinite;
+    return price;
+  }
+  price.cost = addKernels(getLeastReshardTime(
+      mesh, links, getSharding(from), getSharding(to),
+      getPadded(from, to, shape), shapes[shape].elementBytes));
+  price.isPlanned = false;
+  return price;
+}
+
+int64_t ReshardPrices::getPrice(unsigned from, unsigned to, unsigned shape) {
+  return lookup(from, to, shape).cost;
+}
+
+bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {
+  Price &price = lookup(from, to, shape);
+  if (price.isPlanned)
+    return false;
+  int64_t before = price.cost;
+  ReshardPlan plan =
+      planReshard(mesh, links, getSharding(from), getSharding(to),
+                  getPadded(from, to, shape), shapes[shape].elementBytes);
+  price.isPlanned = true;
+  price.cost = plan.error.empty() ? std::max(before, addKernels(plan.time))
+                                  : search::kInfinite;
+  return price.cost != before;
+}

@@ -1,0 +1,68 @@
+//===- ReshardPrices.h - What moving a tensor costs, in numbers -*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shardings and shapes get numbers, since a network asks for the price of a
+// move a million times. A price begins as a lower bound; what an optimum uses
+// is planned.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SHARDINGSEARCH_RESHARDPRICES_H
+#define TESSERA_LIB_SHARDINGSEARCH_RESHARDPRICES_H
+
+#include "tessera/Reshard/ReshardPlanner.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+
+namespace tessera {
+
+class ReshardPrices {
+public:
+  ReshardPrices(const Mesh &mesh, const MeshLinks &links)
+      : mesh(mesh), links(links) {}
+
+  /// The number of a sharding; equal placements have one.
+  unsigned number(const Sharding &sharding);
+  const Sharding &getSharding(unsigned number) const {
+    return *shardings[number];
+  }
+  /// The number of a shape with elements of so many bytes.
+  unsigned numberShape(llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
+
+  /// Picoseconds from one sharding to another: of a plan if there is one, else
+  /// at least; search::kInfinite where there is no way.
+  int64_t getPrice(unsigned from, unsigned to, unsigned shape);
+  /// Plans this move. True if that changed its price.
+  bool plan(unsigned from, unsigned to, unsigned shape);
+
+private:
+  struct Shape {
+    llvm::SmallVector<int64_t, 4> sizes;
+    int64_t elementBytes;
+  };
+  struct Price {
+    int64_t cost;
+    bool isPlanned;
+  };
+  Price &lookup(unsigned from, unsigned to, unsigned shape);
+  llvm::SmallVector<int64_t, 4> getPadded(unsigned from, unsigned to,
+                                          unsigned shape) const;
+
+  const Mesh &mesh;
+  const MeshLinks &links;
+  std::map<std::vector<int64_t>, unsigned> numbers;
+  std::vector<const Sharding *> shardings;
+  std::vector<std::unique_ptr<Sharding>> owned;
+  std::map<std::vector<int64_t>, unsigned> shapeNumbers;
+  std::vector<Shape> shapes;
+  llvm::DenseMap<std::pair<uint64_t, unsigned>, Price> prices;
+};
+
+/// Seconds as the picoseconds of a network's costs.
+int64_t toPicoseconds(double seconds);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_SHARDINGSEARCH_RESHARDPRICES_H

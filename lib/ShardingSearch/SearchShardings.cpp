@@ -1,0 +1,66 @@
+//===- SearchShardings.cpp - The pass that searches shardings -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/ShardingSearch/Decisions.h"
+#include "tessera/ShardingSearch/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SEARCHSHARDINGSPASS
+#include "tessera/ShardingSearch/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+struct SearchShardingsPass
+    : tessera::impl::SearchShardingsPassBase<SearchShardingsPass> {
+  using SearchShardingsPassBase::SearchShardingsPassBase;
+  explicit SearchShardingsPass(const FoundShardings &found) : given(found) {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.getOps<dist::MeshOp>().empty())
+      return;
+    if (!given.solution && !decisions.empty()) {
+      if (failed(replayDecisions(module, decisions)))
+        signalPassFailure();
+      return;
+    }
+    if (!given.solution) {
+      ShardingSearchOptions options;
+      options.dump = dump;
+      options.memoryLimit = memoryLimit;
+      auto found = searchShardings(module, options);
+      if (failed(found))
+        return signalPassFailure();
+      given = found->front();
+    }
+    remark::analysis(
+        module.getLoc(),
+        remark::RemarkOpts::name("ShardingSearch").category("propagation"))
+        << remark::add("kernels and transfers")
+        << remark::metric("us", double(given.cost) * 1e-6)
+        << remark::metric("usAtLeast", double(given.bound) * 1e-6)
+        << remark::metric("gap", given.gap())
+        << remark::metric("kernelUs", double(given.times.kernels) * 1e-6)
+        << remark::metric("waitedUs", double(given.times.waited) * 1e-6)
+        << remark::metric("besideUs", double(given.times.beside) * 1e-6);
+    if (failed(applyShardings(module, given)))
+      signalPassFailure();
+  }
+
+  FoundShardings given;
+};
+} // namespace
+
+std::unique_ptr<Pass>
+tessera::createSearchShardingsPass(const FoundShardings &found) {
+  return std::make_unique<SearchShardingsPass>(found);
+}

@@ -1,0 +1,392 @@
+//===- ShardingNetwork.cpp - A program as a cost network ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Variables and their states; NetworkTables.cpp has the edges.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShardingNetwork.h"
+#include "tessera/Partition/ReshardCost.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Twine;
+using search::kInfinite;
+
+static constexpr unsigned kNone = ShardingProblem::kNone;
+
+Sharding ShardingProblem::getPortSharding(const Op &op, const Port &port,
+                                          const RunState &state) const {
+  const ShardingRule &ofOp = rules[op.rule];
+  if (!port.isOperand) {
+    Sharding made =
+        getResultSharding(ofOp, ofOp.results[port.index], state.axes);
+    made.unreduced.append(state.partial);
+    llvm::sort(made.unreduced);
+    made.unreduced = mergeAdjacent(made.unreduced);
+    return made;
+  }
+  Sharding needed =
+      getOperandSharding(ofOp, ofOp.operands[port.index],
+                         tensors[port.tensor].shape.size(), state.axes);
+  if (state.partialOperands.test(port.index))
+    needed.unreduced = state.partial;
+  return needed;
+}
+
+void ShardingNetwork::findUsers() {
+  users.resize(problem.tensors.size());
+  for (auto [i, op] : llvm::enumerate(problem.ops))
+    for (auto [p, port] : llvm::enumerate(op.ports))
+      if (port.tensor != kNone)
+        users[port.tensor].push_back(
+            {static_cast<unsigned>(i), static_cast<unsigned>(p)});
+  for (const ShardingProblem::Tensor &tensor : problem.tensors)
+    shapes.push_back(prices.numberShape(tensor.shape, tensor.elementBytes));
+}
+
+/// A tensor lives from the first op at it to the last, one that is stored all
+/// the time. Where most bytes live in the whole program is where memory is
+/// counted.
+void ShardingNetwork::findLive() {
+  size_t count = problem.ops.size();
+  std::vector<int64_t> change(count + 1, 0);
+  std::vector<std::pair<unsigned, unsigned>> spans;
+  for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
+    auto &[first, last] = spans.emplace_back(0, count);
+    if (!tensor.isStored && !users[t].empty()) {
+      first = users[t].front().op;
+      last = users[t].back().op + 1;
+    }
+    int64_t bytes = tensor.elementBytes;
+    for (int64_t size : tensor.shape)
+      bytes *= size;
+    change[first] += bytes;
+    change[last] -= bytes;
+  }
+  int64_t held = 0, most = -1;
+  unsigned peak = 0;
+  for (unsigned op = 0; op < count; ++op) {
+    held += change[op];
+    if (held > most) {
+      most = held;
+      peak = op;
+    }
+  }
+  live.resize(problem.tensors.size());
+  for (auto [t, span] : llvm::enumerate(spans))
+    live[t] = span.first <= peak && peak < span.second;
+}
+
+/// True if a tensor is more than a way from one op to another.
+bool ShardingNetwork::hasVariable(unsigned tensor) const {
+  const ShardingProblem::Tensor &t = problem.tensors[tensor];
+  ArrayRef<User> at = users[tensor];
+  bool isSeeded = !t.seed.replicated.empty() || !t.seed.unreduced.empty() ||
+                  llvm::any_of(t.seed.dims, [](const DimSharding &dim) {
+                    return !dim.open || !dim.axes.empty();
+                  });
+  return t.isStored || isSeeded || at.size() != 2 || at[0].op == at[1].op ||
+         getPort(at[0]).isInput == getPort(at[1]).isInput ||
+         getPort(at[0]).isFixed || getPort(at[1]).isFixed;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// True if all of these operands come from ops that may leave them partial.
+bool ShardingNetwork::mayBePartial(unsigned op,
+                                   const llvm::SmallBitVector &operands) const {
+  return llvm::all_of(
+      problem.ops[op].ports, [&](const ShardingProblem::Port &port) {
+        return !port.isOperand || !operands.test(port.index) ||
+               (port.tensor != kNone && partialTensors.test(port.tensor));
+      });
+}
+
+/// Ops of one kind, of whose operands the same may be partial, have one list.
+const ShardingNetwork::StateList &ShardingNetwork::getStates(unsigned op) {
+  const ShardingProblem::Op &mine = problem.ops[op];
+  OpChoices choices = mine.choices;
+  choices.units = options.units;
+  llvm::erase_if(choices.linear, [&](const llvm::SmallBitVector &operands) {
+    return !mayBePartial(op, operands);
+  });
+  std::vector<int64_t> key{mine.kind};
+  for (const llvm::SmallBitVector &operands : choices.linear) {
+    for (unsigned operand : operands.set_bits())
+      key.push_back(operand);
+    key.push_back(-1);
+  }
+  auto [it, isNew] = listNumbers.try_emplace(key, lists.size());
+  listOf[op] = it->second;
+  if (!isNew)
+    return lists[it->second];
+  StateList &list = lists.emplace_back();
+  list.ports.resize(mine.ports.size());
+  for (RunState &state : getOpStates(problem.rules[mine.rule], choices)) {
+    int64_t cost = pricer(op, state);
+    if (cost >= kInfinite)
+      continue;
+    for (auto [port, numbers] : llvm::zip(mine.ports, list.ports))
+      numbers.push_back(
+          port.tensor == kNone
+              ? 0
+              : prices.number(problem.getPortSharding(mine, port, state)));
+    list.costs.push_back(cost);
+    list.states.push_back(std::move(state));
+  }
+  return list;
+}
+
+static int64_t getBytePrice(const NetworkOptions &options, int64_t bytes) {
+  return static_cast<int64_t>(options.bytePrice * static_cast<double>(bytes));
+}
+
+Error ShardingNetwork::addOp(unsigned op) {
+  const StateList &list = lists[listOf[op]];
+  if (list.states.empty())
+    return createStringError("op " + Twine(op) +
+                             ": expects a way to run with the axes that its "
+                             "factors have but got none");
+  std::vector<int64_t> costs;
+  for (auto [state, cost] : llvm::enumerate(list.costs))
+    costs.push_back(cost * problem.ops[op].trips +
+                    getBytePrice(options, getStateBytes(op, state)));
+  variableOfOp[op] = network.addVariable(std::move(costs));
+  subjects.push_back(op);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// True if a sharding is one that a seed may become.
+static bool fitsSeed(const Sharding &seed, const Sharding &sharding) {
+  for (auto [wanted, got] : llvm::zip(seed.dims, sharding.dims))
+    if (wanted.open ? !isPrefix(wanted.axes, got.axes)
+                    : wanted.axes != got.axes)
+      return false;
+  return seed.unreduced.empty()
+             ? !overlapsAny(sharding.dimAxes(), seed.replicated)
+             : sharding.unreduced == seed.unreduced;
+}
+
+static Sharding close(Sharding seed) {
+  seed.replicated.clear();
+  for (DimSharding &dim : seed.dims) {
+    dim.open = false;
+    dim.priority.reset();
+  }
+  return seed;
+}
+
+/// What the ops at a tensor make or need of it. It is partial only as a sum
+/// over micro-batches, or if its seed says so.
+std::vector<unsigned> ShardingNetwork::getCandidates(unsigned tensor) {
+  const ShardingProblem::Tensor &mine = problem.tensors[tensor];
+  std::vector<unsigned> candidates;
+  auto offer = [&](unsigned number) {
+    const Sharding &sharding = prices.getSharding(number);
+    bool mayBe = sharding.unreduced.empty() || mine.isSum ||
+                 !mine.seed.unreduced.empty();
+    if (mayBe && fitsSeed(mine.seed, sharding) &&
+        !llvm::is_contained(candidates, number))
+      candidates.push_back(number);
+  };
+  offer(prices.number(close(mine.seed)));
+  for (User user : users[tensor]) {
+    std::vector<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
+    llvm::sort(numbers);
+    numbers.erase(llvm::unique(numbers), numbers.end());
+    llvm::for_each(numbers, offer);
+  }
+  return candidates;
+}
+
+/// True if `some` is `all` without some of its axes.
+static bool hasFewerAxes(const Sharding &some, const Sharding &all) {
+  for (auto [a, b] : llvm::zip(some.dims, all.dims)) {
+    size_t at = 0;
+    for (const AxisRef &axis : b.axes)
+      if (at < a.axes.size() && a.axes[at] == axis)
+        ++at;
+    if (at != a.axes.size())
+      return false;
+  }
+  return true;
+}
+
+/// A stored tensor may be gathered once for several uses, a partial sum may be
+/// reduced once.
+void ShardingNetwork::addSeconds(unsigned tensor, std::vector<End> &all) {
+  const ShardingProblem::Tensor &mine = problem.tensors[tensor];
+  size_t numInputs = llvm::count_if(
+      users[tensor], [&](User user) { return getPort(user).isInput; });
+  if (numInputs < 2 || (!mine.isArgument && !mine.isSum))
+    return;
+  size_t numCandidates = all.size();
+  for (size_t i = 0; i < numCandidates; ++i)
+    for (size_t j = 0; j < numCandidates; ++j) {
+      const Sharding &first = prices.getSharding(all[i].sharding);
+      const Sharding &second = prices.getSharding(all[j].sharding);
+      if (i != j && second.unreduced.empty() &&
+          (first.unreduced.empty() ? hasFewerAxes(second, first)
+                                   : hasFewerAxes(first, second)))
+        all.push_back({all[i].sharding, all[j].sharding});
+    }
+}
+
+std::vector<ShardingNetwork::End> ShardingNetwork::getEnds(unsigned tensor) {
+  std::vector<End> all;
+  for (unsigned candidate : getCandidates(tensor))
+    all.push_back({candidate});
+  addSeconds(tensor, all);
+  return all;
+}
+
+int64_t ShardingNetwork::getMostTrips(unsigned tensor) const {
+  int64_t trips = 1;
+  for (User user : users[tensor])
+    if (getPort(user).isInput)
+      trips = std::max(trips, problem.ops[user.op].trips);
+  return trips;
+}
+
+int64_t ShardingNetwork::getLocalBytes(unsigned tensor,
+                                       unsigned sharding) const {
+  const ShardingProblem::Tensor &mine = problem.tensors[tensor];
+  int64_t bytes = mine.elementBytes;
+  for (auto [size, dim] :
+       llvm::zip(mine.shape, prices.getSharding(sharding).dims))
+    bytes *= llvm::divideCeil(size, numShards(dim.axes));
+  return bytes;
+}
+
+/// What of a tensor in a state counts for the memory of a device.
+int64_t ShardingNetwork::getEndBytes(unsigned tensor, const End &end) const {
+  if (!live.test(tensor))
+    return 0;
+  int64_t bytes = getLocalBytes(tensor, end.sharding);
+  if (end.second != kNone)
+    bytes += getLocalBytes(tensor, end.second);
+  return bytes;
+}
+
+/// The same of the values without a variable that an op uses.
+int64_t ShardingNetwork::getStateBytes(unsigned op, unsigned state) const {
+  int64_t bytes = 0;
+  for (auto [port, numbers] :
+       llvm::zip(problem.ops[op].ports, lists[listOf[op]].ports))
+    if (port.tensor != kNone && port.isInput && !own.test(port.tensor) &&
+        live.test(port.tensor))
+      bytes += getLocalBytes(port.tensor, numbers[state]);
+  return bytes;
+}
+
+/// The reshard that uses share.
+int64_t ShardingNetwork::getSecondCost(unsigned tensor, const End &end) {
+  return end.second == kNone
+             ? 0
+             : search::scaleCost(
+                   prices.getPrice(end.sharding, end.second, shapes[tensor]),
+                   getMostTrips(tensor));
+}
+
+int64_t ShardingNetwork::getEndCost(unsigned tensor, const End &end) {
+  return search::addCosts(countHidden(getSecondCost(tensor, end)),
+                          getBytePrice(options, getEndBytes(tensor, end)));
+}
+
+Error ShardingNetwork::addTensor(unsigned tensor) {
+  ends[tensor] = getEnds(tensor);
+  if (ends[tensor].empty())
+    return createStringError("tensor " + Twine(tensor) +
+                             ": expects a sharding that its seed and the ops "
+                             "at it allow but got none");
+  std::vector<int64_t> costs;
+  for (const End &end : ends[tensor])
+    costs.push_back(getEndCost(tensor, end));
+  variableOfTensor[tensor] = network.addVariable(std::move(costs));
+  subjects.push_back(problem.ops.size() + tensor);
+  return Error::success();
+}
+
+/// A tensor's variable comes right after the first op at it.
+Error ShardingNetwork::build() {
+  findUsers();
+  ends.resize(problem.tensors.size());
+  variableOfTensor.assign(problem.tensors.size(), kNone);
+  variableOfOp.assign(problem.ops.size(), kNone);
+  listOf.assign(problem.ops.size(), 0);
+  partialTensors.resize(problem.tensors.size());
+  own.resize(problem.tensors.size());
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (!users[t].empty() && hasVariable(t))
+      own.set(t);
+  findLive();
+  // What may be partial is known from the producers, so states of all ops come
+  // first.
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    getStates(op);
+    for (auto [port, numbers] :
+         llvm::zip(problem.ops[op].ports, lists[listOf[op]].ports))
+      if (!port.isInput && port.tensor != kNone &&
+          (!own.test(port.tensor) || problem.tensors[port.tensor].isSum) &&
+          llvm::any_of(numbers, [&](unsigned number) {
+            return !prices.getSharding(number).unreduced.empty();
+          }))
+        partialTensors.set(port.tensor);
+  }
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    if (Error error = addOp(op))
+      return error;
+    for (const ShardingProblem::Port &port : problem.ops[op].ports)
+      if (port.tensor != kNone && own.test(port.tensor) &&
+          variableOfTensor[port.tensor] == kNone)
+        if (Error error = addTensor(port.tensor))
+          return error;
+    addEdges(op);
+  }
+  return network.check();
+}
+
+ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
+  ShardingSolution solution;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    solution.ops.push_back(lists[listOf[op]].states[states[variableOfOp[op]]]);
+  for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
+    Sharding sharding = close(tensor.seed);
+    if (variableOfTensor[t] != kNone) {
+      sharding =
+          prices.getSharding(ends[t][states[variableOfTensor[t]]].sharding);
+    } else {
+      // On the way to the one op that needs it.
+      for (User user : users[t])
+        if (getPort(user).isInput || users[t].size() == 1)
+          sharding = prices.getSharding(
+              getPortSharding(user, states[variableOfOp[user.op]]));
+    }
+    solution.tensors.push_back(std::move(sharding));
+  }
+  solution.cost = network.evaluate(states);
+  return solution;
+}
+
+int64_t ShardingNetwork::getLiveBytes(ArrayRef<unsigned> states) const {
+  int64_t bytes = 0;
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (variableOfTensor[t] != kNone)
+      bytes += getEndBytes(t, ends[t][states[variableOfTensor[t]]]);
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    bytes += getStateBytes(op, states[variableOfOp[op]]);
+  return bytes;
+}

@@ -1,0 +1,157 @@
+//===- ShardingNetwork.h - A program as a cost network ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Variables are ops, whose states are the ways to run them, and tensors that
+// are stored or have several users, whose states are shardings:
+//
+//     argument w --+                 w: [-,-]  [a,-]  [a,-] also as [-,-]  ...
+//                  |                 matmul: m=a   n=a   k=a   nothing
+//     x ------> matmul ------> gelu  gelu: i=a  j=a  nothing  partial over a
+//
+// A state costs the time of the op on its shards; an edge costs the reshard
+// between what one end has and the other needs. A value with one use has no
+// variable: the edge joins the two ops, and may carry partial values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SHARDINGSEARCH_SHARDINGNETWORK_H
+#define TESSERA_LIB_SHARDINGSEARCH_SHARDINGNETWORK_H
+
+#include "ReshardPrices.h"
+#include "ShardingProblem.h"
+#include "tessera/Search/CostNetwork.h"
+#include "tessera/ShardingSearch/ShardingSearch.h"
+#include <functional>
+
+namespace tessera {
+
+/// Picoseconds of an op in a state, once; search::kInfinite if it cannot be.
+using OpPricer = std::function<int64_t(unsigned op, const RunState &state)>;
+
+/// What a search counts.
+struct NetworkOptions {
+  /// Axes that stay together.
+  llvm::SmallVector<AxisList, 4> units;
+  /// Hundredths of the time of a transfer beside kernels that count.
+  int64_t hiddenPercent = 100;
+  /// Picoseconds that a byte counts as which a device holds where the program
+  /// holds most: a Lagrange multiplier of a limit on memory.
+  double bytePrice = 0;
+};
+
+class ShardingNetwork {
+public:
+  /// All are kept by reference, but the options.
+  ShardingNetwork(const ShardingProblem &problem, ReshardPrices &prices,
+                  const OpPricer &pricer, NetworkOptions options)
+      : problem(problem), prices(prices), pricer(pricer),
+        options(std::move(options)) {}
+
+  /// Builds `network`. An error names the tensor or op without a state.
+  llvm::Error build();
+  /// Plans the reshards of an assignment; true if that changed a cost of the
+  /// network.
+  bool planReshards(llvm::ArrayRef<unsigned> states);
+  ShardingSolution getSolution(llvm::ArrayRef<unsigned> states) const;
+  /// What the time of an assignment is made of.
+  SearchedTimes getTimes(llvm::ArrayRef<unsigned> states);
+  /// Bytes on a device where the program, on one device, would hold most.
+  int64_t getLiveBytes(llvm::ArrayRef<unsigned> states) const;
+
+  search::CostNetwork network;
+  /// The tensor or op of each variable: numbers of ops from 0, then tensors.
+  std::vector<unsigned> subjects;
+
+private:
+  /// The states of ops of one kind.
+  struct StateList {
+    std::vector<RunState> states;
+    std::vector<int64_t> costs;
+    /// Of each port, of each state, the number of a sharding.
+    std::vector<std::vector<unsigned>> ports;
+  };
+  /// A state of a tensor: its sharding, and another one that uses share.
+  struct End {
+    unsigned sharding, second = ~0u;
+    bool operator<(const End &o) const {
+      return std::tie(sharding, second) < std::tie(o.sharding, o.second);
+    }
+  };
+  /// A table by what it is about.
+  struct TableSpec {
+    std::vector<End> from;
+    std::vector<unsigned> to;
+    unsigned shape = 0;
+    bool isFixed = false;
+    llvm::SmallBitVector fixedDims;
+    /// The transfer runs beside kernels.
+    bool isHidden = false;
+    /// The columns are where the tensor comes from.
+    bool isTransposed = false;
+  };
+  /// The port of an op at a tensor.
+  struct User {
+    unsigned op, port;
+  };
+
+  void findUsers();
+  void findLive();
+  llvm::Error addOp(unsigned op);
+  llvm::Error addTensor(unsigned tensor);
+  const StateList &getStates(unsigned op);
+  bool hasVariable(unsigned tensor) const;
+  bool mayBePartial(unsigned op, const llvm::SmallBitVector &operands) const;
+  std::vector<unsigned> getCandidates(unsigned tensor);
+  std::vector<End> getEnds(unsigned tensor);
+  void addSeconds(unsigned tensor, std::vector<End> &ends);
+  void addEdges(unsigned op);
+  void addTensorEdge(User user);
+  void addOpEdge(User from, User to);
+  void addEdge(unsigned fromVariable, llvm::ArrayRef<End> from,
+               unsigned toVariable, llvm::ArrayRef<unsigned> to, TableSpec spec,
+               int64_t weight);
+  int64_t getPrice(const TableSpec &spec, const End &from, unsigned to);
+  search::CostTable makeTable(const TableSpec &spec);
+  int64_t getEndCost(unsigned tensor, const End &end);
+  void refresh();
+  bool isHidden(unsigned tensor, bool isInput) const;
+  int64_t countHidden(int64_t cost) const {
+    return cost >= search::kInfinite ? cost
+                                     : cost * options.hiddenPercent / 100;
+  }
+  int64_t getSecondCost(unsigned tensor, const End &end);
+  int64_t getLocalBytes(unsigned tensor, unsigned sharding) const;
+  int64_t getEndBytes(unsigned tensor, const End &end) const;
+  int64_t getStateBytes(unsigned op, unsigned state) const;
+  int64_t getMostTrips(unsigned tensor) const;
+  const ShardingProblem::Port &getPort(User user) const {
+    return problem.ops[user.op].ports[user.port];
+  }
+  unsigned getPortSharding(User user, unsigned state) const {
+    return lists[listOf[user.op]].ports[user.port][state];
+  }
+
+  const ShardingProblem &problem;
+  ReshardPrices &prices;
+  const OpPricer &pricer;
+  NetworkOptions options;
+  /// Of each tensor.
+  std::vector<llvm::SmallVector<User, 4>> users;
+  std::vector<unsigned> shapes;
+  std::vector<std::vector<End>> ends;
+  std::vector<unsigned> variableOfTensor, variableOfOp, listOf;
+  std::vector<StateList> lists;
+  std::map<std::vector<int64_t>, unsigned> listNumbers;
+  /// Tensors that may be partial between two ops, those with a variable, and
+  /// those that live where the program holds most.
+  llvm::SmallBitVector partialTensors, own, live;
+  std::vector<TableSpec> specs;
+  std::map<std::vector<int64_t>, unsigned> tableNumbers;
+  std::map<std::vector<uint32_t>, unsigned> classNumbers;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_SHARDINGSEARCH_SHARDINGNETWORK_H

@@ -1,0 +1,270 @@
+//===- ShardingSearch.cpp - The cheapest shardings of a program -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds the network of a program and solves it until the reshards of its
+// optimum are all planned: prices begin as lower bounds, so an optimum whose
+// prices are those of plans is one for all prices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/ShardingSearch/ShardingSearch.h"
+#include "OpPrices.h"
+#include "ShardingNetwork.h"
+#include "WriteShardings.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Search/Solver.h"
+#include "llvm/Support/FileSystem.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+/// Hundredths of a transfer that runs beside kernels which it takes of their
+/// time.
+static constexpr int64_t kOverlapSlowdownPercent = 20;
+/// Networks with more units of axes than this are searched with some together.
+static constexpr size_t kMostUnits = 2;
+/// Optima whose reshards are planned.
+static constexpr unsigned kMostRounds = 30;
+/// Of each.
+static constexpr unsigned kSweeps = 40, kNodes = 4;
+/// What the search need not close of a gap.
+static constexpr double kSmallGap = 1e-3;
+/// Multipliers of a limit on memory that are tried, and the first, picoseconds
+/// a byte.
+static constexpr unsigned kMostMultipliers = 12;
+static constexpr double kFirstBytePrice = 0.01;
+
+/// The axes that shardings may use, each for itself; where there are many, in
+/// two groups of neighbours, in each way.
+static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
+  AxisList axes;
+  for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
+    if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis)
+      axes.push_back(mesh.fullAxis(axis));
+  std::vector<llvm::SmallVector<AxisList, 4>> all;
+  if (axes.size() <= kMostUnits) {
+    all.emplace_back();
+    for (const AxisRef &axis : axes)
+      all.back().push_back({axis});
+    return all;
+  }
+  ArrayRef<AxisRef> list = axes;
+  for (size_t first = 1; first < axes.size(); ++first)
+    all.push_back(
+        {AxisList(list.take_front(first)), AxisList(list.drop_front(first))});
+  return all;
+}
+
+namespace {
+
+/// The search of one program.
+class Searcher {
+public:
+  Searcher(ModuleOp module, dist::MeshOp mesh,
+           const ShardingSearchOptions &options)
+      : module(module), options(options), links(getMeshLinks(mesh)),
+        program(module, mesh, constants), mesh(mesh.getMesh().toMesh()),
+        reshards(this->mesh, links) {}
+
+  FailureOr<std::vector<FoundShardings>> run();
+
+private:
+  LogicalResult searchWith(const llvm::SmallVector<AxisList, 4> &units,
+                           int64_t hiddenPercent);
+  llvm::Expected<search::NetworkSolution>
+  solveWithin(const NetworkOptions &network,
+              const search::NetworkSolution &unlimited);
+  llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
+  LogicalResult writeDump(const ShardingNetwork &network);
+  LogicalResult emitError(llvm::Error error);
+
+  ModuleOp module;
+  const ShardingSearchOptions &options;
+  MeshLinks links;
+  DenseSet<Operation *> constants;
+  ProgramReader program;
+  Mesh mesh;
+  ReshardPrices reshards;
+  std::unique_ptr<OpPrices> ops;
+  OpPricer pricer;
+  std::vector<FoundShardings> found;
+};
+
+} // namespace
+
+LogicalResult Searcher::emitError(llvm::Error error) {
+  return module.emitError("search: ") << llvm::toString(std::move(error));
+}
+
+/// Costs only grow as reshards are planned, so a bound holds on.
+llvm::Expected<search::NetworkSolution>
+Searcher::solve(ShardingNetwork &network) {
+  std::vector<std::vector<unsigned>> incumbents;
+  search::SolveLimits limits;
+  limits.sweeps = kSweeps;
+  limits.nodes = kNodes;
+  search::NetworkSolution best;
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    auto solution = search::solve(network.network, limits, incumbents);
+    if (!solution)
+      return solution.takeError();
+    network.planReshards(solution->states);
+    int64_t bound = std::max(best.bound, solution->bound);
+    // An earlier optimum may be dearer by what was planned since.
+    if (!best.states.empty())
+      best.cost = network.network.evaluate(best.states);
+    solution->cost = network.network.evaluate(solution->states);
+    if (solution->cost < best.cost || best.states.empty())
+      best = std::move(*solution);
+    best.bound = std::min(bound, best.cost);
+    if (best.gap() <= kSmallGap)
+      break;
+    if (best.cost < search::kInfinite)
+      incumbents.assign(1, best.states);
+  }
+  return best;
+}
+
+LogicalResult Searcher::writeDump(const ShardingNetwork &network) {
+  if (options.dump.empty())
+    return success();
+  std::error_code code;
+  llvm::raw_fd_ostream os(options.dump, code);
+  if (code)
+    return module.emitError("search: cannot write ")
+           << options.dump << ": " << code.message();
+  network.network.writeCfn(os);
+  return success();
+}
+
+/// The best found within the limit on memory: Lagrangian relaxation (Everett
+/// 1963), the multiplier by bisection. No solution within the limit takes less
+/// than the optimum with a multiplier, less the multiplier times the limit.
+llvm::Expected<search::NetworkSolution>
+Searcher::solveWithin(const NetworkOptions &plain,
+                      const search::NetworkSolution &unlimited) {
+  ShardingNetwork free(program.problem, reshards, pricer, plain);
+  if (llvm::Error error = free.build())
+    return std::move(error);
+  search::NetworkSolution best;
+  int64_t bound = unlimited.bound, least = free.getLiveBytes(unlimited.states);
+  if (least <= options.memoryLimit)
+    return unlimited;
+  double low = 0, high = 0;
+  for (unsigned round = 0; round < kMostMultipliers; ++round) {
+    NetworkOptions priced = plain;
+    priced.bytePrice =
+        high == 0 ? kFirstBytePrice * std::pow(8, round) : (low + high) / 2;
+    ShardingNetwork network(program.problem, reshards, pricer, priced);
+    if (llvm::Error error = network.build())
+      return std::move(error);
+    auto solution = solve(network);
+    if (!solution)
+      return solution.takeError();
+    int64_t bytes = network.getLiveBytes(solution->states);
+    least = std::min(least, bytes);
+    bound = std::max(bound, solution->bound -
+                                static_cast<int64_t>(
+                                    priced.bytePrice *
+                                    static_cast<double>(options.memoryLimit)));
+    if (bytes > options.memoryLimit) {
+      low = priced.bytePrice;
+      continue;
+    }
+    high = priced.bytePrice;
+    free.planReshards(solution->states);
+    int64_t cost = free.network.evaluate(solution->states);
+    if (cost < best.cost) {
+      best = *solution;
+      best.cost = cost;
+    }
+  }
+  if (best.states.empty())
+    return llvm::createStringError(
+        "expects a memory limit of at least " + llvm::Twine(least) +
+        " bytes, the least that a device holds, but got " +
+        llvm::Twine(options.memoryLimit));
+  best.bound = std::min(bound, best.cost);
+  return best;
+}
+
+/// Solves with some share of the transfers beside kernels counted.
+LogicalResult Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
+                                   int64_t hiddenPercent) {
+  NetworkOptions counted;
+  counted.units = units;
+  counted.hiddenPercent = hiddenPercent;
+  ShardingNetwork network(program.problem, reshards, pricer, counted);
+  if (llvm::Error error = network.build())
+    return emitError(std::move(error));
+  auto solution = solve(network);
+  if (solution && options.memoryLimit > 0)
+    solution = solveWithin(counted, *solution);
+  if (!solution)
+    return emitError(solution.takeError());
+  auto shardings =
+      std::make_shared<ShardingSolution>(network.getSolution(solution->states));
+  found.push_back({shardings, shardings->cost, solution->bound,
+                   network.getLiveBytes(solution->states),
+                   network.getTimes(solution->states)});
+  return found.size() == 1 ? writeDump(network) : success();
+}
+
+FailureOr<std::vector<FoundShardings>> Searcher::run() {
+  ConstantCopies copies;
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (Block *block : dist::getBlocks(func))
+      copies.split(*block);
+  constants = copies.getAll();
+  if (failed(program.read()))
+    return failure();
+  ops = std::make_unique<OpPrices>(module, program, reshards);
+  pricer = [this](unsigned op, const RunState &state) {
+    return ops->price(op, state);
+  };
+  for (int64_t percent : {kOverlapSlowdownPercent, int64_t(100)})
+    for (const auto &units : getUnits(mesh))
+      if (failed(searchWith(units, percent)))
+        return failure();
+  llvm::stable_sort(found,
+                    [](const FoundShardings &a, const FoundShardings &b) {
+                      return a.times.overlapped() < b.times.overlapped();
+                    });
+  return std::move(found);
+}
+
+FailureOr<std::vector<FoundShardings>>
+tessera::searchShardings(ModuleOp module,
+                         const ShardingSearchOptions &options) {
+  FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+  if (failed(mesh))
+    return failure();
+  return Searcher(module, *mesh, options).run();
+}
+
+LogicalResult tessera::applyShardings(ModuleOp module,
+                                      const FoundShardings &found) {
+  FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+  if (failed(mesh))
+    return failure();
+  ConstantCopies copies;
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (Block *block : dist::getBlocks(func))
+      copies.split(*block);
+  DenseSet<Operation *> constants = copies.getAll();
+  ProgramReader program(module, *mesh, constants);
+  if (failed(program.read()))
+    return failure();
+  if (program.problem.ops.size() != found.solution->ops.size() ||
+      program.problem.tensors.size() != found.solution->tensors.size())
+    return module.emitError("search: expects a program of ")
+           << found.solution->ops.size() << " ops and "
+           << found.solution->tensors.size() << " tensors but got "
+           << program.problem.ops.size() << " and "
+           << program.problem.tensors.size();
+  writeShardings(program, *found.solution, *mesh);
+  return success();
+}
