@@ -49,7 +49,10 @@ if toolkit and os.path.exists(
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
 
-# A Python with jax, with which functions of it are imported.
-if os.environ.get("TESSERA_JAX_PYTHON"):
-    config.available_features.add("jax")
-    config.substitutions.append(("%jax_python", os.environ["TESSERA_JAX_PYTHON"]))
+# A Python with jax, and one with torch and transformers, with which their functions and
+# modules are imported.
+for framework in ["jax", "torch"]:
+    python = os.environ.get(f"TESSERA_{framework.upper()}_PYTHON")
+    if python:
+        config.available_features.add(framework)
+        config.substitutions.append((f"%{framework}_python", python))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +18,9 @@ from .errors import ImportFailure
 
 DESCRIPTION = """\
 Reads a graph and runs `tessera import` on it. FILE is
-  model.py:make   a function that returns a JAX function and its example arguments
-                  (arrays or jax.ShapeDtypeStruct), in this order: f, x, y, ...
+  model.py:make   a function that returns a torch module or a JAX function and its
+                  example arguments (of JAX arrays or jax.ShapeDtypeStruct; of torch a
+                  last one that is a dict has names), in this order: f, x, y, ...
   model.mlir      StableHLO as text, bytecode or portable artifact
 """
 
@@ -40,14 +43,29 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
     return function, arguments
 
 
-def read(source: str) -> str:
-    """The module of a source in MLIR's generic form."""
+@dataclasses.dataclass
+class Source:
+    """What is imported: its text, and where it is a torch module that, its arguments and
+    its parameters by name."""
+    text: str
+    module: Any = None
+    arguments: Sequence[Any] = ()
+    weights: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def read(source: str) -> Source:
     path, _, name = source.partition(":")
-    if path.endswith(".py"):
-        if not name:
-            raise ImportFailure(f"{source}: expects {path}:NAME")
-        return jax_import.read_function(*load_function(pathlib.Path(path), name))
-    return jax_import.read_file(pathlib.Path(source))
+    if not path.endswith(".py"):
+        return Source(jax_import.read_file(pathlib.Path(source)))
+    if not name:
+        raise ImportFailure(f"{source}: expects {path}:NAME")
+    function, arguments = load_function(pathlib.Path(path), name)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(function, torch.nn.Module):
+        return Source(jax_import.read_function(function, arguments))
+    from . import torch_import
+    text, weights = torch_import.read_module(function, arguments)
+    return Source(text, function, arguments, weights)
 
 
 def find_compiler() -> str:
@@ -61,17 +79,50 @@ def find_compiler() -> str:
     raise ImportFailure("expects tessera in PATH, or as the environment's TESSERA")
 
 
+def run_check(source: Source, graph: pathlib.Path) -> None:
+    """Compares the graph with torch."""
+    from . import check, torch_check
+    text = graph.read_text()
+    limits = {name: int(size) for name, size in
+              re.findall(r'nn\.input = "([^"]*)", nn\.vocab = (\d+)', text)}
+    names = re.findall(r'nn\.input = "([^"]*)"', text)
+    keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
+    positional = list(source.arguments[:-1] if keywords else source.arguments)
+    examples = dict(zip(names, [*positional, *keywords.values()]))
+    inputs = torch_check.draw_inputs(source.module, examples, limits)
+    weights = {name: torch_check.array(tensor).copy() for name, tensor in source.weights.items()}
+    drawn = [inputs.get(name, example) for name, example in examples.items()]
+    results, gradients = torch_check.run_module(
+        source.module, drawn[:len(positional)], dict(zip(keywords, drawn[len(positional):])),
+        weights)
+    outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
+               if name not in ("loss_sum", "tokens")]
+    check.check(find_compiler(), graph, weights,
+                {name: torch_check.array(tensor) for name, tensor in inputs.items()},
+                dict(zip(outputs, results)), gradients)
+
+
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
                         ("--dims", options.dims), ("-o", options.output)):
         if value:
             command += [name, value]
-    text = read(options.file)
+    source = read(options.file)
+    if (options.check or options.weights_out) and source.module is None:
+        raise ImportFailure("--check and --weights-out expect a torch module")
+    if options.check and not options.output:
+        raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
-        sys.stdout.write(text)
+        sys.stdout.write(source.text)
         return 0
-    return subprocess.run(command, input=text, text=True, check=False).returncode
+    status = subprocess.run(command, input=source.text, text=True, check=False).returncode
+    if status == 0 and options.weights_out:
+        from . import safetensors_file
+        safetensors_file.write(pathlib.Path(options.weights_out), source.weights)
+    if status == 0 and options.check:
+        run_check(source, pathlib.Path(options.output))
+    return status
 
 
 def main() -> int:
@@ -89,8 +140,14 @@ def main() -> int:
                           help="ops that groups of ops do not become, as gelu,attention; or all")
     importer.add_argument("--dims", metavar="LIST",
                           help="names of dimensions of arguments, as ids=batch,seq;mask=batch")
+    importer.add_argument("--weights-out", metavar="FILE",
+                          help="write the parameters of a torch module as safetensors: what "
+                          "programs read with --weights")
+    importer.add_argument("--check", action="store_true",
+                          help="compare results and gradients of the graph with torch's, in the "
+                          "interpreter")
     importer.add_argument("--generic", action="store_true",
-                          help="print MLIR's generic form and stop: what tessera import reads")
+                          help="print what tessera import reads, and stop")
     try:
         return run_import(parser.parse_args())
     except ImportFailure as error:

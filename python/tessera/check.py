@@ -1,0 +1,100 @@
+"""Compares an imported graph with its source: the interpreter of the compiler runs it on the
+source's own parameters."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import re
+import subprocess
+import tempfile
+from typing import Any, Mapping, Sequence
+
+from .errors import ImportFailure
+
+# The largest difference, relative to the largest number of a tensor.
+LOGITS, GRADIENTS = 1e-5, 1e-4
+# A step that puts the gradients in the difference of the parameters.
+RATE = 1024
+STEP = ["--optimizer", "sgd", "--lr", str(RATE), "--weight-decay", "0", "--clip", "0"]
+
+
+def read_arguments(graph: str) -> dict[str, tuple[list[int], str, int, list[int]]]:
+    """By name of a parameter: its shape, and the tensor, offset and strides that it views."""
+    found = {}
+    for kind, attributes in re.findall(r"tensor<([^>]*)> \{([^}]*nn\.param[^}]*)\}", graph):
+        name = re.search(r'nn\.param = "([^"]*)"', attributes)
+        source = re.search(
+            r'#nn\.source<"([^"]*)", \[[^]]*\], offset (\d+), strides \[([^]]*)\]', attributes)
+        if name and source:
+            strides = [int(stride) for stride in source.group(3).split(", ") if stride]
+            shape = [int(size) for size in kind.split("x")[:-1]]
+            found[name.group(1)] = (shape, source.group(1), int(source.group(2)), strides)
+    return found
+
+
+def view_of(array: Any, shape: Sequence[int], offset: int, strides: Sequence[int]) -> Any:
+    """Elements of a contiguous array."""
+    import numpy
+    flat = array.reshape(-1)[offset:]
+    return numpy.lib.stride_tricks.as_strided(flat, shape, [s * array.itemsize for s in strides])
+
+
+def difference(ours: Any, theirs: Any, scale: float) -> float:
+    return float(abs(ours.astype("f8") - theirs.astype("f8")).max()) / scale
+
+
+def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
+              options: Sequence[str]) -> pathlib.Path:
+    """Runs the graph on the inputs of a folder; the folder of its results."""
+    command = [compiler, "verify", str(graph), "--mesh", "dp=1", "--no-proof", "--inputs",
+               str(folder / "inputs"), "--dump", str(folder / "results"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ImportFailure(f"--check: {done.stderr.strip().splitlines()[-1]}")
+    return folder / "results" / "expected"
+
+
+def check(compiler: str, graph: pathlib.Path, weights: Mapping[str, Any],
+          inputs: Mapping[str, Any], outputs: Mapping[str, Any],
+          gradients: Mapping[str, Any]) -> None:
+    """Raises unless results and gradients of the graph are these arrays."""
+    import numpy
+    arguments = read_arguments(graph.read_text())
+    with tempfile.TemporaryDirectory(prefix="tessera-check") as name:
+        folder = pathlib.Path(name)
+        (folder / "inputs").mkdir()
+        for own, (shape, tensor, offset, strides) in arguments.items():
+            view = view_of(numpy.ascontiguousarray(weights[tensor]), shape, offset, strides)
+            numpy.save(folder / "inputs" / f"{own}.npy", numpy.ascontiguousarray(view))
+        for own, array in inputs.items():
+            numpy.save(folder / "inputs" / f"{own}.npy", array)
+        results = interpret(compiler, graph, folder, ["--forward"])
+        for own, array in outputs.items():
+            found = difference(numpy.load(results / f"{own}.npy"), array, abs(array).max())
+            if not found <= LOGITS:
+                raise ImportFailure(f"--check: {own} differs by {found:.2g}")
+            print(f"{own} agrees ({found:.1e})")
+        if gradients:
+            for own, array in inputs.items():
+                # A step has a dimension of micro-batches.
+                numpy.save(folder / "inputs" / f"{own}.npy", array[None])
+            results = interpret(compiler, graph, folder, STEP)
+            compare_gradients(arguments, folder, results, gradients)
+
+
+def compare_gradients(arguments: Mapping[str, Any], folder: pathlib.Path, results: pathlib.Path,
+                      gradients: Mapping[str, Any]) -> None:
+    import numpy
+    largest = max(float(abs(array).max()) for array in gradients.values())
+    worst = 0.0
+    for own, (shape, tensor, offset, strides) in arguments.items():
+        theirs = view_of(numpy.ascontiguousarray(gradients[tensor]), shape, offset, strides)
+        before = numpy.load(folder / "inputs" / f"{own}.npy").astype("f8")
+        ours = (before - numpy.load(results / f"{own}.npy")) / RATE
+        scale = max(float(abs(theirs).max()), 1e-3 * largest)
+        found = difference(ours, theirs, scale)
+        if not found <= GRADIENTS or math.isnan(found):
+            raise ImportFailure(f"--check: the gradient of {own} differs by {found:.2g}")
+        worst = max(worst, found)
+    print(f"{len(arguments)} gradients agree ({worst:.1e})")

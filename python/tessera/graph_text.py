@@ -1,0 +1,278 @@
+"""Writes a graph of nn, arith, math and tensor as MLIR's text.
+
+Front ends that walk a graph in Python print with this; what groups of ops mean is found
+later, by the compiler's passes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Sequence
+
+from .errors import ImportFailure
+
+# Letters of a matmul's dimensions.
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the graph."""
+    name: str
+    shape: tuple[int, ...]
+    # An element type of MLIR: "f32", "i64", "i1".
+    element: str
+
+    @property
+    def type(self) -> str:
+        return tensor_type(self.shape, self.element)
+
+    @property
+    def is_float(self) -> bool:
+        return not self.element.startswith("i")
+
+    @property
+    def bits(self) -> int:
+        return int(self.element.lstrip("bfi").split("E")[0])
+
+
+def tensor_type(shape: Sequence[int], element: str) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
+
+
+def quote(text: str) -> str:
+    """A string of MLIR."""
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 128
+                         else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in text) + '"'
+
+
+def literal(number: float | int | bool, element: str) -> str:
+    """A number as an attribute of an element type."""
+    if element == "i1":
+        return "true" if number else "false"
+    if element.startswith("i"):
+        return str(int(number))
+    if math.isfinite(number):
+        text = repr(float(number))
+        return text if "." in text or "e" not in text else text.replace("e", ".0e")
+    bits = {"f64": ("7FF0000000000000", "FFF0000000000000", "7FF8000000000000"),
+            "f32": ("7F800000", "FF800000", "7FC00000"),
+            "bf16": ("7F80", "FF80", "7FC0"), "f16": ("7C00", "FC00", "7E00")}
+    if element not in bits:
+        raise ImportFailure(f"expects a finite number of {element} but got {number}")
+    positive, negative, nan = bits[element]
+    return "0x" + (nan if number != number else positive if number > 0 else negative)
+
+
+def regroup(before: Sequence[int], after: Sequence[int]) -> tuple[list, list, list[int]]:
+    """Groups of the fewest dimensions with as many elements before and after, and the
+    number of elements of each."""
+    left, right, merged = [], [], []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        a, b = before[i], after[j]
+        group, other = [i], [j]
+        i, j = i + 1, j + 1
+        while a != b:
+            if a < b:
+                a *= before[i]
+                group.append(i)
+                i += 1
+            else:
+                b *= after[j]
+                other.append(j)
+                j += 1
+        left.append(group)
+        right.append(other)
+        merged.append(a)
+    left[-1] += range(i, len(before))
+    right[-1] += range(j, len(after))
+    return left, right, merged
+
+
+class Graph:
+    """The function that is written."""
+
+    def __init__(self) -> None:
+        self.arguments: list[tuple[Value, dict[str, str]]] = []
+        self.lines: list[str] = []
+        self.count = 0
+        self.location = ""
+
+    def argument(self, shape: Sequence[int], element: str, attributes: dict[str, str]) -> Value:
+        """An argument; its attributes may grow until the text is written."""
+        value = Value(f"%arg{len(self.arguments)}", tuple(shape), element)
+        self.arguments.append((value, attributes))
+        return value
+
+    def attributes(self, value: Value) -> dict[str, str] | None:
+        """Those of an argument."""
+        return next((found for argument, found in self.arguments if argument == value), None)
+
+    def op(self, text: str, shape: Sequence[int], element: str) -> Value:
+        """Adds `%n = text`."""
+        value = Value(f"%{self.count}", tuple(shape), element)
+        self.count += 1
+        self.lines.append(f"    {value.name} = {text}{self.location}")
+        return value
+
+    def finish(self, name: str, results: Sequence[tuple[str, Value]]) -> str:
+        types = ", ".join(f"{value.type} {{nn.output = {quote(output)}}}"
+                          for output, value in results)
+        returned = ", ".join(value.name for _, value in results)
+        kinds = ", ".join(value.type for _, value in results)
+        arguments = ",\n    ".join(
+            f"{value.name}: {value.type} {{"
+            + ", ".join(f"{key} = {text}" for key, text in attributes.items()) + "}"
+            for value, attributes in self.arguments)
+        body = "\n".join(self.lines)
+        return (f"module @{quote(name)} {{\n  func.func @forward({arguments})\n      -> ({types}) {{\n"
+                f"{body}\n    return {returned} : {kinds}\n  }}\n}}\n")
+
+    # Constants and casts.
+
+    def constant(self, number: float | int | bool, shape: Sequence[int], element: str) -> Value:
+        type_ = tensor_type(shape, element)
+        return self.op(f"arith.constant dense<{literal(number, element)}> : {type_}", shape, element)
+
+    def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
+        """A constant of little-endian elements; booleans are bytes of 0 and 1."""
+        type_ = tensor_type(shape, element)
+        if element == "i1":
+            items = iter("true" if byte else "false" for byte in data)
+
+            def nest(depth: int) -> str:
+                if depth == len(shape):
+                    return next(items)
+                return "[" + ", ".join(nest(depth + 1) for _ in range(shape[depth])) + "]"
+            return self.op(f"arith.constant dense<{nest(0)}> : {type_}", shape, element)
+        return self.op(f'arith.constant dense<"0x{data.hex().upper()}"> : {type_}', shape, element)
+
+    def cast(self, x: Value, element: str) -> Value:
+        if x.element == element:
+            return x
+        to = Value("", x.shape, element)
+        if element == "i1":
+            zero = self.constant(0, x.shape, x.element)
+            compare = "arith.cmpf une" if x.is_float else "arith.cmpi ne"
+            return self.op(f"{compare}, {x.name}, {zero.name} : {x.type}", x.shape, "i1")
+        if x.is_float and to.is_float:
+            if x.bits == to.bits:
+                return self.cast(self.cast(x, "f32"), element)
+            name = "arith.extf" if x.bits < to.bits else "arith.truncf"
+        elif x.is_float:
+            name = "arith.fptosi"
+        elif to.is_float:
+            name = "arith.uitofp" if x.element == "i1" else "arith.sitofp"
+        elif x.bits > to.bits:
+            name = "arith.trunci"
+        else:
+            name = "arith.extui" if x.element == "i1" else "arith.extsi"
+        return self.op(f"{name} {x.name} : {x.type} to {to.type}", x.shape, element)
+
+    # Shapes.
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        shape = tuple(shape)
+        if shape == x.shape:
+            return x
+        after = tensor_type(shape, x.element)
+        if not shape:
+            return self.op(f"tensor.collapse_shape {x.name} [] : {x.type} into {after}", shape,
+                           x.element)
+        if not x.shape:
+            return self.op(f"tensor.expand_shape {x.name} [] output_shape {list(shape)} : "
+                           f"{x.type} into {after}", shape, x.element)
+        left, right, merged = regroup(x.shape, shape)
+        if tuple(merged) != x.shape:
+            type_ = tensor_type(merged, x.element)
+            x = self.op(f"tensor.collapse_shape {x.name} {left} : {x.type} into {type_}", merged,
+                        x.element)
+        if tuple(merged) == shape:
+            return x
+        return self.op(f"tensor.expand_shape {x.name} {right} output_shape {list(shape)} : "
+                       f"{x.type} into {after}", shape, x.element)
+
+    def broadcast(self, x: Value, shape: Sequence[int], dims: Sequence[int]) -> Value:
+        """Dimension i of x becomes dims[i]."""
+        shape = tuple(shape)
+        if shape == x.shape:
+            return x
+        type_ = tensor_type(shape, x.element)
+        return self.op(f"nn.broadcast {x.name} dims {list(dims)} : {x.type} -> {type_}", shape,
+                       x.element)
+
+    def expand(self, x: Value, shape: Sequence[int]) -> Value:
+        """Repeats dimensions of size 1, and along new ones in front, as NumPy does."""
+        shape = tuple(shape)
+        if x.shape == shape:
+            return x
+        first = len(shape) - len(x.shape)
+        kept = [i for i, size in enumerate(x.shape) if size == shape[first + i]]
+        x = self.reshape(x, [x.shape[i] for i in kept])
+        return self.broadcast(x, shape, [first + i for i in kept])
+
+    def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
+        if list(permutation) == list(range(len(x.shape))):
+            return x
+        shape = [x.shape[i] for i in permutation]
+        type_ = tensor_type(shape, x.element)
+        return self.op(f"nn.transpose {x.name} {list(permutation)} : {x.type} -> {type_}", shape,
+                       x.element)
+
+    def slice(self, x: Value, dim: int, start: int, size: int, step: int = 1) -> Value:
+        if size == x.shape[dim]:
+            return x
+        offsets = [start if i == dim else 0 for i in range(len(x.shape))]
+        sizes = [size if i == dim else n for i, n in enumerate(x.shape)]
+        steps = [step if i == dim else 1 for i in range(len(x.shape))]
+        type_ = tensor_type(sizes, x.element)
+        return self.op(f"tensor.extract_slice {x.name}{offsets} {sizes} {steps} : {x.type} to "
+                       f"{type_}", sizes, x.element)
+
+    def concat(self, values: Sequence[Value], dim: int) -> Value:
+        if len(values) == 1:
+            return values[0]
+        shape = list(values[0].shape)
+        shape[dim] = sum(value.shape[dim] for value in values)
+        type_ = tensor_type(shape, values[0].element)
+        names = ", ".join(value.name for value in values)
+        kinds = ", ".join(value.type for value in values)
+        return self.op(f"tensor.concat dim({dim}) {names} : ({kinds}) -> {type_}", shape,
+                       values[0].element)
+
+    # Arithmetic.
+
+    def unary(self, name: str, x: Value) -> Value:
+        return self.op(f"{name} {x.name} : {x.type}", x.shape, x.element)
+
+    def binary(self, name: str, x: Value, y: Value) -> Value:
+        return self.op(f"{name} {x.name}, {y.name} : {x.type}", x.shape, x.element)
+
+    def compare(self, predicate: str, x: Value, y: Value) -> Value:
+        """By eq, ne, lt, le, gt or ge."""
+        if x.is_float:
+            name = "arith.cmpf " + ("une" if predicate == "ne" else "o" + predicate)
+        else:
+            sign = "" if predicate in ("eq", "ne") else "u" if x.element == "i1" else "s"
+            name = "arith.cmpi " + sign + predicate
+        return self.op(f"{name}, {x.name}, {y.name} : {x.type}", x.shape, "i1")
+
+    def select(self, condition: Value, x: Value, y: Value) -> Value:
+        return self.op(f"arith.select {condition.name}, {x.name}, {y.name} : {condition.type}, "
+                       f"{x.type}", x.shape, x.element)
+
+    def reduce(self, kind: str, x: Value, dims: Sequence[int]) -> Value:
+        """By sum, max or min."""
+        dims = sorted(dims)
+        shape = [size for i, size in enumerate(x.shape) if i not in dims]
+        type_ = tensor_type(shape, x.element)
+        return self.op(f"nn.reduce <{kind}> {x.name} dims {dims} : {x.type} -> {type_}", shape,
+                       x.element)
+
+    def einsum(self, left: str, right: str, result: str, x: Value, y: Value) -> Value:
+        sizes = {**dict(zip(left, x.shape)), **dict(zip(right, y.shape))}
+        shape = [sizes[letter] for letter in result]
+        type_ = tensor_type(shape, x.element)
+        return self.op(f'nn.einsum "{left},{right}->{result}" {x.name}, {y.name} : {x.type}, '
+                       f"{y.type} -> {type_}", shape, x.element)

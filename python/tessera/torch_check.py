@@ -1,0 +1,44 @@
+"""What torch computes of a module, for --check."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import numpy
+import torch
+
+
+def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
+                limits: Mapping[str, int]) -> dict[str, torch.Tensor]:
+    """Random ids below the limits, normal numbers; other integers as they are given."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = {}
+    for name, example in examples.items():
+        if name in limits:
+            drawn[name] = torch.randint(limits[name], example.shape, generator=generator).to(
+                example.dtype)
+        elif example.is_floating_point():
+            drawn[name] = torch.randn(example.shape, generator=generator).to(example.dtype)
+        else:
+            drawn[name] = example
+    return drawn
+
+
+def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
+               weights: Mapping[str, torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
+    """Results and gradients, in f64: the gradients of the first result if it is one float."""
+    module = module.double()
+    cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+    results = module(*map(cast, arguments), **{k: cast(v) for k, v in keywords.items()})
+    flat = [r for r in torch.utils._pytree.tree_flatten(results)[0] if isinstance(r, torch.Tensor)]
+    gradients = {}
+    if flat and not flat[0].shape and flat[0].requires_grad:
+        flat[0].backward()
+        parameters = dict(module.named_parameters(remove_duplicate=False))
+        gradients = {name: array(parameters[name].grad) for name in weights
+                     if parameters[name].grad is not None}
+    return [array(result) for result in flat], gradients
+
+
+def array(tensor: torch.Tensor) -> numpy.ndarray:
+    return tensor.detach().cpu().contiguous().numpy()

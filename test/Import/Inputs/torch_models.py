@@ -1,0 +1,203 @@
+"""Small models of torch and transformers; `make...` return a module and its example
+arguments."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+BATCH, SEQ, VOCAB, WIDTH, HEADS, LAYERS = 2, 24, 259, 48, 4, 2
+IDS = torch.zeros(BATCH, SEQ, dtype=torch.long)
+
+
+class Result(nn.Module):
+    """One result of a model of transformers."""
+
+    def __init__(self, model, name):
+        super().__init__()
+        self.model, self.name = model, name
+
+
+class Logits(Result):
+    def forward(self, tokens):
+        return getattr(self.model(input_ids=tokens, use_cache=False), self.name)
+
+
+class Loss(Result):
+    def forward(self, tokens, labels):
+        return self.model(input_ids=tokens, labels=labels, use_cache=False).loss
+
+
+class Masked(Result):
+    def forward(self, tokens, mask):
+        return getattr(self.model(input_ids=tokens, attention_mask=mask), self.name)
+
+
+class Pixels(Result):
+    def forward(self, pixels):
+        return getattr(self.model(pixels), self.name)
+
+
+def gpt2():
+    import transformers
+    torch.manual_seed(0)
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_layer=LAYERS, n_head=HEADS, n_embd=WIDTH, vocab_size=VOCAB, n_positions=64,
+        bos_token_id=None, eos_token_id=None)).eval()
+
+
+def llama():
+    import transformers
+    torch.manual_seed(0)
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=2,
+        hidden_size=WIDTH, intermediate_size=2 * WIDTH, vocab_size=VOCAB,
+        rope_parameters={"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0,
+                         "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                         "original_max_position_embeddings": 16})).eval()
+
+
+def make_gpt2():
+    return Logits(gpt2(), "logits"), IDS
+
+
+def make_gpt2_loss():
+    return Loss(gpt2(), "loss"), IDS, IDS
+
+
+def make_llama():
+    return Logits(llama(), "logits"), IDS
+
+
+def make_llama_loss():
+    return Loss(llama(), "loss"), IDS, IDS
+
+
+def make_bert():
+    """With a mask of keys, which is an input."""
+    import transformers
+    torch.manual_seed(0)
+    model = transformers.BertModel(transformers.BertConfig(
+        hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+        intermediate_size=2 * WIDTH, vocab_size=VOCAB), add_pooling_layer=False).eval()
+    mask = torch.ones(BATCH, SEQ, dtype=torch.long)
+    mask[1, SEQ // 2:] = 0
+    return Masked(model, "last_hidden_state"), IDS, mask
+
+
+def make_vit():
+    import transformers
+    torch.manual_seed(0)
+    model = transformers.ViTModel(transformers.ViTConfig(
+        hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+        intermediate_size=2 * WIDTH, image_size=32, patch_size=8), add_pooling_layer=False).eval()
+    return Pixels(model, "last_hidden_state"), torch.zeros(BATCH, 3, 32, 32)
+
+
+class Block(nn.Module):
+    """Attention written out with a mask in a buffer, and an MLP."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.dropout = nn.Dropout(0.1)
+        self.register_buffer("mask", torch.tril(torch.ones(1, 1, 64, 64)))
+
+    def forward(self, x):
+        batch, seq, width = x.shape
+        q, k, v = (part.view(batch, seq, HEADS, width // HEADS).transpose(1, 2)
+                   for part in self.qkv(self.norm1(x)).split(width, dim=2))
+        scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(width // HEADS))
+        scores = scores.masked_fill(self.mask[:, :, :seq, :seq] == 0, float("-inf"))
+        y = (functional.softmax(scores, dim=-1) @ v).transpose(1, 2).contiguous()
+        x = x + self.dropout(self.out(y.view(batch, seq, width)))
+        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+
+
+class NanoGPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(VOCAB, WIDTH), nn.Embedding(64, WIDTH)
+        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCAB, bias=False)
+        self.tokens.weight = self.head.weight
+
+    def forward(self, tokens, labels):
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return functional.cross_entropy(logits.view(-1, logits.size(-1)), labels.view(-1),
+                                        ignore_index=-1)
+
+
+def make_nanogpt():
+    torch.manual_seed(0)
+    return NanoGPT().eval(), IDS, IDS
+
+
+# What cannot be imported.
+
+
+def make_dropout():
+    return NanoGPT().train(), IDS, IDS
+
+
+def make_frozen():
+    model = NanoGPT().eval()
+    model.positions.weight.requires_grad_(False)
+    return model, IDS, IDS
+
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+class Function(nn.Module):
+    """A loss by `self.function` of a linear layer."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.linear, self.function = nn.Linear(4, 4), function
+
+    def forward(self, x):
+        return self.function(self.linear(x)).sum()
+
+
+def make_autograd_function():
+    return Function(Round.apply), torch.zeros(2, 4)
+
+
+def make_detach():
+    return Function(lambda x: x * x.detach()), torch.zeros(2, 4)
+
+
+def make_sort():
+    return Function(lambda x: x.sort().values), torch.zeros(2, 4)
+
+
+def make_random():
+    return Function(lambda x: x * torch.rand(2, 4)), torch.zeros(2, 4)
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x):
+        self.count += 1
+        return x * self.count
+
+
+def make_written():
+    return Counter(), torch.zeros(2, 4)
