@@ -92,6 +92,8 @@ private:
   FailureOr<OwningOpRef<ModuleOp>> prepare();
   LogicalResult takeDecisions();
   LogicalResult choose();
+  FailureOr<std::vector<FoundShardings>>
+  searchCopy(ModuleOp program, const ShardingSearchOptions &search);
   LogicalResult searchWithin(ModuleOp program);
   LogicalResult writeDecisions(ModuleOp program);
   void tryFound(ArrayRef<FoundShardings> found);
@@ -248,26 +250,38 @@ void ChooseShardingsPass::remarkOnMismatch(const ShardingChoice &searched) {
       << remark::metric("scheduledUs", searched.seconds * 1e6);
 }
 
+/// The shardings of a copy; an error is reported only for a search without a
+/// limit.
+FailureOr<std::vector<FoundShardings>>
+ChooseShardingsPass::searchCopy(ModuleOp program,
+                                const ShardingSearchOptions &search) {
+  std::optional<ScopedDiagnosticHandler> silence;
+  if (search.memoryLimit > 0)
+    silence.emplace(&getContext(), [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = program.clone();
+  return searchShardings(*copy, search);
+}
+
 /// What the network counts is not all that an arena holds: its limit is lowered
 /// until an arena fits.
 LogicalResult ChooseShardingsPass::searchWithin(ModuleOp program) {
   ShardingSearchOptions search = options.search;
-  for (unsigned round = 0; round < kMostCompilations; ++round) {
-    OwningOpRef<ModuleOp> copy = program.clone();
-    auto found = searchShardings(*copy, search);
-    if (failed(found))
-      return failure();
-    if (round == 0) {
-      searched = found->front();
-      tryAll(*found);
-    } else {
-      tryFound(*found);
-    }
+  auto found = searchCopy(program, search);
+  if (failed(found))
+    return failure();
+  searched = found->front();
+  tryAll(*found);
+  for (unsigned round = 1; round < kMostCompilations; ++round) {
     if (options.memoryLimit == 0 || options.choice->isMade)
-      return success();
+      break;
     double share = double(options.memoryLimit) / double(least);
     search.memoryLimit = static_cast<int64_t>(double(found->front().bytes) *
                                               std::min(share, kLessMemory));
+    auto smaller = searchCopy(program, search);
+    if (failed(smaller))
+      break;
+    found = std::move(smaller);
+    tryFound(*found);
   }
   return success();
 }

@@ -24,8 +24,8 @@ using namespace tessera;
 /// Hundredths of a transfer that runs beside kernels which it takes of their
 /// time.
 static constexpr int64_t kOverlapSlowdownPercent = 20;
-/// Networks with more units of axes than this are searched with some together.
-static constexpr size_t kMostUnits = 2;
+/// Shardings that are found, at most.
+static constexpr size_t kMostFound = 4;
 /// Optima whose reshards are planned.
 static constexpr unsigned kMostRounds = 30;
 /// Of each.
@@ -34,28 +34,40 @@ static constexpr unsigned kSweeps = 40, kNodes = 4;
 static constexpr double kSmallGap = 1e-3;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
 /// a byte.
-static constexpr unsigned kMostMultipliers = 12;
+static constexpr unsigned kMostMultipliers = 8;
 static constexpr double kFirstBytePrice = 0.01;
 
-/// The axes that shardings may use, each for itself; where there are many, in
-/// two groups of neighbours, in each way.
+/// The axes that shardings may use: all together, and in two groups of
+/// neighbours, in each way.
 static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
   AxisList axes;
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
     if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis)
       axes.push_back(mesh.fullAxis(axis));
   std::vector<llvm::SmallVector<AxisList, 4>> all;
-  if (axes.size() <= kMostUnits) {
-    all.emplace_back();
-    for (const AxisRef &axis : axes)
-      all.back().push_back({axis});
-    return all;
-  }
   ArrayRef<AxisRef> list = axes;
   for (size_t first = 1; first < axes.size(); ++first)
     all.push_back(
         {AxisList(list.take_front(first)), AxisList(list.drop_front(first))});
+  all.emplace_back();
+  if (!axes.empty())
+    all.back().push_back(axes);
   return all;
+}
+
+/// Leaves the fastest of equal ones, and of those the first few.
+static void keepBest(std::vector<FoundShardings> &found) {
+  llvm::stable_sort(found,
+                    [](const FoundShardings &a, const FoundShardings &b) {
+                      return a.times.overlapped() < b.times.overlapped();
+                    });
+  auto isSame = [](const FoundShardings &a, const FoundShardings &b) {
+    return a.bytes == b.bytes && a.times.kernels == b.times.kernels &&
+           a.times.waited == b.times.waited && a.times.beside == b.times.beside;
+  };
+  found.erase(std::unique(found.begin(), found.end(), isSame), found.end());
+  if (found.size() > kMostFound)
+    found.resize(kMostFound);
 }
 
 namespace {
@@ -72,14 +84,13 @@ public:
   FailureOr<std::vector<FoundShardings>> run();
 
 private:
-  LogicalResult searchWith(const llvm::SmallVector<AxisList, 4> &units,
-                           int64_t hiddenPercent);
+  llvm::Error searchWith(const llvm::SmallVector<AxisList, 4> &units,
+                         int64_t hiddenPercent);
   llvm::Expected<search::NetworkSolution>
   solveWithin(const NetworkOptions &network,
               const search::NetworkSolution &unlimited);
   llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
-  LogicalResult writeDump(const ShardingNetwork &network);
-  LogicalResult emitError(llvm::Error error);
+  llvm::Error writeDump(const ShardingNetwork &network);
 
   ModuleOp module;
   const ShardingSearchOptions &options;
@@ -95,14 +106,14 @@ private:
 
 } // namespace
 
-LogicalResult Searcher::emitError(llvm::Error error) {
-  return module.emitError("search: ") << llvm::toString(std::move(error));
-}
-
 /// Costs only grow as reshards are planned, so a bound holds on.
 llvm::Expected<search::NetworkSolution>
 Searcher::solve(ShardingNetwork &network) {
-  std::vector<std::vector<unsigned>> incumbents;
+  // Nothing sharded, unless seeds are.
+  std::vector<std::vector<unsigned>> incumbents(
+      1, std::vector<unsigned>(network.network.variables.size(), 0));
+  if (network.network.evaluate(incumbents.front()) >= search::kInfinite)
+    incumbents.clear();
   search::SolveLimits limits;
   limits.sweeps = kSweeps;
   limits.nodes = kNodes;
@@ -128,16 +139,16 @@ Searcher::solve(ShardingNetwork &network) {
   return best;
 }
 
-LogicalResult Searcher::writeDump(const ShardingNetwork &network) {
+llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
   if (options.dump.empty())
-    return success();
+    return llvm::Error::success();
   std::error_code code;
   llvm::raw_fd_ostream os(options.dump, code);
   if (code)
-    return module.emitError("search: cannot write ")
-           << options.dump << ": " << code.message();
+    return llvm::createStringError("cannot write " + options.dump + ": " +
+                                   code.message());
   network.network.writeCfn(os);
-  return success();
+  return llvm::Error::success();
 }
 
 /// The best found within the limit on memory: Lagrangian relaxation (Everett
@@ -192,25 +203,25 @@ Searcher::solveWithin(const NetworkOptions &plain,
 }
 
 /// Solves with some share of the transfers beside kernels counted.
-LogicalResult Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
-                                   int64_t hiddenPercent) {
+llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
+                                 int64_t hiddenPercent) {
   NetworkOptions counted;
   counted.units = units;
   counted.hiddenPercent = hiddenPercent;
   ShardingNetwork network(program.problem, reshards, pricer, counted);
   if (llvm::Error error = network.build())
-    return emitError(std::move(error));
+    return error;
   auto solution = solve(network);
   if (solution && options.memoryLimit > 0)
     solution = solveWithin(counted, *solution);
   if (!solution)
-    return emitError(solution.takeError());
+    return solution.takeError();
   auto shardings =
       std::make_shared<ShardingSolution>(network.getSolution(solution->states));
   found.push_back({shardings, shardings->cost, solution->bound,
                    network.getLiveBytes(solution->states),
                    network.getTimes(solution->states)});
-  return found.size() == 1 ? writeDump(network) : success();
+  return found.size() == 1 ? writeDump(network) : llvm::Error::success();
 }
 
 FailureOr<std::vector<FoundShardings>> Searcher::run() {
@@ -225,14 +236,21 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   pricer = [this](unsigned op, const RunState &state) {
     return ops->price(op, state);
   };
-  for (int64_t percent : {kOverlapSlowdownPercent, int64_t(100)})
+  // Seeds may ask for axes apart.
+  std::string error;
+  SmallVector<int64_t> percents{kOverlapSlowdownPercent};
+  // Within a limit each search is many.
+  if (options.memoryLimit == 0)
+    percents.push_back(100);
+  for (int64_t percent : percents)
     for (const auto &units : getUnits(mesh))
-      if (failed(searchWith(units, percent)))
-        return failure();
-  llvm::stable_sort(found,
-                    [](const FoundShardings &a, const FoundShardings &b) {
-                      return a.times.overlapped() < b.times.overlapped();
-                    });
+      if (llvm::Error failed = searchWith(units, percent)) {
+        std::string text = llvm::toString(std::move(failed));
+        error = error.empty() ? text : error;
+      }
+  if (found.empty())
+    return module.emitError("search: ") << error;
+  keepBest(found);
   return std::move(found);
 }
 

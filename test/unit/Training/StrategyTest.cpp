@@ -60,7 +60,7 @@ TEST(Strategy, strategy) {
             (Strategy{false, true, true, true, 3}));
   EXPECT_EQ(llvm::cantFail(parseStrategy("zero=1")),
             (Strategy{false, false, false, false, 1}));
-  for (llvm::StringRef text : {"", "auto", "none", "zero=0"})
+  for (llvm::StringRef text : {"", "none", "zero=0"})
     EXPECT_TRUE(llvm::cantFail(parseStrategy(text)).isNone());
 }
 
@@ -69,6 +69,7 @@ TEST(Strategy, context) {
        {"dp,cp,tp", "cp=ring", "cp=all_to_all:2,tp,sp,zero=1"})
     EXPECT_EQ(print(llvm::cantFail(parseStrategy(text))), text);
   EXPECT_EQ(print(llvm::cantFail(parseStrategy("cp=auto"))), "cp");
+  EXPECT_TRUE(llvm::cantFail(parseStrategy("pp,auto")).isSearched);
   EXPECT_EQ(strategyError("cp=rings"),
             "expects auto, all_gather, ring, all_to_all or all_to_all:U after "
             "cp= in a strategy but got 'rings'");
