@@ -222,6 +222,25 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
   return times;
 }
 
+/// Plans a reshard, and those from or to its ends that might take its place:
+/// each costs a thousandth of a solution.
+bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
+                                 unsigned to) {
+  if (spec.isFixed)
+    return false;
+  bool changed = false;
+  auto plan = [&](unsigned a, unsigned b) {
+    const End &end = spec.from[a];
+    if (end.sharding != spec.to[b] && end.second != spec.to[b])
+      changed |= prices.plan(end.sharding, spec.to[b], spec.shape);
+  };
+  for (unsigned i = 0; i < spec.from.size(); ++i)
+    plan(i, to);
+  for (unsigned j = 0; j < spec.to.size(); ++j)
+    plan(from, j);
+  return changed;
+}
+
 bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
   bool changed = false;
   visitEdges(network, states,
@@ -230,10 +249,7 @@ bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
                const TableSpec &spec = specs[edge.table];
                if (spec.isTransposed)
                  std::swap(row, column);
-               const End &from = spec.from[row];
-               unsigned to = spec.to[column];
-               if (from.sharding != to && from.second != to)
-                 changed |= prices.plan(from.sharding, to, spec.shape);
+               changed |= planAround(spec, row, column);
              });
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone) {

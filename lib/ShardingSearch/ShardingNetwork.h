@@ -112,6 +112,7 @@ private:
   void addEdge(unsigned fromVariable, llvm::ArrayRef<End> from,
                unsigned toVariable, llvm::ArrayRef<unsigned> to, TableSpec spec,
                int64_t weight);
+  bool planAround(const TableSpec &spec, unsigned from, unsigned to);
   int64_t getPrice(const TableSpec &spec, const End &from, unsigned to);
   search::CostTable makeTable(const TableSpec &spec);
   int64_t getEndCost(unsigned tensor, const End &end);

@@ -29,7 +29,7 @@ static constexpr size_t kMostFound = 4;
 /// Optima whose reshards are planned.
 static constexpr unsigned kMostRounds = 30;
 /// Of each.
-static constexpr unsigned kSweeps = 40, kNodes = 4;
+static constexpr unsigned kQuickSweeps = 12, kSweeps = 60, kNodes = 8;
 /// What the search need not close of a gap.
 static constexpr double kSmallGap = 1e-3;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
@@ -106,7 +106,8 @@ private:
 
 } // namespace
 
-/// Costs only grow as reshards are planned, so a bound holds on.
+/// Costs only grow as reshards are planned, so a bound holds on. Quick
+/// solutions do until no more is planned, then one is sought with all effort.
 llvm::Expected<search::NetworkSolution>
 Searcher::solve(ShardingNetwork &network) {
   // Nothing sharded, unless seeds are.
@@ -114,15 +115,16 @@ Searcher::solve(ShardingNetwork &network) {
       1, std::vector<unsigned>(network.network.variables.size(), 0));
   if (network.network.evaluate(incumbents.front()) >= search::kInfinite)
     incumbents.clear();
-  search::SolveLimits limits;
-  limits.sweeps = kSweeps;
-  limits.nodes = kNodes;
   search::NetworkSolution best;
+  bool isQuick = true;
   for (unsigned round = 0; round < kMostRounds; ++round) {
+    search::SolveLimits limits;
+    limits.sweeps = isQuick ? kQuickSweeps : kSweeps;
+    limits.nodes = isQuick ? 1 : kNodes;
     auto solution = search::solve(network.network, limits, incumbents);
     if (!solution)
       return solution.takeError();
-    network.planReshards(solution->states);
+    bool isPlanned = network.planReshards(solution->states);
     int64_t bound = std::max(best.bound, solution->bound);
     // An earlier optimum may be dearer by what was planned since.
     if (!best.states.empty())
@@ -131,8 +133,9 @@ Searcher::solve(ShardingNetwork &network) {
     if (solution->cost < best.cost || best.states.empty())
       best = std::move(*solution);
     best.bound = std::min(bound, best.cost);
-    if (best.gap() <= kSmallGap)
+    if (best.gap() <= kSmallGap || (!isPlanned && !isQuick))
       break;
+    isQuick = isPlanned;
     if (best.cost < search::kInfinite)
       incumbents.assign(1, best.states);
   }
