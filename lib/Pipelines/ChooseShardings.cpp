@@ -98,7 +98,8 @@ private:
   LogicalResult writeDecisions(ModuleOp program);
   void tryFound(ArrayRef<FoundShardings> found);
   void tryAll(ArrayRef<FoundShardings> found);
-  FailureOr<ShardingChoice> compile(const ShardingChoice &candidate);
+  FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
+                                    std::string &error);
   void tryOne(const ShardingChoice &candidate);
   PipelineOptions getTrialOptions(const ShardingChoice &candidate) const;
   void remarkOnMismatch(const ShardingChoice &searched);
@@ -171,11 +172,16 @@ static int64_t getArenaBytes(ModuleOp module) {
   return most;
 }
 
-/// What becomes of a candidate; failure if it does not get through the phases.
+/// What becomes of a candidate; failure, and the first error, if it does not
+/// get through the phases.
 FailureOr<ShardingChoice>
-ChooseShardingsPass::compile(const ShardingChoice &candidate) {
-  ScopedDiagnosticHandler silence(&getContext(),
-                                  [](Diagnostic &) { return success(); });
+ChooseShardingsPass::compile(const ShardingChoice &candidate,
+                             std::string &error) {
+  ScopedDiagnosticHandler silence(&getContext(), [&](Diagnostic &found) {
+    if (error.empty() && found.getSeverity() == DiagnosticSeverity::Error)
+      error = found.str();
+    return success();
+  });
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   PipelineOptions trial = getTrialOptions(candidate);
   PassManager pm(&getContext());
@@ -192,9 +198,16 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate) {
 }
 
 void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
-  FailureOr<ShardingChoice> made = compile(candidate);
-  if (failed(made))
+  std::string error;
+  FailureOr<ShardingChoice> made = compile(candidate, error);
+  if (failed(made)) {
+    remark::missed(
+        getOperation().getLoc(),
+        remark::RemarkOpts::name("TriedShardings").category("propagation"))
+        << remark::add("shardings of {0} do not get through the phases: {1}",
+                       describe(candidate), error);
     return;
+  }
   least = std::min(least, made->arenaBytes);
   remark::analysis(
       getOperation().getLoc(),

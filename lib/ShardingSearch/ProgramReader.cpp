@@ -37,6 +37,7 @@ void ProgramReader::readTensors() {
       elements *= size;
     mine.elementBytes = elements ? tensor.bytes / elements : 1;
     mine.seed = tensor.seed;
+    mine.exactDims = tensor.exactDims;
     tied.push_back(tied.size());
   }
   for (const PropagatedFunction &function : builder.functions) {
@@ -104,7 +105,6 @@ void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
   ShardingProblem::Port &a = op.ports[0], &b = op.ports[1];
   b.isFixed = true;
   a.isFixed = isa<CallOpInterface>(operation);
-  op.choices.unpaddable.set();
   auto accumulate = dyn_cast<dist::AccumulateOp>(operation);
   if (!accumulate)
     return;

@@ -20,13 +20,6 @@ using llvm::SmallVector;
 /// have their tensors contiguous, several of them in one buffer.
 static constexpr double kKernelsAround = 2;
 
-/// The price of collectives that take so many seconds.
-static int64_t addKernels(double seconds) {
-  return seconds > 0
-             ? toPicoseconds(seconds + kKernelsAround * kKernelFloorSeconds)
-             : 0;
-}
-
 int64_t tessera::toPicoseconds(double seconds) {
   return std::llround(seconds * 1e12);
 }
@@ -77,6 +70,18 @@ static bool isPossible(const Sharding &from, const Sharding &to) {
                                   subtractAxes(from.unreduced, to.unreduced));
 }
 
+/// The price of a move whose collectives take so many seconds. One without any
+/// copies what a device keeps.
+int64_t ReshardPrices::addKernels(double seconds, unsigned to,
+                                  unsigned shape) const {
+  if (seconds > 0)
+    return toPicoseconds(seconds + kKernelsAround * kKernelFloorSeconds);
+  auto bytes = static_cast<double>(shapes[shape].elementBytes);
+  for (auto [size, dim] : llvm::zip(shapes[shape].sizes, getSharding(to).dims))
+    bytes *= static_cast<double>(llvm::divideCeil(size, numShards(dim.axes)));
+  return toPicoseconds(kKernelFloorSeconds + 2 * bytes / kWorkBytesPerSecond);
+}
+
 ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
                                             unsigned shape) {
   auto [it, isNew] =
@@ -88,9 +93,11 @@ ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
     price.cost = search::kInfinite;
     return price;
   }
-  price.cost = addKernels(getLeastReshardTime(
-      mesh, links, getSharding(from), getSharding(to),
-      getPadded(from, to, shape), shapes[shape].elementBytes));
+  price.cost = addKernels(getLeastReshardTime(mesh, links, getSharding(from),
+                                              getSharding(to),
+                                              getPadded(from, to, shape),
+                                              shapes[shape].elementBytes),
+                          to, shape);
   price.isPlanned = false;
   return price;
 }
@@ -108,7 +115,8 @@ bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {
       planReshard(mesh, links, getSharding(from), getSharding(to),
                   getPadded(from, to, shape), shapes[shape].elementBytes);
   price.isPlanned = true;
-  price.cost = plan.error.empty() ? std::max(before, addKernels(plan.time))
-                                  : search::kInfinite;
+  price.cost = plan.error.empty()
+                   ? std::max(before, addKernels(plan.time, to, shape))
+                   : search::kInfinite;
   return price.cost != before;
 }

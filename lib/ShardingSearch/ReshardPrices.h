@@ -46,6 +46,7 @@ private:
     int64_t cost;
     bool isPlanned;
   };
+  int64_t addKernels(double seconds, unsigned to, unsigned shape) const;
   Price &lookup(unsigned from, unsigned to, unsigned shape);
   llvm::SmallVector<int64_t, 4> getPadded(unsigned from, unsigned to,
                                           unsigned shape) const;

@@ -101,13 +101,18 @@ bool ShardingNetwork::hasVariable(unsigned tensor) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// True if all of these operands come from ops that may leave them partial.
+/// True if all of these operands come from ops that may leave them partial, and
+/// no other one is a sum that may be: the program would not say which of them
+/// stay so.
 bool ShardingNetwork::mayBePartial(unsigned op,
                                    const llvm::SmallBitVector &operands) const {
   return llvm::all_of(
       problem.ops[op].ports, [&](const ShardingProblem::Port &port) {
-        return !port.isOperand || !operands.test(port.index) ||
-               (port.tensor != kNone && partialTensors.test(port.tensor));
+        if (!port.isOperand)
+          return true;
+        bool mayBe = port.tensor != kNone && partialTensors.test(port.tensor);
+        return operands.test(port.index) ? mayBe
+                                         : !mayBe || !own.test(port.tensor);
       });
 }
 
@@ -189,6 +194,14 @@ static Sharding close(Sharding seed) {
   return seed;
 }
 
+/// True if a sharding divides the dimensions that no op at the tensor pads.
+static bool dividesExactly(const ShardingProblem::Tensor &tensor,
+                           const Sharding &sharding) {
+  return llvm::all_of(tensor.exactDims.set_bits(), [&](unsigned dim) {
+    return tensor.shape[dim] % numShards(sharding.dims[dim].axes) == 0;
+  });
+}
+
 /// What the ops at a tensor make or need of it. It is partial only as a sum
 /// over micro-batches, or if its seed says so.
 std::vector<unsigned> ShardingNetwork::getCandidates(unsigned tensor) {
@@ -196,13 +209,14 @@ std::vector<unsigned> ShardingNetwork::getCandidates(unsigned tensor) {
   std::vector<unsigned> candidates;
   auto offer = [&](unsigned number) {
     const Sharding &sharding = prices.getSharding(number);
-    bool mayBe = sharding.unreduced.empty() || mine.isSum ||
+    bool mayBe = sharding.unreduced.empty() || (mine.isSum && !mine.isStored) ||
                  !mine.seed.unreduced.empty();
-    if (mayBe && fitsSeed(mine.seed, sharding) &&
+    if (mayBe && dividesExactly(mine, sharding) &&
+        fitsSeed(mine.seed, sharding) &&
         !llvm::is_contained(candidates, number))
       candidates.push_back(number);
   };
-  offer(prices.number(close(mine.seed)));
+  candidates.push_back(prices.number(close(mine.seed)));
   for (User user : users[tensor]) {
     std::vector<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
     llvm::sort(numbers);

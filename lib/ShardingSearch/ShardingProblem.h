@@ -24,6 +24,8 @@ struct ShardingProblem {
     llvm::SmallVector<int64_t, 4> shape;
     int64_t elementBytes = 1;
     Sharding seed;
+    /// Dimensions that some op cannot pad.
+    llvm::SmallBitVector exactDims;
     /// An argument or a result of a function: it is stored.
     bool isStored = false;
     /// An argument. What is gathered of it, and what is written to its place,

@@ -252,7 +252,9 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
         error = error.empty() ? text : error;
       }
   if (found.empty())
-    return module.emitError("search: ") << error;
+    return module.emitError("search: expects seeds and constraints that can "
+                            "hold together: ")
+           << error;
   keepBest(found);
   return std::move(found);
 }
