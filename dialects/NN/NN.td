@@ -78,6 +78,12 @@ def NN_Dialect : Dialect {
     /// divided, without remainder. Tile after tile is stored; the tiles and the
     /// elements of each are in row-major order.
     static constexpr ::llvm::StringLiteral kTilesAttr = "nn.tiles";
+    /// Id of the token that ends a document, on the argument of the starts of
+    /// documents; see `starts` of nn.attention.
+    static constexpr ::llvm::StringLiteral kEodAttr = "nn.eod";
+    /// In which order a dimension is stored, on arguments and results: an
+    /// array with, for each dimension, a #nn.zigzag or unit.
+    static constexpr ::llvm::StringLiteral kOrderAttr = "nn.order";
     /// Where a parameter's numbers are in files of weights, on its argument:
     /// #nn.source.
     static constexpr ::llvm::StringLiteral kSourceAttr = "nn.source";
@@ -156,6 +162,35 @@ def NN_RopeScalingAttr : AttrDef<NN_Dialect, "RopeScaling"> {
                         OptionalParameter<"int64_t">:$original_context);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+
+def NN_ZigzagAttr : AttrDef<NN_Dialect, "Zigzag"> {
+  let mnemonic = "zigzag";
+  let summary = "zig-zag order of a dimension";
+  let description = [{
+    `#nn.zigzag<shards = 4, size = 32>`: a dimension of 32 elements is 8 chunks of
+    4, and shard i of 4 stores the chunks i and 7 - i. With causal attention all
+    shards then have as much work. At index s is the element of position
+    getPosition(s). (C1) there is a shard at least, and 2 shards divide the size.
+  }];
+  let parameters = (ins "int64_t":$shards, "int64_t":$size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Elements of a chunk.
+    int64_t getChunk() const { return getSize() / (2 * getShards()); }
+    /// The chunk, by positions, that is stored as chunk `stored`.
+    int64_t getChunkAt(int64_t stored) const {
+      return stored % 2 == 0 ? stored / 2 : 2 * getShards() - 1 - stored / 2;
+    }
+    /// The position of the element at an index. Beyond the size it is that
+    /// index.
+    int64_t getPosition(int64_t index) const;
+    /// The same of an `index` value, by ops of arith.
+    ::mlir::Value buildPosition(::mlir::OpBuilder &builder,
+                                ::mlir::Location loc,
+                                ::mlir::Value index) const;
+  }];
 }
 
 def NN_GeluKind : I32EnumAttr<"GeluKind", "formula of gelu", [
@@ -277,7 +312,8 @@ def NN_QuantizeOp : NN_Op<"quantize", [], [NN_Differentiable]> {
 }
 
 def NN_AttentionOp : NN_Op<"attention",
-    ["decompose", "setPositionOffset", "absorbPadding", "commutesWithReduction"],
+    ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
+     "commutesWithReduction"],
     [AttrSizedOperandSegments, NN_SavesStats]> {
   let summary = "scaled dot-product attention with grouped queries";
   let description = [{
@@ -287,15 +323,19 @@ def NN_AttentionOp : NN_Op<"attention",
     query sees the keys at its own position and before it, with `window` W the
     last W of these: position p sees p - W + 1 to p. `q_offset` and
     `k_offset` are the positions of the first query and key (0 without them);
-    keys at positions from `key_size` on are padding. A query that sees no key
-    gives 0. Softmax is in f32 at least.
+    keys at positions from `key_size` on are padding. `starts` are the positions
+    at which the queries' documents start: a query sees no key before. They do not
+    decrease along the queries. With an `order` queries and keys at index s have
+    the position of that index in the order; offsets are indices. A query that sees
+    no key gives 0. Softmax is in f32 at least.
     With `stats` it also returns, for the backward, the logarithm of each query's
     sum of exponentials, of scaled scores, [batch, query, group, head]: minus
     infinity for a query that sees no key.
     (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
     v have one key size; (C4) all have one element type; (C5) there is no stat or
     one: of the result's shape without the last dimension, f32 (f64 for f64);
-    (C6) a window is at least 1 and comes with `causal`.
+    (C6) a window is at least 1 and comes with `causal`; (C7) starts are i32
+    [batch, query].
 
     ```mlir
     %o = nn.attention causal scale 0.125 %q, %k, %v
@@ -305,13 +345,16 @@ def NN_AttentionOp : NN_Op<"attention",
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
+                       Optional<NN_IntTensor>:$starts,
                        UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size,
+                       OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_FloatTensor:$result,
                        Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
-    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
-    (`q_offset` $q_offset^)? (`k_offset` $k_offset^)? attr-dict `:`
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    (`order` $order^)? $q `,` $k `,` $v (`q_offset` $q_offset^)?
+    (`k_offset` $k_offset^)? (`starts` $starts^ `:` type($starts))? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
   }];
@@ -370,13 +413,14 @@ def NN_RMSNormOp : NN_Op<"rms_norm", ["decompose"],
   let hasVerifier = 1;
 }
 
-def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
+def NN_RopeOp : NN_Op<"rope",
+    ["setPositionOffset", "setPositionOrder", "commutesWithReduction"],
     [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs (i, i + n/2) of the first n elements of the last dimension by
     the angle position * theta^(-2i/n), i < n/2; positions count along `dim` from
-    `offset` (0 without it). n is `width`, without it all elements; those after
+    `offset` (0 without it); with an `order` they are those of these indices. n is `width`, without it all elements; those after
     it stay as they are. `inverse` rotates back: it is the gradient of the op.
     (C1) dim is a dimension other than the last; (C2) n is even and (C3) at most
     2^20: the frequencies are a constant of the program; (C4) a width is at least
@@ -389,11 +433,13 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
   }];
   let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
                        F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling,
-                       OptionalAttr<I64Attr>:$width, UnitAttr:$inverse);
+                       OptionalAttr<I64Attr>:$width, UnitAttr:$inverse,
+                       OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
     (`inverse` $inverse^)? $x `dim` $dim `theta` $theta (`scaling` $scaling^)?
-    (`width` $width^)? (`offset` $offset^)? attr-dict `:` type($x)
+    (`width` $width^)? (`offset` $offset^)? (`order` $order^)? attr-dict `:`
+    type($x)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -611,18 +657,20 @@ def NN_TransposeOp : NN_Op<"transpose", ["commutesWithReduction"],
   let hasVerifier = 1;
 }
 
-def NN_IotaOp : NN_Op<"iota", ["setPositionOffset"]> {
+def NN_IotaOp : NN_Op<"iota", ["setPositionOffset", "setPositionOrder"]> {
   let summary = "0, 1, 2, ..., counted from an offset";
   let description = [{
-    (C1) the result has rank 1.
+    With an `order` the positions of these indices. (C1) the result has rank 1.
 
     ```mlir
     %p = nn.iota : tensor<8xi32>
     ```
   }];
-  let arguments = (ins Optional<Index>:$offset);
+  let arguments = (ins Optional<Index>:$offset,
+                       OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_IntTensor:$result);
-  let assemblyFormat = "(`offset` $offset^)? attr-dict `:` type($result)";
+  let assemblyFormat =
+      "(`offset` $offset^)? (`order` $order^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

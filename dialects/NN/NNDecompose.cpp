@@ -129,7 +129,8 @@ FailureOr<Values> ArgReduceOp::decompose(OpBuilder &builder,
     isBest = b.make<arith::CmpIOp>(arith::CmpIPredicate::eq, x, along);
   Type element = b.typeOf(getIndex()).getElementType();
   Value iota = b.make<IotaOp>(
-      RankedTensorType::get({b.typeOf(x).getDimSize(dim)}, element), Value());
+      RankedTensorType::get({b.typeOf(x).getDimSize(dim)}, element), Value(),
+      ZigzagAttr());
   Value positions = b.broadcast(iota, x, dim);
   Value none = b.make<arith::ConstantOp>(SplatElementsAttr::get(
       cast<RankedTensorType>(positions.getType()),
@@ -163,18 +164,28 @@ static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
     Value masked = b.make<arith::CmpIOp>(predicate, lhs, rhs);
     hidden = hidden ? b.make<arith::OrIOp>(hidden, masked) : masked;
   };
+  auto queries = [&] {
+    return b.positions(scores, QueryDim, op.getQOffset(), op.getOrderAttr());
+  };
+  auto keys = [&] {
+    return b.positions(scores, KeyDim, op.getKOffset(), op.getOrderAttr());
+  };
   if (op.getCausal())
-    add(arith::CmpIPredicate::sgt, b.positions(scores, KeyDim, op.getKOffset()),
-        b.positions(scores, QueryDim, op.getQOffset()));
+    add(arith::CmpIPredicate::sgt, keys(), queries());
   if (op.getWindow()) {
-    Value queries = b.positions(scores, QueryDim, op.getQOffset());
+    Value own = queries();
     Value before = b.make<arith::SubIOp>(
-        queries, b.splat(queries, static_cast<double>(*op.getWindow())));
-    add(arith::CmpIPredicate::sle, b.positions(scores, KeyDim, op.getKOffset()),
-        before);
+        own, b.splat(own, static_cast<double>(*op.getWindow())));
+    add(arith::CmpIPredicate::sle, keys(), before);
+  }
+  if (Value starts = op.getStarts()) {
+    auto type = b.typeOf(starts).clone(b.b.getI64Type());
+    Value first = b.make<arith::ExtSIOp>(type, starts);
+    add(arith::CmpIPredicate::slt, keys(),
+        b.broadcast(first, scores, {0, QueryDim}));
   }
   if (op.getKeySize()) {
-    Value positions = b.positions(scores, KeyDim, op.getKOffset());
+    Value positions = keys();
     add(arith::CmpIPredicate::sge, positions,
         b.splat(positions, *op.getKeySize()));
   }

@@ -59,6 +59,29 @@ static LogicalResult verifyVocab(const AttributePosition &position,
          << attr.getValue();
 }
 
+static LogicalResult verifyEod(const AttributePosition &position,
+                               NamedAttribute attr) {
+  auto id = dyn_cast<IntegerAttr>(attr.getValue());
+  if (id && id.getValue().getSignificantBits() <= 64 && id.getInt() >= 0)
+    return success();
+  return position.op->emitError()
+         << "nn.eod: expects an id, at least 0, but got " << attr.getValue();
+}
+
+/// An order, or none, for each dimension.
+static LogicalResult verifyOrder(const AttributePosition &position,
+                                 NamedAttribute attr) {
+  auto orders = dyn_cast<ArrayAttr>(attr.getValue());
+  auto tensor = dyn_cast<RankedTensorType>(position.type);
+  if (orders && tensor &&
+      static_cast<int64_t>(orders.size()) == tensor.getRank() &&
+      llvm::all_of(orders, llvm::IsaPred<ZigzagAttr, UnitAttr>))
+    return success();
+  return position.op->emitError()
+         << "nn.order: expects #nn.zigzag or unit for each dimension of "
+         << position.type << " but got " << attr.getValue();
+}
+
 static LogicalResult verifyShape(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -251,7 +274,9 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kOfAttr, kOnArgument, verifyFileName},
     {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
+    {NNDialect::kEodAttr, kOnArgument, verifyEod},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
+    {NNDialect::kOrderAttr, kOnArgument | kOnResult, verifyOrder},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},
     {NNDialect::kOutputAttr, kOnResult, verifyName},
     {NNDialect::kStoredShapeAttr, kOnArgument, verifyFlat},

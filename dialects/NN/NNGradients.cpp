@@ -130,8 +130,8 @@ LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
   auto backward = AttentionBackwardOp::create(
       g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
       g.ofResult(0), getQ(), getK(), getV(), getResult(), getStats().front(),
-      getQOffset(), getKOffset(), getCausalAttr(), getWindowAttr(),
-      getScaleAttr(), getKeySizeAttr());
+      getQOffset(), getKOffset(), getStarts(), getCausalAttr(), getWindowAttr(),
+      getScaleAttr(), getKeySizeAttr(), getOrderAttr());
   for (unsigned i = 0; i < 3; ++i)
     if (g.isNeeded(i))
       g.setOperand(i, backward->getResult(i));
@@ -140,10 +140,10 @@ LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
 
 LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
   UnitAttr inverse = getInverse() ? UnitAttr() : g.builder.getUnitAttr();
-  g.setOperand(0,
-               at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
-                                  getDimAttr(), getThetaAttr(),
-                                  getScalingAttr(), getWidthAttr(), inverse));
+  g.setOperand(0, at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
+                                     getDimAttr(), getThetaAttr(),
+                                     getScalingAttr(), getWidthAttr(), inverse,
+                                     getOrderAttr()));
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tessera/Interfaces/Limits.h"
 
 using namespace mlir;
@@ -228,11 +229,63 @@ LogicalResult tessera::nn::verifyWindow(Operation *op, bool causal,
   return success();
 }
 
+LogicalResult tessera::nn::verifyStarts(Operation *op, Value query,
+                                        Value starts) {
+  if (!starts)
+    return success();
+  RankedTensorType type = typeOf(starts);
+  if (type.getShape() == typeOf(query).getShape().take_front(2) &&
+      type.getElementType().isInteger(32))
+    return success();
+  return op->emitOpError("(C7) expects starts of i32 and shape [")
+         << typeOf(query).getShape().take_front(2) << "] but got " << type;
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())) ||
-      failed(verifyWindow(*this, getCausal(), getWindow())))
+      failed(verifyWindow(*this, getCausal(), getWindow())) ||
+      failed(verifyStarts(*this, getQ(), getStarts())))
     return failure();
   return verifyStats(*this, "(C5)", getStats(), 1, typeOf(getResult()));
+}
+
+LogicalResult
+ZigzagAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   int64_t shards, int64_t size) {
+  if (shards >= 1 && size >= 1 && size % 2 == 0 && size / 2 % shards == 0)
+    return success();
+  return emitError() << "(C1) expects a size that twice the shards divide but "
+                        "got "
+                     << size << " and " << shards << " shards";
+}
+
+int64_t ZigzagAttr::getPosition(int64_t index) const {
+  int64_t chunk = getChunk();
+  if (index < 0 || index >= getSize())
+    return index;
+  return getChunkAt(index / chunk) * chunk + index % chunk;
+}
+
+/// With chunks of c: (i / c / 2) c of an even chunk, S - c - that of an odd
+/// one, plus i mod c.
+Value ZigzagAttr::buildPosition(OpBuilder &builder, Location loc,
+                                Value index) const {
+  ImplicitLocOpBuilder b(loc, builder);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  Value chunk = constant(getChunk()), two = constant(2);
+  Value number = arith::DivUIOp::create(b, index, chunk);
+  Value within = arith::RemUIOp::create(b, index, chunk);
+  Value before =
+      arith::MulIOp::create(b, arith::DivUIOp::create(b, number, two), chunk);
+  Value after =
+      arith::SubIOp::create(b, constant(getSize() - getChunk()), before);
+  Value isEven = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                       arith::RemUIOp::create(b, number, two),
+                                       constant(0));
+  return arith::AddIOp::create(
+      b, arith::SelectOp::create(b, isEven, before, after), within);
 }
 
 LogicalResult RopeOp::verify() {

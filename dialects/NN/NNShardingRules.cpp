@@ -72,11 +72,14 @@ ShardingRule AttentionOp::getShardingRule() {
   rule.addFactor(v.getDimSize(1), FactorKind::Decomposed);
   rule.addFactor(v.getDimSize(3));
   rule.factors[Dim].kind = FactorKind::Decomposed;
-  rule.factors[Query].positional = getCausal();
+  rule.factors[Query].positional = rule.factors[Key].positional =
+      getCausal() || getStarts();
   rule.operands = {{{Batch}, {Query}, {Group}, {Head}, {Dim}},
                    {{Batch}, {Key}, {Group}, {Dim}},
                    {{Batch}, {Key}, {Group}, {ValueDim}}};
   rule.operands.resize(getNumOperands());
+  if (getStarts())
+    rule.operands.back() = {{Batch}, {Query}};
   rule.results = {{{Batch}, {Query}, {Group}, {Head}, {ValueDim}}};
   rule.results.resize(getNumResults(), {{Batch}, {Query}, {Group}, {Head}});
   return rule;
@@ -92,6 +95,11 @@ bool AttentionOp::commutesWithReduction(::tessera::ReductionKind kind,
 void AttentionOp::setPositionOffset(unsigned factor, Value offset) {
   addOffset(*this, factor == Query ? getQOffsetMutable() : getKOffsetMutable(),
             offset);
+}
+
+bool AttentionOp::setPositionOrder(unsigned, Attribute order) {
+  setOrderAttr(cast<ZigzagAttr>(order));
+  return true;
 }
 
 bool AttentionOp::absorbPadding(unsigned factor, int64_t size) {
@@ -122,6 +130,11 @@ bool RopeOp::commutesWithReduction(::tessera::ReductionKind kind,
 
 void RopeOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
+}
+
+bool RopeOp::setPositionOrder(unsigned, Attribute order) {
+  setOrderAttr(cast<ZigzagAttr>(order));
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,6 +333,11 @@ ShardingRule IotaOp::getShardingRule() {
 
 void IotaOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
+}
+
+bool IotaOp::setPositionOrder(unsigned, Attribute order) {
+  setOrderAttr(cast<ZigzagAttr>(order));
+  return true;
 }
 
 ShardingRule MaskPaddingOp::getShardingRule() {

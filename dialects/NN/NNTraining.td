@@ -26,20 +26,21 @@ def NN_BoolScalar : Type<And<[StaticShapeTensorOf<[I1]>.predicate,
 //===----------------------------------------------------------------------===//
 
 def NN_AttentionBackwardOp : NN_Op<"attention_backward",
-    ["decompose", "setPositionOffset", "absorbPadding", "commutesWithReduction"],
+    ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
+     "commutesWithReduction"],
     [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>,
      AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
      AllTypesMatch<["v", "dv"]>]> {
   let summary = "gradients of attention's queries, keys and values";
   let description = [{
     From the gradient of the result, the operands, the result and the saved
-    logsumexp of `nn.attention`, whose attributes and offsets it shares: with
+    logsumexp of `nn.attention`, whose attributes, offsets and starts it shares: with
     p = exp(scale q.k - logsumexp) (0 for a key that is not seen) and
     delta = sum over the dim of grad * result: dv = p^T grad,
     ds = scale p (grad.v - delta), dq = ds k, dk = ds^T q. Sums are in f32 at
     least.
-    (C1) the operands, the result and the window are those of `nn.attention`
-    (C1 to C4, C6); (C2) logsumexp is its stat (C5).
+    (C1) the operands, the result, the window and the starts are those of
+    `nn.attention` (C1 to C4, C6, C7); (C2) logsumexp is its stat (C5).
 
     ```mlir
     %dq, %dk, %dv = nn.attention_backward causal scale 0.125
@@ -52,15 +53,18 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
                        NN_FloatTensor:$k, NN_FloatTensor:$v,
                        NN_FloatTensor:$out, NN_FloatTensor:$logsumexp,
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
+                       Optional<NN_IntTensor>:$starts,
                        UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size,
+                       OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_FloatTensor:$dq, NN_FloatTensor:$dk,
                       NN_FloatTensor:$dv);
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp (`q_offset` $q_offset^)?
-    (`k_offset` $k_offset^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
-    `,` type($out) `,` type($logsumexp)
+    (`order` $order^)? $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
+    (`q_offset` $q_offset^)? (`k_offset` $k_offset^)?
+    (`starts` $starts^ `:` type($starts))? attr-dict `:` type($q) `,` type($k)
+    `,` type($v) `,` type($out) `,` type($logsumexp)
   }];
   let hasVerifier = 1;
 }

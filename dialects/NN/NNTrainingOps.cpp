@@ -16,7 +16,8 @@ using namespace tessera::nn;
 
 LogicalResult AttentionBackwardOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())) ||
-      failed(verifyWindow(*this, getCausal(), getWindow())))
+      failed(verifyWindow(*this, getCausal(), getWindow())) ||
+      failed(verifyStarts(*this, getQ(), getStarts())))
     return failure();
   return verifyStat(*this, "(C2)", getLogsumexp(), typeOf(getOut()));
 }

@@ -39,7 +39,8 @@ ShardingRule AttentionBackwardOp::getShardingRule() {
   rule.addFactor(v.getDimSize(3), FactorKind::Decomposed);
   rule.factors[Query].kind = rule.factors[Head].kind = FactorKind::Reduction;
   rule.factors[Dim].kind = FactorKind::Decomposed;
-  rule.factors[Query].positional = rule.factors[Key].positional = getCausal();
+  rule.factors[Query].positional = rule.factors[Key].positional =
+      getCausal() || getStarts();
   TensorFactors queries = {{Batch}, {Query}, {Group}, {Head}, {Dim}};
   TensorFactors keys = {{Batch}, {Key}, {Group}, {Dim}};
   TensorFactors values = {{Batch}, {Key}, {Group}, {ValueDim}};
@@ -47,6 +48,8 @@ ShardingRule AttentionBackwardOp::getShardingRule() {
   rule.operands = {out,    queries, keys,
                    values, out,     {{Batch}, {Query}, {Group}, {Head}}};
   rule.operands.resize(getNumOperands());
+  if (getStarts())
+    rule.operands.back() = {{Batch}, {Query}};
   rule.results = {queries, keys, values};
   return rule;
 }
@@ -54,6 +57,11 @@ ShardingRule AttentionBackwardOp::getShardingRule() {
 void AttentionBackwardOp::setPositionOffset(unsigned factor, Value offset) {
   addOffset(*this, factor == Query ? getQOffsetMutable() : getKOffsetMutable(),
             offset);
+}
+
+bool AttentionBackwardOp::setPositionOrder(unsigned, Attribute order) {
+  setOrderAttr(cast<ZigzagAttr>(order));
+  return true;
 }
 
 /// Scores of padded keys are masked. Padded queries and heads add nothing to dk

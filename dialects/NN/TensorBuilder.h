@@ -87,11 +87,12 @@ struct TensorBuilder : ElementwiseBuilder {
   Value alongLast(Value vector, Value like) {
     return broadcast(widen(vector), like, lastDim(like));
   }
-  /// Positions along dimension `dim` of `like`, counted from `offset`.
-  Value positions(Value like, int64_t dim, Value offset) {
+  /// Positions along dimension `dim` of `like`, which is stored in `order` if
+  /// there is one, from index `offset` on.
+  Value positions(Value like, int64_t dim, Value offset, ZigzagAttr order) {
     auto type = mlir::RankedTensorType::get({typeOf(like).getDimSize(dim)},
                                             b.getI64Type());
-    Value iota = make<IotaOp>(type, offset);
+    Value iota = make<IotaOp>(type, offset, order);
     return broadcast(iota, like, dim);
   }
 };

@@ -47,6 +47,10 @@ mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
                                     mlir::Value key, mlir::Value value,
                                     mlir::Value out);
 
+/// Checks the starts of documents, which may be null (label C7).
+mlir::LogicalResult verifyStarts(mlir::Operation *op, mlir::Value query,
+                                 mlir::Value starts);
+
 /// Checks the window of attention (label C6).
 mlir::LogicalResult verifyWindow(mlir::Operation *op, bool causal,
                                  std::optional<int64_t> window);

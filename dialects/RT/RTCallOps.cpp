@@ -310,7 +310,9 @@ template <typename Op> static Arguments attentionArguments(Op op) {
   desc.scale_bits = llvm::bit_cast<int64_t>(op.getScale().convertToDouble());
   desc.key_size = op.getKeySize().value_or(0);
   desc.window = op.getWindow().value_or(0);
-  Arguments arguments{descriptor(desc)};
+  desc.has_starts = op.getStarts().has_value();
+  Arguments arguments{descriptor(desc),
+                      op.getStarts() ? address(*op.getStarts()) : null()};
   for (int64_t offset : op.getOffsets())
     arguments.push_back(address(offset));
   return arguments;

@@ -228,13 +228,14 @@ defvar RT_AttentionArguments = (ins UnitAttr:$causal,
     OptionalAttr<I64Attr>:$window, F64Attr:$scale,
     OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
     DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
+    OptionalAttr<I64Attr>:$starts,
     Variadic<Index>:$position_offsets);
 
 def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   let summary = "attention: tessera_rt_attention";
   let description = [{
     `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result
-    and, where it is wanted, logsumexp.
+    and, where it is wanted, logsumexp; `starts` is that of the starts.
     (C1) seven sizes, four or five byte offsets; (C2) both position offsets or
     none.
 
@@ -246,7 +247,8 @@ def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $element $sizes `at` $offsets (`offsets` $position_offsets^)? attr-dict
+    $element $sizes `at` $offsets (`starts` $starts^)?
+    (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -266,7 +268,8 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $element $sizes `at` $offsets (`offsets` $position_offsets^)? attr-dict
+    $element $sizes `at` $offsets (`starts` $starts^)?
+    (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }

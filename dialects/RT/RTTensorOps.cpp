@@ -197,6 +197,12 @@ static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat) {
   if (stat && stat.getType() != statType)
     return op.emitOpError("(C2) expects a stat of ")
            << statType << " but got " << stat.getType();
+  Value starts = op.getStarts();
+  auto startsType = RankedTensorType::get(
+      qs.take_front(2), IntegerType::get(op.getContext(), 32));
+  if (starts && starts.getType() != startsType)
+    return op.emitOpError("(C2) expects starts of ")
+           << startsType << " but got " << starts.getType();
   if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
     return op.emitOpError("(C3) expects two offsets or none but got ")
            << op.getPositionOffsets().size();

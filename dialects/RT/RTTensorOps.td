@@ -113,15 +113,16 @@ def RT_ScaledMatmulOp : RT_Op<"scaled_matmul", [Pure,
   let hasVerifier = 1;
 }
 
-def RT_AttentionOp : RT_Op<"attention", [Pure]> {
+def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments]> {
   let summary = "attention in the form of a library call";
   let description = [{
-    As `nn.attention`, with its mask. `offsets` are the positions of the first query and the
-    first key; keys at positions from `keys` on are padding. The stat, where
+    As `nn.attention`, with its mask and the starts of documents. `offsets` are the
+    positions of the first query and the first key; keys at positions from `keys` on
+    are padding. The stat, where
     there is one, is the logsumexp of each query.
-    (C1) element type f32 or bf16, one for all, the stat f32; (C2) the shapes of
+    (C1) element type f32 or bf16, one for all, the stat f32, starts i32; (C2) the shapes of
     `nn.attention`: q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,V], result
-    [B,S,G,R,V], stat [B,S,G,R]; (C3) both offsets or none; (C4) one stat or
+    [B,S,G,R,V], stat [B,S,G,R], starts [B,S]; (C3) both offsets or none; (C4) one stat or
     none.
 
     ```mlir
@@ -132,19 +133,20 @@ def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   }];
   let arguments = (ins RT_Tensor:$q, RT_Tensor:$k, RT_Tensor:$v,
                        Variadic<Index>:$position_offsets,
-                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       Optional<RT_Tensor>:$starts, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$result, Variadic<RT_Tensor>:$stats);
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $q `,` $k `,` $v (`offsets` $position_offsets^)? attr-dict `:`
-    type($q) `,` type($k) `,` type($v) `->` type($result)
+    $q `,` $k `,` $v (`offsets` $position_offsets^)?
+    (`starts` $starts^ `:` type($starts))? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
 
 def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
+    AttrSizedOperandSegments,
     AllTypesMatch<["grad", "out"]>, AllTypesMatch<["q", "dq"]>,
     AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
   let summary = "gradients of attention in the form of a library call";
@@ -163,13 +165,14 @@ def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
   let arguments = (ins RT_Tensor:$grad, RT_Tensor:$q, RT_Tensor:$k,
                        RT_Tensor:$v, RT_Tensor:$out, RT_Tensor:$logsumexp,
                        Variadic<Index>:$position_offsets,
-                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       Optional<RT_Tensor>:$starts, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
                        F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$dq, RT_Tensor:$dk, RT_Tensor:$dv);
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp (`offsets` $position_offsets^)? attr-dict `:`
-    type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
+    $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
+    (`offsets` $position_offsets^)? (`starts` $starts^ `:` type($starts))?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
   }];
   let hasVerifier = 1;
 }

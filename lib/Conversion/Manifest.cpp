@@ -87,8 +87,24 @@ struct Described {
   json::Value offset;
   /// Of a value that is stored in another shape than its own.
   DenseI64ArrayAttr storedShape, logicalShape, tiles;
+  /// In which order dimensions are stored (nn.order), or null.
+  ArrayAttr order;
 };
 } // namespace
+
+/// For each dimension the chunks in the order in which they are stored; empty
+/// for one in its own order.
+static json::Array getOrder(ArrayAttr orders) {
+  json::Array dims;
+  for (Attribute attr : orders) {
+    json::Array chunks;
+    if (auto zigzag = dyn_cast<nn::ZigzagAttr>(attr))
+      for (int64_t i = 0; i < 2 * zigzag.getShards(); ++i)
+        chunks.push_back(zigzag.getChunkAt(i));
+    dims.push_back(std::move(chunks));
+  }
+  return dims;
+}
 
 static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
                                         Described d) {
@@ -131,6 +147,8 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
     value["logical_shape"] = json::Array(d.logicalShape.asArrayRef());
   if (d.tiles)
     value["tiles"] = json::Array(d.tiles.asArrayRef());
+  if (d.order)
+    value["order"] = getOrder(d.order);
   return value;
 }
 
@@ -269,6 +287,11 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
                   step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
                   (element.isInteger(32) || element.isInteger(64));
     value["role"] = isText ? name.str() : "input";
+    if (auto eod =
+            step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kEodAttr)) {
+      value["role"] = "starts";
+      value["eod"] = eod.getInt();
+    }
   }
   if (auto donated =
           step.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr))
@@ -307,20 +330,20 @@ static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
     func::FuncOp step = argument.step;
     unsigned i = argument.index;
     std::string name = getArgumentName(step, i);
-    FailureOr<json::Object> value =
-        describe(step, mesh,
-                 {makeUnique(name, taken), step.getArgumentTypes()[i],
-                  step.getArgAttrOfType<dist::ShardingAttr>(
-                      i, dist::DistDialect::kShardingAttr),
-                  step.getArgAttrOfType<DenseI64ArrayAttr>(
-                      i, dist::DistDialect::kGlobalShapeAttr),
-                  argument.getOffset(),
-                  step.getArgAttrOfType<DenseI64ArrayAttr>(
-                      i, nn::NNDialect::kStoredShapeAttr),
-                  step.getArgAttrOfType<DenseI64ArrayAttr>(
-                      i, nn::NNDialect::kLogicalShapeAttr),
-                  step.getArgAttrOfType<DenseI64ArrayAttr>(
-                      i, nn::NNDialect::kTilesAttr)});
+    FailureOr<json::Object> value = describe(
+        step, mesh,
+        {makeUnique(name, taken), step.getArgumentTypes()[i],
+         step.getArgAttrOfType<dist::ShardingAttr>(
+             i, dist::DistDialect::kShardingAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(
+             i, dist::DistDialect::kGlobalShapeAttr),
+         argument.getOffset(),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(
+             i, nn::NNDialect::kStoredShapeAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(
+             i, nn::NNDialect::kLogicalShapeAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(i, nn::NNDialect::kTilesAttr),
+         step.getArgAttrOfType<ArrayAttr>(i, nn::NNDialect::kOrderAttr)});
     if (failed(value))
       return failure();
     if (auto vocab =
@@ -353,15 +376,16 @@ static FailureOr<json::Array> describeResults(const ProgramValues &results,
                  ? step.getArgAttrOfType<DenseI64ArrayAttr>(*result.donor, name)
                  : DenseI64ArrayAttr();
     };
-    FailureOr<json::Object> value =
-        describe(step, mesh,
-                 {makeUnique(getResultName(result), taken),
-                  step.getResultTypes()[i], dist::getResultSharding(step, i),
-                  step.getResultAttrOfType<DenseI64ArrayAttr>(
-                      i, dist::DistDialect::kGlobalShapeAttr),
-                  result.getOffset(), getShape(nn::NNDialect::kStoredShapeAttr),
-                  getShape(nn::NNDialect::kLogicalShapeAttr),
-                  getShape(nn::NNDialect::kTilesAttr)});
+    FailureOr<json::Object> value = describe(
+        step, mesh,
+        {makeUnique(getResultName(result), taken), step.getResultTypes()[i],
+         dist::getResultSharding(step, i),
+         step.getResultAttrOfType<DenseI64ArrayAttr>(
+             i, dist::DistDialect::kGlobalShapeAttr),
+         result.getOffset(), getShape(nn::NNDialect::kStoredShapeAttr),
+         getShape(nn::NNDialect::kLogicalShapeAttr),
+         getShape(nn::NNDialect::kTilesAttr),
+         step.getResultAttrOfType<ArrayAttr>(i, nn::NNDialect::kOrderAttr)});
     if (failed(value))
       return failure();
     described.push_back(std::move(*value));

@@ -88,13 +88,16 @@ template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
       q[3], q[4], op.getV().getType().getDimSize(3)};
   SmallVector<int64_t> offsets;
   for (Value value : op->getOperands())
-    if (isa<RankedTensorType>(value.getType()))
+    if (isa<RankedTensorType>(value.getType()) && value != op.getStarts())
       offsets.push_back(offsetOf(value));
+  IntegerAttr starts;
+  if (op.getStarts())
+    starts = b.getI64IntegerAttr(offsetOf(op.getStarts()));
   for (Value value : op->getResults())
     offsets.push_back(offsetOf(value));
   Call::create(b, op.getCausal(), op.getWindowAttr(), op.getScale(),
                op.getKeySizeAttr(), op.getQ().getType().getElementType(), sizes,
-               offsets, positions);
+               offsets, starts, positions);
 }
 template void
     StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);

@@ -82,18 +82,20 @@ private:
     SmallVector<DictionaryAttr> attrs;
     auto batchType = RankedTensorType::get({options.batch, options.seq},
                                            builder.getI32Type());
-    SmallVector<StringRef> inputs = {"tokens"};
-    if (options.train)
-      inputs.push_back("labels");
-    for (StringRef name : inputs) {
+    auto addInput = [&](StringRef name, StringRef key, int64_t number) {
       types.push_back(batchType);
       attrs.push_back(builder.getDictionaryAttr(
           {named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
            named(nn::NNDialect::kDimsAttr,
                  builder.getStrArrayAttr({"batch", "seq"})),
-           named(nn::NNDialect::kVocabAttr,
-                 builder.getI64IntegerAttr(config.vocab))}));
-    }
+           named(key, builder.getI64IntegerAttr(number))}));
+    };
+    addInput("tokens", nn::NNDialect::kVocabAttr, config.vocab);
+    if (options.train)
+      addInput("labels", nn::NNDialect::kVocabAttr, config.vocab);
+    if (options.eod)
+      addInput("starts", nn::NNDialect::kEodAttr, *options.eod);
+    size_t numInputs = types.size();
     std::vector<Parameter> parameters = listParameters(config);
     for (auto [parameter, source] :
          llvm::zip_equal(parameters, listSources(config, parameters))) {
@@ -126,7 +128,9 @@ private:
     builder.setInsertionPointToStart(entry);
     tokens = entry->getArgument(0);
     labels = options.train ? Value(entry->getArgument(1)) : Value();
-    auto arguments = entry->getArguments().drop_front(inputs.size());
+    if (options.eod)
+      starts = entry->getArgument(numInputs - 1);
+    auto arguments = entry->getArguments().drop_front(numInputs);
     for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
       argument.setLoc(at(parameter.name));
       values[parameter.name] = argument;
@@ -179,11 +183,18 @@ private:
       locate("wpe");
       Value positions = nn::IotaOp::create(
           builder, RankedTensorType::get({options.seq}, builder.getI32Type()),
-          Value());
+          Value(), nn::ZigzagAttr());
+      if (starts)
+        positions = arith::SubIOp::create(
+            builder, broadcastTo(positions, starts), starts);
+      SmallVector<int64_t> shape(
+          cast<RankedTensorType>(positions.getType()).getShape());
+      shape.push_back(config.hidden);
       Value rows = nn::EmbeddingOp::create(
-          builder, RankedTensorType::get({options.seq, config.hidden}, element),
-          table, positions, Value());
-      x = arith::AddFOp::create(builder, x, broadcastTo(rows, x));
+          builder, RankedTensorType::get(shape, element), table, positions,
+          Value());
+      x = arith::AddFOp::create(builder, x,
+                                starts ? rows : broadcastTo(rows, x));
     }
     return onResidualStream(x);
   }
@@ -223,8 +234,9 @@ private:
       scale /= double(index + 1);
     auto mixed = nn::AttentionOp::create(
         builder, q.getType(), q, k, v, /*q_offset=*/Value(),
-        /*k_offset=*/Value(), /*causal=*/builder.getUnitAttr(), window,
-        builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr());
+        /*k_offset=*/Value(), starts, /*causal=*/builder.getUnitAttr(), window,
+        builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr(),
+        nn::ZigzagAttr());
     return linear("bsgrk,grkd->bsd", mixed.getResult(), "attn.wo", "attn.bo");
   }
 
@@ -259,14 +271,24 @@ private:
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
     auto perToken = labelsType.clone(builder.getF32Type());
+    auto constant = [&](int64_t number) -> Value {
+      return arith::ConstantOp::create(
+          builder,
+          DenseElementsAttr::get(labelsType,
+                                 builder.getI32IntegerAttr(number).getValue()));
+    };
+    Value labels = this->labels;
+    if (options.eod) {
+      Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                           tokens, constant(*options.eod));
+      labels = arith::SelectOp::create(builder, isLast, constant(kIgnoredLabel),
+                                       labels);
+    }
     auto each =
         nn::CrossEntropyOp::create(builder, perToken, logits, labels,
                                    kIgnoredLabel, /*classes=*/IntegerAttr());
-    auto ignoredAttr = DenseElementsAttr::get(
-        labelsType, builder.getI32IntegerAttr(kIgnoredLabel).getValue());
-    Value ignored = arith::ConstantOp::create(builder, ignoredAttr);
     Value counts = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
-                                         labels, ignored);
+                                         labels, constant(kIgnoredLabel));
     counts = arith::UIToFPOp::create(builder, perToken, counts);
     Value total = sum(each.getResult()), count = sum(counts);
     return {arith::DivFOp::create(builder, total, count), total, count};
@@ -312,7 +334,7 @@ private:
     return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
                               builder.getI64IntegerAttr(1),
                               builder.getF64FloatAttr(embedding.theta), scaling,
-                              width, /*inverse=*/UnitAttr());
+                              width, /*inverse=*/UnitAttr(), nn::ZigzagAttr());
   }
 
   /// A matmul with a weight, plus the bias if the model has one.
@@ -382,7 +404,7 @@ private:
   const ModelOptions &options;
   const Type element;
   ImplicitLocOpBuilder builder;
-  Value tokens, labels;
+  Value tokens, labels, starts;
   /// "blocks.3." within block 3.
   std::string prefix;
   llvm::StringMap<Value> values;
@@ -411,6 +433,9 @@ llvm::Error tessera::checkOptions(const ModelConfig &config,
   if (config.positionTable && options.seq > config.maxPositions)
     return error("seq expects at most n_positions = " +
                  Twine(config.maxPositions) + " but got " + Twine(options.seq));
+  if (options.eod && (*options.eod < 0 || *options.eod >= config.vocab))
+    return error("eod expects an id below " + Twine(config.vocab) +
+                 ", the vocabulary, but got " + Twine(*options.eod));
   double largest =
       std::max({config.vocab, config.ffn, config.heads * config.headDim});
   if (double(options.batch) * double(options.seq) * largest > 0x1p62)

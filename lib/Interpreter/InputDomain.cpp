@@ -45,14 +45,21 @@ static int64_t lastSizeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape().back();
 }
 
-/// Ids and labels.
+/// Ids, labels and starts of documents.
 void DomainFinder::addModelUse(OpOperand &use) {
   Operation *op = use.getOwner();
   auto addLabels = [&](auto loss) {
     domain.restrict(loss.getClasses().value_or(lastSizeOf(loss.getLogits())));
     domain.ignored = static_cast<int64_t>(loss.getIgnore());
   };
-  if (auto embedding = dyn_cast<nn::EmbeddingOp>(op))
+  auto addStarts = [&](auto attention) {
+    domain.isStarts |= use.get() == attention.getStarts();
+  };
+  if (auto attention = dyn_cast<nn::AttentionOp>(op))
+    addStarts(attention);
+  else if (auto backward = dyn_cast<nn::AttentionBackwardOp>(op))
+    addStarts(backward);
+  else if (auto embedding = dyn_cast<nn::EmbeddingOp>(op))
     domain.restrict(embedding.getTable().getType().getDimSize(0));
   else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op))
     domain.restrict(rows.getType().getDimSize(0));

@@ -22,14 +22,17 @@ struct IntegerDomain {
   std::optional<int64_t> ignored;
   /// Not zero.
   bool isDivisor = false;
+  /// Starts of documents: along the last dimension they do not decrease, and
+  /// are at most the position.
+  bool isStarts = false;
 
   void restrict(int64_t size) { limit = limit ? std::min(*limit, size) : size; }
 };
 
 /// The domain that the uses of `value` set: as ids, labels, positions in a
-/// tensor, bounds and steps of loops, divisors and distances of shifts, also in
-/// callees and regions and after ops that only move elements. What is computed
-/// from it first sets none.
+/// tensor, starts of documents, bounds and steps of loops, divisors and
+/// distances of shifts, also in callees and regions and after ops that only
+/// move elements. What is computed from it first sets none.
 IntegerDomain findDomain(mlir::Value value);
 
 } // namespace tessera::interp

@@ -145,6 +145,12 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
                                     : std::numeric_limits<int64_t>::max();
   double scale = op.getScale().convertToDouble();
   bool causal = op.getCausal();
+  nn::ZigzagAttr order = op.getOrderAttr();
+  auto position = [&](int64_t index) {
+    return order ? order.getPosition(index) : index;
+  };
+  const Tensor *starts =
+      op.getStarts() ? &e.operand(op->getNumOperands() - 1) : nullptr;
   // Before the first key of this distance, or of all, no key is hidden.
   int64_t window = op.getWindow() ? static_cast<int64_t>(*op.getWindow())
                                   : std::numeric_limits<int64_t>::max();
@@ -161,8 +167,10 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
               result.data() + row * valueDim, keys, groups * dim, dim,
               groups * valueDim, valueDim, scale, weights, sums,
               [&](int64_t t) {
-                int64_t distance = qOffset + s - (kOffset + t);
-                return kOffset + t >= keySize ||
+                int64_t key = position(kOffset + t);
+                int64_t distance = position(qOffset + s) - key;
+                return key >= keySize ||
+                       (starts && key < (*starts)[b * queries + s].i) ||
                        (causal && (distance < 0 || distance >= window));
               }));
         }
@@ -302,7 +310,9 @@ static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
   int64_t rowsPerPosition = x.getStrides()[dim] / size;
   double turn = op.getInverse() ? -1 : 1;
   for (int64_t i = 0, n = x.getNumElements() / size; i < n; ++i) {
-    double position = offset + i / rowsPerPosition % length;
+    int64_t index = offset + i / rowsPerPosition % length;
+    double position =
+        op.getOrder() ? op.getOrderAttr().getPosition(index) : index;
     Cell *row = x.data() + i * size;
     for (int64_t j = 0; j < half; ++j) {
       double c = std::cos(position * frequencies[j]);

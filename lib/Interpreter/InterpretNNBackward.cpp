@@ -41,19 +41,21 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
           dim = shape[4], keys = k.getShape()[1], valueDim = v.getShape()[3];
   int64_t qOffset = e.getIndex(op.getQOffset());
   int64_t kOffset = e.getIndex(op.getKOffset());
-  // Keys that a query at local position `s` may see.
-  auto visible = [&](int64_t s) {
-    int64_t end = keys;
-    if (op.getKeySize())
-      end = std::min(end, static_cast<int64_t>(*op.getKeySize()) - kOffset);
-    if (op.getCausal())
-      end = std::min(end, qOffset + s + 1 - kOffset);
-    return end;
+  nn::ZigzagAttr order = op.getOrderAttr();
+  auto position = [&](int64_t index) {
+    return order ? order.getPosition(index) : index;
   };
-  auto firstVisible = [&](int64_t s) {
-    int64_t window = op.getWindow().value_or(0);
-    return window ? std::max<int64_t>(qOffset + s + 1 - window - kOffset, 0)
-                  : 0;
+  const Tensor *starts =
+      op.getStarts() ? &e.operand(op->getNumOperands() - 1) : nullptr;
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  int64_t keySize = op.getKeySize().value_or(kEnd);
+  int64_t window = op.getWindow().value_or(kEnd);
+  // Whether query `s` of sequence `b` sees key `t`.
+  auto sees = [&](int64_t b, int64_t s, int64_t t) {
+    int64_t key = position(kOffset + t);
+    int64_t distance = position(qOffset + s) - key;
+    return key < keySize && (!starts || key >= (*starts)[b * queries + s].i) &&
+           (!op.getCausal() || (distance >= 0 && distance < window));
   };
   double scale = op.getScale().convertToDouble();
   Tensor dq = e.makeResult(0), dk = e.makeResult(1), dv = e.makeResult(2);
@@ -63,7 +65,9 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
     const Cell *query = q.data() + row * dim;
     const Cell *rowGrad = grad.data() + row * valueDim;
     double delta = dot(rowGrad, out.data() + row * valueDim, valueDim);
-    for (int64_t t = firstVisible(s), end = visible(s); t < end; ++t) {
+    for (int64_t t = 0; t < keys; ++t) {
+      if (!sees(b, s, t))
+        continue;
       int64_t key = (b * keys + t) * groups + g;
       double score = scale * dot(query, k.data() + key * dim, dim);
       double p = std::exp(score - logSums[row].f);

@@ -55,7 +55,8 @@ static LogicalResult evaluateIota(nn::IotaOp op, Evaluation &e) {
   Tensor result = e.makeResult();
   int64_t offset = e.getIndex(op.getOffset());
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
-    result[i] = intCell(offset + i);
+    result[i] = intCell(
+        op.getOrder() ? op.getOrderAttr().getPosition(offset + i) : offset + i);
   return e.yieldRounded(std::move(result));
 }
 

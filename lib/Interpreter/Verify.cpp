@@ -9,6 +9,7 @@
 #include "Footprint.h"
 #include "RoundingSpread.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Shards.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -56,6 +57,36 @@ static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
   return shape;
 }
 
+/// A tensor with one dimension stored in an order, or back in that of
+/// positions.
+static TensorRef reorder(const Tensor &tensor, unsigned dim,
+                         nn::ZigzagAttr order, bool isStored) {
+  auto result =
+      std::make_shared<Tensor>(tensor.getElementType(), tensor.getShape());
+  int64_t stride = tensor.getStrides()[dim], size = tensor.getShape()[dim];
+  for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
+    int64_t index = i / stride % size;
+    int64_t other = i + (order.getPosition(index) - index) * stride;
+    if (isStored)
+      (*result)[other] = tensor[i];
+    else
+      (*result)[i] = tensor[other];
+  }
+  return result;
+}
+
+/// A tensor as a function with this `nn.order`, or null, takes it; `isStored`:
+/// back from what it returned.
+static TensorRef reorder(TensorRef tensor, Attribute attr, bool isStored) {
+  auto orders = dyn_cast_or_null<ArrayAttr>(attr);
+  if (!orders)
+    return tensor;
+  for (auto [dim, order] : llvm::enumerate(orders))
+    if (auto zigzag = dyn_cast<nn::ZigzagAttr>(order))
+      tensor = reorder(*tensor, dim, zigzag, isStored);
+  return tensor;
+}
+
 /// The block of a global argument that each device of a mesh has.
 static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
                                           const TensorRef &input,
@@ -69,7 +100,9 @@ static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
     return function.emitError("expects argument ")
            << i << " of global shape [" << shape << "] but got ["
            << input->getShape() << "]";
-  return shardTensor(input, sharding, mesh, shapeOf(type));
+  TensorRef stored =
+      reorder(input, function.getArgAttr(i, nn::NNDialect::kOrderAttr), false);
+  return shardTensor(stored, sharding, mesh, shapeOf(type));
 }
 
 /// The global result that the devices' blocks of it are.
@@ -87,7 +120,8 @@ static FailureOr<TensorRef> assembleResult(func::FuncOp function, unsigned i,
   llvm::Expected<TensorRef> whole =
       assembleTensor(blocks, sharding, mesh, shape);
   if (whole)
-    return *whole;
+    return reorder(*whole, function.getResultAttr(i, nn::NNDialect::kOrderAttr),
+                   true);
   return function.emitError("result ")
          << i << ": " << llvm::toString(whole.takeError());
 }
@@ -241,10 +275,17 @@ FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
            << function.getNumArguments();
   if (function->hasAttr(DistDialect::kLocalAttr))
     return interpretLocal(function, inputs, statistics, steps);
-  FailureOr<std::vector<RankTensors>> results = interpretSteps(
-      function, {RankTensors(inputs.begin(), inputs.end())}, steps, statistics);
+  RankTensors stored;
+  for (auto [i, input] : llvm::enumerate(inputs))
+    stored.push_back(reorder(
+        input, function.getArgAttr(i, nn::NNDialect::kOrderAttr), false));
+  FailureOr<std::vector<RankTensors>> results =
+      interpretSteps(function, {std::move(stored)}, steps, statistics);
   if (failed(results))
     return failure();
+  for (auto [i, result] : llvm::enumerate(results->front()))
+    result = reorder(
+        result, function.getResultAttr(i, nn::NNDialect::kOrderAttr), true);
   return results->front();
 }
 

@@ -75,7 +75,10 @@ template <typename Op> struct Scores {
   Value masked() {
     Value scores = contract(op.getQ(), rowLetters(), op.getK(), keyLetters(),
                             scoreType(), scoreLetters(), q.getDimSize(4));
-    return b.map(shape, wide, {{scores, all}}, [&](ValueRange values) {
+    SmallVector<GenericBuilder::Input> inputs{{scores, all}};
+    if (Value starts = op.getStarts())
+      inputs.push_back({starts, b.project(5, {0, 3})});
+    return b.map(shape, wide, inputs, [&](ValueRange values) {
       Value key = b.position(4, op.getKOffset());
       Value seen = arith::ConstantOp::create(b, b.getBoolAttr(true));
       if (op.getKeySize())
@@ -93,6 +96,13 @@ template <typename Op> struct Scores {
             b, seen,
             arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
                                   b.position(3, op.getQOffset())));
+      }
+      if (op.getStarts()) {
+        Value start =
+            arith::IndexCastOp::create(b, b.getIndexType(), values[1]);
+        seen = arith::AndIOp::create(
+            b, seen,
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, start));
       }
       Value scaled = arith::MulFOp::create(
           b, values[0], b.constant(wide, op.getScale().convertToDouble()));
@@ -141,8 +151,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
         b, RankedTensorType::get(type.getShape(), library),
         op.getStats().getTypes(), b.castTensor(op.getQ(), library),
         b.castTensor(op.getK(), library), b.castTensor(op.getV(), library),
-        getPositions(b, op), op.getCausalAttr(), op.getWindowAttr(),
-        op.getScaleAttr(), op.getKeySizeAttr());
+        getPositions(b, op), op.getStarts(), op.getCausalAttr(),
+        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
     SmallVector<Value> results(call->getResults());
     results[0] = b.castTensor(results[0], element);
     rewriter.replaceOp(op, results);
@@ -203,8 +213,9 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
     auto call = rt::AttentionBackwardOp::create(
         b, operands[1].getType(), operands[2].getType(), operands[3].getType(),
         operands[0], operands[1], operands[2], operands[3], operands[4],
-        op.getLogsumexp(), getPositions(b, op), op.getCausalAttr(),
-        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
+        op.getLogsumexp(), getPositions(b, op), op.getStarts(),
+        op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+        op.getKeySizeAttr());
     SmallVector<Value> results;
     for (Value value : call->getResults())
       results.push_back(b.castTensor(value, element));

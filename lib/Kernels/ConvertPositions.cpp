@@ -39,6 +39,11 @@ Lookup lookUp(GenericBuilder &b, Value id, Value offset, int64_t size) {
   return {safe, inside};
 }
 
+/// The position of an index.
+Value inOrder(GenericBuilder &b, Value index, nn::ZigzagAttr order) {
+  return order ? order.buildPosition(b, b.getLoc(), index) : index;
+}
+
 struct ConvertEmbedding : OpRewritePattern<nn::EmbeddingOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EmbeddingOp op,
@@ -97,8 +102,9 @@ struct ConvertIota : OpRewritePattern<nn::IotaOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Value result =
         b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
-          return arith::IndexCastOp::create(b, type.getElementType(),
-                                            b.position(0, op.getOffset()));
+          return arith::IndexCastOp::create(
+              b, type.getElementType(),
+              inOrder(b, b.position(0, op.getOffset()), op.getOrderAttr()));
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -255,7 +261,8 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
         {{frequencies, b.project(2, {1})}},
         [&](ValueRange v) -> SmallVector<Value> {
           Value position = arith::IndexCastOp::create(
-              b, b.getI64Type(), b.position(0, op.getOffset()));
+              b, b.getI64Type(),
+              inOrder(b, b.position(0, op.getOffset()), op.getOrderAttr()));
           position = arith::SIToFPOp::create(b, b.getF64Type(), position);
           Value angle = arith::MulFOp::create(b, position, v[0]);
           Value turns = math::RoundEvenOp::create(

@@ -94,6 +94,7 @@ private:
   double exchange(double bytes) const;
   double moveKeys(CollectiveKind gather, const AxisList &axes) const;
   double goAround(double bytes, double attention) const;
+  double getMostPairs() const;
   double attend(double matmuls) const;
 
   const ContextProblem &problem;
@@ -182,13 +183,19 @@ double Costing::goAround(double bytes, double attention) const {
   return double(last) * std::max(step, send) + step;
 }
 
-/// Seconds of the attention of the busiest device, the one with the last
-/// queries.
-double Costing::attend(double matmuls) const {
+/// Pairs of a query and a key that the busiest device has, of a sequence and a
+/// head: the one with the last queries.
+double Costing::getMostPairs() const {
+  if (problem.isOrdered && problem.causal && !problem.window)
+    return countPairs(0, problem.queries, problem.keys, true) / double(outer);
   int64_t own = llvm::divideCeil(problem.queries, outer);
-  double pairs = countPairs(own * (outer - 1), own, problem.keys,
-                            problem.causal, problem.window) *
-                 double(problem.batch) *
+  return countPairs(own * (outer - 1), own, problem.keys, problem.causal,
+                    problem.window);
+}
+
+/// Seconds of the attention of the busiest device.
+double Costing::attend(double matmuls) const {
+  double pairs = getMostPairs() * double(problem.batch) *
                  double(llvm::divideCeil(problem.groups, g)) *
                  double(llvm::divideCeil(problem.heads, r));
   double width = double(problem.dim + problem.valueDim) / 2;

@@ -10,13 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Dist.h"
-#include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
-#include "tessera/Cluster/LinksAttr.h"
-#include "tessera/Partition/ContextChoice.h"
+#include "tessera/Partition/AttentionContext.h"
 #include "tessera/Partition/Passes.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PINCONTEXTPASS
@@ -28,65 +24,22 @@ using namespace tessera;
 
 namespace {
 
-/// What `dist.context` says.
-struct Context {
-  ContextMethod method;
-  /// Of the sequence; of sequences; of heads.
-  AxisList seq, batch, heads;
-};
-
 class ContextPinner {
 public:
-  ContextPinner(dist::MeshOp mesh, const Context &context, bool gathersAgain)
-      : mesh(mesh.getMesh().toMesh()), links(getMeshLinks(mesh)),
-        context(context), gathersAgain(gathersAgain) {}
+  explicit ContextPinner(const SequenceContext &context) : context(context) {}
 
   LogicalResult run(FunctionOpInterface func);
   bool foundAttention() const { return found; }
 
 private:
   template <typename Op> LogicalResult pin(Op op);
-  template <typename Op> ContextProblem describe(Op op) const;
   void report(Operation *op, const ContextChoice &choice) const;
 
-  Mesh mesh;
-  MeshLinks links;
-  Context context;
-  bool gathersAgain, hasBackward = false, found = false;
+  const SequenceContext &context;
+  bool hasBackward = false, found = false;
 };
 
 } // namespace
-
-/// How the axes of heads are shared between groups and the heads of a group.
-static std::pair<AxisList, AxisList> splitAxes(ArrayRef<AxisRef> axes,
-                                               int64_t groups, int64_t heads) {
-  auto [major, minor] = splitHeads(numShards(axes), groups, heads);
-  auto split = splitAt(axes, major);
-  return split ? *split : std::pair(AxisList(axes), AxisList());
-}
-
-template <typename Op> ContextProblem ContextPinner::describe(Op op) const {
-  ArrayRef<int64_t> q = cast<RankedTensorType>(op.getQ().getType()).getShape();
-  auto values = cast<RankedTensorType>(op.getV().getType());
-  auto [groups, heads] = splitAxes(context.heads, q[2], q[3]);
-  ContextProblem problem;
-  problem.mesh = mesh;
-  problem.links = links;
-  problem.axis = context.seq.front();
-  problem.batch = llvm::divideCeil(q[0], numShards(context.batch));
-  problem.queries = q[1];
-  problem.keys = values.getDimSize(1);
-  problem.groups = llvm::divideCeil(q[2], numShards(groups));
-  problem.heads = llvm::divideCeil(q[3], numShards(heads));
-  problem.dim = q[4];
-  problem.valueDim = values.getDimSize(3);
-  problem.elementBytes = llvm::divideCeil(values.getElementTypeBitWidth(), 8);
-  problem.causal = op.getCausal();
-  problem.window = op.getWindow();
-  problem.hasBackward = hasBackward;
-  problem.gathersAgain = gathersAgain;
-  return problem;
-}
 
 void ContextPinner::report(Operation *op, const ContextChoice &choice) const {
   auto remark = remark::analysis(
@@ -106,7 +59,7 @@ void ContextPinner::report(Operation *op, const ContextChoice &choice) const {
 
 template <typename Op> LogicalResult ContextPinner::pin(Op op) {
   found = true;
-  ContextProblem problem = describe(op);
+  ContextProblem problem = getContextProblem(op, context, hasBackward);
   llvm::Error error = problem.check();
   if (error)
     return op.emitOpError(llvm::toString(std::move(error)));
@@ -115,8 +68,8 @@ template <typename Op> LogicalResult ContextPinner::pin(Op op) {
     return op.emitOpError(llvm::toString(choice.takeError()));
   ContextAxes axes = getContextAxes(problem, choice->get().method);
   auto [groups, heads] =
-      splitAxes(context.heads, op.getQ().getType().getDimSize(2),
-                op.getQ().getType().getDimSize(3));
+      splitHeadAxes(context.heads, op.getQ().getType().getDimSize(2),
+                    op.getQ().getType().getDimSize(3));
   groups.append(axes.group);
   heads.append(axes.head);
   // Numbers of factors: batch, query, group, head, and others.
@@ -126,12 +79,12 @@ template <typename Op> LogicalResult ContextPinner::pin(Op op) {
   factors[3] = heads;
   SmallVector<Attribute> pins;
   for (const AxisList &list : factors)
-    pins.push_back(dist::AxesAttr::get(op.getContext(), mesh, list));
+    pins.push_back(dist::AxesAttr::get(op.getContext(), context.mesh, list));
   op->setAttr(dist::DistDialect::kFactorsAttr,
               ArrayAttr::get(op.getContext(), pins));
   if (choice->get().isRing)
     op->setAttr(dist::DistDialect::kRingAttr,
-                dist::AxesAttr::get(op.getContext(), mesh, axes.query));
+                dist::AxesAttr::get(op.getContext(), context.mesh, axes.query));
   report(op, *choice);
   return success();
 }
@@ -149,25 +102,6 @@ LogicalResult ContextPinner::run(FunctionOpInterface func) {
   return failure(result.wasInterrupted());
 }
 
-/// The context of a module; none without one.
-static std::optional<Context> readContext(ModuleOp module, const Mesh &mesh) {
-  auto attr =
-      module->getAttrOfType<DictionaryAttr>(dist::DistDialect::kContextAttr);
-  if (!attr)
-    return std::nullopt;
-  auto axes = [&](StringRef name) {
-    auto list = attr.getAs<dist::AxesAttr>(name);
-    return list ? list.toAxes(mesh) : AxisList();
-  };
-  Context context;
-  context.method =
-      *parseContextMethod(attr.getAs<StringAttr>("method").getValue());
-  context.seq = axes("seq");
-  context.batch = axes("batch");
-  context.heads = axes("heads");
-  return context;
-}
-
 namespace {
 struct PinContextPass : tessera::impl::PinContextPassBase<PinContextPass> {
   void runOnOperation() override {
@@ -179,24 +113,20 @@ struct PinContextPass : tessera::impl::PinContextPassBase<PinContextPass> {
     ModuleOp module = getOperation();
     if (!module->hasAttr(dist::DistDialect::kContextAttr))
       return success();
-    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
-    if (failed(mesh))
+    FailureOr<SequenceContext> context = readContext(module);
+    if (failed(context))
       return failure();
-    Context context = *readContext(module, mesh->getMesh().toMesh());
-    auto plan =
-        module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
-    bool again = plan && plan.getPlan().recompute != Recompute::None;
-    ContextPinner pinner(*mesh, context, again);
+    ContextPinner pinner(*context);
     for (auto func : module.getOps<FunctionOpInterface>())
       if (!func.isExternal() && !func->hasAttr(dist::DistDialect::kLocalAttr) &&
           failed(pinner.run(func)))
         return failure();
     module->removeAttr(dist::DistDialect::kContextAttr);
-    bool needs = context.method.kind == ContextMethod::Ring ||
-                 context.method.kind == ContextMethod::AllToAll;
+    bool needs = context->method.kind == ContextMethod::Ring ||
+                 context->method.kind == ContextMethod::AllToAll;
     if (needs && !pinner.foundAttention())
       return module.emitError()
-             << "strategy 'cp=" << context.method.getName()
+             << "strategy 'cp=" << context->method.getName()
              << "' expects a program with attention but got one without";
     return success();
   }

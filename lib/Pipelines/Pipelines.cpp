@@ -43,6 +43,8 @@ static void addPlan(OpPassManager &pm, const PipelineOptions &options,
   pm.addPass(createPlanTrainingPass(given, options.mesh, strategy));
   if (options.mesh || !strategy.isNone())
     pm.addPass(createApplyStrategyPass(options.mesh, strategy));
+  if (options.ordersSequence)
+    pm.addPass(createOrderSequencePass());
 }
 
 static void addTrain(OpPassManager &pm, const Strategy &strategy) {
@@ -205,6 +207,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
   pm.addPass(createExpandRingAttentionPass());
+  pm.addPass(createExpandOrderPass());
   pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());

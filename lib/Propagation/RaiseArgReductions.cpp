@@ -172,8 +172,9 @@ static std::pair<Value, Value> passFromNaN(ElementwiseBuilder &b, Value x,
       others.push_back(i);
   Type element = getElementTypeOrSelf(indexType);
   RankedTensorType indices = type.clone(element);
-  Value line = b.make<nn::IotaOp>(
-      RankedTensorType::get({type.getDimSize(dim)}, element), Value());
+  Value line =
+      b.make<nn::IotaOp>(RankedTensorType::get({type.getDimSize(dim)}, element),
+                         Value(), nn::ZigzagAttr());
   Value index = b.make<nn::BroadcastOp>(indices, line, ArrayRef<int64_t>{dim});
   Value end = b.make<nn::BroadcastOp>(indices, first.getIndex(), others);
   Value hasNaN = b.compare(arith::CmpFPredicate::OGT, first.getValue(),

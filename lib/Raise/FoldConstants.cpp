@@ -68,7 +68,7 @@ static Value buildSteps(ElementwiseBuilder &b, const interp::Tensor &tensor,
                         int64_t step) {
   auto type = RankedTensorType::get(tensor.getShape(),
                                     tensor.getElementType().getType());
-  Value x = b.make<nn::IotaOp>(type, Value());
+  Value x = b.make<nn::IotaOp>(type, Value(), nn::ZigzagAttr());
   auto splat = [&](int64_t value) -> Value {
     Attribute element = b.b.getIntegerAttr(type.getElementType(), value);
     return b.make<arith::ConstantOp>(

@@ -342,9 +342,10 @@ static void rewrite(const Match &match) {
   Value mixed =
       nn::AttentionOp::create(
           b, loc, typeOf(q).clone(shape), q, k, v, /*q_offset=*/Value(),
-          /*k_offset=*/Value(),
+          /*k_offset=*/Value(), /*starts=*/Value(),
           visibility.isCausal ? b.getUnitAttr() : UnitAttr(), window,
-          b.getF64FloatAttr(match.function.scale), /*key_size=*/IntegerAttr())
+          b.getF64FloatAttr(match.function.scale), /*key_size=*/IntegerAttr(),
+          nn::ZigzagAttr())
           .getResult();
   last.replaceAllUsesWith(restore(b, loc, mixed, order, match.resultLetters));
   remark::passed(loc, remark::RemarkOpts::name("Raised").category("import"))

@@ -22,6 +22,22 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// The pairs of the queries at indices [first, first + count).
+static int64_t countPairsAt(nn::AttentionOp attention, int64_t first,
+                            int64_t count, int64_t keys) {
+  auto pairsOf = [&](int64_t position, int64_t queries) {
+    return static_cast<int64_t>(countPairs(
+        position, queries, keys, attention.getCausal(), attention.getWindow()));
+  };
+  nn::ZigzagAttr order = attention.getOrderAttr();
+  if (!order)
+    return pairsOf(first, count);
+  int64_t pairs = 0;
+  for (int64_t i = first; i < first + count; ++i)
+    pairs += pairsOf(order.getPosition(i), 1);
+  return pairs;
+}
+
 /// The fewest and the most pairs of a device.
 static std::pair<int64_t, int64_t> countPairs(nn::AttentionOp attention) {
   int64_t queries = attention.getQ().getType().getDimSize(1);
@@ -37,9 +53,7 @@ static std::pair<int64_t, int64_t> countPairs(nn::AttentionOp attention) {
     }
   std::pair<int64_t, int64_t> range{INT64_MAX, 0};
   for (int64_t number = 0; number < shards; ++number) {
-    auto pairs = static_cast<int64_t>(countPairs(number * step, queries, keys,
-                                                 attention.getCausal(),
-                                                 attention.getWindow()));
+    int64_t pairs = countPairsAt(attention, number * step, queries, keys);
     range = {std::min(range.first, pairs), std::max(range.second, pairs)};
   }
   return range;

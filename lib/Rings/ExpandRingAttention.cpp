@@ -14,23 +14,33 @@
 //
 // Each step is an attention of its own in f32, with the logarithm l of its sums
 // of exponentials, by which results are combined (Liu et al., Ring Attention
-// with Blockwise Transformers, 2023):
-//
-//     l = log(e^l1 + e^l2)        o = o1 e^(l1-l) + o2 e^(l2-l)
+// with Blockwise Transformers, 2023).
 //
 // The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
 // its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
 // which a window lets no device see anything are left out; the sums then go
 // from the last device that has some to the owner.
 //
+// In zig-zag order device i has the chunks i and 2n - 1 - i of 2n, and each
+// query sees a half of a chunk, of an earlier (j < i) or a later device, or
+// nothing of it:
+//
+//                       keys of j < i         keys of j > i
+//                       j      2n-1-j         j      2n-1-j
+//     queries i         all    none           none   none
+//     queries 2n-1-i    all    none           all    all
+//
+// So each step after the first is two attentions of half the queries to half
+// the keys, without a mask.
+//
 //===----------------------------------------------------------------------===//
 
+#include "AttentionPieces.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "tessera/Partition/ContextChoice.h"
 #include "tessera/Rings/Passes.h"
+#include <numeric>
 
 namespace tessera {
 #define GEN_PASS_DEF_EXPANDRINGATTENTIONPASS
@@ -42,11 +52,6 @@ using namespace tessera;
 
 namespace {
 
-/// What attention returns: the result and the logarithm of sums.
-struct Attended {
-  Value result, logsumexp;
-};
-
 class RingExpander {
 public:
   explicit RingExpander(dist::RingAttentionOp op);
@@ -55,27 +60,50 @@ public:
 private:
   Value receive(Value value, int64_t distance);
   void receiveChunk(Value &k, Value &v, int64_t distance);
-  Value widen(Value value);
+  template <typename Op> void findSteps(Op attention);
+  /// How far the chunk of a step comes from that of the step before.
+  int64_t getDistance(unsigned number) const {
+    return steps[number] - steps[number - 1];
+  }
+  Value widen(Value value) { return tessera::widen(b, value); }
   /// The own chunk of what the region gathers.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
         gathered.getDefiningOp<dist::AllGatherOp>().getInput());
   }
   Value getOffset(int64_t step);
-  Value scale(Value result, Value weight);
-  Attended combine(const Attended &a, const Attended &b);
   Attended attend(nn::AttentionOp attention, Value q, Value k, Value v,
                   int64_t step);
-  SmallVector<Value> expandForward(nn::AttentionOp attention);
-  SmallVector<Value> expandBackward(nn::AttentionBackwardOp attention);
+  SmallVector<Value> expandPlain(nn::AttentionOp attention);
+  SmallVector<Value> expandPlain(nn::AttentionBackwardOp attention);
+
+  template <typename Op> bool isZigzag(Op attention) const;
+  template <typename Op> void expand(Op attention);
+  Value getHalf(int64_t step);
+  Value getOtherHalf(Value half);
+  Value halfAt(Value tensor, OpFoldResult begin) {
+    return slice(b, tensor, begin, size / 2);
+  }
+  Value firstHalf(Value tensor) { return halfAt(tensor, b.getIndexAttr(0)); }
+  Value secondHalf(Value tensor) {
+    return halfAt(tensor, b.getIndexAttr(size / 2));
+  }
+  Value unlessSecond(Value value, Value half, double number);
+  Attended attendTo(nn::AttentionOp attention, Value q, Value k, Value v,
+                    bool causal);
+  std::array<Value, 3> differentiate(nn::AttentionBackwardOp attention,
+                                     ArrayRef<Value> queries, Value k, Value v,
+                                     bool causal);
+  SmallVector<Value> expandZigzag(nn::AttentionOp attention);
+  SmallVector<Value> expandZigzag(nn::AttentionBackwardOp attention);
 
   dist::RingAttentionOp op;
   ImplicitLocOpBuilder b;
   dist::AllGatherOp gather;
   /// Devices of the ring, and keys of a chunk.
   int64_t count = 0, size = 0;
-  /// The last step in which a query of some device sees a key.
-  int64_t last = 0;
+  /// Those in which a query of some device sees a key, the first one 0.
+  SmallVector<int64_t> steps;
   IRMapping inputs;
 };
 
@@ -105,14 +133,6 @@ Value RingExpander::receive(Value value, int64_t distance) {
       dist::ShardingAttr());
 }
 
-/// A value in f32 at least.
-Value RingExpander::widen(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementTypeBitWidth() >= 32)
-    return value;
-  return arith::ExtFOp::create(b, type.clone(b.getF32Type()), value);
-}
-
 /// The position of the first key of a step.
 Value RingExpander::getOffset(int64_t step) {
   Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), gather.getAxes(),
@@ -124,40 +144,39 @@ Value RingExpander::getOffset(int64_t step) {
   return arith::RemUIOp::create(b, arith::AddIOp::create(b, own, shift), whole);
 }
 
-/// Each query's row of a result by its weight.
-Value RingExpander::scale(Value result, Value weight) {
-  int64_t rank = cast<RankedTensorType>(weight.getType()).getRank();
-  Value wide = nn::BroadcastOp::create(
-      b, result.getType(), weight,
-      b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, rank))));
-  return arith::MulFOp::create(b, result, wide);
+/// Whether a query of the positions [query, query + size) sees one of the keys
+/// [key, key + size), where the two are the same or have none in common.
+static bool meet(int64_t query, int64_t key, int64_t size, bool causal,
+                 std::optional<int64_t> window) {
+  if (!causal || query == key)
+    return true;
+  int64_t nearest = query - (key + size - 1);
+  return nearest > 0 && (!window || nearest < static_cast<int64_t>(*window));
 }
 
-/// A query that sees nothing in a step has a logarithm of minus infinity there;
-/// one that sees nothing at all has 0 and minus infinity.
-Attended RingExpander::combine(const Attended &x, const Attended &y) {
-  auto type = cast<RankedTensorType>(x.logsumexp.getType());
-  auto constant = [&](const llvm::APFloat &number) -> Value {
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, number));
+template <typename Op> void RingExpander::findSteps(Op attention) {
+  nn::ZigzagAttr order = attention.getOrderAttr();
+  // Positions follow each other within a piece of a chunk.
+  int64_t piece = order ? std::gcd(size, order.getChunk()) : size;
+  auto isNeeded = [&](int64_t step) {
+    for (int64_t device = 0; device < count; ++device)
+      for (int64_t q = 0; q < size; q += piece)
+        for (int64_t k = 0; k < size; k += piece) {
+          int64_t query = device * size + q;
+          int64_t key = (device + count - step) % count * size + k;
+          if (order) {
+            query = order.getPosition(query);
+            key = order.getPosition(key);
+          }
+          if (meet(query, key, piece, attention.getCausal(),
+                   attention.getWindow()))
+            return true;
+        }
+    return false;
   };
-  const llvm::fltSemantics &semantics =
-      cast<FloatType>(type.getElementType()).getFloatSemantics();
-  Value largest = arith::MaximumFOp::create(b, x.logsumexp, y.logsumexp);
-  // A finite reference: the difference to it is minus infinity, not NaN.
-  largest = arith::MaximumFOp::create(
-      b, largest, constant(llvm::APFloat::getLargest(semantics, true)));
-  auto exponential = [&](Value l) -> Value {
-    return math::ExpOp::create(b, arith::SubFOp::create(b, l, largest));
-  };
-  Value ex = exponential(x.logsumexp), ey = exponential(y.logsumexp);
-  Value sum = arith::AddFOp::create(b, ex, ey);
-  Value divisor = arith::MaximumFOp::create(
-      b, sum, constant(llvm::APFloat::getSmallestNormalized(semantics)));
-  Value result = arith::AddFOp::create(
-      b, scale(x.result, arith::DivFOp::create(b, ex, divisor)),
-      scale(y.result, arith::DivFOp::create(b, ey, divisor)));
-  return {result,
-          arith::AddFOp::create(b, largest, math::LogOp::create(b, sum))};
+  for (int64_t step = 0; step < count; ++step)
+    if (isNeeded(step))
+      steps.push_back(step);
 }
 
 /// The attention of the own queries to the chunk of a step.
@@ -172,8 +191,9 @@ Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
       RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
   auto partial = nn::AttentionOp::create(
       b, type, TypeRange(stats), q, k, v, queryOffset, getOffset(step),
-      attention.getCausalAttr(), attention.getWindowAttr(),
-      attention.getScaleAttr(), attention.getKeySizeAttr());
+      inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
+      attention.getWindowAttr(), attention.getScaleAttr(),
+      attention.getKeySizeAttr(), attention.getOrderAttr());
   return {partial.getResult(), partial.getStats().front()};
 }
 
@@ -182,33 +202,26 @@ void RingExpander::receiveChunk(Value &k, Value &v, int64_t distance) {
   v = receive(v, distance);
 }
 
-SmallVector<Value> RingExpander::expandForward(nn::AttentionOp attention) {
+SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value q = widen(inputs.lookup(attention.getQ()));
   std::optional<Attended> all;
-  last = getLastStep(count, size, attention.getCausal(), attention.getWindow());
-  for (int64_t step = 0; step <= last; ++step) {
+  findSteps(attention);
+  for (auto [number, step] : llvm::enumerate(steps)) {
     Value nextK = k, nextV = v;
-    if (step < last)
-      receiveChunk(nextK, nextV, 1);
+    if (number + 1 < steps.size())
+      receiveChunk(nextK, nextV, getDistance(number + 1));
     Attended partial = attend(attention, q, k, v, step);
-    all = all ? combine(*all, partial) : partial;
+    all = all ? combine(b, *all, partial) : partial;
     k = nextK;
     v = nextV;
   }
-  Value result = all->result;
-  if (result.getType() != attention.getResult().getType())
-    result =
-        arith::TruncFOp::create(b, attention.getResult().getType(), result);
-  SmallVector<Value> values{result};
-  if (!attention.getStats().empty())
-    values.push_back(all->logsumexp);
-  return values;
+  return {all->result, all->logsumexp};
 }
 
 /// Operands stay; dq is summed here, dk and dv as they go around.
 SmallVector<Value>
-RingExpander::expandBackward(nn::AttentionBackwardOp attention) {
+RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
   auto own = [&](Value value) { return widen(inputs.lookup(value)); };
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value grad = own(attention.getGrad()), q = own(attention.getQ()),
@@ -218,19 +231,20 @@ RingExpander::expandBackward(nn::AttentionBackwardOp attention) {
     return sum ? Value(arith::AddFOp::create(b, sum, value)) : value;
   };
   Value dq, ownK, ownV, dk, dv;
-  last = getLastStep(count, size, attention.getCausal(), attention.getWindow());
-  for (int64_t step = 0; step <= last; ++step) {
+  findSteps(attention);
+  for (auto [number, step] : llvm::enumerate(steps)) {
     Value nextK = k, nextV = v;
-    if (step < last)
-      receiveChunk(nextK, nextV, 1);
+    if (number + 1 < steps.size())
+      receiveChunk(nextK, nextV, getDistance(number + 1));
     if (dk)
-      receiveChunk(dk, dv, 1);
+      receiveChunk(dk, dv, getDistance(number));
     Value wideK = widen(k), wideV = widen(v);
     auto partial = nn::AttentionBackwardOp::create(
         b, q.getType(), wideK.getType(), wideV.getType(), grad, q, wideK, wideV,
-        out, l, queryOffset, getOffset(step), attention.getCausalAttr(),
+        out, l, queryOffset, getOffset(step),
+        inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
         attention.getWindowAttr(), attention.getScaleAttr(),
-        attention.getKeySizeAttr());
+        attention.getKeySizeAttr(), attention.getOrderAttr());
     dq = add(dq, partial.getDq());
     if (step == 0) {
       ownK = partial.getDk();
@@ -243,22 +257,185 @@ RingExpander::expandBackward(nn::AttentionBackwardOp attention) {
     v = nextV;
   }
   if (dk)
-    receiveChunk(dk, dv, -last);
-  SmallVector<Value> values{dq, add(dk, ownK), add(dv, ownV)};
-  for (auto [value, result] : llvm::zip_equal(values, op.getResults()))
-    if (value.getType() != result.getType())
-      value = arith::TruncFOp::create(b, result.getType(), value);
-  return values;
+    receiveChunk(dk, dv, -steps.back());
+  return {dq, add(dk, ownK), add(dv, ownV)};
+}
+
+//===----------------------------------------------------------------------===//
+// Zig-zag order
+//===----------------------------------------------------------------------===//
+
+/// The half of a chunk that the first or, of a chunk of a later device, the
+/// second half of the queries sees: the index of its first element. Whether a
+/// step's chunk is that is known at run time: of device i it is in steps after
+/// i.
+Value RingExpander::getHalf(int64_t step) {
+  Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), gather.getAxes(),
+                                         /*local_size=*/1, gather.getMesh());
+  Value isLater =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, own,
+                            arith::ConstantIndexOp::create(b, step));
+  return arith::SelectOp::create(b, isLater,
+                                 arith::ConstantIndexOp::create(b, size / 2),
+                                 arith::ConstantIndexOp::create(b, 0));
+}
+
+/// The other half's index.
+Value RingExpander::getOtherHalf(Value half) {
+  Value second = arith::ConstantIndexOp::create(b, size / 2);
+  return arith::SubIOp::create(b, second, half);
+}
+
+/// The value, or the number everywhere unless `half` is the first.
+Value RingExpander::unlessSecond(Value value, Value half, double number) {
+  Type element = getElementTypeOrSelf(value);
+  return nn::MaskPaddingOp::create(
+      b, value.getType(), value, half, b.getI64IntegerAttr(1),
+      b.getI64IntegerAttr(size / 2), b.getFloatAttr(element, number));
+}
+
+/// Attention of queries and keys here alone, whatever their positions.
+Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
+                                Value v, bool causal) {
+  auto type = cast<RankedTensorType>(attention.getResult().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[1] = cast<RankedTensorType>(q.getType()).getDimSize(1);
+  Type element = getElementTypeOrSelf(q);
+  Type stats =
+      RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), element);
+  auto partial = nn::AttentionOp::create(
+      b, RankedTensorType::get(shape, element), TypeRange(stats), q, widen(k),
+      widen(v), /*q_offset=*/Value(), /*k_offset=*/Value(), /*starts=*/Value(),
+      causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
+      attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
+  return {partial.getResult(), partial.getStats().front()};
+}
+
+SmallVector<Value> RingExpander::expandZigzag(nn::AttentionOp attention) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
+  Value q = widen(inputs.lookup(attention.getQ()));
+  Attended first, second;
+  for (int64_t step = 0; step < count; ++step) {
+    Value nextK = k, nextV = v;
+    if (step + 1 < count)
+      receiveChunk(nextK, nextV, 1);
+    if (step == 0) {
+      Attended own = attendTo(attention, q, k, v, /*causal=*/true);
+      first = {firstHalf(own.result), firstHalf(own.logsumexp)};
+      second = {secondHalf(own.result), secondHalf(own.logsumexp)};
+    } else {
+      second = combine(b, second,
+                       attendTo(attention, secondHalf(q), firstHalf(k),
+                                firstHalf(v), /*causal=*/false));
+      Value half = getHalf(step);
+      Attended some = attendTo(attention, halfAt(q, half), halfAt(k, half),
+                               halfAt(v, half), /*causal=*/false);
+      Value l = some.logsumexp;
+      some.logsumexp = unlessSecond(l, half, -infinity);
+      first = combine(b, first, some);
+      some.logsumexp = unlessSecond(l, getOtherHalf(half), -infinity);
+      second = combine(b, second, some);
+    }
+    k = nextK;
+    v = nextV;
+  }
+  return {concat(b, {first.result, second.result}),
+          concat(b, {first.logsumexp, second.logsumexp})};
+}
+
+/// Gradients of queries, keys and values here alone.
+std::array<Value, 3>
+RingExpander::differentiate(nn::AttentionBackwardOp attention,
+                            ArrayRef<Value> queries, Value k, Value v,
+                            bool causal) {
+  k = widen(k);
+  v = widen(v);
+  auto partial = nn::AttentionBackwardOp::create(
+      b, queries[1].getType(), k.getType(), v.getType(), queries[0], queries[1],
+      k, v, queries[2], queries[3], /*q_offset=*/Value(),
+      /*k_offset=*/Value(), /*starts=*/Value(),
+      causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
+      attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
+  return {partial.getDq(), partial.getDk(), partial.getDv()};
+}
+
+/// As the plain ring; gradients of halves are sums of their own.
+SmallVector<Value>
+RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
+  SmallVector<Value> queries, secondQueries;
+  for (Value value : {attention.getGrad(), attention.getQ(), attention.getOut(),
+                      attention.getLogsumexp()}) {
+    queries.push_back(widen(inputs.lookup(value)));
+    secondQueries.push_back(secondHalf(queries.back()));
+  }
+  Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
+  auto add = [&](Value sum, Value value) -> Value {
+    return sum ? Value(arith::AddFOp::create(b, sum, value)) : value;
+  };
+  Value firstDq, secondDq, dk, dv;
+  std::array<Value, 3> own;
+  for (int64_t step = 0; step < count; ++step) {
+    Value nextK = k, nextV = v;
+    if (step + 1 < count)
+      receiveChunk(nextK, nextV, 1);
+    if (dk)
+      receiveChunk(dk, dv, 1);
+    if (step == 0) {
+      own = differentiate(attention, queries, k, v, /*causal=*/true);
+      firstDq = firstHalf(own[0]);
+      secondDq = secondHalf(own[0]);
+    } else {
+      Value half = getHalf(step), other = getOtherHalf(half);
+      SmallVector<Value> someQueries;
+      for (Value value : queries)
+        someQueries.push_back(halfAt(value, half));
+      std::array<Value, 3> always =
+          differentiate(attention, secondQueries, firstHalf(k), firstHalf(v),
+                        /*causal=*/false);
+      std::array<Value, 3> some =
+          differentiate(attention, someQueries, halfAt(k, half),
+                        halfAt(v, half), /*causal=*/false);
+      secondDq = add(add(secondDq, always[0]), unlessSecond(some[0], other, 0));
+      firstDq = add(firstDq, unlessSecond(some[0], half, 0));
+      auto join = [&](Value always, Value some) {
+        return concat(b, {add(always, unlessSecond(some, half, 0)),
+                          unlessSecond(some, other, 0)});
+      };
+      dk = add(dk, join(always[1], some[1]));
+      dv = add(dv, join(always[2], some[2]));
+    }
+    k = nextK;
+    v = nextV;
+  }
+  receiveChunk(dk, dv, -(count - 1));
+  return {concat(b, {firstDq, secondDq}), add(dk, own[1]), add(dv, own[2])};
+}
+
+/// Whether halves of chunks are all that a query needs to know of positions.
+template <typename Op> bool RingExpander::isZigzag(Op attention) const {
+  nn::ZigzagAttr order = attention.getOrderAttr();
+  return order && order.getShards() == count && attention.getCausal() &&
+         !attention.getWindow() && !attention.getStarts() &&
+         !attention.getKeySize();
+}
+
+template <typename Op> void RingExpander::expand(Op attention) {
+  SmallVector<Value> values;
+  if (isZigzag(attention))
+    values = expandZigzag(attention);
+  else
+    values = expandPlain(attention);
+  for (auto [value, result] : llvm::zip(values, op.getResults()))
+    result.replaceAllUsesWith(narrow(b, value, result.getType()));
+  op.erase();
 }
 
 void RingExpander::expand() {
-  SmallVector<Value> values;
   if (auto attention = dyn_cast<nn::AttentionOp>(op.getAttention()))
-    values = expandForward(attention);
+    expand(attention);
   else
-    values = expandBackward(cast<nn::AttentionBackwardOp>(op.getAttention()));
-  op.replaceAllUsesWith(values);
-  op.erase();
+    expand(cast<nn::AttentionBackwardOp>(op.getAttention()));
 }
 
 namespace {

@@ -59,11 +59,12 @@ std::optional<dist::AxesAttr> RingFormer::getOthers(dist::AxesAttr all) const {
   return dist::AxesAttr::get(b.getContext(), mesh, dropPrefix(ring, list));
 }
 
-/// Finds the collectives; false if others are there.
+/// Finds the collectives; false if others are there. Other operands may be
+/// gathered over axes that are not the ring's.
 bool RingFormer::collect() {
   for (Value operand : attention->getOperands())
     if (auto gather = operand.getDefiningOp<dist::AllGatherOp>())
-      if (!llvm::is_contained(gathers, gather))
+      if (getOthers(gather.getAxes()) && !llvm::is_contained(gathers, gather))
         gathers.push_back(gather);
   for (OpResult result : attention->getResults())
     if (result.hasOneUse())
@@ -71,8 +72,6 @@ bool RingFormer::collect() {
         scatters.push_back(scatter);
   bool hasBackward = attention->getNumResults() == 3;
   return gathers.size() == 2 && scatters.size() == (hasBackward ? 2 : 0) &&
-         llvm::all_of(gathers,
-                      [&](auto op) { return getOthers(op.getAxes()); }) &&
          llvm::all_of(scatters,
                       [&](auto op) { return getOthers(op.getAxes()); });
 }

@@ -29,7 +29,7 @@ static LogicalResult convertIota(OpConversion &c) {
   auto counts = RankedTensorType::get(
       type.getDimSize(*dim),
       isa<FloatType>(element) ? c.b.b.getI32Type() : element);
-  Value iota = c.b.make<nn::IotaOp>(counts, Value());
+  Value iota = c.b.make<nn::IotaOp>(counts, Value(), nn::ZigzagAttr());
   if (isa<FloatType>(element))
     iota = c.b.make<arith::SIToFPOp>(counts.clone(element), iota);
   return c.yield(c.b.broadcast(iota, type.getShape(), *dim));

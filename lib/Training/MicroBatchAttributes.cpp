@@ -21,6 +21,12 @@ DictionaryAttr tessera::withMicroBatches(DictionaryAttr attrs) {
     all.append(dims.begin(), dims.end());
     list.set(dimsName, ArrayAttr::get(context, all));
   }
+  StringRef orderName = nn::NNDialect::kOrderAttr;
+  if (auto order = attrs.getAs<ArrayAttr>(orderName)) {
+    SmallVector<Attribute> all{UnitAttr::get(context)};
+    all.append(order.begin(), order.end());
+    list.set(orderName, ArrayAttr::get(context, all));
+  }
   StringRef shardingName = dist::DistDialect::kShardingAttr;
   if (auto sharding = attrs.getAs<dist::ShardingAttr>(shardingName)) {
     SmallVector<dist::DimShardingAttr> dims{dist::DimShardingAttr::get(

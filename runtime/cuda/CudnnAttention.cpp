@@ -79,6 +79,8 @@ struct Problem {
       return "cuDNN's attention is for bf16";
     if (keys() <= 0)
       return "no query sees a key";
+    if (desc.has_starts)
+      return "cuDNN's masks have no documents";
     bool isTopLeft = qOffset == kOffset;
     if (desc.causal && !isTopLeft && !isBottomRight())
       return format("cuDNN's causal mask begins or ends where queries and keys "

@@ -126,7 +126,7 @@ public:
 
 private:
   static AttentionOperands operandsOf(const AttentionCall &call) {
-    return {call.q, call.k, call.v, call.qOffset, call.kOffset};
+    return {call.q, call.k, call.v, call.qOffset, call.kOffset, call.starts};
   }
 
   static constexpr int64_t faultBytes = 3 * sizeof(int64_t);

@@ -77,11 +77,14 @@ struct KeptCall {
   tessera_rt_attention_desc desc;
   const void *q, *k, *v;
   int64_t qOffset, kOffset;
+  const int32_t *starts;
 
   explicit KeptCall(const AttentionCall &call)
       : desc(call.desc), q(call.q), k(call.k), v(call.v), qOffset(call.qOffset),
-        kOffset(call.kOffset) {}
-  AttentionCall get() const { return {desc, q, k, v, qOffset, kOffset}; }
+        kOffset(call.kOffset), starts(call.starts) {}
+  AttentionCall get() const {
+    return {desc, q, k, v, qOffset, kOffset, starts};
+  }
 };
 } // namespace
 

@@ -226,7 +226,7 @@ int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const float *scale_a, const float *scale_b,
                                  void *c);
 
-/// Describes an attention call; a constant array of 12 64-bit integers is a
+/// Describes an attention call; a constant array of 13 64-bit integers is a
 /// descriptor.
 typedef struct tessera_rt_attention_desc {
   int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
@@ -243,6 +243,7 @@ typedef struct tessera_rt_attention_desc {
                     ///< no query sees; 0: there is none.
   int64_t window;   ///< [11] keys that a query sees at most, of causal ones the
                     ///< last; 0: all.
+  int64_t has_starts; ///< [12] 0 or 1: there are starts.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -250,25 +251,26 @@ typedef struct tessera_rt_attention_desc {
 /// with q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,Kv], out [B,S,G,R,Kv], contiguous.
 /// Causal: key t is visible to query s when k_offset + t <= q_offset + s, and
 /// with a window when k_offset + t > q_offset + s - window too; the offsets are
-/// the global positions of row 0. A query that sees no key gives 0.
-/// `logsumexp` [B,S,G,R], f32, may be null; otherwise it gets the logarithm of
-/// each query's sum of exponentials, -infinity where it sees no key.
+/// the global positions of row 0. `starts` [B,S], i32, or null: key t is
+/// visible to query s only when k_offset + t >= starts[b,s]; starts do not
+/// decrease along s, but in padding at the end. A query that sees no key gives
+/// 0. `logsumexp` [B,S,G,R], f32, may be null; otherwise it gets the logarithm
+/// of each query's sum of exponentials, -infinity where it sees no key.
 int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              const tessera_rt_attention_desc *desc,
-                             const void *q, const void *k, const void *v,
-                             void *out, float *logsumexp, int64_t q_offset,
+                             const int32_t *starts, const void *q,
+                             const void *k, const void *v, void *out,
+                             float *logsumexp, int64_t q_offset,
                              int64_t k_offset);
 
 /// Gradients of the call above with respect to q, k and v from `grad`, the
 /// gradient of `out`, and from what the call left in `out` and `logsumexp`.
 /// Sums are in f32, in an order that does not depend on the number of threads.
-int32_t tessera_rt_attention_backward(tessera_rt_context *ctx,
-                                      const tessera_rt_attention_desc *desc,
-                                      const void *grad, const void *q,
-                                      const void *k, const void *v,
-                                      const void *out, const float *logsumexp,
-                                      void *dq, void *dk, void *dv,
-                                      int64_t q_offset, int64_t k_offset);
+int32_t tessera_rt_attention_backward(
+    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
+    const int32_t *starts, const void *grad, const void *q, const void *k,
+    const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
+    void *dv, int64_t q_offset, int64_t k_offset);
 
 /// Describes the gradient of an embedding; a constant array of 7 64-bit
 /// integers.
@@ -568,6 +570,7 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *   "logical_shape": [768, 12, 64],     // that of files: the elements in the
  *                                       // same order; default: shape
  *   "tiles": [1, 12, 1],                // the order is another: see below
+ *   "order": [[], [0, 3, 1, 2]],        // the order is another: see below
  *   "padded_shape": [768, 768],         // global shape that is divided; each
  *                                       // dimension >= shape's; default: shape
  *   "sharding": [[], [{"stride": 1, "size": 2}]],
@@ -594,14 +597,20 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * number above 1, and as the last one the elements of a tile, in row-major
  * order.
  *
+ * Order. A dimension with an order is divided into as many chunks as it has
+ * numbers, which are stored in that order: with [0, 3, 1, 2] the last quarter
+ * comes second. Files have the chunks in their own order.
+ *
  * Roles. "param": initialised from `init`, or from --inputs. "state": the same,
  * and with "of" it starts with the numbers of the parameter of that name (a
  * master copy): its init draws from that parameter's stream, and it is read
- * from the parameter's file where it has none of its own. "tokens" and
- * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
- * the labels of a row are its tokens one position later. "input": from --inputs
- * only, or from `init` when it has one. A value with "vocab": N has ids below
- * N; data with others is refused.
+ * from the parameter's file where it has none of its own. "tokens",
+ * "labels" and "starts": [.., sequence] of i32 or i64, filled from --data
+ * before every step; the labels of a row are its tokens one position later.
+ * "starts", with "eod": the position in the row at which the token's document
+ * starts: after the last token before it with that id, or 0. "input": from
+ * --inputs only, or from `init` when it has one. A value with "vocab": N has
+ * ids below N; data with others is refused.
  *
  * Source. Where files of weights have the parameter: element (i, j, ...) of its
  * logical shape is element offset + i strides[0] + j strides[1] + ... of the

@@ -11,6 +11,15 @@ func.func @causal(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tens
   return %0 : tensor<2x8x2x2x16xf32>
 }
 
+// In zig-zag order all have as many.
+// CHECK: func @zigzag
+// CHECK-SAME: dist.pairs = array<i64: 132, 132>
+func.func @zigzag(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tensor<2x8x2x2x16xf32> attributes {dist.local} {
+  %p = dist.axis_offset <{"cp"}> size 8 on @mesh : index
+  %0 = nn.attention causal scale 0.25 order <shards = 4, size = 32> %q, %k, %k q_offset %p : tensor<2x8x2x2x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32> -> tensor<2x8x2x2x16xf32>
+  return %0 : tensor<2x8x2x2x16xf32>
+}
+
 // Padded keys count nowhere.
 // CHECK: func @full
 // CHECK-SAME: dist.pairs = array<i64: 240, 240>

@@ -103,3 +103,58 @@ func.func @window_backward(%g: tensor<2x32x2x2x8xf32>, %q: tensor<2x32x2x2x8xf32
   }
   return %0#0, %0#1, %0#2 : tensor<2x32x2x2x8xf32>, tensor<2x32x2x8xf32>, tensor<2x32x2x8xf32>
 }
+
+// In zig-zag order the own chunk is causal. Then the second half of the queries sees
+// the first half of the keys; and of an earlier device's chunk the first half of the
+// queries sees it too, of a later one's the second half sees the second: which, the
+// device's number says.
+// CHECK-LABEL: func @zigzag
+// CHECK-SAME: (%[[Q:.*]]: tensor<2x8x2x2x8xf32>, %[[K:.*]]: tensor<2x8x2x8xf32>, %[[V:.*]]: tensor<2x8x2x8xf32>)
+func.func @zigzag(%q: tensor<2x8x2x2x8xf32>, %k: tensor<2x8x2x8xf32>, %v: tensor<2x8x2x8xf32>) -> tensor<2x8x2x2x8xf32> attributes {dist.local} {
+  // CHECK: %[[K1:.*]] = dist.collective_permute %[[K]]
+  // CHECK: %[[V1:.*]] = dist.collective_permute %[[V]]
+  // CHECK: %[[O:.*]], %[[L:.*]] = nn.attention causal scale 2.500000e-01 %[[Q]], %[[K]], %[[V]] :
+  // CHECK: nn.attention scale 2.500000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>,
+  // CHECK: %[[I:.*]] = dist.axis_offset <{"cp"}> size 1
+  // CHECK: %[[LATER:.*]] = arith.cmpi ult, %[[I]]
+  // CHECK: %[[HALF:.*]] = arith.select %[[LATER]]
+  // CHECK: tensor.extract_slice %[[Q]][0, %[[HALF]], 0, 0, 0]
+  // CHECK: tensor.extract_slice %[[K1]][0, %[[HALF]], 0, 0]
+  // CHECK: tensor.extract_slice %[[V1]][0, %[[HALF]], 0, 0]
+  // CHECK: %{{.*}}, %[[L1:.*]] = nn.attention scale 2.500000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>,
+  // CHECK: nn.mask_padding %[[L1]] dim 1 size 4 value 0xFF800000 : f32 offset %[[HALF]]
+  // CHECK-NOT: nn.attention
+  // CHECK: tensor.concat dim(1)
+  %0 = dist.ring_attention (%q, %k, %v) : (tensor<2x8x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>) -> tensor<2x8x2x2x8xf32> {
+  ^bb0(%a: tensor<2x8x2x2x8xf32>, %b: tensor<2x8x2x8xf32>, %c: tensor<2x8x2x8xf32>):
+    %p = dist.axis_offset <{"cp"}> size 8 on @mesh : index
+    %1 = dist.all_gather %b dim 1 over <{"cp"}> on @mesh : tensor<2x8x2x8xf32> -> tensor<2x16x2x8xf32>
+    %2 = dist.all_gather %c dim 1 over <{"cp"}> on @mesh : tensor<2x8x2x8xf32> -> tensor<2x16x2x8xf32>
+    %3 = nn.attention causal scale 0.25 order <shards = 2, size = 16> %a, %1, %2 q_offset %p : tensor<2x8x2x2x8xf32>, tensor<2x16x2x8xf32>, tensor<2x16x2x8xf32> -> tensor<2x8x2x2x8xf32>
+    dist.yield %3 : tensor<2x8x2x2x8xf32>
+  }
+  return %0 : tensor<2x8x2x2x8xf32>
+}
+
+// Of four devices in zig-zag order a window of two reaches the neighbours on both
+// sides, not the device in between.
+// CHECK-LABEL: func @zigzag_window
+// CHECK: dist.collective_permute %{{.*}} targets [1, 2, 3, 0]
+// CHECK: dist.collective_permute %{{.*}} targets [1, 2, 3, 0]
+// CHECK: nn.attention causal window 2 scale 2.500000e-01 order <shards = 4, size = 32>
+// CHECK: dist.collective_permute %{{.*}} targets [2, 3, 0, 1]
+// CHECK: dist.collective_permute %{{.*}} targets [2, 3, 0, 1]
+// CHECK: nn.attention causal window 2
+// CHECK: nn.attention causal window 2
+// CHECK-NOT: nn.attention
+func.func @zigzag_window(%q: tensor<2x8x2x2x8xf32>, %k: tensor<2x8x2x8xf32>, %v: tensor<2x8x2x8xf32>) -> tensor<2x8x2x2x8xf32> attributes {dist.local} {
+  %0 = dist.ring_attention (%q, %k, %v) : (tensor<2x8x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>) -> tensor<2x8x2x2x8xf32> {
+  ^bb0(%a: tensor<2x8x2x2x8xf32>, %b: tensor<2x8x2x8xf32>, %c: tensor<2x8x2x8xf32>):
+    %p = dist.axis_offset <{"cp"}> size 8 on @four : index
+    %1 = dist.all_gather %b dim 1 over <{"cp"}> on @four : tensor<2x8x2x8xf32> -> tensor<2x32x2x8xf32>
+    %2 = dist.all_gather %c dim 1 over <{"cp"}> on @four : tensor<2x8x2x8xf32> -> tensor<2x32x2x8xf32>
+    %3 = nn.attention causal window 2 scale 0.25 order <shards = 4, size = 32> %a, %1, %2 q_offset %p : tensor<2x8x2x2x8xf32>, tensor<2x32x2x8xf32>, tensor<2x32x2x8xf32> -> tensor<2x8x2x2x8xf32>
+    dist.yield %3 : tensor<2x8x2x2x8xf32>
+  }
+  return %0 : tensor<2x8x2x2x8xf32>
+}

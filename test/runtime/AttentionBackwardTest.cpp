@@ -37,6 +37,7 @@ void check(const AttentionCase &c, bool bf16) {
   AttentionOperand out(c.rows() * c.kv, bf16);
   std::vector<float> logsumexp(size_t(c.rows()));
   tessera_rt_attention_desc d = c.desc(bf16);
+  std::vector<int32_t> starts = c.starts();
   AttentionGradientsWanted wanted = attentionGradients(
       c, grad.exact.data(), q.exact.data(), k.exact.data(), v.exact.data());
   AttentionOperand firstDq(c.rows() * c.k, bf16), firstDk(keys * c.k, bf16),
@@ -44,16 +45,16 @@ void check(const AttentionCase &c, bool bf16) {
   // One thread makes all of a head at once; many threads split heads.
   for (int threads : {1, 2, 8}) {
     SingleRank rank(threads, 4096);
-    ASSERT_EQ(tessera_rt_attention(rank, &d, q.data(), k.data(), v.data(),
-                                   out.data(), logsumexp.data(), c.qOffset,
-                                   c.kOffset),
+    ASSERT_EQ(tessera_rt_attention(rank, &d, dataOf(starts), q.data(), k.data(),
+                                   v.data(), out.data(), logsumexp.data(),
+                                   c.qOffset, c.kOffset),
               0);
     AttentionOperand dq(c.rows() * c.k, bf16), dk(keys * c.k, bf16);
     AttentionOperand dv(keys * c.kv, bf16);
     ASSERT_EQ(tessera_rt_attention_backward(
-                  rank, &d, grad.data(), q.data(), k.data(), v.data(),
-                  out.data(), logsumexp.data(), dq.data(), dk.data(), dv.data(),
-                  c.qOffset, c.kOffset),
+                  rank, &d, dataOf(starts), grad.data(), q.data(), k.data(),
+                  v.data(), out.data(), logsumexp.data(), dq.data(), dk.data(),
+                  dv.data(), c.qOffset, c.kOffset),
               0);
     // bf16: the rounding of `out` enters by the sum of grad * out.
     double tolerance = bf16 ? 0.01 : 2e-5;

@@ -28,17 +28,34 @@ struct AttentionCase {
   int64_t keySize = 0;
   /// 0: every key before the query is seen.
   int64_t window = 0;
+  /// Tokens of a document; 0: there are none. The first one of a row is
+  /// shorter.
+  int64_t document = 0;
+  /// Queries at the end that are padding: their starts are 0.
+  int64_t padding = 0;
+
+  /// The starts of the queries' documents; empty where there are none.
+  std::vector<int32_t> starts() const {
+    std::vector<int32_t> starts;
+    for (int64_t i = 0; document && i < b * s; ++i) {
+      int64_t shift = i / s * 3, position = qOffset + i % s;
+      int64_t start = (position + shift) / document * document - shift;
+      bool isPadding = i % s >= s - padding;
+      starts.push_back(isPadding || start < 0 ? 0 : int32_t(start));
+    }
+    return starts;
+  }
 
   int64_t rows() const { return b * s * g * r; }
   double scale() const { return 1 / std::sqrt(double(k)); }
 
   std::string name() const {
     return format("B%lld S%lld T%lld G%lld R%lld K%lld Kv%lld causal %d "
-                  "offsets %lld %lld keys %lld window %lld",
+                  "offsets %lld %lld keys %lld window %lld documents %lld",
                   (long long)b, (long long)s, (long long)t, (long long)g,
                   (long long)r, (long long)k, (long long)kv, causal,
                   (long long)qOffset, (long long)kOffset, (long long)keySize,
-                  (long long)window);
+                  (long long)window, (long long)document);
   }
 
   tessera_rt_attention_desc desc(bool bf16) const {
@@ -56,6 +73,7 @@ struct AttentionCase {
     memcpy(&d.scale_bits, &factor, 8);
     d.key_size = keySize;
     d.window = window;
+    d.has_starts = document > 0;
     return d;
   }
 };
@@ -89,7 +107,24 @@ inline const AttentionCase attentionCases[] = {
     {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 16},
     // No query's window has a key here.
     {1, 20, 20, 2, 1, 16, 16, true, 100, 0, 0, 64},
+    // Documents: of one token, within blocks, over blocks, longer than all;
+    // with a window, without a causal mask, with queries that are padding.
+    {2, 17, 17, 1, 2, 16, 16, true, 0, 0, 0, 0, 1},
+    {2, 300, 300, 2, 1, 32, 32, true, 0, 0, 0, 0, 37},
+    {1, 700, 700, 1, 2, 32, 40, true, 0, 0, 0, 0, 290},
+    {1, 70, 70, 1, 3, 24, 24, true, 0, 0, 0, 100, 1000},
+    {1, 300, 300, 1, 1, 32, 32, true, 0, 0, 290, 40, 64, 9},
+    {1, 40, 65, 2, 1, 16, 16, false, 0, 0, 0, 0, 8, 5},
+    // Elsewhere: documents that began before, and after, the keys here.
+    {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 0, 100},
+    {1, 64, 600, 1, 2, 32, 32, true, 500, 0, 0, 0, 540},
+    {1, 64, 64, 1, 1, 32, 32, true, 64, 0, 0, 0, 16},
 };
+
+/// The address of the starts, null where there are none.
+inline const int32_t *dataOf(const std::vector<int32_t> &starts) {
+  return starts.empty() ? nullptr : starts.data();
+}
 
 /// An operand in f32 and, for bf16, rounded to it.
 struct AttentionOperand {
@@ -135,11 +170,13 @@ inline std::vector<double> attentionWeights(const AttentionCase &c,
                                             const float *q, const float *k,
                                             int64_t row, double &logsumexp) {
   AttentionRow at(c, row);
+  std::vector<int32_t> starts = c.starts();
   std::vector<double> score(size_t(c.t), -HUGE_VAL);
   double best = -HUGE_VAL, sum = 0;
   for (int64_t t = 0; t < c.t; ++t) {
     if ((c.causal && c.kOffset + t > c.qOffset + at.s) ||
         (c.window && c.kOffset + t <= c.qOffset + at.s - c.window) ||
+        (c.document && c.kOffset + t < starts[size_t(at.b * c.s + at.s)]) ||
         (c.keySize && c.kOffset + t >= c.keySize))
       continue;
     const float *key = k + ((at.b * c.t + t) * c.g + at.g) * c.k;

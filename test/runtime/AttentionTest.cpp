@@ -24,12 +24,14 @@ static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
   AttentionOperand out(c.rows() * c.kv, bf16), plain(c.rows() * c.kv, bf16);
   std::vector<float> logsumexp(size_t(c.rows()) + 1, 99.0f);
   tessera_rt_attention_desc d = c.desc(bf16);
-  ASSERT_EQ(tessera_rt_attention(ctx, &d, q.data(), k.data(), v.data(),
-                                 out.data(), logsumexp.data(), c.qOffset,
-                                 c.kOffset),
+  std::vector<int32_t> starts = c.starts();
+  ASSERT_EQ(tessera_rt_attention(ctx, &d, dataOf(starts), q.data(), k.data(),
+                                 v.data(), out.data(), logsumexp.data(),
+                                 c.qOffset, c.kOffset),
             0);
-  ASSERT_EQ(tessera_rt_attention(ctx, &d, q.data(), k.data(), v.data(),
-                                 plain.data(), nullptr, c.qOffset, c.kOffset),
+  ASSERT_EQ(tessera_rt_attention(ctx, &d, dataOf(starts), q.data(), k.data(),
+                                 v.data(), plain.data(), nullptr, c.qOffset,
+                                 c.kOffset),
             0);
   EXPECT_TRUE(out.endIsIntact());
   EXPECT_EQ(logsumexp.back(), 99.0f);
@@ -75,6 +77,19 @@ TEST(attention, large_scores_do_not_overflow) {
   d.batch = d.q_len = d.groups = d.per_group = d.v_head_dim = 1;
   d.kv_len = d.head_dim = 2;
   memcpy(&d.scale_bits, &scale, 8);
-  ASSERT_EQ(tessera_rt_attention(rank, &d, q, k, v, out, nullptr, 0, 0), 0);
+  ASSERT_EQ(
+      tessera_rt_attention(rank, &d, nullptr, q, k, v, out, nullptr, 0, 0), 0);
   EXPECT_EQ(out[0], 3.0f);
+}
+
+TEST(attention, starts_and_descriptor_agree) {
+  SingleRank rank(1, 4096);
+  float x[1] = {1};
+  int32_t start = 0;
+  tessera_rt_attention_desc d = attentionCases[0].desc(false);
+  EXPECT_EQ(tessera_rt_attention(rank, &d, &start, x, x, x, x, nullptr, 0, 0),
+            TESSERA_RT_INVALID);
+  d.has_starts = 1;
+  EXPECT_EQ(tessera_rt_attention(rank, &d, nullptr, x, x, x, x, nullptr, 0, 0),
+            TESSERA_RT_INVALID);
 }

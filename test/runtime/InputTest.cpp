@@ -341,6 +341,25 @@ TEST(tokens, sequences_of_bytes) {
   EXPECT_TRUE(has(source.holdOut(4), "at least 6 sequences of 3"));
 }
 
+TEST(tokens, starts_of_documents) {
+  Value starts = dataValue(Role::Starts, {2, 5});
+  starts.eod = '|';
+  TokenSource source;
+  // A row whose first document began before it; a document without tokens.
+  ASSERT_EQ(source.openFile(writeFile("documents", "abc|de|f||ghijk."), "",
+                            {2, 5, 0}),
+            "");
+  using Ids = std::vector<int32_t>;
+  EXPECT_EQ(read(source, starts, 0), (Ids{0, 0, 0, 0, 4}));
+  EXPECT_EQ(read(source, starts, 1), (Ids{0, 0, 2, 2, 4}));
+  EXPECT_EQ(read(source, starts, 2), (Ids{0, 0, 0, 0, 0}));
+  // A shard of a row.
+  int32_t part[2];
+  source.fill(starts, false, 1, 3, 2, part);
+  EXPECT_EQ(part[0], 2);
+  EXPECT_EQ(part[1], 4);
+}
+
 TEST(tokens, flat_files) {
   TokenSource words;
   std::string path = writeFile("data.u16", std::string("\1\1\2\0\3\0", 6));

@@ -16,6 +16,7 @@
 #include "runtime/src/kernels/CpuKernels.h"
 #include "runtime/src/support/Random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -109,7 +110,19 @@ int64_t toStored(const Value &value, int64_t logical) {
     tiles *= value.tiles[d];
     extents *= extent;
   }
-  return value.tiles.empty() ? logical : tile * extents + within;
+  if (!value.tiles.empty())
+    return tile * extents + within;
+  int64_t stored = logical, stride = 1;
+  for (size_t d = value.order.size(); d-- > 0; stride *= value.shape[d]) {
+    const std::vector<int64_t> &order = value.order[d];
+    if (order.empty())
+      continue;
+    int64_t size = value.shape[d] / int64_t(order.size());
+    int64_t chunk = logical / stride % value.shape[d] / size;
+    int64_t at = std::find(order.begin(), order.end(), chunk) - order.begin();
+    stored += (at - chunk) * size * stride;
+  }
+  return stored;
 }
 
 void checkCover(const Value &value) {
@@ -118,7 +131,7 @@ void checkCover(const Value &value) {
     ShardRuns runs(value, owner);
     for (int64_t i = 0; i < runs.size(); ++i) {
       ShardRuns::Run run = runs[i];
-      if (value.tiles.empty()) {
+      if (value.tiles.empty() && value.order.empty()) {
         ASSERT_GT(run.length, 0);
       }
       ASSERT_LE(run.local + run.length, value.localElements());
@@ -154,6 +167,17 @@ TEST(blocks, owners_cover_each_element_once) {
   checkCover(makeValue({5, 7, 3}, {5, 7, 4}, {{}, {}, {tpMinor}}));
   checkCover(makeValue({}, {}, {}));
   checkCover(makeValue({1, 200000}, {1, 200000}, {{}, {dp}}));
+  // Chunks in another order, of a sharded dimension, of two, of one in long
+  // runs.
+  Value ordered = makeValue({3, 16, 2}, {3, 16, 2}, {{}, {tp}, {}});
+  ordered.order = {{}, {0, 7, 1, 6, 2, 5, 3, 4}, {}};
+  checkCover(ordered);
+  ordered = makeValue({4, 8}, {4, 8}, {{dp}, {tp}});
+  ordered.order = {{1, 0}, {0, 3, 1, 2}};
+  checkCover(ordered);
+  ordered = makeValue({2, 200000, 3}, {2, 200000, 3}, {{}, {dp}, {}});
+  ordered.order = {{}, {0, 3, 1, 2}, {}};
+  checkCover(ordered);
   // So much padding that the last blocks are empty.
   checkCover(makeValue({3}, {8}, {{dp, tp}}));
 }

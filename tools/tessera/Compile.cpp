@@ -88,6 +88,10 @@ constexpr OptionSpec kOwnOptions[] = {
      "off (default), auto or on: matmuls run in chunks beside\n"
      "the all-gather before or the reduce-scatter after them,\n"
      "where that takes less time on the mesh's links; or always"},
+    {"--sequence-order", "WHAT",
+     "auto (default): a sequence that causal attention shares\n"
+     "over cp is stored in zig-zag order, so that all devices\n"
+     "have equal work; plain: as it is. Results are the same"},
     {"--epilogues", "WHAT",
      "on (default): matmuls for CUDA take biases, GELU and what\n"
      "is added; off: kernels do that"},

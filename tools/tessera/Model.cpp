@@ -31,6 +31,9 @@ constexpr OptionSpec kOptions[] = {
     {"--train", "",
      "take labels, return the loss (mean, sum, and the number\n"
      "of labels) instead of logits"},
+    {"--eod", "ID",
+     "the token that ends a document: a token sees its own\n"
+     "document alone, and predicts none of the next"},
     {"--ignore-key", "LIST",
      "keys of the config, separated by commas, that would be an\n"
      "error since they are not known: they change nothing"},
@@ -50,7 +53,9 @@ constexpr CommandSpec kCommand = {
     "@forward\n"
     "on tensors of static global shape, of the dialects nn and arith. Its\n"
     "arguments are tokens (i32 [batch, seq]), with --train also labels (the\n"
-    "same; -100 does not count), then every parameter under its lasting name,\n"
+    "same; -100 does not count), with --eod the starts of documents (the "
+    "same),\n"
+    "then every parameter under its lasting name,\n"
     "such as blocks.3.attn.wq. It says nothing of devices: tessera compile "
     "does\n"
     "that. Dropout is left out.",
@@ -73,6 +78,9 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
   auto layers = parsed.getInteger("--layers", 1);
   if (!layers)
     return layers.takeError();
+  auto eod = parsed.getInteger("--eod", 0);
+  if (!eod)
+    return eod.takeError();
   auto dtype = parsed.getChoice("--dtype", {"f32", "bf16", "f16"}, "f32");
   if (!dtype)
     return dtype.takeError();
@@ -83,6 +91,7 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
                                     ModelDType::F16};
   options.dtype = kDTypes[*dtype];
   options.train = parsed.has("--train");
+  options.eod = *eod;
   return options;
 }
 

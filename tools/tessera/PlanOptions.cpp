@@ -291,6 +291,10 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     options.mesh = getMesh(given.plan);
     options.strategy = getStrategy(given.plan);
   }
+  auto order = parsed.getChoice("--sequence-order", {"plain", "auto"}, "auto");
+  if (!order)
+    return order.takeError();
+  options.ordersSequence = *order == 1;
   options.overlap = given.plan.overlap;
   if (given.plan.overlapTp)
     options.collectiveMatmul = CollectiveMatmul::On;

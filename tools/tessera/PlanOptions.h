@@ -39,8 +39,8 @@ llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,
 llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,
                             GivenPlan &given);
 
-/// Reads --mesh, --strategy, --forward, --pad-to-multiple-of, --plan and the
-/// options of a plan.
+/// Reads --mesh, --strategy, --forward, --pad-to-multiple-of,
+/// --sequence-order, --plan and the options of a plan.
 llvm::Error readPipelineOptions(const ParsedOptions &parsed,
                                 PipelineOptions &options);
 

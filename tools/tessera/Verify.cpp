@@ -14,6 +14,7 @@
 #include "VerifyData.h"
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Verify.h"
@@ -54,6 +55,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls to a multiple of N\n"
      "on each device; off (default)"},
+    {"--sequence-order", "WHAT",
+     "auto (default) or plain: see tessera compile; what it is\n"
+     "compared with is in plain order"},
     {"--pipeline", "PASSES",
      "verify the program before and after these passes, in\n"
      "MLIR's syntax, in place of partitioning it"},
@@ -289,11 +293,12 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
 /// Brings a program that will be partitioned to the last state that is still
 /// global: the mesh and the seeds, and the training step of one with a loss.
 llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
-                    PipelineOptions &phases) {
+                    PipelineOptions &phases, bool inPlainOrder = false) {
   if (options.has("--partitioned") || options.has("--pipeline"))
     return llvm::Error::success();
   if (llvm::Error error = readPipelineOptions(options, phases))
     return error;
+  phases.ordersSequence &= !inPlainOrder;
   mlir::PassManager passes(module->getContext());
   buildPhasesUpTo(passes, Phase::Train, phases);
   if (failed(passes.run(module)))
@@ -301,6 +306,16 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
   if (!options.has("--quiet"))
     printChoice(*phases.choice, llvm::errs());
   return llvm::Error::success();
+}
+
+/// Whether a function takes or returns a sequence in another order.
+bool isOrdered(mlir::ModuleOp module) {
+  bool found = false;
+  module.walk([&](mlir::func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      found |= bool(function.getArgAttr(i, nn::NNDialect::kOrderAttr));
+  });
+  return found;
 }
 
 /// What outputs of a program that computes in a narrower type than theirs may
@@ -386,7 +401,9 @@ mlir::func::FuncOp findCompiled(mlir::ModuleOp module,
 }
 
 /// Verifies one function with every seed and prints the worst of each output.
-llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
+/// `plain` is the original with the sequence in plain order.
+llvm::Expected<bool> verifyFunction(mlir::func::FuncOp plain,
+                                    mlir::func::FuncOp original,
                                     mlir::func::FuncOp compiled,
                                     VerifyOptions options, int64_t seeds,
                                     StringRef dumpDirectory, bool proves,
@@ -394,7 +411,7 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
   std::optional<VerifyReport> worst;
   for (int64_t seed = 0; seed < seeds; ++seed) {
     options.inputs.seed = seed;
-    auto report = verify(original, compiled, options);
+    auto report = verify(plain, compiled, options);
     if (failed(report))
       return llvm::make_error<Reported>();
     if (seed == 0 && !dumpDirectory.empty())
@@ -458,8 +475,14 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return seeds.takeError();
   if (llvm::Error error = checkConflicts(parsed))
     return std::move(error);
-  PipelineOptions phases;
+  Module plain = original.clone();
+  PipelineOptions phases, plainPhases;
   if (llvm::Error error = prepare(original, parsed, phases))
+    return std::move(error);
+  if (!isOrdered(original))
+    plain = nullptr;
+  else if (llvm::Error error =
+               prepare(*plain, parsed, plainPhases, /*inPlainOrder=*/true))
     return std::move(error);
   options->leastTolerance = getPlannedTolerance(original);
   auto functions = selectFunctions(original, parsed);
@@ -491,9 +514,12 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
         !other->hasAttr(dist::DistDialect::kLocalAttr))
       return llvm::createStringError("expects @" + function.getName() +
                                      " to be partitioned, with dist.local");
-    auto same = verifyFunction(function, other, *options, seeds->value_or(1),
-                               parsed.get("--dump"), !parsed.has("--no-proof"),
-                               progress);
+    auto reference =
+        plain ? plain->lookupSymbol<mlir::func::FuncOp>(function.getName())
+              : function;
+    auto same = verifyFunction(reference, function, other, *options,
+                               seeds->value_or(1), parsed.get("--dump"),
+                               !parsed.has("--no-proof"), progress);
     if (!same)
       return same.takeError();
     good &= *same;

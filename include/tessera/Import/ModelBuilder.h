@@ -30,19 +30,26 @@ struct ModelOptions {
   std::optional<int64_t> layers;
   /// Adds labels and returns losses instead of the logits.
   bool train = false;
+  /// Id of the token that ends a document. A token then sees its own document
+  /// alone, a label that belongs to the next one does not count, and a position
+  /// table begins anew with each.
+  std::optional<int64_t> eod;
 };
 
 /// `config` with what the options replace in it.
 ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
 /// An error if no graph can be built: sizes below 1, a sequence longer than the
-/// position table, a tensor of more than 2^62 elements.
+/// position table, a tensor of more than 2^62 elements, an id of documents that
+/// the vocabulary lacks.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
-/// Builds `@forward(tokens, [labels,] parameters...)`.
+/// Builds `@forward(tokens, [labels,] [starts,] parameters...)`.
 ///
 /// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
+/// With `eod` there are `starts`, of the same type: the position at which the
+/// token's document starts.
 /// Returns logits [batch, seq, vocab] of the chosen type, or with `train` three
 /// f32 scalars: `loss`, the mean over the labels that count (NaN if none does),
 /// `loss_sum` and `tokens`, the sum and the number of these labels.

@@ -48,6 +48,13 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       (ins "unsigned":$factor, "::mlir::Value":$offset), "",
       [{ llvm_unreachable("the op has no positional factor"); }]>,
     InterfaceMethod<[{
+      Tells the op in which order a positional factor is stored: `order`, an
+      attribute of the op's dialect, maps an index to a position. False: the op
+      takes none.
+    }], "bool", "setPositionOrder",
+      (ins "unsigned":$factor, "::mlir::Attribute":$order), "",
+      [{ return false; }]>,
+    InterfaceMethod<[{
       Tells the op that from `size` on `factor` is padding. True: it is no part
       of what the op reduces (attention masks keys); results that have `factor`
       are 0 there if the operands that have it are. False: nothing is known.

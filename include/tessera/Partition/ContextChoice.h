@@ -60,6 +60,9 @@ struct ContextProblem {
   int64_t elementBytes = 4;
   bool causal = false;
   std::optional<int64_t> window;
+  /// The sequence is stored in zig-zag order: devices that share the queries of
+  /// causal attention have equal work.
+  bool isOrdered = false;
   /// There is a backward, and it gathers keys and values again.
   bool hasBackward = false, gathersAgain = false;
 

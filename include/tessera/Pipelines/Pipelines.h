@@ -129,6 +129,8 @@ struct PipelineOptions {
   /// every collective is exposed still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
+  /// The sequence may be stored in zig-zag order.
+  bool ordersSequence = true;
   /// Matmuls of a GPU take a part of what follows; else kernels have it.
   bool epilogues = true;
   /// Collectives run beside work; else each is waited for at once.

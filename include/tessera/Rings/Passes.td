@@ -71,4 +71,30 @@ def ExpandRingAttentionPass : Pass<"dist-expand-ring-attention", "::mlir::Module
     "::tessera::dist::DistDialect", "::tessera::nn::NNDialect"];
 }
 
+def ExpandOrderPass : Pass<"dist-expand-order", "::mlir::ModuleOp"> {
+  let summary = "attention in zig-zag order becomes attentions in plain order";
+  let description = [{
+    Kernels of attention take queries and keys of positions that follow each other.
+    All keys of a sequence are put into the order of positions; the queries of a
+    device are an attention for each chunk. On the second of two devices,
+
+    ```mlir
+    %o = nn.attention causal scale 0.25 order <shards = 2, size = 32> %q, %k, %v q_offset %p
+        : tensor<2x16x2x2x16xf32>, tensor<2x32x2x16xf32>, ...
+    ```
+    becomes
+    ```mlir
+    %q0 = tensor.extract_slice %q[0, 0, 0, 0, 0] [2, 8, 2, 2, 16] ... // positions 8 to 15
+    %q1 = tensor.extract_slice %q[0, 8, 0, 0, 0] [2, 8, 2, 2, 16] ... // positions 16 to 23
+    %o0 = nn.attention causal scale 0.25 %q0, %keys, %values q_offset %p0 : ...
+    %o1 = nn.attention causal scale 0.25 %q1, %keys, %values q_offset %p1 : ...
+    %o = tensor.concat dim(1) %o0, %o1 : ...
+    ```
+    where `%keys` and `%values` are slices of `%k` and `%v` in another order.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::tessera::nn::NNDialect"];
+}
+
 #endif // TESSERA_RINGS_PASSES_TD

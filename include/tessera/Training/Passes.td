@@ -10,6 +10,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OrderSequencePass : Pass<"dist-order-sequence", "::mlir::ModuleOp"> {
+  let summary = "puts the sequence into zig-zag order where that evens the work";
+  let description = [{
+    On a module with `dist.context`: if devices share the queries of the attention
+    with the most work, that attention is causal without a window, and twice the
+    devices divide the sequence, all dimensions that are tied to "seq" of the
+    inputs are stored in zig-zag order. Positional ops get it
+    (`setPositionOrder`), and arguments and results as `nn.order`, by which a
+    program's inputs and outputs are permuted. An op that takes no order, or needs
+    the sequence as it is, leaves it plain; a remark `SequenceOrder` names it.
+
+    ```mlir
+    %i = nn.iota : tensor<32xi32>
+    %o = nn.attention causal scale 0.25 %q, %k, %v : tensor<2x32x2x2x16xf32>, ...
+    ```
+    for four devices becomes
+    ```mlir
+    %i = nn.iota order <shards = 4, size = 32> : tensor<32xi32>
+    %o = nn.attention causal scale 0.25 order <shards = 4, size = 32> %q, %k, %v : ...
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
 def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
   let summary = "writes a mesh and the seed shardings of a strategy";
   let description = [{

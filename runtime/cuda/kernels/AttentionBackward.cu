@@ -230,7 +230,7 @@ template <int D> struct OfRows : Backward<D> {
     int64_t first = this->tile * tileRows, rows = this->numRows();
     int64_t last = first + tileRows < rows ? first + tileRows : rows;
     int64_t mine = first + threadIndex() / 32 * 16 + lane / 4;
-    int begin = this->firstKey(first) / depth;
+    int begin = this->firstKeyOf(first, tileRows) / depth;
     int steps = (this->visibleKeys(last - 1) + depth - 1) / depth;
     TESSERA_UNROLL
     for (int half = 0; half < 2; ++half) {

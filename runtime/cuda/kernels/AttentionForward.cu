@@ -132,7 +132,7 @@ template <int D> struct Forward : AttentionBlock {
     int64_t first = tile * tileRows;
     int64_t last = first + tileRows < numRows() ? first + tileRows : numRows();
     int depth = visibleKeys(last - 1);
-    int begin = firstKey(first) / tileKeys;
+    int begin = firstKeyOf(first, tileRows) / tileKeys;
     int steps = (depth + tileKeys - 1) / tileKeys;
     int64_t mine = first + threadIndex() / 32 * 16;
     TESSERA_UNROLL

@@ -108,7 +108,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
 
   /// The first key of the first block that a row from `first` on sees.
   TESSERA_DEVICE int beginOf(int64_t first) const {
-    return firstKey(first) / plainKeys * plainKeys;
+    return firstKeyOf(first, plainRows) / plainKeys * plainKeys;
   }
   /// The end of the keys that the rows [first, first + plainRows) see.
   TESSERA_DEVICE int depthOf(int64_t first) const {

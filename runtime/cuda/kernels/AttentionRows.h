@@ -56,12 +56,36 @@ struct AttentionBlock {
 
   /// The first key that this row sees of those here, if it sees any.
   TESSERA_DEVICE int firstKey(int64_t row) const {
-    if (p.window == 0)
-      return 0;
     int64_t s = uint32_t(row) / uint32_t(p.perGroup);
-    int64_t first = p.queryOffset + s - p.keyOffset + 1 - p.window;
+    return firstKey(s, p.starts && s < p.queryLength ? startOf(s) : 0);
+  }
+
+  /// The first key of query `s` of a document that starts at `start`.
+  TESSERA_DEVICE int firstKey(int64_t s, int64_t start) const {
+    int64_t first = 0;
+    if (p.window > 0)
+      first = p.queryOffset + s - p.keyOffset + 1 - p.window;
+    start -= p.keyOffset;
+    first = first > start ? first : start;
     first = first < p.keyLength ? first : p.keyLength;
     return first < 0 ? 0 : int(first);
+  }
+
+  /// The position at which the document of query `s` starts.
+  TESSERA_DEVICE int64_t startOf(int64_t s) const {
+    return reinterpret_cast<const int32_t *>(
+        p.starts)[batch * p.queryLength + s];
+  }
+
+  /// A key before which none of `count` rows from `first` on sees any. Starts
+  /// do not decrease but in padding at the end.
+  TESSERA_DEVICE int firstKeyOf(int64_t first, int64_t count) const {
+    if (!p.starts)
+      return firstKey(first);
+    int64_t end = first + count < numRows() ? first + count : numRows();
+    int64_t s = first / p.perGroup;
+    int64_t start = startOf(s), last = startOf((end - 1) / p.perGroup);
+    return firstKey(s, start < last ? start : last);
   }
 
   /// The end of the keys that this row sees of those here; 0 for rows that do
@@ -90,10 +114,29 @@ struct AttentionBlock {
 
   /// The end of the rows that see a key at or before `key`.
   TESSERA_DEVICE int64_t endRowOfKey(int64_t key) const {
-    if (p.window == 0)
-      return numRows();
-    int64_t end = (key + p.keyOffset - p.queryOffset + p.window) * p.perGroup;
-    return end < 0 ? 0 : end < numRows() ? end : numRows();
+    int64_t end = p.queryLength;
+    if (p.window > 0)
+      end = key + p.keyOffset - p.queryOffset + p.window;
+    end = end < 0 ? 0 : end < p.queryLength ? end : p.queryLength;
+    if (p.starts)
+      end = endQueryOfStart(key + p.keyOffset, end);
+    return end * p.perGroup;
+  }
+
+  /// The end of the queries before `end` whose documents do not start after
+  /// `position`, by binary search; where the last one's does not, `end`.
+  TESSERA_DEVICE int64_t endQueryOfStart(int64_t position, int64_t end) const {
+    int64_t begin = 0;
+    if (end > 0 && startOf(end - 1) <= position)
+      return end;
+    while (begin < end) {
+      int64_t middle = begin + (end - begin) / 2;
+      if (startOf(middle) > position)
+        end = middle;
+      else
+        begin = middle + 1;
+    }
+    return end;
   }
 
   /// Index of a row among the rows of [B,S,G,R].

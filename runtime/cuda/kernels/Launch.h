@@ -59,6 +59,7 @@ std::string launchEmbeddingBackward(BuiltinKernels &kernels, Stream stream,
 struct AttentionOperands {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
   int64_t queryOffset = 0, keyOffset = 0;
+  const int32_t *starts = nullptr;
 };
 
 /// What becomes of grad, and the gradients of the operands.

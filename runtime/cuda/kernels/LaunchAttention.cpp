@@ -112,6 +112,7 @@ static AttentionParams paramsOf(const tessera_rt_attention_desc &d,
   params.q = addressOf(operands.q);
   params.k = addressOf(operands.k);
   params.v = addressOf(operands.v);
+  params.starts = addressOf(operands.starts);
   params.batch = d.batch;
   params.queryLength = d.q_len;
   params.keyLength = d.kv_len;

@@ -101,6 +101,8 @@ struct EmbeddingSumParams {
 /// Forward and backward; tensors as in tessera_rt_attention_desc.
 struct AttentionParams {
   int64_t q, k, v, out, logsumexp;
+  /// [B,S] i32: the first position that a query sees; or 0.
+  int64_t starts;
   int64_t grad, dq, dk, dv;
   /// [B,S,G,R] f32: sums of grad * out.
   int64_t delta;

@@ -117,6 +117,23 @@ static bool dividesRanks(const StridedAxis &axis, int64_t ranks) {
          ranks / axis.size % axis.stride == 0;
 }
 
+/// Whether the order has all chunks of each dimension that it has any of.
+static bool isOrder(const Value &value) {
+  if (value.order.size() != value.shape.size() || !value.tiles.empty() ||
+      value.shape != value.logicalShape)
+    return false;
+  for (size_t d = 0; d < value.order.size(); ++d) {
+    std::vector<int64_t> chunks = value.order[d];
+    std::sort(chunks.begin(), chunks.end());
+    for (size_t i = 0; i < chunks.size(); ++i)
+      if (chunks[i] != int64_t(i))
+        return false;
+    if (!chunks.empty() && value.shape[d] % int64_t(chunks.size()) != 0)
+      return false;
+  }
+  return true;
+}
+
 /// Checks sizes against each other. Returns a message, or nothing.
 static std::string checkValue(const Value &value, const Manifest &manifest) {
   size_t rank = value.shape.size();
@@ -155,6 +172,9 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
   if (logical != value.elements())
     return format("expects a logical shape of %lld elements, but got %lld",
                   (long long)value.elements(), (long long)logical);
+  if (!value.order.empty() && !isOrder(value))
+    return "expects an order with, for each dim, all chunks that it is divided "
+           "into, or none, of a value in its logical shape";
   if (!value.tiles.empty() && value.shape != tiledShape(value))
     return "expects tiles that divide the logical shape, and the shape of "
            "tiles and their elements";
@@ -240,6 +260,11 @@ static std::string readValue(const Json &json, bool isArgument,
                            ? readIntegers(json, "logical_shape")
                            : value.shape;
   value.tiles = readIntegers(json, "tiles");
+  for (const Json &dim : json.getArray("order")) {
+    value.order.emplace_back();
+    for (const Json &chunk : dim.items)
+      value.order.back().push_back(chunk.integer);
+  }
   value.paddedShape = json.find("padded_shape")
                           ? readIntegers(json, "padded_shape")
                           : value.shape;
@@ -261,6 +286,7 @@ static std::string readValue(const Json &json, bool isArgument,
     value.offsets = {json.getInteger("offset", -1)};
   value.bytes = json.getInteger("bytes", -1);
   value.vocab = json.getInteger("vocab", 0);
+  value.eod = json.getInteger("eod", 0);
   if (isArgument) {
     std::string role = json.getString("role");
     if (role == "param")
@@ -271,11 +297,13 @@ static std::string readValue(const Json &json, bool isArgument,
       value.role = Role::Tokens;
     else if (role == "labels")
       value.role = Role::Labels;
+    else if (role == "starts")
+      value.role = Role::Starts;
     else if (role == "input")
       value.role = Role::Input;
     else
-      return "expects the role param, state, tokens, labels or input, but "
-             "got '" +
+      return "expects the role param, state, tokens, labels, starts or input, "
+             "but got '" +
              role + "'";
     value.of = json.getString("of");
     value.donate = json.getInteger("donate", -1);
@@ -463,23 +491,50 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
   }
   chunks = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
   count = innerLength == 0 ? 0 : count * chunks;
+  int64_t stride = 1;
+  for (size_t d = value.order.size(); d-- > 0; stride *= value.shape[d]) {
+    const std::vector<int64_t> &order = value.order[d];
+    if (order.empty())
+      continue;
+    int64_t chunk = value.shape[d] / int64_t(order.size());
+    if (ordered.empty())
+      addRows(chunk * stride);
+    ordered.push_back({value.shape[d], stride, chunk, order});
+  }
   if (value.tiles.empty())
     return;
   bool isRow = true;
+  int64_t length = 1;
   for (size_t d = value.tiles.size(); d-- > 0;) {
     int64_t tiles = value.tiles[d], extent = value.logicalShape[d] / tiles;
     tiled.insert(tiled.begin(), {tiles, extent});
     tileLength *= extent;
     if (isRow)
-      rowLength *= extent;
+      length *= extent;
     isRow &= tiles == 1;
   }
+  addRows(length);
+}
+
+/// Runs of the stored shape become runs of at most `length` elements.
+void ShardRuns::addRows(int64_t length) {
+  if (length == 0)
+    return;
+  rowLength = length;
   // A run may begin and end within a row.
   rows = (std::min(innerLength, longestRun) + rowLength - 1) / rowLength + 1;
   count *= rows;
 }
 
 int64_t ShardRuns::toLogical(int64_t stored) const {
+  if (!ordered.empty()) {
+    int64_t index = stored;
+    for (const OrderedDim &dim : ordered) {
+      int64_t chunk = stored / dim.stride % dim.extent / dim.chunk;
+      index += (dim.chunks[size_t(chunk)] - chunk) * dim.chunk * dim.stride;
+    }
+    return index;
+  }
   int64_t tile = stored / tileLength, rest = stored % tileLength;
   int64_t index = 0, stride = 1;
   for (size_t d = tiled.size(); d-- > 0;) {
@@ -493,7 +548,7 @@ int64_t ShardRuns::toLogical(int64_t stored) const {
 }
 
 ShardRuns::Run ShardRuns::operator[](int64_t index) const {
-  if (tiled.empty())
+  if (rowLength == 0)
     return getStored(index);
   Run run = getStored(index / rows);
   int64_t row = (run.global / rowLength + index % rows) * rowLength;

@@ -22,7 +22,7 @@
 
 namespace tessera::rt {
 
-enum class Role { Param, State, Tokens, Labels, Input, Result };
+enum class Role { Param, State, Tokens, Labels, Starts, Input, Result };
 
 /// How a value begins.
 struct Initialiser {
@@ -51,12 +51,17 @@ struct Value {
   /// That of files: the same elements, in the same order but for tiles, of
   /// which it is the number by dimension; empty: one tile.
   std::vector<int64_t> logicalShape, tiles;
+  /// By dimension the chunks in the order in which they are stored; empty: in
+  /// their own.
+  std::vector<std::vector<int64_t>> order;
   std::vector<std::vector<StridedAxis>> sharding;
   /// In the arena of each pp rank, -1 where it is not.
   std::vector<int64_t> offsets{0};
   int64_t bytes = 0;
   /// Tokens and labels: ids are below it; 0: not known.
   int64_t vocab = 0;
+  /// Starts: the id that ends a document.
+  int64_t eod = 0;
   Initialiser init;
   /// Parameters: by default the tensor of their own name and logical shape.
   Source source;
@@ -112,7 +117,8 @@ struct Manifest {
 };
 
 inline bool isData(const Value &value) {
-  return value.role == Role::Tokens || value.role == Role::Labels;
+  return value.role == Role::Tokens || value.role == Role::Labels ||
+         value.role == Role::Starts;
 }
 
 /// Reads a manifest; returns false and a message when it is not valid.
@@ -146,16 +152,25 @@ private:
   struct TiledDim {
     int64_t tiles, extent;
   };
+  /// A dimension whose chunks are stored in another order.
+  struct OrderedDim {
+    int64_t extent, stride, chunk;
+    std::vector<int64_t> chunks;
+  };
+  void addRows(int64_t length);
   Run getStored(int64_t index) const;
   int64_t toLogical(int64_t stored) const;
 
   std::vector<Dim> outer;
   int64_t count = 1, innerStart = 0, innerLength = 1;
   int64_t chunks = 1;
-  /// Of a tiled value: elements of a tile, those that follow each other in the
-  /// logical shape, and runs of so many at most in a run of the stored shape.
+  std::vector<OrderedDim> ordered;
+  /// Of a tiled value: elements of a tile.
   std::vector<TiledDim> tiled;
-  int64_t tileLength = 1, rowLength = 1, rows = 1;
+  int64_t tileLength = 1;
+  /// Elements that follow each other in the logical shape, and runs of so many
+  /// at most in a run of the stored shape; 0: all follow each other.
+  int64_t rowLength = 0, rows = 1;
 };
 
 /// The ranks that hold distinct blocks of `value`, each the lowest that has it.

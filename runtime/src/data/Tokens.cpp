@@ -116,16 +116,31 @@ int64_t TokenSource::token(int64_t index) const {
   return id;
 }
 
+/// The position after the last token `eod` before position `position` of the
+/// sequence that begins with token `first`, or 0.
+int64_t TokenSource::startOf(int64_t eod, int64_t first,
+                             int64_t position) const {
+  while (position > 0 && token(first + position - 1) != eod)
+    --position;
+  return position;
+}
+
 void TokenSource::fill(const Value &value, bool isHeldOut, int64_t sequence,
                        int64_t begin, int64_t count, void *out) const {
   sequence = isHeldOut ? training() + sequence : sequence % training();
-  begin += sequence * shape.length + (value.role == Role::Labels ? 1 : 0);
+  int64_t first =
+      sequence * shape.length + (value.role == Role::Labels ? 1 : 0);
+  bool isStarts = value.role == Role::Starts;
+  int64_t start = isStarts ? startOf(value.eod, first, begin) : 0;
   for (int64_t i = 0; i < count; ++i) {
-    int64_t id = token(begin + i);
+    int64_t id = token(first + begin + i);
+    int64_t number = isStarts ? start : id;
     if (value.dtype == TESSERA_RT_I64)
-      static_cast<int64_t *>(out)[i] = id;
+      static_cast<int64_t *>(out)[i] = number;
     else
-      static_cast<int32_t *>(out)[i] = int32_t(id);
+      static_cast<int32_t *>(out)[i] = int32_t(number);
+    if (id == value.eod)
+      start = begin + i + 1;
   }
 }
 

@@ -10,11 +10,12 @@
 //
 // The data is split into sequences of the program's length L: sequence i is the
 // tokens iL .. iL + L - 1, its labels are the same one position later. What is
-// left over at the end is not read. A batch is the next B sequences, whatever
-// the number of ranks and micro-batches: row r of a batch, counted over all
-// dimensions but the last, is its r-th sequence. After the last sequence comes
-// the first again. Sequences that are held out are the last ones, and no batch
-// of training has any of them.
+// left over at the end is not read. Starts of documents are positions in the
+// sequence: a document that began in the sequence before starts at 0. A batch
+// is the next B sequences, whatever the number of ranks and micro-batches: row
+// r of a batch, counted over all dimensions but the last, is its r-th sequence.
+// After the last sequence comes the first again. Sequences that are held out
+// are the last ones, and no batch of training has any of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,9 +71,10 @@ public:
   /// of the run's data on) is the first to read a sequence again.
   bool wrapsIn(int64_t first) const;
 
-  /// Writes tokens `begin` .. begin + count - 1 of sequence `sequence` of the
-  /// data, counted modulo training(); or of the held-out sequence of that
-  /// number. Ids are known to be good: see check.
+  /// Writes tokens `begin` .. begin + count - 1 (labels, or starts: the value's
+  /// role says which) of sequence `sequence` of the data, counted modulo
+  /// training(); or of the held-out sequence of that number. Ids are known to
+  /// be good: see check.
   void fill(const Value &value, bool isHeldOut, int64_t sequence, int64_t begin,
             int64_t count, void *out) const;
 
@@ -83,6 +85,7 @@ public:
 
 private:
   int64_t token(int64_t index) const;
+  int64_t startOf(int64_t eod, int64_t first, int64_t position) const;
   std::string checkRange(ThreadPool &pool, int64_t begin, int64_t end) const;
 
   enum { None, File, MadeUp } kind = None;

@@ -19,8 +19,13 @@
 using namespace tessera::rt;
 
 /// Records what is wrong with a descriptor.
-static Status check(tessera_rt_context *ctx,
-                    const tessera_rt_attention_desc &d) {
+static Status check(tessera_rt_context *ctx, const tessera_rt_attention_desc &d,
+                    const int32_t *starts) {
+  if (bool(starts) != bool(d.has_starts))
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("attention expects starts of documents where has_starts "
+                       "is 1, and none where it is 0, but got %s and %lld",
+                       starts ? "some" : "none", (long long)d.has_starts));
   if ((d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16) &&
       std::min({d.batch, d.q_len, d.kv_len, d.groups, d.per_group, d.head_dim,
                 d.v_head_dim, d.key_size, d.window}) >= 0 &&
@@ -58,6 +63,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
         logsumexp,
         call.qOffset,
         call.kOffset,
+        call.starts,
         head / d.groups,
         head % d.groups,
         rows * chunk / chunks,
@@ -108,11 +114,13 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
                                           void *dk, void *dv) {
   const tessera_rt_attention_desc &d = given.desc;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
-  Backward call{ctx,
-                {&d, grad, given.q, given.k, given.v, out, logsumexp, dq, dk,
-                 dv, given.qOffset, given.kOffset, 0, 0, 0, rows, 0, d.kv_len,
-                 nullptr},
-                size_t(cpuKernels().attentionBackwardScratch(d))};
+  Backward call{
+      ctx,
+      {&d,           grad,   given.q, given.k, given.v,       out,
+       logsumexp,    dq,     dk,      dv,      given.qOffset, given.kOffset,
+       given.starts, 0,      0,       0,       rows,          0,
+       d.kv_len,     nullptr},
+      size_t(cpuKernels().attentionBackwardScratch(d))};
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(call.floats);
   if (heads >= ctx->pool->size()) {
@@ -135,30 +143,31 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
 
 extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
                                         const tessera_rt_attention_desc *desc,
-                                        const void *q, const void *k,
-                                        const void *v, void *out,
+                                        const int32_t *starts, const void *q,
+                                        const void *k, const void *v, void *out,
                                         float *logsumexp, int64_t q_offset,
                                         int64_t k_offset) {
   const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d))
+  if (Status status = check(ctx, d, starts))
     return status;
   if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.v_head_dim}) == 0)
     return TESSERA_RT_OK;
-  return ctx->target->attention({d, q, k, v, q_offset, k_offset}, out,
+  return ctx->target->attention({d, q, k, v, q_offset, k_offset, starts}, out,
                                 logsumexp);
 }
 
 extern "C" int32_t tessera_rt_attention_backward(
     tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
-    const void *grad, const void *q, const void *k, const void *v,
-    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
-    int64_t q_offset, int64_t k_offset) {
+    const int32_t *starts, const void *grad, const void *q, const void *k,
+    const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
+    void *dv, int64_t q_offset, int64_t k_offset) {
   const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d))
+  if (Status status = check(ctx, d, starts))
     return status;
   if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.kv_len}) == 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 "attention backward expects queries and keys");
-  return ctx->target->attentionBackward({d, q, k, v, q_offset, k_offset}, grad,
-                                        out, logsumexp, dq, dk, dv);
+  return ctx->target->attentionBackward(
+      {d, q, k, v, q_offset, k_offset, starts}, grad, out, logsumexp, dq, dk,
+      dv);
 }

@@ -36,6 +36,8 @@ struct AttentionCall {
   const tessera_rt_attention_desc &desc;
   const void *q, *k, *v;
   int64_t qOffset, kOffset;
+  /// Null where desc.has_starts is 0.
+  const int32_t *starts = nullptr;
 };
 
 /// The step function of this rank, or what stands for it.

@@ -64,8 +64,8 @@ struct Worker {
   int64_t width; // Kv padded
 
   explicit Worker(const AttentionTask &task)
-      : task(task),
-        head{*task.desc, task.batch, task.group, task.qOffset, task.kOffset},
+      : task(task), head{*task.desc,   task.batch,   task.group,
+                         task.qOffset, task.kOffset, task.starts},
         d(*task.desc) {
     buffers.split(task.scratch, d);
     width = padColumns(d.v_head_dim);
@@ -190,7 +190,7 @@ struct Worker {
   }
 
   void run() {
-    packedBegin = firstBlock(task.queryBegin);
+    packedBegin = firstBlock(task.queryBegin, task.queryEnd);
     packedDepth = head.visibleKeys(task.queryEnd - 1) - packedBegin;
     if (packedDepth > 0)
       packKeysAndValues();
@@ -203,7 +203,7 @@ struct Worker {
         buffers.maxima[i] = noScore;
       memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
       int64_t visible = head.visibleKeys(first + count - 1) - packedBegin;
-      int64_t start = firstBlock(first) - packedBegin;
+      int64_t start = firstBlock(first, first + count) - packedBegin;
       for (int64_t begin = start; begin < visible; begin += keyBlock)
         meet(first, count, begin,
              visible - begin < keyBlock ? visible - begin : keyBlock,
@@ -212,10 +212,11 @@ struct Worker {
     }
   }
 
-  /// The first key of the block of keys that a row's first key is in. Blocks
-  /// begin at the same keys in every task: so have a row's sums one order.
-  int64_t firstBlock(int64_t row) const {
-    return head.firstKey(row) / keyBlock * keyBlock;
+  /// The first key of the block of keys that the first key of the rows [begin,
+  /// end) is in. Blocks begin at the same keys in every task: so have a row's
+  /// sums one order.
+  int64_t firstBlock(int64_t begin, int64_t end) const {
+    return head.firstKeyOf(begin, end) / keyBlock * keyBlock;
   }
 
   /// Keys that were packed: the first, and the depth of a panel of values.

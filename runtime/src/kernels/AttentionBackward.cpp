@@ -77,8 +77,8 @@ struct Worker {
   int64_t depth = 0;
 
   explicit Worker(const AttentionBackwardTask &task)
-      : task(task),
-        head{*task.desc, task.batch, task.group, task.qOffset, task.kOffset},
+      : task(task), head{*task.desc,   task.batch,   task.group,
+                         task.qOffset, task.kOffset, task.starts},
         d(*task.desc) {
     buffers.split(task.scratch, d);
     width = padColumns(d.head_dim);
@@ -92,9 +92,9 @@ struct Worker {
     return visible > task.keyBegin ? visible - task.keyBegin : 0;
   }
 
-  /// The first key of the task that a row sees.
-  int64_t firstKey(int64_t row) const {
-    int64_t first = head.firstKey(row);
+  /// The first key of the task that one of the rows [begin, end) sees.
+  int64_t firstKey(int64_t begin, int64_t end) const {
+    int64_t first = head.firstKeyOf(begin, end);
     return first > task.keyBegin ? first - task.keyBegin : 0;
   }
 
@@ -192,8 +192,8 @@ struct Worker {
         key -= begin;
         return key < 0 ? 0 : key > some ? some : key;
       };
-      slopeRow(i, clamp(firstKey(first + i)), clamp(visibleKeys(first + i)),
-               some);
+      slopeRow(i, clamp(firstKey(first + i, first + i + 1)),
+               clamp(visibleKeys(first + i)), some);
     }
     if (task.dk) {
       addToKeys(buffers.weights, buffers.gradDims, count, some, wide,
@@ -223,7 +223,7 @@ struct Worker {
       int64_t count = task.queryEnd - first < queryBlock ? task.queryEnd - first
                                                          : queryBlock;
       int64_t visible = visibleKeys(first + count - 1);
-      int64_t start = firstKey(first) / keyBlock * keyBlock;
+      int64_t start = firstKey(first, first + count) / keyBlock * keyBlock;
       if (visible > start)
         packQueries(first, count);
       if (task.dq)

@@ -50,6 +50,7 @@ struct ScratchCutter {
 struct AttentionHead {
   const tessera_rt_attention_desc &d;
   int64_t batch, group, qOffset, kOffset;
+  const int32_t *starts;
 
   float scale() const {
     double value;
@@ -59,10 +60,20 @@ struct AttentionHead {
 
   /// The first key that row `row` may see, of the T here; it may be none.
   int64_t firstKey(int64_t row) const {
-    if (d.window == 0)
-      return 0;
-    int64_t first = qOffset + row / d.per_group - kOffset + 1 - d.window;
-    return first < 0 ? 0 : first;
+    int64_t s = row / d.per_group, first = 0;
+    if (d.window > 0 && qOffset + s - kOffset + 1 - d.window > 0)
+      first = qOffset + s - kOffset + 1 - d.window;
+    if (starts && starts[batch * d.q_len + s] - kOffset > first)
+      first = starts[batch * d.q_len + s] - kOffset;
+    return first;
+  }
+
+  /// The first key that one of the rows [begin, end) may see.
+  int64_t firstKeyOf(int64_t begin, int64_t end) const {
+    int64_t first = firstKey(begin);
+    for (int64_t row = begin + 1; starts && row < end; ++row)
+      first = first < firstKey(row) ? first : firstKey(row);
+    return first;
   }
 
   /// The end of the keys that row `row` may see.

@@ -40,6 +40,8 @@ struct AttentionTask {
   /// May be null.
   float *logsumexp;
   int64_t qOffset, kOffset;
+  /// Of documents, or null.
+  const int32_t *starts;
   int64_t batch, group;
   int64_t queryBegin, queryEnd;
   /// At least attentionScratch floats.
@@ -57,6 +59,8 @@ struct AttentionBackwardTask {
   /// both null.
   void *dq, *dk, *dv;
   int64_t qOffset, kOffset;
+  /// Of documents, or null.
+  const int32_t *starts;
   int64_t batch, group;
   int64_t queryBegin, queryEnd, keyBegin, keyEnd;
   /// At least attentionBackwardScratch floats.

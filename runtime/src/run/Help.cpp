@@ -30,8 +30,8 @@ static std::string describeOption(const OptionSpec &spec) {
 }
 
 static std::string describeValues(const Manifest &manifest) {
-  static const char *const roles[] = {"param", "state", "tokens", "labels",
-                                      "input"};
+  static const char *const roles[] = {"param",  "state",  "tokens",
+                                      "labels", "starts", "input"};
   constexpr size_t shown = 8;
   std::string text = "\narguments:\n";
   size_t counts[2] = {};

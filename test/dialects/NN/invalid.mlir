@@ -183,6 +183,27 @@ func.func @attention_c6_causal(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32
   return
 }
 // -----
+func.func @attention_c7(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %s: tensor<2x4xi32>) {
+  // expected-error @+1 {{(C7) expects starts of i32 and shape [2, 8] but got 'tensor<2x4xi32>'}}
+  %0 = nn.attention causal scale 1.0 %q, %k, %k starts %s : tensor<2x4xi32> : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+func.func @attention_c7_type(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %s: tensor<2x8xi64>) {
+  // expected-error @+1 {{(C7) expects starts of i32 and shape [2, 8] but got 'tensor<2x8xi64>'}}
+  %0 = nn.attention causal scale 1.0 %q, %k, %k starts %s : tensor<2x8xi64> : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+// expected-error @+1 {{(C1) expects a size that twice the shards divide but got 12 and 4 shards}}
+func.func @zigzag_c1(%x: tensor<12xi32> {nn.order = [#nn.zigzag<shards = 4, size = 12>]}) { return }
+// -----
+// expected-error @+1 {{nn.order: expects #nn.zigzag or unit for each dimension of 'tensor<2x8xi32>' but got [unit]}}
+func.func @order(%x: tensor<2x8xi32> {nn.order = [unit]}) { return }
+// -----
+// expected-error @+1 {{nn.eod: expects an id, at least 0, but got -1 : i64}}
+func.func @eod(%x: tensor<2x8xi32> {nn.eod = -1}) { return }
+// -----
 func.func @attention_c4(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xbf16>) {
   // expected-error @+1 {{(C4) expects one element type but got}}
   %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xbf16> -> tensor<2x8x4x1x6xf32>

@@ -40,7 +40,7 @@ func.func @einsum(%x: tensor<2x8x16xf32>, %w: tensor<16x4x6xf32>,
 
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: tensor<2x8x4x2x6xf32>, %k: tensor<2x9x4x6xf32>,
-                     %v: tensor<2x9x4x5xf32>, %i: index) {
+                     %v: tensor<2x9x4x5xf32>, %i: index, %s: tensor<2x8xi32>) {
   // CHECK: nn.attention scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
   %0 = nn.attention scale 0.125 %q, %k, %v
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
@@ -49,6 +49,10 @@ func.func @attention(%q: tensor<2x8x4x2x6xf32>, %k: tensor<2x9x4x6xf32>,
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
   // CHECK: nn.attention causal window 4 scale 1.000000e+00 keys 7 %{{.*}}, %{{.*}}, %{{.*}} :
   %2 = nn.attention causal window 4 scale 1.0 keys 7 %q, %k, %v
+      : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  // CHECK: nn.attention causal scale 1.000000e+00 order <shards = 2, size = 16> %{{.*}}, %{{.*}}, %{{.*}} q_offset %{{.*}} starts %{{.*}} : tensor<2x8xi32> : tensor<2x8x4x2x6xf32>,
+  %3 = nn.attention causal scale 1.0 order <shards = 2, size = 16> %q, %k, %v q_offset %i
+      starts %s : tensor<2x8xi32>
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
   return
 }
@@ -64,6 +68,10 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
   %2 = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x16xf32>
   // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 scaling <factor = 2.000000e+00 : f64> width 12 offset %{{.*}} : tensor<2x8x16xf32>
   %part = nn.rope %x dim 1 theta 1.0e4 scaling <factor = 2.0> width 12 offset %i : tensor<2x8x16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 offset %{{.*}} order <shards = 4, size = 32> : tensor<2x8x16xf32>
+  %ordered = nn.rope %x dim 1 theta 1.0e4 offset %i order <shards = 4, size = 32> : tensor<2x8x16xf32>
+  // CHECK: nn.iota order <shards = 1, size = 8> : tensor<8xi32>
+  %positions = nn.iota order <shards = 1, size = 8> : tensor<8xi32>
   // CHECK: nn.rope %{{.*}} dim 1 theta 5.000000e+05 scaling <factor = 8.000000e+00 : f64, low_freq_factor = 1.000000e+00 : f64, high_freq_factor = 4.000000e+00 : f64, original_context = 8192> offset %{{.*}} : tensor<2x8x16xf32>
   %3 = nn.rope %x dim 1 theta 5.0e5 scaling <factor = 8.0, low_freq_factor = 1.0, high_freq_factor = 4.0, original_context = 8192>
       offset %i : tensor<2x8x16xf32>

@@ -16,9 +16,17 @@ func.func @attention(%q: tensor<2x8x4x3x6xf32>, %k: tensor<2x9x4x6xf32>, %v: ten
   %0 = nn.attention scale 0.125 %q, %k, %v
       : tensor<2x8x4x3x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x3x5xf32>
   // The query's position matters under a causal mask.
-  // expected-remark @+1 {{([i,j,k,l,m],[i,n,k,m],[i,n,k,o],[])->([i,j,k,l,o]) {i=2, j=8 positional, k=4, l=3, m=6 decomposed, n=9 decomposed, o=5}; partial sum in {2}}}
+  // expected-remark @+1 {{([i,j,k,l,m],[i,n,k,m],[i,n,k,o],[])->([i,j,k,l,o]) {i=2, j=8 positional, k=4, l=3, m=6 decomposed, n=9 decomposed positional, o=5}; partial sum in {2}}}
   %1 = nn.attention causal scale 0.125 %q, %k, %v q_offset %i
       : tensor<2x8x4x3x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x3x5xf32>
+  return
+}
+
+// Starts of documents are sharded as the queries are.
+func.func @documents(%q: tensor<2x8x4x3x6xf32>, %k: tensor<2x9x4x6xf32>, %s: tensor<2x8xi32>) {
+  // expected-remark @+1 {{([i,j,k,l,m],[i,n,k,m],[i,n,k,o],[i,j])->([i,j,k,l,o]) {i=2, j=8 positional, k=4, l=3, m=6 decomposed, n=9 decomposed positional, o=6}; partial sum in {2}}}
+  %0 = nn.attention scale 0.125 %q, %k, %k starts %s : tensor<2x8xi32>
+      : tensor<2x8x4x3x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x6xf32> -> tensor<2x8x4x3x6xf32>
   return
 }
 

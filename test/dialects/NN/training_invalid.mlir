@@ -42,6 +42,12 @@ func.func @attention_backward_c1(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x3x6xf
   return
 }
 // -----
+func.func @attention_backward_c1_starts(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %l: tensor<2x8x4x1xf32>, %s: tensor<8xi32>) {
+  // expected-error @+1 {{(C7) expects starts of i32 and shape [2, 8] but got 'tensor<8xi32>'}}
+  %0:3 = nn.attention_backward causal scale 1.0 %q, %q, %k, %k, %q, %l starts %s : tensor<8xi32> : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x1x6xf32>, tensor<2x8x4x1xf32>
+  return
+}
+// -----
 func.func @attention_backward_c1_window(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %l: tensor<2x8x4x1xf32>) {
   // expected-error @+1 {{(C6) expects a window of at least 1 but got -1}}
   %0:3 = nn.attention_backward causal window -1 scale 1.0 %q, %q, %k, %k, %q, %l : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x1x6xf32>, tensor<2x8x4x1xf32>

@@ -3,7 +3,8 @@
 // Gradients and optimizers print as they are read.
 
 // CHECK-LABEL: func @attention
-func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: index)
+func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: index,
+                     %starts: tensor<2x8xi32>)
     -> tensor<2x8x4x1x64xf32> {
   // CHECK: %[[O:.*]], %[[LSE:.*]] = nn.attention causal scale 1.250000e-01 %arg0, %arg1, %arg1 q_offset %arg2 : {{.*}} -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>
   %o, %lse = nn.attention causal scale 0.125 %q, %k, %k q_offset %at
@@ -15,6 +16,11 @@ func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: 
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
   // CHECK: nn.attention_backward causal window 3 scale 1.250000e-01 %[[O]]
   %dq1, %dk1, %dv1 = nn.attention_backward causal window 3 scale 0.125 %o, %q, %k, %k, %o, %lse
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
+        tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+  // CHECK: nn.attention_backward causal scale 1.250000e-01 order <shards = 2, size = 16> %[[O]], {{.*}} q_offset %arg2 starts %arg3 : tensor<2x8xi32> : tensor<2x8x4x1x64xf32>
+  %dq2, %dk2, %dv2 = nn.attention_backward causal scale 0.125 order <shards = 2, size = 16> %o, %q, %k, %k, %o, %lse q_offset %at
+      starts %starts : tensor<2x8xi32>
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
   // CHECK: nn.rope inverse %{{.*}} dim 1

@@ -58,6 +58,14 @@ func.func @attention_shapes(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x32xf32>
 
 // -----
 
+func.func @attention_starts(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %s: tensor<8xi32>) {
+  // expected-error @+1 {{(C2) expects starts of 'tensor<2x8xi32>' but got 'tensor<8xi32>'}}
+  %0 = rt.attention scale 1.0 %q, %k, %k starts %s : tensor<8xi32> : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32> -> tensor<2x8x4x1x64xf32>
+  return
+}
+
+// -----
+
 func.func @attention_offsets(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %o: index) {
   // expected-error @+1 {{(C3) expects two offsets or none but got 1}}
   %0 = rt.attention scale 1.0 %q, %k, %k offsets %o : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32> -> tensor<2x8x4x1x64xf32>

@@ -21,7 +21,8 @@ func.func @scaled(%x: tensor<8x16xf8E4M3FN>, %w: tensor<16x4xf8E5M2>, %s: tensor
 // CHECK-LABEL: func.func @records(
 func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
                    %q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>,
-                   %l: tensor<2x8x4x1xf32>, %ids: tensor<8xi32>, %o: index) {
+                   %l: tensor<2x8x4x1xf32>, %ids: tensor<8xi32>, %o: index,
+                   %starts: tensor<2x8xi32>) {
   // CHECK: rt.matmul %{{.*}}, %{{.*}} <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
   %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
       ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
@@ -45,6 +46,14 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
       -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>
   // CHECK: rt.attention_backward causal window 5 scale 1.250000e-01 keys 6 {{.*}} offsets %{{.*}}, %{{.*}} : tensor<2x8x4x1x64xf32>,
   %9:3 = rt.attention_backward causal window 5 scale 0.125 keys 6 %q, %q, %k, %k, %q, %l offsets %o, %o
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
+        tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+  // CHECK: rt.attention causal scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} offsets %{{.*}}, %{{.*}} starts %{{.*}} : tensor<2x8xi32> :
+  %12 = rt.attention causal scale 0.125 %q, %k, %k offsets %o, %o starts %starts : tensor<2x8xi32>
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+      -> tensor<2x8x4x1x64xf32>
+  // CHECK: rt.attention_backward causal scale 1.250000e-01 {{.*}} starts %{{.*}} : tensor<2x8xi32> : tensor<2x8x4x1x64xf32>,
+  %13:3 = rt.attention_backward causal scale 0.125 %q, %q, %k, %k, %q, %l starts %starts : tensor<2x8xi32>
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
   // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
@@ -101,6 +110,9 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: rt.call_attention causal window 5 scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
   rt.call_attention causal window 5 scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] offsets %o, %o
+  // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] starts 4096 offsets %[[O]], %[[O]]
+  rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+      at [0, 1, 2, 3] starts 4096 offsets %o, %o
   // CHECK: rt.block_begin 4096 bytes 256 forget
   rt.block_begin 4096 bytes 256 forget
   // CHECK: rt.block_end 4096 bytes 256{{$}}

@@ -1,9 +1,11 @@
 """Prints a program of attentions around a ring of N devices: forward and backward,
-causal or not and within windows, sequences of 2 N to 4 N.
+causal or not, within windows and within documents, sequences of 2 N to 4 N, those
+that 2 N divides in zig-zag order, too.
 
     ring_attentions.py N [TYPE] > PROGRAM.mlir
 """
 
+import itertools
 import sys
 
 n = int(sys.argv[1])
@@ -27,7 +29,7 @@ def tensors(s):
     v = (f"tensor<2x{s}x2x3x{element}>", 4)
     o = (f"tensor<2x{s}x2x2x3x{element}>", 5)
     l = (f"tensor<2x{s}x2x2x{stat}>", 4)
-    return {"q": q, "k": k, "v": v, "o": o, "l": l, "g": o}
+    return {"q": q, "k": k, "v": v, "o": o, "l": l, "g": o, "s": (f"tensor<2x{s}xi32>", 2)}
 
 
 def function(name, s, arguments, results, op, types):
@@ -41,16 +43,19 @@ def function(name, s, arguments, results, op, types):
 
 
 for s in range(2 * n, 4 * n + 1):
-    windows = sorted({1, 2, 3, s // n, s // n + 1, s // n + 2, s - 1, s})
-    for mask in ["", "causal "] + [f"causal window {w} " for w in windows]:
-        kind = mask.strip().replace(" ", "_") or "full"
+    masks = ["", "causal "] + [f"causal window {w} " for w in range(1, s + 1)]
+    orders = ["", f"order <shards = {n}, size = {s}> "] if s % (2 * n) == 0 else [""]
+    for mask, documents, order in itertools.product(masks, ["", "s"], orders):
+        kind = (mask.strip().replace(" ", "_") or "full") + ("_documents" if documents else "")
+        kind += "_zigzag" if order else ""
+        starts = f" starts %s : {tensors(s)['s'][0]}" if documents else ""
         function(
-            f"forward_{kind}", s, "qkv", "ol",
-            f"nn.attention {mask}scale 0.5 %q, %k, %v",
+            f"forward_{kind}", s, "qkv" + documents, "ol",
+            f"nn.attention {mask}scale 0.5 {order}%q, %k, %v{starts}",
             lambda t: f"{t['q'][0]}, {t['k'][0]}, {t['v'][0]} -> {t['o'][0]} stats {t['l'][0]}",
         )
         function(
-            f"backward_{kind}", s, "gqkvol", "qkv",
-            f"nn.attention_backward {mask}scale 0.5 %g, %q, %k, %v, %o, %l",
+            f"backward_{kind}", s, "gqkvol" + documents, "qkv",
+            f"nn.attention_backward {mask}scale 0.5 {order}%g, %q, %k, %v, %o, %l{starts}",
             lambda t: ", ".join(t[x][0] for x in "qkvol"),
         )

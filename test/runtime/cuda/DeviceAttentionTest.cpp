@@ -27,6 +27,8 @@ const AttentionCase tileCases[] = {
     {1, 40, 140, 2, 3, 128, 128, true, 90, 0},
     {2, 65, 65, 1, 1, 128, 64, false, 0, 0, 61},
     {1, 70, 70, 1, 2, 40, 72, true, 0, 10},
+    {2, 200, 200, 1, 2, 64, 64, true, 0, 0, 0, 0, 70},
+    {1, 200, 200, 1, 1, 128, 128, true, 0, 0, 190, 100, 33, 10},
 };
 
 /// All results of both calls, in f32.
@@ -56,15 +58,16 @@ Results onHost(const AttentionCase &c, bool bf16) {
   Results results;
   results.logsumexp.resize(size_t(c.rows()));
   tessera_rt_attention_desc d = c.desc(bf16);
+  std::vector<int32_t> starts = c.starts();
   SingleRank rank(2, 4096);
-  EXPECT_EQ(tessera_rt_attention(rank, &d, o.q.data(), o.k.data(), o.v.data(),
-                                 out.data(), results.logsumexp.data(),
-                                 c.qOffset, c.kOffset),
+  EXPECT_EQ(tessera_rt_attention(
+                rank, &d, dataOf(starts), o.q.data(), o.k.data(), o.v.data(),
+                out.data(), results.logsumexp.data(), c.qOffset, c.kOffset),
             0);
   EXPECT_EQ(tessera_rt_attention_backward(
-                rank, &d, o.grad.data(), o.q.data(), o.k.data(), o.v.data(),
-                out.data(), results.logsumexp.data(), dq.data(), dk.data(),
-                dv.data(), c.qOffset, c.kOffset),
+                rank, &d, dataOf(starts), o.grad.data(), o.q.data(), o.k.data(),
+                o.v.data(), out.data(), results.logsumexp.data(), dq.data(),
+                dk.data(), dv.data(), c.qOffset, c.kOffset),
             0);
   results.out = floats(out, c.rows() * c.kv);
   results.dq = floats(dq, c.rows() * c.k);
@@ -105,6 +108,12 @@ Results onDevice(const AttentionCase &c, bool bf16, uint64_t seed) {
   DeviceKernels device(seed);
   AttentionOperands operands{q.data(), k.data(), v.data(), c.qOffset,
                              c.kOffset};
+  std::vector<int32_t> starts = c.starts();
+  DeviceBlock<int32_t> documents(starts.size());
+  if (!starts.empty()) {
+    memcpy(documents.data(), starts.data(), starts.size() * sizeof(int32_t));
+    operands.starts = documents.data();
+  }
   float *sums = static_cast<float *>(logsumexp.data());
   device.finish(launchAttention(device.kernels, device.stream, d, operands,
                                 out.data(), sums));
@@ -174,8 +183,8 @@ TEST(device_attention, scales_of_any_sign) {
     Operands o(c, true);
     AttentionOperand wanted(c.rows() * c.kv, true);
     SingleRank rank(1, 4096);
-    ASSERT_EQ(tessera_rt_attention(rank, &d, o.q.data(), o.k.data(), o.v.data(),
-                                   wanted.data(), nullptr, 0, 0),
+    ASSERT_EQ(tessera_rt_attention(rank, &d, nullptr, o.q.data(), o.k.data(),
+                                   o.v.data(), wanted.data(), nullptr, 0, 0),
               0);
     Block q(o.q, c.rows() * c.k, true), k(o.k, c.b * c.t * c.g * c.k, true);
     Block v(o.v, c.b * c.t * c.g * c.kv, true), out(c.rows() * c.kv, true);

@@ -184,6 +184,15 @@ TEST(DecomposeTest, attention) {
                "q_offset %a3" +
                    types,
                {q, k, v, "index"}, o, {stat}, {offset});
+  std::string starts = "tensor<2x3xi32>",
+              order = "order <shards = 2, size = 8>";
+  std::string withStarts = "starts %a3 : " + starts;
+  for (std::string mask : {"", "causal ", "causal window 2 "})
+    checkProgram(withResults("nn.attention " + mask + "scale 0.5 " + order +
+                                 " %a0, %a1, %a2 " + withStarts + types +
+                                 " stats " + stat,
+                             {q, k, v, starts}, {o, stat}),
+                 {});
   std::string backward =
       " : " + q + ", " + k + ", " + v + ", " + o + ", " + stat;
   std::vector<std::string> operands = {o, q, k, v, o, stat};
@@ -194,6 +203,12 @@ TEST(DecomposeTest, attention) {
                                    backward,
                                operands, {q, k, v}),
                    {});
+  operands.push_back(starts);
+  checkProgram(withResults("nn.attention_backward causal scale 0.5 " + order +
+                               " %a0, %a1, %a2, %a3, %a4, %a5 starts %a6 : " +
+                               starts + backward,
+                           operands, {q, k, v}),
+               {});
 }
 
 } // namespace

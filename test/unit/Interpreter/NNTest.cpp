@@ -80,6 +80,16 @@ struct NaiveAttention {
   bool causal;
   double scale;
   int qOffset, kOffset, keySize, window = 100;
+  /// The position of an index; the starts of documents, if there are some.
+  std::vector<int> order;
+  Elements starts;
+
+  int position(int index) const { return order.empty() ? index : order[index]; }
+  bool sees(int b, int s, int t) const {
+    int query = position(qOffset + s), key = position(kOffset + t);
+    return (!causal || key <= query) && key < keySize && key > query - window &&
+           (starts.empty() || key >= starts[b * queries + s]);
+  }
 
   Elements operator()(const Elements &q, const Elements &k,
                       const Elements &v) const {
@@ -91,8 +101,7 @@ struct NaiveAttention {
             int row = ((b * queries + s) * groups + g) * heads + h;
             double total = 0;
             for (int t = 0; t < keys; ++t) {
-              if ((causal && kOffset + t > qOffset + s) ||
-                  kOffset + t >= keySize || kOffset + t <= qOffset + s - window)
+              if (!sees(b, s, t))
                 continue;
               int key = (b * keys + t) * groups + g;
               double score = 0;
@@ -146,6 +155,23 @@ TEST(NNTest, attention) {
       naive.kOffset = kOffset;
       expectNear(
           windowed.runOne({x, y, z, {double(qOffset)}, {double(kOffset)}}),
+          naive(x, y, z), 1e-12);
+    }
+  TestProgram ordered(
+      oneOp("nn.attention causal scale 0.5 order <shards = 2, size = 8> %a0, "
+            "%a1, %a2 q_offset %a3 k_offset %a4 starts %a5 : tensor<2x3xi32>" +
+                types,
+            {q, k, v, "index", "index", "tensor<2x3xi32>"}, o));
+  naive.window = naive.keySize = 100;
+  naive.order = {0, 1, 6, 7, 2, 3, 4, 5};
+  naive.starts = {0, 1, 2, 0, 0, 4};
+  for (int qOffset : {0, 2, 5})
+    for (int kOffset : {0, 3}) {
+      naive.qOffset = qOffset;
+      naive.kOffset = kOffset;
+      expectNear(
+          ordered.runOne(
+              {x, y, z, {double(qOffset)}, {double(kOffset)}, naive.starts}),
           naive(x, y, z), 1e-12);
     }
   // A query that sees no key gives 0.

@@ -76,6 +76,21 @@ TEST(GradientCheck, attention) {
             types, result);
 }
 
+TEST(GradientCheck, attention_of_documents) {
+  std::vector<std::string> types = {
+      "tensor<2x6x1x2x4xf64>", "tensor<2x6x1x4xf64>", "tensor<2x6x1x3xf64>"};
+  std::string result = "tensor<2x6x1x2x3xf64>";
+  for (std::string mask : {"", "causal ", "causal window 2 "})
+    for (std::string order : {"", "order <shards = 3, size = 6> "})
+      check(
+          "%s = arith.constant dense<[[0, 0, 2, 2, 4, 5], [0, 1, 1, 1, 1, 1]]>"
+          " : tensor<2x6xi32>\n%r = nn.attention " +
+              mask + "scale 0.5 " + order +
+              "%0, %1, %2 starts %s : tensor<2x6xi32> : " + types[0] + ", " +
+              types[1] + ", " + types[2] + " -> " + result,
+          types, result);
+}
+
 /// The first two queries see no key: they give 0 and no gradient.
 TEST(GradientCheck, attention_with_offsets) {
   std::vector<std::string> types = {
@@ -99,6 +114,8 @@ TEST(GradientCheck, rope) {
   check("%r = nn.rope %0 dim 1 theta 1.0e4 : " + x, {x}, x);
   check("%r = nn.rope inverse %0 dim 1 theta 1.0e4 : " + x, {x}, x);
   check("%r = nn.rope %0 dim 1 theta 1.0e4 width 4 : " + x, {x}, x);
+  check("%r = nn.rope %0 dim 1 theta 1.0e4 order <shards = 2, size = 8> : " + x,
+        {x}, x);
   check("%o = arith.constant 7 : index\n%r = nn.rope %0 dim 1 theta 1.0e2 "
         "scaling <factor = 4.0, low_freq_factor = 1.0, high_freq_factor = 4.0, "
         "original_context = 8> offset %o : " +

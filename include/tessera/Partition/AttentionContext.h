@@ -1,0 +1,71 @@
+//===- AttentionContext.h - What attention asks ContextChoice ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What two passes ask ContextChoice.h, so that both get one answer: the one
+// that chooses the order of the sequence, and the one that pins axes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PARTITION_ATTENTIONCONTEXT_H
+#define TESSERA_PARTITION_ATTENTIONCONTEXT_H
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Partition/ContextChoice.h"
+
+namespace tessera {
+
+/// What `dist.context` of a module says, and the module's mesh.
+struct SequenceContext {
+  Mesh mesh;
+  MeshLinks links;
+  ContextMethod method;
+  /// Of the sequence, one; of sequences; of heads.
+  AxisList seq, batch, heads;
+  /// The sequence is stored in zig-zag order.
+  bool isOrdered = false;
+  /// The backward gathers keys and values again.
+  bool gathersAgain = false;
+};
+
+/// Reads the context of a module, which must have one; failure, with an error,
+/// without a mesh.
+mlir::FailureOr<SequenceContext> readContext(mlir::ModuleOp module);
+
+/// How the axes of heads are shared between groups and the heads of a group.
+std::pair<AxisList, AxisList> splitHeadAxes(llvm::ArrayRef<AxisRef> axes,
+                                            int64_t groups, int64_t heads);
+
+/// The problem of an attention or of its backward; both have the same.
+template <typename Op>
+ContextProblem getContextProblem(Op op, const SequenceContext &context,
+                                 bool hasBackward) {
+  llvm::ArrayRef<int64_t> q = op.getQ().getType().getShape();
+  mlir::RankedTensorType values = op.getV().getType();
+  auto [groups, heads] = splitHeadAxes(context.heads, q[2], q[3]);
+  ContextProblem problem;
+  problem.mesh = context.mesh;
+  problem.links = context.links;
+  problem.axis = context.seq.front();
+  problem.batch = llvm::divideCeil(q[0], numShards(context.batch));
+  problem.queries = q[1];
+  problem.keys = values.getDimSize(1);
+  problem.groups = llvm::divideCeil(q[2], numShards(groups));
+  problem.heads = llvm::divideCeil(q[3], numShards(heads));
+  problem.dim = q[4];
+  problem.valueDim = values.getDimSize(3);
+  problem.elementBytes = llvm::divideCeil(values.getElementTypeBitWidth(), 8);
+  problem.causal = op.getCausal();
+  problem.window = op.getWindow();
+  problem.isOrdered = context.isOrdered;
+  problem.hasBackward = hasBackward;
+  problem.gathersAgain = context.gathersAgain;
+  return problem;
+}
+
+} // namespace tessera
+
+#endif // TESSERA_PARTITION_ATTENTIONCONTEXT_H
