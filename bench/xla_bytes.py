@@ -28,7 +28,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = [("dp=8", "dp"), ("tp={tp}", "tp"), ("tp={tp}", "tp,sp"),
         ("dp={dp},tp={tp}", "dp,tp"), ("dp={dp},tp={tp}", "dp,tp,sp"),
         ("dp=8", "dp,zero=1"), ("dp=8", "dp,zero=2"), ("dp=8", "dp,zero=3"),
-        ("dp={dp},tp={tp}", "dp,tp,sp,zero=1"), ("dp={dp},tp={tp}", "dp,tp,sp,zero=3")]
+        ("dp={dp},tp={tp}", "dp,tp,sp,zero=1"), ("dp={dp},tp={tp}", "dp,tp,sp,zero=3"),
+        ("dp={dp},cp={tp}", "dp,cp=all_gather"), ("dp={dp},cp={tp}", "dp,cp=all_to_all")]
 # tiny-llama has two KV heads: what JAX can shard over tp without padding.
 MODELS = {"tiny-gpt2": {"dp": 2, "tp": 4}, "tiny-llama": {"dp": 4, "tp": 2}}
 BATCH, SEQ = 16, 32
@@ -46,6 +47,7 @@ names, sizes = tuple(axes), tuple(axes.values())
 mesh = Mesh(np.array(jax.devices()[:int(np.prod(sizes))]).reshape(sizes), names)
 dp, tp = ("dp" if "dp" in axes else None), ("tp" if "tp" in axes else None)
 sp = tp if "sp" in strategy else None
+cp = "cp" if "cp" in axes else None
 zero = max([int(s[5:]) for s in strategy if s.startswith("zero=")] + [0])
 gpt = model == "tiny-gpt2"
 L, V = 2, 264  # the vocabulary padded to what tp and dp divide
@@ -88,9 +90,17 @@ def scattered(shape, s):
             break
     return P(*dims)
 
-stream = P(dp, sp, None)
+stream = P(dp, cp or sp, None)
 # Within a block heads and ffn are over tp: what the strategy `sp` says.
 inside = (lambda x: constrain(x, P(dp, None, tp))) if sp else (lambda x: x)
+# Attention over cp: keys and values are gathered, or heads are shared.
+if cp and "cp=all_to_all" in strategy:
+    queries = keys = lambda x: constrain(x, P(dp, None, cp))
+elif cp:
+    queries, keys = (lambda x: constrain(x, P(dp, cp))), (lambda x: constrain(x, P(dp)))
+else:
+    queries = keys = lambda x: x
+along = (lambda x: constrain(x, P(dp, cp))) if cp else (lambda x: x)
 
 def norm(x, p, name):
     if not gpt:
@@ -121,9 +131,10 @@ def loss(p, tokens, labels):
                 for n in "kv")
         if not gpt:
             q, k = rope(q), rope(k)
+        q, k, v = queries(q), keys(k), keys(v)
         s = jnp.einsum("bqgre,bkge->bgrqk", q, k) / E ** 0.5
         a = jax.nn.softmax(jnp.where(mask, s, -1e30), -1)
-        o = jnp.einsum("bgrqk,bkge->bqgre", a, v)
+        o = along(queries(jnp.einsum("bgrqk,bkge->bqgre", a, v)))
         x = x + constrain(jnp.einsum("bqgre,gred->bqd", o, p[f"{i}.wo"]), stream) + bias(f"{i}.bo")
         h = norm(x, p, f"{i}.ln2")
         u = jnp.einsum("bsd,df->bsf", h, p[f"{i}.w1"]) + bias(f"{i}.b1")
@@ -149,7 +160,7 @@ def step(p, m, v, tokens, labels):
     return p, m, v, value
 
 placed = lambda s: {k: NamedSharding(mesh, x) for k, x in s.items()}
-data = NamedSharding(mesh, P(dp))
+data = NamedSharding(mesh, P(dp, cp))
 values = {k: jax.ShapeDtypeStruct(shape, jnp.float32) for k, (shape, _) in spec.items()}
 ids = jax.ShapeDtypeStruct((batch, seq), jnp.int32)
 lowered = jax.jit(step, in_shardings=(placed(rest), placed(state), placed(state), data, data),
