@@ -131,10 +131,13 @@ bool FoldConstantsPass::staysComputed(Operation *op) const {
          (positional.contains(op) && type.getRank() > 1);
 }
 
-/// Whether an op that is fixed is replaced: it computes, and is used by one
-/// that is not.
+/// Whether an op that is fixed is replaced: it computes, or has several
+/// numbers, and is used by one that is not fixed.
 bool FoldConstantsPass::isFolded(Operation *op) const {
-  return op->getNumOperands() != 0 && !staysComputed(op) &&
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  bool isList = constant && isa<DenseElementsAttr>(constant.getValue()) &&
+                !isa<SplatElementsAttr>(constant.getValue());
+  return (op->getNumOperands() != 0 || isList) && !staysComputed(op) &&
          llvm::any_of(op->getUsers(), [&](Operation *user) {
            return !fixed.contains(user) || staysComputed(user);
          });

@@ -317,6 +317,32 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
+/// Dimensions of size 1 are left out before a transpose, so that it gets to a
+/// matmul.
+struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getSrc().getDefiningOp<nn::TransposeOp>();
+    ArrayRef<int64_t> shape = op.getResultType().getShape();
+    if (!transpose || llvm::is_contained(shape, 1) ||
+        !matchDims(op.getSrcType().getShape(), shape))
+      return failure();
+    Value x = dropUnits(rewriter, op.getLoc(), transpose.getX());
+    // Positions of the dimensions that are kept, before the transpose.
+    SmallVector<int64_t> kept, order;
+    for (auto [dim, size] :
+         llvm::enumerate(typeOf(transpose.getX()).getShape()))
+      if (size != 1)
+        kept.push_back(dim);
+    for (int64_t dim : transpose.getPermutation())
+      if (const int64_t *found = llvm::find(kept, dim); found != kept.end())
+        order.push_back(found - kept.begin());
+    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(), x, order);
+    return success();
+  }
+};
+
 /// A matmul takes the transpose after it.
 struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -393,8 +419,8 @@ struct FoldShapesPass
                  ReshapeOfBroadcast<tensor::ExpandShapeOp>,
                  ReshapeOfBroadcast<tensor::CollapseShapeOp>,
                  ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
-                 TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(
-        context);
+                 DropOfTranspose, TransposeOfElementwise, TransposeOfEinsum,
+                 EinsumOfShapes>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

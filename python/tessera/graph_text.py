@@ -225,6 +225,9 @@ class Graph:
             return x
         offsets = [start if i == dim else 0 for i in range(len(x.shape))]
         sizes = [size if i == dim else n for i, n in enumerate(x.shape)]
+        if size == 0:
+            # Nothing: concatenations leave it out, nothing else may read it.
+            return Value("%nothing", tuple(sizes), x.element)
         steps = [step if i == dim else 1 for i in range(len(x.shape))]
         type_ = tensor_type(sizes, x.element)
         return self.op(f"tensor.extract_slice {x.name}{offsets} {sizes} {steps} : {x.type} to "

@@ -51,6 +51,8 @@ class Importer:
         self.graph = Graph()
         self.constants: dict[Any, Any] = {}
         self.values: dict[Any, Any] = {}
+        # Constants that the graph has.
+        self.written: dict[Any, Value] = {}
         # What a value was before its leading dimensions were merged, and what was repeated.
         self.unmerged: dict[Value, Value] = {}
         self.repeated: dict[Value, Value] = {}
@@ -66,7 +68,9 @@ class Importer:
             return self.values[item]
         if item not in self.constants:
             raise ImportFailure(f"{item}: expects a tensor")
-        return self.write(self.constants[item])
+        if item not in self.written:
+            self.written[item] = self.write(self.constants[item])
+        return self.written[item]
 
     def write(self, tensor: torch.Tensor) -> Value:
         """A constant without the dimensions along which it does not vary."""
@@ -173,8 +177,11 @@ class Importer:
             return
         schema = getattr(node.target, "_schema", None)
         if schema is not None and schema.is_mutable:
-            raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
-                                f"{name}")
+            if self.depends(node) or root_of(node.args[0]).op != "call_function":
+                self.visit_write(node, name)
+            else:
+                self.constants[node] = self.evaluate(node)
+            return
         if not node.users:
             return
         if not self.depends(node):
@@ -192,6 +199,18 @@ class Importer:
         result = handler(self, node)
         self.check(node, result)
         self.values[node] = result
+
+    def visit_write(self, node: Any, name: str) -> None:
+        """An op that writes a value whose memory no other one reads: later uses of that value
+        are of the result."""
+        written = node.args[0] if node.args else None
+        handler = HANDLERS.get(name.replace("_.", "."))
+        if handler is None or written not in self.values or not is_own(written):
+            raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
+                                f"{name}")
+        result = handler(self, node)
+        self.check(node, result)
+        self.values[node] = self.values[written] = result
 
     def check(self, node: Any, result: Any) -> None:
         """The result is of the type that torch says."""
@@ -230,6 +249,32 @@ class Importer:
                 name = "logits" if is_logits and "logits" not in taken else f"result.{i}"
                 named.append((name, value))
         return named
+
+
+def is_view(node: Any) -> bool:
+    """Whether a node's result may share memory with an operand."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or any(r.alias_info is not None for r in schema.returns) and \
+        not schema.is_mutable
+
+
+def root_of(node: Any) -> Any:
+    """The node whose memory a node's result may share."""
+    while node.op == "call_function" and is_view(node) and \
+            isinstance(node.args[0], torch.fx.Node):
+        node = node.args[0]
+    return node
+
+
+def is_own(node: Any) -> bool:
+    """Whether a node's result, and what it is a view of, is in no other value."""
+    if any(is_view(user) for user in node.users):
+        return False
+    while node.op == "call_function" and is_view(node):
+        node = node.args[0]
+        if not isinstance(node, torch.fx.Node) or len(node.users) != 1:
+            return False
+    return bool(node.op == "call_function")
 
 
 def place(node: Any) -> str:
@@ -360,7 +405,7 @@ def convert_clamp(importer: Importer, node: Any) -> Value:
     return x
 
 
-@handles("aten.where.self")
+@handles("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
 def convert_where(importer: Importer, node: Any) -> Value:
     condition = importer.operand(node, node.args[0], Value("", (), "i1"))
     x, y = (importer.operand(node, item) for item in node.args[1:3])
@@ -427,6 +472,14 @@ def convert_expand(importer: Importer, node: Any) -> Value:
 def convert_permute(importer: Importer, node: Any) -> Value:
     x = importer.value(node.args[0])
     return importer.graph.transpose(x, [positive(d, len(x.shape)) for d in node.args[1]])
+
+
+@handles("aten.numpy_T.default", "aten.mT.default")
+def convert_reversed(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    order = list(range(len(x.shape)))
+    last = len(order) if str(node.target) == "aten.numpy_T.default" else 2
+    return importer.graph.transpose(x, order[:len(order) - last] + order[:-last - 1:-1])
 
 
 @handles("aten.transpose.int", "aten.t.default", "aten.swapaxes.default")
@@ -558,6 +611,36 @@ def convert_matmul(importer: Importer, node: Any) -> Value:
     y = importer.graph.expand(y, [*shape[:-2], *y.shape[-2:]])
     batch = LETTERS[3:1 + rank]
     return importer.graph.einsum(batch + "bc", batch + "ca", batch + "ba", x, y)
+
+
+@handles("aten.baddbmm.default")
+def convert_baddbmm(importer: Importer, node: Any) -> Value:
+    added, x, y = (importer.value(item) for item in node.args[:3])
+    graph = importer.graph
+    product = graph.einsum("abd", "adc", "abc", x, y)
+    added = graph.expand(added, product.shape)
+
+    def scaled(value: Value, factor: float) -> Value:
+        constant = graph.constant(factor, value.shape, value.element)
+        return value if factor == 1 else graph.binary("arith.mulf", value, constant)
+    return graph.binary("arith.addf", scaled(added, argument(node, 3, "beta", 1)),
+                        scaled(product, argument(node, 4, "alpha", 1)))
+
+
+@handles("aten.cumsum.default")
+def convert_cumsum(importer: Importer, node: Any) -> Value:
+    """A matmul with a triangle of ones, in f32 at least: exact for integers to 2^24."""
+    x, graph = importer.value(node.args[0]), importer.graph
+    dim, size = positive(node.args[1], len(x.shape)), x.shape[positive(node.args[1], len(x.shape))]
+    wide = graph.cast(x, x.element if x.is_float and x.bits >= 32 else "f32")
+    count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
+    triangle = graph.compare("le", graph.broadcast(count, (size, size), [1]),
+                             graph.broadcast(count, (size, size), [0]))
+    letters = LETTERS[2:2 + len(x.shape)]
+    left = letters[:dim] + "b" + letters[dim + 1:]
+    total = graph.einsum(left, "ab", left.replace("b", "a"), wide,
+                         graph.cast(triangle, wide.element))
+    return graph.cast(total, element_of(node.meta["val"].dtype))
 
 
 @handles("aten.einsum.default")
@@ -776,6 +859,11 @@ def convert_cross_entropy(importer: Importer, node: Any) -> Value:
 
 @handles("aten.gather.default")
 def convert_gather(importer: Importer, node: Any) -> Value:
+    table = importer.constants.get(node.args[0])
+    if table is not None and bool((table == table.flatten()[0]).all()):
+        result = node.meta["val"]
+        return importer.graph.constant(table.flatten()[0].item(), result.shape,
+                                       element_of(result.dtype))
     x, index = (importer.value(node.args[i]) for i in (0, 2))
     dim = positive(node.args[1], len(x.shape))
     if dim != len(x.shape) - 1 or index.shape != x.shape[:-1] + (1,):
@@ -789,9 +877,15 @@ def convert_gather(importer: Importer, node: Any) -> Value:
 
 @handles("aten.index.Tensor")
 def convert_index(importer: Importer, node: Any) -> Value:
-    """Constant indices that count a dimension each: the tensor in another shape."""
+    """Constant indices: consecutive ones of a dimension, or a count of each."""
     x, indices = importer.value(node.args[0]), node.args[1]
     shape = tuple(node.meta["val"].shape)
+    given = [dim for dim, index in enumerate(indices) if index is not None]
+    only = importer.constants.get(indices[given[0]]) if len(given) == 1 else None
+    if only is not None and only.dim() == 1 and only.dtype != torch.bool:
+        rows = [positive(int(row), x.shape[given[0]]) for row in only]
+        if rows == list(range(rows[0], rows[0] + len(rows))):
+            return importer.graph.slice(x, given[0], rows[0], len(rows))
     found = [importer.constants.get(index) for index in indices]
     order = []
     for dim, index in enumerate(found):

@@ -69,3 +69,15 @@ func.func @large() -> tensor<128x129xf32> {
   %1 = math.exp %0 : tensor<128x129xf32>
   return %1 : tensor<128x129xf32>
 }
+
+// -----
+
+// A list is a constant too.
+// CHECK-LABEL: @list
+// CHECK: %[[IOTA:.+]] = nn.iota : tensor<4xi64>
+// CHECK: nn.embedding %{{.*}}, %[[IOTA]]
+func.func @list(%table: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %0 = arith.constant dense<[0, 1, 2, 3]> : tensor<4xi64>
+  %1 = nn.embedding %table, %0 : tensor<8x16xf32>, tensor<4xi64> -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}

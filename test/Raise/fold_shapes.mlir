@@ -100,3 +100,17 @@ func.func @seam(%x: tensor<8xf32>) -> tensor<8x16xf32> {
   %1 = math.exp %0 {nn.dims = ["seq", "embed"]} : tensor<8x16xf32>
   return %1 : tensor<8x16xf32>
 }
+
+// -----
+
+// A dimension of size 1 is left out before a transpose, which the matmul takes.
+// CHECK-LABEL: @drop
+// CHECK-SAME: %[[X:.+]]: tensor<2x8x3x1x4xf32>
+// CHECK-NEXT: %[[Y:.+]] = tensor.collapse_shape %[[X]] {{.*}} into tensor<2x8x3x4xf32>
+// CHECK-NEXT: nn.einsum "bshk,hkd->bsd" %[[Y]]
+func.func @drop(%x: tensor<2x8x3x1x4xf32>, %w: tensor<3x4x16xf32>) -> tensor<2x8x16xf32> {
+  %0 = nn.transpose %x [0, 2, 3, 1, 4] : tensor<2x8x3x1x4xf32> -> tensor<2x3x1x8x4xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2], [3], [4]] : tensor<2x3x1x8x4xf32> into tensor<2x3x8x4xf32>
+  %2 = nn.einsum "bhsk,hkd->bsd" %1, %w : tensor<2x3x8x4xf32>, tensor<3x4x16xf32> -> tensor<2x8x16xf32>
+  return %2 : tensor<2x8x16xf32>
+}

@@ -1,0 +1,102 @@
+"""Small models of 16 architectures of transformers; `make_NAME` returns a module and its
+example arguments. As a program: imports each with --check and partitions it."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+
+IDS = torch.zeros(2, 24, dtype=torch.long)
+SIZES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "intermediate_size": 96, "vocab_size": 259}
+GROUPS = {**SIZES, "num_key_value_heads": 2}
+HEADS = {**GROUPS, "head_dim": 12, "pad_token_id": 0}
+# Class and sizes: decoders give logits, encoders their last state.
+DECODERS = {
+    "mistral": ("Mistral", {**GROUPS, "sliding_window": 8}),
+    "qwen2": ("Qwen2", GROUPS),
+    "qwen3": ("Qwen3", {**GROUPS, "head_dim": 12}),
+    "gemma": ("Gemma", HEADS),
+    "gemma2": ("Gemma2", HEADS),
+    "phi": ("Phi", SIZES),
+    "phi3": ("Phi3", {**GROUPS, "pad_token_id": 0}),
+    "gpt_neox": ("GPTNeoX", SIZES),
+    "opt": ("OPT", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+                    "ffn_dim": 96, "vocab_size": 259, "word_embed_proj_dim": 48,
+                    "max_position_embeddings": 64}),
+    "falcon": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+                          "vocab_size": 259}),
+    "bloom": ("Bloom", {"hidden_size": 48, "n_layer": 2, "n_head": 4, "vocab_size": 259}),
+    # Refused: its experts are chosen by topk.
+    "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
+}
+ENCODERS = {
+    "bert": ("BertModel", "BertConfig", SIZES),
+    "roberta": ("RobertaModel", "RobertaConfig", SIZES),
+    "distilbert": ("DistilBertModel", "DistilBertConfig",
+                   {"dim": 48, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "vocab_size": 259}),
+    "t5": ("T5EncoderModel", "T5Config", {"d_model": 48, "num_layers": 2, "num_heads": 4,
+                                          "d_kv": 12, "d_ff": 96, "vocab_size": 259}),
+}
+IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig",
+                          {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+                           "intermediate_size": 96, "image_size": 32, "patch_size": 8})}
+
+
+class Result(torch.nn.Module):
+    def __init__(self, model, name, options):
+        super().__init__()
+        self.model, self.name, self.options = model, name, options
+
+    def forward(self, x):
+        return getattr(self.model(x, **self.options), self.name)
+
+
+def make(name):
+    torch.manual_seed(0)
+    if name in DECODERS:
+        kind, sizes = DECODERS[name]
+        classes, result, options = (f"{kind}ForCausalLM", f"{kind}Config"), "logits", \
+            {"use_cache": False}
+    else:
+        *classes, sizes = {**ENCODERS, **IMAGES}[name]
+        result, options = "last_hidden_state", {}
+    model = getattr(transformers, classes[0])(getattr(transformers, classes[1])(**sizes)).eval()
+    example = torch.zeros(2, 3, 32, 32) if name in IMAGES else IDS
+    return Result(model, result, options), example
+
+
+for _name in [*DECODERS, *ENCODERS, *IMAGES]:
+    globals()[f"make_{_name}"] = lambda name=_name: make(name)
+
+
+def main(compiler):
+    """Prints a line for each; exit status 1 where one is not as it should be."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+    import argparse
+    from tessera import __main__ as command, errors
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name in [*DECODERS, *ENCODERS, *IMAGES]:
+            graph = f"{folder}/{name}.mlir"
+            options = argparse.Namespace(
+                file=f"{__file__}:make_{name}", output=graph, inputs=None, no_raise=None,
+                dims=None, check=True, weights_out=None, generic=False)
+            print(name, end=": ", flush=True)
+            try:
+                good &= command.run_import(options) == 0
+            except errors.ImportFailure as error:
+                print(str(error).rsplit(": ", 1)[1])
+                continue
+            verify = subprocess.run([compiler, "verify", graph, "--mesh", "dp=2,tp=2", "--strategy",
+                                     "dp,tp"], capture_output=True, text=True, check=False)
+            good &= verify.returncode == 0
+            print(verify.stdout.strip().splitlines()[-1], verify.stderr, flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
