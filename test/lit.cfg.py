@@ -56,3 +56,6 @@ for framework in ["jax", "torch"]:
     if python:
         config.available_features.add(framework)
         config.substitutions.append((f"%{framework}_python", python))
+# torch keeps a cache, which is not to be among temporary files.
+config.environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
+    config.tessera_bin_dir, os.pardir, "torchinductor")
