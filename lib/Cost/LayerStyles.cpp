@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/TrainingWork.h"
+#include "llvm/Support/MathExtras.h"
 #include <utility>
 
 using namespace tessera::cost;
@@ -187,23 +188,58 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
   });
 }
 
-void tessera::cost::shardContext(LayerWork &layer, int64_t ranks) {
+/// Keys and values of `ranks` parts are gathered; in a ring chunk by chunk,
+/// beside the attention.
+static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
+                       std::string axis, bool isRing) {
   if (ranks <= 1)
     return;
+  double keysAndValues = op.bytesRead - op.bytesWritten;
+  CommWork gather;
+  gather.kind = tessera::CollectiveKind::AllGather;
+  gather.name = "attention.keys_and_values";
+  gather.bytes = keysAndValues * ranks;
+  gather.axes = {std::move(axis)};
+  gather.ranks = ranks;
+  gather.overlappable = isRing;
+  layer.add(gather);
+  op.matmul.n *= ranks;
+  op.flops *= ranks;
+  op.bytesRead += keysAndValues * (ranks - 1);
+}
+
+void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
+                                 const ContextMethod &method) {
+  if (ranks <= 1)
+    return;
+  bool sharesHeads = method.kind == ContextMethod::AllToAll;
+  bool isRing = sharesHeads || method.kind == ContextMethod::Ring;
+  int64_t shared = !sharesHeads         ? 1
+                   : method.headDevices ? method.headDevices
+                                        : ranks;
+  auto exchange = [&](const char *name, double bytes) {
+    CommWork comm;
+    comm.kind = CollectiveKind::AllToAll;
+    comm.name = name;
+    comm.bytes = bytes;
+    comm.axes = {shared == ranks ? "cp" : "cp_heads"};
+    comm.ranks = shared;
+    layer.add(comm);
+  };
   rewriteOps(layer, [&](OpWork op) {
     if (op.kind != OpClass::Attention)
       return layer.add(op);
-    double keysAndValues = op.bytesRead - op.bytesWritten;
-    CommWork gather;
-    gather.kind = CollectiveKind::AllGather;
-    gather.name = "attention.keys_and_values";
-    gather.bytes = keysAndValues * ranks;
-    gather.axes = {"cp"};
-    gather.ranks = ranks;
-    layer.add(gather);
-    op.matmul.n *= ranks;
-    op.flops *= ranks;
-    op.bytesRead += keysAndValues * (ranks - 1);
+    double result = op.bytesWritten;
+    if (shared > 1)
+      exchange("attention.inputs", op.bytesRead);
+    op.matmul.batch = llvm::divideCeil(op.matmul.batch, shared);
+    op.matmul.m *= shared;
+    op.matmul.n *= shared;
+    op.flops *= shared;
+    gatherKeys(layer, op, ranks / shared, shared == 1 ? "cp" : "cp_queries",
+               isRing);
     layer.add(op);
+    if (shared > 1)
+      exchange("attention.result", result);
   });
 }

@@ -21,6 +21,7 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
   mesh.names = {"pp", "dp", "cp", "tp"};
   mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
   expertRanks = plan.ep;
+  headRanks = std::max<int64_t>(plan.cpMethod.headDevices, 1);
   shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
   if (plan.hostLaunchMicros > 0)
     device.hostLaunch = plan.hostLaunchMicros * 1e-6;
@@ -39,6 +40,14 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
       continue;
     }
     // Experts are sharded over neighbours on the data axis.
+    // Heads of attention are shared by neighbours on the context axis.
+    if (axis == "cp_heads" || axis == "cp_queries") {
+      unsigned context = *mesh.find("cp");
+      int64_t outer = mesh.sizes[context] / headRanks;
+      group.push_back(axis == "cp_heads" ? AxisRef{context, outer, headRanks}
+                                         : AxisRef{context, 1, outer});
+      continue;
+    }
     if (axis == "ep" || axis == "edp") {
       unsigned data = *mesh.find("dp");
       int64_t outer = mesh.sizes[data] / expertRanks;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/TrainingWork.h"
+#include "llvm/ADT/StringRef.h"
 #include <utility>
 
 using namespace tessera;
@@ -122,9 +123,9 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   }
   // What was gathered for the forward pass only (parameters, keys and values)
   // is gathered again.
-  bool again =
-      comm.parameter || (comm.kind == CollectiveKind::AllGather &&
-                         !comm.axes.empty() && comm.axes.front() == "cp");
+  bool again = comm.parameter ||
+               (comm.kind == CollectiveKind::AllGather && !comm.axes.empty() &&
+                llvm::StringRef(comm.axes.front()).starts_with("cp"));
   if (again)
     layer.add(comm);
   if (!comm.parameter || !frozen)
@@ -215,7 +216,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
                                                           : 4;
   std::optional<MatmulFormat> format = getMatmulFormat(plan.precision);
   for (LayerWork &layer : model.kinds) {
-    shardContext(layer, plan.cp);
+    shardContext(layer, plan.cp, plan.cpMethod);
     if (plan.attention == AttentionKind::Naive)
       unfuseAttention(layer, plan.dropout);
     for (OpWork &op : layer.ops) {

@@ -118,6 +118,11 @@ static void checkAxes(Error &errors, const Plan &l) {
   if (l.recompute == Recompute::Auto)
     addError(errors, "recompute: expects none, selective, full or matmuls for "
                      "a price but got auto");
+  int64_t shared = l.cpMethod.headDevices;
+  if (shared && l.cp % shared)
+    addError(errors, formatv("cp-method: expects a divisor of cp = {0} after "
+                             "all_to_all but got {1}",
+                             l.cp, shared));
   int64_t parts = l.cp * (l.sp ? l.tp : 1);
   if (l.seq % parts)
     addError(errors, formatv("seq: expects a multiple of cp{0} = {1} but got "
@@ -245,6 +250,14 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
     addError(errors, formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));
+  if (cpMethod.kind == ContextMethod::AllToAll) {
+    int64_t shared = cpMethod.headDevices ? cpMethod.headDevices : cp;
+    if (shared > 1 && shared > std::max<int64_t>(heads / tp, 1))
+      addError(errors, formatv("cp-method: expects at most the {0} query heads "
+                               "of a device of tp but got {1} devices that "
+                               "share them",
+                               heads / tp, shared));
+  }
   // The embedding and the head may be chunks of their own.
   if (pp > 1 && layers + 2 < chunks())
     addError(errors, formatv("pp: expects chunks of stages of at most the {0} "

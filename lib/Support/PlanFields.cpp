@@ -233,12 +233,12 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"pp", "N", kBoth | kDevices, size(&Plan::pp), "pipeline stages"},
       {"cp", "N", kBoth | kDevices, size(&Plan::cp),
        "context axis: the sequence, in attention too"},
-      {"cp-method", "NAME", kCompiled | kDevices,
+      {"cp-method", "NAME", kBoth | kDevices,
        Field::Text{kContextMethods, printContext, parseContext},
        "how devices of cp share attention: all_gather (of keys and values), "
        "ring (the same in chunks, beside the attention), all_to_all (heads; "
        ":U, heads over U neighbours and queries over the rest), or auto, the "
-       "fastest"},
+       "fastest; of plan, auto is all_gather"},
       {"ep", "N", kOnlyPriced | kDevices, size(&Plan::ep),
        "expert axis, a sub-axis of dp"},
       {"sp", "", kBoth | kDevices, Field::Flag{&Plan::sp},

@@ -42,6 +42,8 @@ private:
   Mesh mesh;
   MeshLinks links;
   int64_t expertRanks = 1, shardRanks = 1;
+  /// Neighbours on the context axis that share heads of attention.
+  int64_t headRanks = 1;
 };
 
 /// Seconds of collectives on the links of one axis.

@@ -42,9 +42,14 @@ void unfuseLoss(LayerWork &layer, int64_t copies = 0);
 /// a kernel of its own.
 void quantizeMatmuls(LayerWork &layer, const MatmulFormat &format);
 
-/// Turns the attention of a sequence's part into that of one of `ranks` parts:
-/// keys and values are gathered over the axis "cp", queries stay.
-void shardContext(LayerWork &layer, int64_t ranks);
+/// Turns the attention of a sequence's part into that of one of `ranks` parts.
+/// Keys and values are gathered over the axis "cp", queries stay; with a ring
+/// the gather runs beside the attention. With all_to_all queries, keys, values
+/// and results are exchanged for those of a share of the heads, over "cp" or,
+/// where only some devices share heads, over "cp_heads" with a ring over
+/// "cp_queries". `auto` is all_gather.
+void shardContext(LayerWork &layer, int64_t ranks,
+                  const ContextMethod &method = {});
 
 /// In place of bytes of a gradient: each micro-batch's is written in 16 bits,
 /// and a pass of its own adds it to a sum in f32 (GradDType::Both).

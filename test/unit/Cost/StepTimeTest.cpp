@@ -110,6 +110,39 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   EXPECT_EQ(layer.comms[2].kind, CollectiveKind::ReduceScatter);
 }
 
+// A ring gathers beside the attention.
+TEST(TrainingWork, a_ring_hides_its_gather) {
+  LayerWork layer;
+  layer.add(attention(16, 512, 64));
+  shardContext(layer, 4, {ContextMethod::Ring, 0});
+  ASSERT_EQ(layer.comms.size(), 1u);
+  EXPECT_TRUE(layer.comms[0].overlappable);
+  EXPECT_EQ(layer.ops[0].matmul, (MatmulDims{16, 512, 2048, 64}));
+}
+
+// Four devices have all queries and keys of a quarter of the heads; of eight
+// those that share heads gather from each other.
+TEST(TrainingWork, heads_are_exchanged) {
+  LayerWork layer;
+  layer.add(attention(16, 512, 64));
+  double inputs = layer.ops[0].bytesRead, result = layer.ops[0].bytesWritten;
+  shardContext(layer, 4, {ContextMethod::AllToAll, 0});
+  ASSERT_EQ(layer.comms.size(), 2u);
+  EXPECT_EQ(layer.comms[0].kind, CollectiveKind::AllToAll);
+  EXPECT_EQ(layer.comms[0].bytes, inputs);
+  EXPECT_EQ(layer.comms[1].bytes, result);
+  EXPECT_EQ(layer.ops[0].matmul, (MatmulDims{4, 2048, 2048, 64}));
+  EXPECT_EQ(layer.ops[0].flops, 4.0 * 4 * 2048 * 2048 * 64);
+  LayerWork both;
+  both.add(attention(16, 512, 64));
+  shardContext(both, 8, {ContextMethod::AllToAll, 4});
+  ASSERT_EQ(both.comms.size(), 3u);
+  EXPECT_EQ(both.comms[0].axes, std::vector<std::string>{"cp_heads"});
+  EXPECT_EQ(both.comms[1].axes, std::vector<std::string>{"cp_queries"});
+  EXPECT_EQ(both.comms[1].ranks, 2);
+  EXPECT_EQ(both.ops[0].matmul, (MatmulDims{4, 2048, 4096, 64}));
+}
+
 TEST(TrainingWork, norms_cast_what_they_write) {
   LayerWork layer;
   OpWork norm;
