@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Splats.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Raise/Passes.h"
@@ -55,21 +56,6 @@ static std::optional<SmallVector<int64_t>> matchDims(ArrayRef<int64_t> from,
   if (next != to.size())
     return std::nullopt;
   return dims;
-}
-
-static bool isSplat(Value value) {
-  SplatElementsAttr splat;
-  return matchPattern(value, m_Constant(&splat));
-}
-
-/// A constant of one value with another shape.
-static Value resize(OpBuilder &b, Value constant, ArrayRef<int64_t> shape) {
-  SplatElementsAttr splat;
-  matchPattern(constant, m_Constant(&splat));
-  RankedTensorType type = typeOf(constant).clone(shape);
-  return arith::ConstantOp::create(
-      b, constant.getLoc(),
-      cast<TypedAttr>(Attribute(splat.resizeSplat(type))));
 }
 
 /// `x` without its dimensions of size 1.
@@ -202,7 +188,7 @@ private:
   static Value shrink(OpBuilder &b, Value operand, ArrayRef<int64_t> shape) {
     if (auto broadcast = operand.getDefiningOp<nn::BroadcastOp>())
       return broadcast.getX();
-    return resize(b, operand, shape);
+    return resizeSplat(b, operand, shape);
   }
 };
 
@@ -304,11 +290,12 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
     ArrayRef<int64_t> shape = op.getType().getShape();
     SmallVector<Value> operands;
     for (Value operand : producer->getOperands())
-      operands.push_back(isSplat(operand) ? resize(rewriter, operand, shape)
-                                          : nn::TransposeOp::create(
-                                                rewriter, op.getLoc(),
-                                                typeOf(operand).clone(shape),
-                                                operand, op.getPermutation()));
+      operands.push_back(
+          isSplat(operand)
+              ? resizeSplat(rewriter, operand, shape)
+              : nn::TransposeOp::create(rewriter, op.getLoc(),
+                                        typeOf(operand).clone(shape), operand,
+                                        op.getPermutation()));
     Operation *after = rewriter.clone(*producer);
     after->setOperands(operands);
     after->getResult(0).setType(op.getType());

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterViews.h"
+#include "Splats.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
@@ -33,19 +34,6 @@ static bool isParameter(Value value) {
           : FunctionOpInterface();
   return function && function.getArgAttr(argument.getArgNumber(),
                                          nn::NNDialect::kParamAttr);
-}
-
-static bool isSplat(Value value) {
-  SplatElementsAttr splat;
-  return matchPattern(value, m_Constant(&splat));
-}
-
-static Value resize(OpBuilder &b, Value constant, ArrayRef<int64_t> shape) {
-  SplatElementsAttr splat;
-  matchPattern(constant, m_Constant(&splat));
-  return arith::ConstantOp::create(b, constant.getLoc(),
-                                   cast<TypedAttr>(Attribute(splat.resizeSplat(
-                                       typeOf(constant).clone(shape)))));
 }
 
 /// Whether an op is computed element by element, and says nothing else.
@@ -122,7 +110,7 @@ struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
     for (Value operand : producer->getOperands())
       operands.push_back(
           isSplat(operand)
-              ? resize(rewriter, operand, op.getResultType().getShape())
+              ? resizeSplat(rewriter, operand, op.getResultType().getShape())
               : buildSplit(rewriter, op.getLoc(), operand, split));
     rewriter.replaceOp(op, cloneWith(rewriter, producer, operands,
                                      op.getResultType().getShape()));
@@ -355,7 +343,7 @@ struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
     SmallVector<Value> operands;
     for (Value operand : producer->getOperands())
       operands.push_back(isSplat(operand)
-                             ? resize(rewriter, operand, shape)
+                             ? resizeSplat(rewriter, operand, shape)
                              : buildSlice(rewriter, op, operand, all));
     rewriter.replaceOp(op, cloneWith(rewriter, producer, operands, shape));
     return success();

@@ -42,16 +42,16 @@ constexpr OptionSpec kOptions[] = {
 constexpr CommandSpec kCommand = {
     "import",
     "FILE.mlir [options]",
-    "Reads a graph of StableHLO, as JAX makes it.",
+    "Reads a graph of StableHLO or of the compiler's own ops.",
     "FILE.mlir is a module of StableHLO in MLIR's generic form, or of nn, "
     "arith,\n"
-    "math and tensor; python3 -m tessera import makes it of a JAX function, of "
-    "pretty\n"
-    "text and of bytecode. Integers are inputs, floats parameters; a function "
-    "of one\n"
-    "float is a loss. The graph is what tessera model would print: tessera "
-    "compile,\n"
-    "verify and run take it from there.",
+    "math and tensor; python3 -m tessera import makes it of a torch module, a "
+    "JAX\n"
+    "function, pretty text and bytecode. Of StableHLO integers are inputs and "
+    "floats\n"
+    "parameters; a function of one float is a loss. The graph is what tessera "
+    "model\n"
+    "would print: tessera compile, verify and run take it from there.",
     kOptions,
     "  tessera import model.mlir -o g.mlir\n"
     "  tessera import vision.mlir --inputs images -o g.mlir"};
