@@ -290,8 +290,9 @@ LogicalResult ChooseShardingsPass::searchWithin(ModuleOp program) {
     double share = double(options.memoryLimit) / double(least);
     search.memoryLimit = static_cast<int64_t>(double(found->front().bytes) *
                                               std::min(share, kLessMemory));
+    search.takesLeast = true;
     auto smaller = searchCopy(program, search);
-    if (failed(smaller))
+    if (failed(smaller) || smaller->front().bytes >= found->front().bytes)
       break;
     found = std::move(smaller);
     tryFound(*found);

@@ -24,6 +24,11 @@ struct RunState {
   llvm::SmallBitVector partialOperands;
   /// Some factor of kind Decomposed has axes.
   bool isDecomposed = false;
+
+  bool operator==(const RunState &o) const {
+    return axes == o.axes && partial == o.partial &&
+           partialOperands == o.partialOperands;
+  }
 };
 
 /// What may be chosen.

@@ -395,6 +395,28 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
   return solution;
 }
 
+std::vector<unsigned>
+ShardingNetwork::translate(const ShardingNetwork &from,
+                           ArrayRef<unsigned> states) const {
+  std::vector<unsigned> mine(network.variables.size(), 0);
+  auto find = [](const auto &list, const auto &wanted, unsigned &state) {
+    auto it = llvm::find(list, wanted);
+    state = it - list.begin();
+    return it != list.end();
+  };
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    if (!find(lists[listOf[op]].states,
+              from.lists[from.listOf[op]].states[states[from.variableOfOp[op]]],
+              mine[variableOfOp[op]]))
+      return {};
+  for (unsigned t = 0; t < problem.tensors.size(); ++t)
+    if (variableOfTensor[t] != kNone &&
+        !find(ends[t], from.ends[t][states[from.variableOfTensor[t]]],
+              mine[variableOfTensor[t]]))
+      return {};
+  return mine;
+}
+
 int64_t ShardingNetwork::getLiveBytes(ArrayRef<unsigned> states) const {
   int64_t bytes = 0;
   for (unsigned t = 0; t < problem.tensors.size(); ++t)

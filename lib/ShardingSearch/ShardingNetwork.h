@@ -60,6 +60,11 @@ public:
   /// Bytes on a device where the program, on one device, would hold most.
   int64_t getLiveBytes(llvm::ArrayRef<unsigned> states) const;
 
+  /// The assignment of another network of the same problem and prices in this
+  /// one; empty if this one does not have its states.
+  std::vector<unsigned> translate(const ShardingNetwork &from,
+                                  llvm::ArrayRef<unsigned> states) const;
+
   search::CostNetwork network;
   /// The tensor or op of each variable: numbers of ops from 0, then tensors.
   std::vector<unsigned> subjects;
@@ -75,6 +80,9 @@ private:
   /// A state of a tensor: its sharding, and another one that uses share.
   struct End {
     unsigned sharding, second = ~0u;
+    bool operator==(const End &o) const {
+      return sharding == o.sharding && second == o.second;
+    }
     bool operator<(const End &o) const {
       return std::tie(sharding, second) < std::tie(o.sharding, o.second);
     }

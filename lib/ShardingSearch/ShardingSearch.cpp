@@ -44,14 +44,13 @@ static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
     if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis)
       axes.push_back(mesh.fullAxis(axis));
-  std::vector<llvm::SmallVector<AxisList, 4>> all;
+  std::vector<llvm::SmallVector<AxisList, 4>> all(1);
+  if (!axes.empty())
+    all.back().push_back(axes);
   ArrayRef<AxisRef> list = axes;
   for (size_t first = 1; first < axes.size(); ++first)
     all.push_back(
         {AxisList(list.take_front(first)), AxisList(list.drop_front(first))});
-  all.emplace_back();
-  if (!axes.empty())
-    all.back().push_back(axes);
   return all;
 }
 
@@ -90,6 +89,8 @@ private:
   solveWithin(const NetworkOptions &network,
               const search::NetworkSolution &unlimited);
   llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
+  std::vector<std::vector<unsigned>>
+  getIncumbents(const ShardingNetwork &network) const;
   llvm::Error writeDump(const ShardingNetwork &network);
 
   ModuleOp module;
@@ -102,19 +103,34 @@ private:
   std::unique_ptr<OpPrices> ops;
   OpPricer pricer;
   std::vector<FoundShardings> found;
+  /// The networks so far, and their solutions.
+  std::vector<
+      std::pair<std::unique_ptr<ShardingNetwork>, std::vector<unsigned>>>
+      solved;
 };
 
 } // namespace
+
+/// Nothing sharded, unless seeds are, and what has been found with other axes
+/// together or other shares of transfers.
+std::vector<std::vector<unsigned>>
+Searcher::getIncumbents(const ShardingNetwork &network) const {
+  std::vector<std::vector<unsigned>> all(
+      1, std::vector<unsigned>(network.network.variables.size(), 0));
+  for (const auto &[other, states] : solved)
+    all.push_back(network.translate(*other, states));
+  llvm::erase_if(all, [&](ArrayRef<unsigned> states) {
+    return states.empty() ||
+           network.network.evaluate(states) >= search::kInfinite;
+  });
+  return all;
+}
 
 /// Costs only grow as reshards are planned, so a bound holds on. Quick
 /// solutions do until no more is planned, then one is sought with all effort.
 llvm::Expected<search::NetworkSolution>
 Searcher::solve(ShardingNetwork &network) {
-  // Nothing sharded, unless seeds are.
-  std::vector<std::vector<unsigned>> incumbents(
-      1, std::vector<unsigned>(network.network.variables.size(), 0));
-  if (network.network.evaluate(incumbents.front()) >= search::kInfinite)
-    incumbents.clear();
+  std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
   search::NetworkSolution best;
   bool isQuick = true;
   for (unsigned round = 0; round < kMostRounds; ++round) {
@@ -163,7 +179,7 @@ Searcher::solveWithin(const NetworkOptions &plain,
   ShardingNetwork free(program.problem, reshards, pricer, plain);
   if (llvm::Error error = free.build())
     return std::move(error);
-  search::NetworkSolution best;
+  search::NetworkSolution best, smallest;
   int64_t bound = unlimited.bound, least = free.getLiveBytes(unlimited.states);
   if (least <= options.memoryLimit)
     return unlimited;
@@ -179,7 +195,10 @@ Searcher::solveWithin(const NetworkOptions &plain,
     if (!solution)
       return solution.takeError();
     int64_t bytes = network.getLiveBytes(solution->states);
-    least = std::min(least, bytes);
+    if (bytes < least) {
+      least = bytes;
+      smallest = *solution;
+    }
     bound = std::max(bound, solution->bound -
                                 static_cast<int64_t>(
                                     priced.bytePrice *
@@ -196,6 +215,11 @@ Searcher::solveWithin(const NetworkOptions &plain,
       best.cost = cost;
     }
   }
+  if (best.states.empty() && options.takesLeast && !smallest.states.empty()) {
+    best = std::move(smallest);
+    free.planReshards(best.states);
+    best.cost = free.network.evaluate(best.states);
+  }
   if (best.states.empty())
     return llvm::createStringError(
         "expects a memory limit of at least " + llvm::Twine(least) +
@@ -211,20 +235,24 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
   NetworkOptions counted;
   counted.units = units;
   counted.hiddenPercent = hiddenPercent;
-  ShardingNetwork network(program.problem, reshards, pricer, counted);
-  if (llvm::Error error = network.build())
+  auto network = std::make_unique<ShardingNetwork>(program.problem, reshards,
+                                                   pricer, counted);
+  if (llvm::Error error = network->build())
     return error;
-  auto solution = solve(network);
+  auto solution = solve(*network);
   if (solution && options.memoryLimit > 0)
     solution = solveWithin(counted, *solution);
   if (!solution)
     return solution.takeError();
-  auto shardings =
-      std::make_shared<ShardingSolution>(network.getSolution(solution->states));
+  auto shardings = std::make_shared<ShardingSolution>(
+      network->getSolution(solution->states));
   found.push_back({shardings, shardings->cost, solution->bound,
-                   network.getLiveBytes(solution->states),
-                   network.getTimes(solution->states)});
-  return found.size() == 1 ? writeDump(network) : llvm::Error::success();
+                   network->getLiveBytes(solution->states),
+                   network->getTimes(solution->states)});
+  // The last one has the most axes apart.
+  llvm::Error error = writeDump(*network);
+  solved.push_back({std::move(network), std::move(solution->states)});
+  return error;
 }
 
 FailureOr<std::vector<FoundShardings>> Searcher::run() {

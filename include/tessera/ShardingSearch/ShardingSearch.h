@@ -55,6 +55,9 @@ struct FoundShardings {
 struct ShardingSearchOptions {
   /// Bytes that a device may hold where the program holds most; 0: no limit.
   int64_t memoryLimit = 0;
+  /// Where nothing is within the limit, what holds least is found; else that is
+  /// an error.
+  bool takesLeast = false;
   /// A file for the network, in toulbar2's format; empty: none.
   std::string dump;
 };
