@@ -127,11 +127,42 @@ projectOperands(Operation *op, const ShardingRule &rule,
   return axes;
 }
 
+/// Seconds of an op and of the reductions of what it makes partial. `known` has
+/// the shardings of its operands, and gets those of its results.
+std::optional<double>
+OpPrices::getPartTime(Operation *part, llvm::DenseMap<Value, Sharding> &known) {
+  ShardingRule rule = ::getShardingRule(part);
+  FactorAxes axes = projectOperands(part, rule, known);
+  std::optional<double> seconds = getLocalTime(part, rule, axes);
+  bool isConstant = llvm::none_of(part->getOperands(), [&](Value operand) {
+    return known.contains(operand);
+  });
+  if (!seconds || isConstant)
+    return seconds;
+  for (OpResult result : part->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type)
+      continue;
+    Sharding made =
+        getResultSharding(rule, rule.results[result.getResultNumber()], axes);
+    Sharding whole = made;
+    whole.unreduced.clear();
+    int64_t elementBytes = static_cast<int64_t>(
+        getTensorBytes(type) / std::max(1.0, getTensorElements(type)));
+    if (!made.unreduced.empty())
+      *seconds +=
+          1e-12 * static_cast<double>(reshards.getPrice(
+                      reshards.number(made), reshards.number(whole),
+                      reshards.numberShape(type.getShape(), elementBytes)));
+    known[result] = std::move(whole);
+  }
+  return seconds;
+}
+
 std::optional<double> OpPrices::getDecomposedTime(Operation *op,
                                                   const ShardingRule &rule,
                                                   const RunState &state) {
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!iface)
+  if (!isa<ShardingRuleOpInterface>(op))
     return std::nullopt;
   OpBuilder builder(op->getContext());
   builder.setInsertionPointToEnd(scratch->getBody());
@@ -149,48 +180,19 @@ std::optional<double> OpPrices::getDecomposedTime(Operation *op,
   Operation *copy = builder.clone(*op, mapping);
   llvm::SmallBitVector factors(rule.factors.size());
   for (auto [f, factor] : llvm::enumerate(rule.factors))
-    if (factor.kind == FactorKind::Decomposed && !state.axes[f].empty())
-      factors.set(f);
+    factors[f] =
+        factor.kind == FactorKind::Decomposed && !state.axes[f].empty();
   builder.setInsertionPoint(copy);
-  FailureOr<SmallVector<Value>> values =
-      cast<ShardingRuleOpInterface>(copy).decompose(builder, factors);
+  bool isDone = succeeded(
+      cast<ShardingRuleOpInterface>(copy).decompose(builder, factors));
   std::optional<double> seconds;
-  if (succeeded(values)) {
+  if (isDone)
     seconds = 0;
-    for (Operation &part : *block) {
-      if (&part == copy)
-        break;
-      ShardingRule own = ::getShardingRule(&part);
-      FactorAxes axes = projectOperands(&part, own, known);
-      std::optional<double> time = getLocalTime(&part, own, axes);
-      if (!time) {
-        seconds.reset();
-        break;
-      }
-      *seconds += *time;
-      for (OpResult result : part.getResults()) {
-        auto type = dyn_cast<RankedTensorType>(result.getType());
-        if (!type || !llvm::any_of(part.getOperands(), [&](Value operand) {
-              return known.contains(operand);
-            }))
-          continue;
-        Sharding made =
-            getResultSharding(own, own.results[result.getResultNumber()], axes);
-        Sharding whole = made;
-        whole.unreduced.clear();
-        if (!made.unreduced.empty())
-          *seconds +=
-              1e-12 *
-              double(reshards.getPrice(
-                  reshards.number(made), reshards.number(whole),
-                  reshards.numberShape(
-                      type.getShape(),
-                      llvm::divideCeil(
-                          getTensorBytes(type),
-                          std::max<double>(1, type.getNumElements())))));
-        known[result] = whole;
-      }
-    }
+  for (Operation &part : *block) {
+    if (!seconds || &part == copy)
+      break;
+    std::optional<double> time = getPartTime(&part, known);
+    seconds = time ? std::optional(*seconds + *time) : std::nullopt;
   }
   func.erase();
   return seconds;

@@ -29,6 +29,9 @@ private:
   std::optional<double> getLocalTime(mlir::Operation *op,
                                      const ShardingRule &rule,
                                      const FactorAxes &axes);
+  std::optional<double>
+  getPartTime(mlir::Operation *part,
+              llvm::DenseMap<mlir::Value, Sharding> &known);
   std::optional<double> getDecomposedTime(mlir::Operation *op,
                                           const ShardingRule &rule,
                                           const RunState &state);

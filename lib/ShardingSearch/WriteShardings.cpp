@@ -38,6 +38,7 @@ private:
   void writeConstant(Operation *op) const;
   void writeFactors(unsigned number) const;
   void remarkOn(unsigned number) const;
+  void remarkOnAxes() const;
 
   const ProgramReader &program;
   const ShardingSolution &solution;
@@ -141,6 +142,24 @@ void SeedWriter::remarkOn(unsigned number) const {
                         text.empty() ? "nothing sharded" : text);
 }
 
+/// Says which axes share no work.
+void SeedWriter::remarkOnAxes() const {
+  AxisList used;
+  for (const RunState &state : solution.ops)
+    for (const AxisList &axes : state.axes)
+      used.append(axes);
+  const Mesh &mesh = program.problem.mesh;
+  FunctionOpInterface func = program.getFunctions().front().func;
+  for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
+    if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis &&
+        !overlapsAny(used, mesh.fullAxis(axis)))
+      remark::analysis(
+          func.getLoc(),
+          remark::RemarkOpts::name("UnusedAxis").category("propagation"))
+          << remark::add("axis \"{0}\" shares no work: its devices repeat it",
+                         mesh.names[axis]);
+}
+
 void SeedWriter::write() {
   for (auto [number, op] : llvm::enumerate(program.operations))
     if (op && program.isOwn(number))
@@ -152,6 +171,8 @@ void SeedWriter::write() {
       writeFactors(number);
       remarkOn(number);
     }
+  if (!program.getFunctions().empty())
+    remarkOnAxes();
 }
 
 void tessera::writeShardings(const ProgramReader &program,
