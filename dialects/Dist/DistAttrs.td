@@ -95,6 +95,8 @@ def Dist_Dialect : Dialect {
     /// array<f64: devices, seconds of latency, bytes per second>, from the
     /// innermost level outwards.
     static constexpr ::llvm::StringLiteral kLinksAttr = "dist.links";
+    /// On the module: what a device does (tessera/Cluster/LinksAttr.h).
+    static constexpr ::llvm::StringLiteral kDeviceAttr = "dist.device";
     /// What a function may communicate: a dictionary of max_bytes and
     /// max_collectives, integers, and no_full_gather, a unit.
     static constexpr ::llvm::StringLiteral kBudgetAttr = "dist.budget";

@@ -10,6 +10,7 @@
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -134,8 +135,9 @@ static LogicalResult verifyLinks(const AttributePosition &position,
     double devices = 1;
     bool valid = spans && llvm::all_of(spans, [&](Attribute attr) {
                    auto span = dyn_cast<DenseF64ArrayAttr>(attr);
-                   if (!span || span.size() != 3 || !(span[0] >= 1) ||
-                       !(span[1] >= 0) || !(span[2] > 0))
+                   if (!span || span.size() < 3 || span.size() > 4 ||
+                       !(span[0] >= 1) || !(span[1] >= 0) || !(span[2] > 0) ||
+                       (span.size() == 4 && !(span[3] >= 1)))
                      return false;
                    devices *= span[0];
                    return true;
@@ -152,6 +154,25 @@ static LogicalResult verifyLinks(const AttributePosition &position,
              << llvm::formatv("{0:F0}", devices).str();
   }
   return success();
+}
+
+/// Three rates and a time.
+static LogicalResult verifyDevice(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  auto numbers = dyn_cast<DenseF64ArrayAttr>(attr.getValue());
+  bool valid =
+      numbers && numbers.size() == 4 && numbers[3] >= 0 &&
+      llvm::all_of(numbers.asArrayRef(),
+                   [](double number) { return std::isfinite(number); }) &&
+      llvm::all_of(numbers.asArrayRef().take_front(3),
+                   [](double rate) { return rate > 0; });
+  if (valid)
+    return success();
+  return position.op->emitError()
+         << "dist.device: expects array<f64: bytes per second, operations per "
+            "second of matmuls, of other ops, seconds of a kernel> on a module "
+            "but got "
+         << attr.getValue();
 }
 
 /// A dictionary of limits.
@@ -331,6 +352,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kHeldAttr, kOnOperation, verifyHeld},
     {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
      verifyLinks},
+    {DistDialect::kDeviceAttr, kOnModule, verifyDevice},
     {DistDialect::kPPRankAttr, kOnFunction, verifyNumber},
     {DistDialect::kBubbleAttr, kOnFunction, verifyBubble},
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},

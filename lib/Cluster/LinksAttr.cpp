@@ -1,4 +1,4 @@
-//===- LinksAttr.cpp - The links of a mesh in the IR ----------------------===//
+//===- LinksAttr.cpp - Links and devices of a mesh in the IR --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/LinksAttr.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -40,10 +42,59 @@ MeshLinks tessera::getMeshLinks(dist::MeshOp mesh) {
     for (auto entry : axis.getAsRange<DenseF64ArrayAttr>()) {
       ArrayRef<double> span = entry.asArrayRef();
       if (span[0] > 1)
-        links.axes.back().push_back(
-            {static_cast<int64_t>(span[0]), span[1], span[2], 0});
+        links.axes.back().push_back({static_cast<int64_t>(span[0]), span[1],
+                                     span[2], 0,
+                                     span.size() > 3 ? span[3] : 1});
     }
   }
   setLevels(links);
   return links;
+}
+
+void tessera::setMeshLinks(dist::MeshOp mesh, const MeshLinks &links) {
+  Builder b(mesh->getContext());
+  SmallVector<Attribute> axes;
+  for (const LinkSpans &spans : links.axes) {
+    SmallVector<Attribute> entries;
+    for (const LinkSpan &span : spans) {
+      SmallVector<double> numbers{double(span.size), span.latency,
+                                  span.bandwidth};
+      if (span.parallel != 1)
+        numbers.push_back(span.parallel);
+      entries.push_back(b.getDenseF64ArrayAttr(numbers));
+    }
+    axes.push_back(b.getArrayAttr(entries));
+  }
+  const CollectiveConstants &library = links.library;
+  if (!(library == CollectiveConstants()))
+    axes.push_back(
+        b.getDenseF64ArrayAttr({library.baseLow, library.baseBulk,
+                                library.bulkStep, library.lowShare}));
+  mesh->setAttr(dist::DistDialect::kLinksAttr, b.getArrayAttr(axes));
+}
+
+std::optional<WorkRates> tessera::findWorkRates(Operation *op) {
+  auto module =
+      isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  auto attr = module ? module->getAttrOfType<DenseF64ArrayAttr>(
+                           dist::DistDialect::kDeviceAttr)
+                     : DenseF64ArrayAttr();
+  if (!attr)
+    return std::nullopt;
+  ArrayRef<double> numbers = attr.asArrayRef();
+  return WorkRates{numbers[0], numbers[1] / numbers[0], numbers[2] / numbers[0],
+                   numbers[3]};
+}
+
+WorkRates tessera::getWorkRates(Operation *op) {
+  return findWorkRates(op).value_or(kGpuRates);
+}
+
+void tessera::setWorkRates(ModuleOp module, const WorkRates &rates) {
+  module->setAttr(
+      dist::DistDialect::kDeviceAttr,
+      Builder(module->getContext())
+          .getDenseF64ArrayAttr(
+              {rates.bytesPerSecond, rates.matmulFlops * rates.bytesPerSecond,
+               rates.otherFlops * rates.bytesPerSecond, rates.kernelFloor}));
 }

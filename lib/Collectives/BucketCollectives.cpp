@@ -20,7 +20,6 @@
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -123,11 +122,12 @@ void BlockBuckets::number() {
   numbers.clear();
   times.clear();
   double time = 0;
+  WorkRates rates = getWorkRates(block.getParentOp());
   for (Operation &op : block) {
     numbers[&op] = ops.size();
     ops.push_back(&op);
     if (!isa<dist::CollectiveOpInterface, dist::BucketOp>(op))
-      time += getWorkTime(&op);
+      time += getWorkTime(&op, rates);
     times.push_back(time);
   }
 }
@@ -147,7 +147,7 @@ static double getCopyTime(Operation *op, int64_t bytes) {
   auto bytesOf = [](Value value) { return getTensorBytes(value.getType()); };
   double copied = isa<dist::AllGatherOp>(op) ? bytesOf(op->getResult(0))
                                              : bytesOf(op->getOperand(0));
-  return kCopyLatency + 2 * copied / kWorkBytesPerSecond;
+  return kCopyLatency + 2 * copied / getWorkRates(op).bytesPerSecond;
 }
 
 /// Sorts members by when they are ready.

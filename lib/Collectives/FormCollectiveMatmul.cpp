@@ -14,7 +14,6 @@
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Interfaces/WorkTime.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMCOLLECTIVEMATMULPASS
@@ -149,13 +148,14 @@ static double getChunkSeconds(Operation *matmul, unsigned operand, int64_t dim,
   auto type = cast<RankedTensorType>(matmul->getResult(0).getType());
   Value chunk = cloneChunk(builder, matmul, mapping,
                            getChunkType(type, resultDim, count));
-  return getKernelSeconds(chunk.getDefiningOp());
+  return getKernelSeconds(chunk.getDefiningOp(), getWorkRates(matmul));
 }
 
 /// Seconds of passes over a tensor, in `kernels` kernels.
-static double getPassSeconds(Type type, double passes, int64_t kernels) {
-  return double(kernels) * kKernelFloorSeconds +
-         passes * getTensorBytes(type) / kWorkBytesPerSecond;
+static double getPassSeconds(const WorkRates &rates, Type type, double passes,
+                             int64_t kernels) {
+  return double(kernels) * rates.kernelFloor +
+         passes * getTensorBytes(type) / rates.bytesPerSecond;
 }
 
 static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
@@ -168,26 +168,28 @@ static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
   Type part = gather ? gather.getInput().getType() : op->getResult(0).getType();
   double travel = getCollectiveTime(links, mesh, CollectiveKind::Permute,
                                     getTensorBytes(part), axes);
+  WorkRates rates = getWorkRates(op);
   RingTimes times;
   times.apart = use.time;
   double step = 0, copies = 0;
   for (auto [matmul, dim] :
        llvm::zip_equal(candidate.matmuls, candidate.dims)) {
-    times.apart += getKernelSeconds(matmul);
+    times.apart += getKernelSeconds(matmul, rates);
     if (gather) {
       unsigned operand = matmul->getOperand(0) == gather.getResult() ? 0 : 1;
       step += getChunkSeconds(matmul, operand, gather.getDim(), dim, count);
-      copies += getPassSeconds(matmul->getResult(0).getType(), 2, count);
+      copies += getPassSeconds(rates, matmul->getResult(0).getType(), 2, count);
     } else {
       auto [operand, from] = *dist::findParallelOperand(matmul, dim);
       step += getChunkSeconds(matmul, operand, from, dim, count);
       copies +=
-          getPassSeconds(matmul->getOperand(operand).getType(), 2, count) +
-          getPassSeconds(matmul->getResult(0).getType(), 3, count - 1);
+          getPassSeconds(rates, matmul->getOperand(operand).getType(), 2,
+                         count) +
+          getPassSeconds(rates, matmul->getResult(0).getType(), 3, count - 1);
     }
   }
   if (candidate.yieldsGathered)
-    copies += getPassSeconds(op->getResult(0).getType(), 2, count);
+    copies += getPassSeconds(rates, op->getResult(0).getType(), 2, count);
   times.ring = double(count - 1) * std::max(step, travel) + step + copies;
   return times;
 }

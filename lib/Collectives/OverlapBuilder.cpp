@@ -27,9 +27,9 @@
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Makespan.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -66,7 +66,8 @@ namespace {
 
 class TaskBuilder {
 public:
-  explicit TaskBuilder(Block &block) : block(block) {}
+  explicit TaskBuilder(Block &block)
+      : block(block), rates(getWorkRates(block.getParentOp())) {}
   BlockTasks build();
 
 private:
@@ -94,6 +95,7 @@ private:
   OverlapProblem &problem() { return out.problem; }
 
   Block &block;
+  WorkRates rates;
   BlockTasks out;
   CollectivePricer pricer;
   llvm::DenseMap<Operation *, unsigned> taskOf;
@@ -195,7 +197,7 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
       op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op) ||
       (op.getNumRegions() && isa<scf::ForOp, dist::AccumulateOp>(op));
   if (!isa<scf::ForOp, dist::AccumulateOp>(op)) {
-    task.seconds = getKernelSeconds(&op);
+    task.seconds = getKernelSeconds(&op, rates);
     return;
   }
   BlockTasks inside = buildOverlapTasks(op.getRegion(0).front());

@@ -24,6 +24,7 @@ FailureOr<SequenceContext> tessera::readContext(ModuleOp module) {
   SequenceContext context;
   context.mesh = mesh->getMesh().toMesh();
   context.links = getMeshLinks(*mesh);
+  context.rates = getWorkRates(module);
   auto attr =
       module->getAttrOfType<DictionaryAttr>(dist::DistDialect::kContextAttr);
   auto axes = [&](StringRef name) {

@@ -10,7 +10,6 @@
 
 #include "tessera/Partition/ContextChoice.h"
 #include "tessera/Cluster/CollectiveTime.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -200,7 +199,7 @@ double Costing::attend(double matmuls) const {
                  double(llvm::divideCeil(problem.heads, r));
   double width = double(problem.dim + problem.valueDim) / 2;
   return matmuls * 2 * pairs * width /
-         (kGpuRates.matmulFlops * kGpuRates.bytesPerSecond);
+         (problem.rates.matmulFlops * problem.rates.bytesPerSecond);
 }
 
 ContextCost Costing::run() {

@@ -43,6 +43,11 @@ static void addPlan(OpPassManager &pm, const PipelineOptions &options,
   pm.addPass(createPlanTrainingPass(given, options.mesh, strategy));
   if (options.mesh || !strategy.isNone())
     pm.addPass(createApplyStrategyPass(options.mesh, strategy));
+  if (!options.cluster.empty()) {
+    ApplyClusterPassOptions cluster;
+    cluster.cluster = options.cluster;
+    pm.addPass(createApplyClusterPass(cluster));
+  }
   if (options.ordersSequence)
     pm.addPass(createOrderSequencePass());
 }
@@ -346,6 +351,10 @@ parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
     return take(parseMesh(word), options.mesh);
   if (word.consume_front("strategy="))
     return take(parseStrategy(word), options.strategy);
+  if (word.consume_front("cluster=")) {
+    options.cluster = word.str();
+    return success();
+  }
   if (word.consume_front("training=")) {
     if (llvm::Error found = options.plan.parse(word))
       return error(llvm::toString(std::move(found)));
@@ -380,8 +389,8 @@ static LogicalResult parseCompileTo(StringRef text, Phase &last,
       hasPhase = true;
     } else {
       return error("--compile-to expects a phase (" + listPhases() +
-                   "), mesh=..., strategy=..., training=..., target=..., "
-                   "pad=... or forward but got '" +
+                   "), mesh=..., strategy=..., training=..., cluster=..., "
+                   "target=..., pad=... or forward but got '" +
                    word + "'");
     }
   }
@@ -399,7 +408,7 @@ static LogicalResult parsePlanOptions(StringRef text, PipelineOptions &options,
     std::optional<LogicalResult> parsed = parsePlanOption(word, options, error);
     if (!parsed)
       return error("--tessera-plan expects mesh=..., strategy=..., "
-                   "training=... or forward but got '" +
+                   "training=..., cluster=... or forward but got '" +
                    word + "'");
     if (failed(*parsed))
       return failure();

@@ -291,7 +291,7 @@ void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
   if (report.notCompiled.empty())
     os << "\nto build it: tessera plan ... -o plan.json, tessera compile "
           "g.mlir "
-          "--plan plan.json\n";
+          "--plan plan.json --cluster ...\n";
   else
     os << "\ncannot be compiled: " << report.notCompiled << "\n";
 }

@@ -16,7 +16,6 @@
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
@@ -194,14 +193,14 @@ static double getCollectiveBytes(dist::CollectiveOpInterface op) {
   double seconds = getCollectiveTime(
       getMeshLinks(meshOp), mesh, *op.getCollectiveKind(),
       getTensorBytes(op->getOperand(0).getType()), op.getAxes().toAxes(mesh));
-  return seconds * kWorkBytesPerSecond;
+  return seconds * getWorkRates(op).bytesPerSecond;
 }
 
 /// Time to run an op again, in the time of moving a byte through memory.
 static int64_t getTime(Operation *op) {
   return toWhole(communicates(op)
                      ? getCollectiveBytes(cast<dist::CollectiveOpInterface>(op))
-                     : getWorkBytes(op));
+                     : getWorkBytes(op, getWorkRates(op)));
 }
 
 /// Says where and how often a value is kept.

@@ -16,9 +16,9 @@
 
 #include "OpPrices.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/RuleInputs.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Partition/ReshardCost.h"
 #include "tessera/Propagation/FactorProjection.h"
 #include "tessera/Search/CostNetwork.h"
@@ -29,7 +29,7 @@ using search::kInfinite;
 
 OpPrices::OpPrices(ModuleOp module, const ProgramReader &program,
                    ReshardPrices &reshards)
-    : program(program), reshards(reshards),
+    : program(program), reshards(reshards), rates(getWorkRates(module)),
       scratch(ModuleOp::create(module.getLoc())) {}
 
 /// The type of a shard; padded where the axes do not divide.
@@ -72,7 +72,7 @@ double OpPrices::getElementwiseTime(unsigned number,
     bytes += getTensorBytes(
         getLocalType(op->getResult(i).getType(),
                      getResultSharding(rule, rule.results[i], state.axes)));
-  return bytes / kWorkBytesPerSecond;
+  return bytes / rates.bytesPerSecond;
 }
 
 /// Seconds of a copy of the op on one device's types; none if there is none.
@@ -100,7 +100,7 @@ std::optional<double> OpPrices::getLocalTime(Operation *op,
                   cloneWithTypes(builder, op, operands, types));
   if (failed(local))
     return std::nullopt;
-  return getKernelSeconds(*local);
+  return getKernelSeconds(*local, rates);
 }
 
 /// What the factors of `op` have by the shardings of its operands.

@@ -11,6 +11,7 @@
 #include "ProgramReader.h"
 #include "ReshardPrices.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tessera/Interfaces/WorkTime.h"
 
 namespace tessera {
 
@@ -38,6 +39,7 @@ private:
 
   const ProgramReader &program;
   ReshardPrices &reshards;
+  WorkRates rates;
   mlir::OwningOpRef<mlir::ModuleOp> scratch;
 };
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReshardPrices.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Search/CostNetwork.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -75,11 +74,11 @@ static bool isPossible(const Sharding &from, const Sharding &to) {
 int64_t ReshardPrices::addKernels(double seconds, unsigned to,
                                   unsigned shape) const {
   if (seconds > 0)
-    return toPicoseconds(seconds + kKernelsAround * kKernelFloorSeconds);
+    return toPicoseconds(seconds + kKernelsAround * rates.kernelFloor);
   auto bytes = static_cast<double>(shapes[shape].elementBytes);
   for (auto [size, dim] : llvm::zip(shapes[shape].sizes, getSharding(to).dims))
     bytes *= static_cast<double>(llvm::divideCeil(size, numShards(dim.axes)));
-  return toPicoseconds(kKernelFloorSeconds + 2 * bytes / kWorkBytesPerSecond);
+  return toPicoseconds(rates.kernelFloor + 2 * bytes / rates.bytesPerSecond);
 }
 
 ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,

@@ -12,6 +12,7 @@
 #ifndef TESSERA_LIB_SHARDINGSEARCH_RESHARDPRICES_H
 #define TESSERA_LIB_SHARDINGSEARCH_RESHARDPRICES_H
 
+#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Reshard/ReshardPlanner.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
@@ -20,8 +21,10 @@ namespace tessera {
 
 class ReshardPrices {
 public:
-  ReshardPrices(const Mesh &mesh, const MeshLinks &links)
-      : mesh(mesh), links(links) {}
+  /// Mesh and links are kept by reference.
+  ReshardPrices(const Mesh &mesh, const MeshLinks &links,
+                const WorkRates &rates)
+      : mesh(mesh), links(links), rates(rates) {}
 
   /// The number of a sharding; equal placements have one.
   unsigned number(const Sharding &sharding);
@@ -53,6 +56,7 @@ private:
 
   const Mesh &mesh;
   const MeshLinks &links;
+  WorkRates rates;
   std::map<std::vector<int64_t>, unsigned> numbers;
   std::vector<const Sharding *> shardings;
   std::vector<std::unique_ptr<Sharding>> owned;

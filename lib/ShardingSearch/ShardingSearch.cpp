@@ -78,7 +78,7 @@ public:
            const ShardingSearchOptions &options)
       : module(module), options(options), links(getMeshLinks(mesh)),
         program(module, mesh, constants), mesh(mesh.getMesh().toMesh()),
-        reshards(this->mesh, links) {}
+        reshards(this->mesh, links, getWorkRates(module)) {}
 
   FailureOr<std::vector<FoundShardings>> run();
 

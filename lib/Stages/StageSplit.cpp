@@ -157,7 +157,8 @@ static bool fuses(Operation *op) {
 }
 
 WorkRates tessera::getTargetRates(Operation *op) {
-  return rt::getTarget(op) == rt::Target::Host ? kCoreRates : kGpuRates;
+  return findWorkRates(op).value_or(
+      rt::getTarget(op) == rt::Target::Host ? kCoreRates : kGpuRates);
 }
 
 double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {

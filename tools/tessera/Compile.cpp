@@ -56,6 +56,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--search-dump", "FILE",
      "with --strategy auto: write the cost network, in\n"
      "toulbar2's format"},
+    {"--cluster", "FILE",
+     "decide by the links and the device of a cluster, as of\n"
+     "tessera plan --cluster; default: the program's own\n"
+     "dist.links, or equal links"},
     {"--target", "NAME",
      "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
      "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"

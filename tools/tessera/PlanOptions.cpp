@@ -270,6 +270,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   options.strategy = *strategy;
   if (llvm::Error error = readSearch(parsed, options))
     return error;
+  options.cluster = parsed.get("--cluster").str();
   GivenPlan &given = options.plan;
   StringRef path = parsed.get("--plan");
   auto inPlan = [&](llvm::Error error) {

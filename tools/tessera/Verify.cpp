@@ -52,6 +52,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--search-dump", "FILE",
      "with --strategy auto: write the cost network, in\n"
      "toulbar2's format"},
+    {"--cluster", "FILE",
+     "decide by the links and the device of a cluster, as of\n"
+     "tessera plan --cluster; default: the program's own\n"
+     "dist.links, or equal links"},
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls to a multiple of N\n"
      "on each device; off (default)"},
@@ -351,8 +355,9 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
   constexpr std::pair<StringRef, StringRef> kConflicts[] = {
       {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
       {"--partitioned", "--strategy"}, {"--partitioned", "--plan"},
-      {"--pipeline", "--mesh"},        {"--pipeline", "--strategy"},
-      {"--pipeline", "--plan"}};
+      {"--partitioned", "--cluster"},  {"--pipeline", "--mesh"},
+      {"--pipeline", "--strategy"},    {"--pipeline", "--plan"},
+      {"--pipeline", "--cluster"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +

@@ -1,4 +1,4 @@
-//===- LinksAttr.h - The links of a mesh in the IR --------------*- C++ -*-===//
+//===- LinksAttr.h - Links and devices of a mesh in the IR ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,12 @@
 // with the same latency and bandwidth are on one level. A last entry
 // array<f64: baseLow, baseBulk, bulkStep, lowShare> may follow the axes: the
 // constants of the collective library (CollectiveConstants), where they are not
-// the fitted ones.
+// the fitted ones. A fourth number of a span is LinkSpan::parallel; 1 without
+// it.
+//
+// `dist.device` on the module says what a device does: array<f64: bytes per
+// second through its memory, operations per second of matmuls, of other ops,
+// seconds of the shortest kernel>.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +23,25 @@
 
 #include "dialects/Dist/Dist.h"
 #include "tessera/Cluster/MeshLinks.h"
+#include "tessera/Interfaces/WorkTime.h"
 
 namespace tessera {
 
 /// The links of a mesh; uniform ones where it has no `dist.links`.
 MeshLinks getMeshLinks(dist::MeshOp mesh);
+
+/// Writes the links of a mesh as `dist.links`. Of groups that are placed one by
+/// one (MeshLinks::levels) it has the spans of whole axes.
+void setMeshLinks(dist::MeshOp mesh, const MeshLinks &links);
+
+/// What the devices of an op's module do; none without a `dist.device`.
+std::optional<WorkRates> findWorkRates(mlir::Operation *op);
+
+/// The same; kGpuRates without a `dist.device`.
+WorkRates getWorkRates(mlir::Operation *op);
+
+/// Writes what the devices of a module do.
+void setWorkRates(mlir::ModuleOp module, const WorkRates &rates);
 
 } // namespace tessera
 

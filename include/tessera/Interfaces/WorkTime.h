@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For choices in which only the order of magnitude matters and no device is
-// known. What an op takes on a device is priced by the cost model.
+// For choices in which only the order of magnitude matters. What an op takes on
+// a device is priced by the cost model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,36 +21,37 @@ struct WorkRates {
   double bytesPerSecond;
   /// Operations of a matmul, and others, in the time of a byte.
   double matmulFlops, otherFlops;
+  /// Seconds that any kernel takes to start and to end.
+  double kernelFloor = 3e-6;
+
+  bool operator==(const WorkRates &o) const {
+    return bytesPerSecond == o.bytesPerSecond && matmulFlops == o.matmulFlops &&
+           otherFlops == o.otherFlops && kernelFloor == o.kernelFloor;
+  }
 };
 
-/// A GPU; its memory is ten times as fast as a link is taken to be when no
-/// cluster is given.
+/// The GPU that is assumed where no cluster is given; its memory is ten times
+/// as fast as a link is taken to be then.
 inline constexpr WorkRates kGpuRates{1e12, 100, 10};
 
 /// A processor core.
 inline constexpr WorkRates kCoreRates{1e10, 10, 1};
 
-/// Bytes per second of the device that most choices are made for.
-inline constexpr double kWorkBytesPerSecond = kGpuRates.bytesPerSecond;
-
 /// The time of an op that computes, in bytes moved through memory at the same
 /// time: those that it reads and writes, and its operations. 0 for views and
 /// constants; what moves between devices is not counted.
-double getWorkBytes(mlir::Operation *op, const WorkRates &rates = kGpuRates);
+double getWorkBytes(mlir::Operation *op, const WorkRates &rates);
 
 /// The same in seconds.
-inline double getWorkTime(mlir::Operation *op) {
-  return getWorkBytes(op) / kWorkBytesPerSecond;
+inline double getWorkTime(mlir::Operation *op, const WorkRates &rates) {
+  return getWorkBytes(op, rates) / rates.bytesPerSecond;
 }
-
-/// Seconds that any kernel takes to start and to end.
-inline constexpr double kKernelFloorSeconds = 3e-6;
 
 /// Seconds of an op as a kernel of its own: its time and the floor of a kernel.
 /// 0 for what is none.
-inline double getKernelSeconds(mlir::Operation *op) {
-  double seconds = getWorkTime(op);
-  return seconds > 0 ? kKernelFloorSeconds + seconds : 0;
+inline double getKernelSeconds(mlir::Operation *op, const WorkRates &rates) {
+  double seconds = getWorkTime(op, rates);
+  return seconds > 0 ? rates.kernelFloor + seconds : 0;
 }
 
 } // namespace tessera

@@ -22,6 +22,8 @@ namespace tessera {
 struct SequenceContext {
   Mesh mesh;
   MeshLinks links;
+  /// What a device does.
+  WorkRates rates = kGpuRates;
   ContextMethod method;
   /// Of the sequence, one; of sequences; of heads.
   AxisList seq, batch, heads;
@@ -49,6 +51,7 @@ ContextProblem getContextProblem(Op op, const SequenceContext &context,
   ContextProblem problem;
   problem.mesh = context.mesh;
   problem.links = context.links;
+  problem.rates = context.rates;
   problem.axis = context.seq.front();
   problem.batch = llvm::divideCeil(q[0], numShards(context.batch));
   problem.queries = q[1];

@@ -20,6 +20,7 @@
 #define TESSERA_PARTITION_CONTEXTCHOICE_H
 
 #include "tessera/Cluster/MeshLinks.h"
+#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Support/ContextMethod.h"
 #include "llvm/Support/Error.h"
 #include <utility>
@@ -50,6 +51,8 @@ int64_t getLastStep(int64_t devices, int64_t size, bool causal,
 struct ContextProblem {
   Mesh mesh;
   MeshLinks links;
+  /// What a device does.
+  WorkRates rates = kGpuRates;
   /// The axis that the sequence is sharded over.
   AxisRef axis;
   /// Sequences of a device, queries and keys of a whole sequence.

@@ -105,6 +105,9 @@ struct PipelineOptions {
   /// decisions are written; empty: none.
   std::string decisions, decisionsOut;
   std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
+  /// A cluster file, whose links and device decide what is faster; empty: the
+  /// program's own, or equal links.
+  std::string cluster;
   /// A program with a loss stays a forward function.
   bool forward = false;
   /// How a program with a loss is trained: the fields that are given.

@@ -74,6 +74,36 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
   ];
 }
 
+def ApplyClusterPass : Pass<"dist-apply-cluster", "::mlir::ModuleOp"> {
+  let summary = "gives meshes the links, and the module the device, of a cluster";
+  let description = [{
+    Every mesh gets `dist.links`, by which collectives are priced: device numbers
+    are row-major over the mesh, and neighbouring numbers fill the cluster's
+    levels from the inside out. The module gets `dist.device`: bytes per second
+    through memory, operations per second of matmuls (in 16 bits, unless all is in
+    f32) and of other ops, and the seconds of the shortest kernel. What was there
+    is replaced. A mesh of more devices than the cluster has is an error.
+
+    ```mlir
+    module {
+      dist.mesh @mesh ["dp"=2, "tp"=8]
+    }
+    ```
+    with `cluster=share/clusters/h100-sxm-ib.json` has
+    ```mlir
+    module attributes {dist.device = array<f64: 2.2043e+12, 3.5653445e+14, 2.2043e+13, 2.58e-06>} {
+      dist.mesh @mesh ["dp"=2, "tp"=8] {dist.links = [
+        [array<f64: 2.0, 4.5e-06, 4.75e+10>], [array<f64: 8.0, 9.3e-07, 3.51e+11>]]}
+    }
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"\"",
+           "a cluster file, as of tessera plan --cluster">,
+  ];
+}
+
 def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
   let summary = "puts a dist.plan on a module that has a loss";
   let description = [{

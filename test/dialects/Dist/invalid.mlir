@@ -38,6 +38,12 @@ dist.mesh @mesh ["x"=4] {dist.links = [array<f64: 0.0, 1.0, 1.0, 1.0>]}
 // expected-error @+1 {{dist.links: expects to be on a dist.mesh}}
 func.func @f() attributes {dist.links = []} { return }
 // -----
+// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes per second> for each level of "x" but got}}
+dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, 1.0e9, 0.5>]]}
+// -----
+// expected-error @+1 {{dist.device: expects array<f64: bytes per second, operations per second of matmuls, of other ops, seconds of a kernel> on a module but got array<f64: 1.000000e+12, 1.000000e+14, 0.000000e+00, 0.000000e+00>}}
+module attributes {dist.device = array<f64: 1.0e12, 1.0e14, 0.0, 0.0>} {}
+// -----
 // Context parallelism.
 // expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all or all_to_all:U but got {method = "gather"}}}
 module attributes {dist.context = {method = "gather"}} {}
