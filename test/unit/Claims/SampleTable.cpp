@@ -46,11 +46,14 @@ static void addAttention(Strings &all) {
     std::string properties =
         std::string(causal) +
         "scale = 5.0e-01 : f64, operandSegmentSizes = array<i32: ";
+    all.push_back(getText("nn.attention", {q, k, v, tensor("2x3", "i32")}, {o},
+                          properties + "1, 1, 1, 0, 0, 1>"));
     for (const Strings &results : {Strings{o}, Strings{o, stat}})
       all.push_back(getText("nn.attention", {q, k, v}, results,
-                            properties + "1, 1, 1, 0, 0>"));
+                            properties + "1, 1, 1, 0, 0, 0>"));
     all.push_back(getText("nn.attention_backward", {o, q, k, v, o, stat},
-                          {q, k, v}, properties + "1, 1, 1, 1, 1, 1, 0, 0>"));
+                          {q, k, v},
+                          properties + "1, 1, 1, 1, 1, 1, 0, 0, 0>"));
   }
   all.push_back(getText("nn.rope", {tensor("2x3x4")}, {tensor("2x3x4")},
                         "dim = 1 : i64, theta = 1.0e+04 : f64"));
