@@ -215,11 +215,22 @@ static LogicalResult verifyReference(const AttributePosition &position,
 static LogicalResult verifyFactors(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto factors = dyn_cast<ArrayAttr>(attr.getValue());
-  if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))
-    return success();
-  return position.op->emitError()
-         << "dist.factors: expects an array of #dist.axes but got "
-         << attr.getValue();
+  if (!factors || !llvm::all_of(factors, llvm::IsaPred<AxesAttr>))
+    return position.op->emitError()
+           << "dist.factors: expects an array of #dist.axes but got "
+           << attr.getValue();
+  SmallVector<AxisRefAttr> taken;
+  for (auto axes : factors.getAsRange<AxesAttr>()) {
+    for (AxisRefAttr axis : axes.getRefs())
+      if (llvm::any_of(taken, [&](AxisRefAttr other) {
+            return refsOverlap(axis, other);
+          }))
+        return position.op->emitError()
+               << "dist.factors: expects each axis on one factor but got "
+               << attr.getValue();
+    llvm::append_range(taken, axes.getRefs());
+  }
+  return success();
 }
 
 /// Axes beside those of the factors, which have none of them.

@@ -56,6 +56,12 @@ module attributes {dist.context = {method = "ring", seq = #dist.axes<{}>, batch 
 // -----
 // Exact factors.
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.factors: expects each axis on one factor but got [#dist.axes<{"x"}>, #dist.axes<{"x":(1)2}>]}}
+  %0 = arith.negf %a {dist.factors = [#dist.axes<{"x"}>, #dist.axes<{"x":(1)2}>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{dist.exact: expects #dist.axes but got 3}}
   %0 = arith.negf %a {dist.exact = 3, dist.factors = [#dist.axes<{}>]} : tensor<4xf32>
   return %0 : tensor<4xf32>
