@@ -212,6 +212,20 @@ static LogicalResult verifyReference(const AttributePosition &position,
          << "dist.reference: expects a function but got " << attr.getValue();
 }
 
+/// True if an axis is in two of the lists.
+static bool haveCommonAxis(ArrayRef<AxesAttr> lists) {
+  SmallVector<AxisRefAttr> taken;
+  for (AxesAttr axes : lists) {
+    for (AxisRefAttr axis : axes.getRefs())
+      if (llvm::any_of(taken, [&](AxisRefAttr other) {
+            return refsOverlap(axis, other);
+          }))
+        return true;
+    llvm::append_range(taken, axes.getRefs());
+  }
+  return false;
+}
+
 static LogicalResult verifyFactors(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto factors = dyn_cast<ArrayAttr>(attr.getValue());
@@ -219,17 +233,10 @@ static LogicalResult verifyFactors(const AttributePosition &position,
     return position.op->emitError()
            << "dist.factors: expects an array of #dist.axes but got "
            << attr.getValue();
-  SmallVector<AxisRefAttr> taken;
-  for (auto axes : factors.getAsRange<AxesAttr>()) {
-    for (AxisRefAttr axis : axes.getRefs())
-      if (llvm::any_of(taken, [&](AxisRefAttr other) {
-            return refsOverlap(axis, other);
-          }))
-        return position.op->emitError()
-               << "dist.factors: expects each axis on one factor but got "
-               << attr.getValue();
-    llvm::append_range(taken, axes.getRefs());
-  }
+  if (haveCommonAxis(llvm::to_vector(factors.getAsRange<AxesAttr>())))
+    return position.op->emitError()
+           << "dist.factors: expects each axis on one factor but got "
+           << attr.getValue();
   return success();
 }
 
@@ -274,6 +281,12 @@ static LogicalResult verifyContext(const AttributePosition &position,
     return position.op->emitError()
            << "dist.context: expects one axis for seq but got "
            << entries.get("seq");
+  if (haveCommonAxis({entries.getAs<AxesAttr>("seq"),
+                      entries.getAs<AxesAttr>("batch"),
+                      entries.getAs<AxesAttr>("heads")}))
+    return position.op->emitError()
+           << "dist.context: expects each axis once but got "
+           << attr.getValue();
   return success();
 }
 

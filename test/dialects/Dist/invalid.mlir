@@ -54,6 +54,9 @@ module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>}} {}
 // expected-error @+1 {{dist.context: expects one axis for seq but got #dist.axes<{}>}}
 module attributes {dist.context = {method = "ring", seq = #dist.axes<{}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {}
 // -----
+// expected-error @+1 {{dist.context: expects each axis once but got}}
+module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>, batch = #dist.axes<{"x"}>, heads = #dist.axes<{}>}} {}
+// -----
 // Exact factors.
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{dist.factors: expects each axis on one factor but got [#dist.axes<{"x"}>, #dist.axes<{"x":(1)2}>]}}
