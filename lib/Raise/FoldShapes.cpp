@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Splats.h"
+#include "ElementwiseShapes.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Raise/Passes.h"
@@ -153,10 +153,7 @@ struct ElementwiseOfBroadcasts : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 ||
-        op->getNumOperands() == 0 || !isPure(op) ||
-        !op->getDiscardableAttrs().empty() ||
-        !isa<RankedTensorType>(op->getResult(0).getType()))
+    if (!isPlainElementwise(op))
       return failure();
     nn::BroadcastOp first;
     for (Value operand : op->getOperands()) {
@@ -171,24 +168,13 @@ struct ElementwiseOfBroadcasts : RewritePattern {
     }
     if (!first)
       return failure();
-    ArrayRef<int64_t> shape = typeOf(first.getX()).getShape();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(shrink(rewriter, operand, shape));
-    auto type = typeOf(op->getResult(0));
-    Operation *before = rewriter.clone(*op);
-    before->setOperands(operands);
-    before->getResult(0).setType(type.clone(shape));
-    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, type, before->getResult(0),
-                                                 first.getDims());
+    Value before = resizeElementwise(
+        rewriter, op, typeOf(first.getX()).getShape(), [](Value operand) {
+          return operand.getDefiningOp<nn::BroadcastOp>().getX();
+        });
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, typeOf(op->getResult(0)),
+                                                 before, first.getDims());
     return success();
-  }
-
-private:
-  static Value shrink(OpBuilder &b, Value operand, ArrayRef<int64_t> shape) {
-    if (auto broadcast = operand.getDefiningOp<nn::BroadcastOp>())
-      return broadcast.getX();
-    return resizeSplat(b, operand, shape);
   }
 };
 
@@ -279,27 +265,19 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   LogicalResult matchAndRewrite(nn::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *producer = op.getX().getDefiningOp();
-    if (!producer || !producer->hasOneUse() ||
-        !producer->hasTrait<OpTrait::Elementwise>() || !isPure(producer) ||
-        producer->getNumResults() != 1 ||
-        !producer->getDiscardableAttrs().empty())
+    if (!isPlainElementwise(producer) || !producer->hasOneUse())
       return failure();
     if (llvm::count_if(producer->getOperands(),
                        [](Value operand) { return !isSplat(operand); }) != 1)
       return failure();
     ArrayRef<int64_t> shape = op.getType().getShape();
-    SmallVector<Value> operands;
-    for (Value operand : producer->getOperands())
-      operands.push_back(
-          isSplat(operand)
-              ? resizeSplat(rewriter, operand, shape)
-              : nn::TransposeOp::create(rewriter, op.getLoc(),
-                                        typeOf(operand).clone(shape), operand,
-                                        op.getPermutation()));
-    Operation *after = rewriter.clone(*producer);
-    after->setOperands(operands);
-    after->getResult(0).setType(op.getType());
-    rewriter.replaceOp(op, after);
+    rewriter.replaceOp(
+        op, resizeElementwise(
+                rewriter, producer, shape, [&](Value operand) -> Value {
+                  return nn::TransposeOp::create(rewriter, op.getLoc(),
+                                                 typeOf(operand).clone(shape),
+                                                 operand, op.getPermutation());
+                }));
     return success();
   }
 };

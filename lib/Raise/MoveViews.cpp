@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseShapes.h"
 #include "ParameterViews.h"
-#include "Splats.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
@@ -34,21 +34,6 @@ static bool isParameter(Value value) {
           : FunctionOpInterface();
   return function && function.getArgAttr(argument.getArgNumber(),
                                          nn::NNDialect::kParamAttr);
-}
-
-/// Whether an op is computed element by element, and says nothing else.
-static bool isPlainElementwise(Operation *op) {
-  return op && op->hasTrait<OpTrait::Elementwise>() && isPure(op) &&
-         op->getNumResults() == 1 && op->getDiscardableAttrs().empty();
-}
-
-/// The op on other operands, of another shape.
-static Value cloneWith(OpBuilder &b, Operation *op, ArrayRef<Value> operands,
-                       ArrayRef<int64_t> shape) {
-  Operation *clone = b.clone(*op);
-  clone->setOperands(operands);
-  clone->getResult(0).setType(typeOf(op->getResult(0)).clone(shape));
-  return clone->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,14 +91,12 @@ struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
       return failure();
     Split split =
         readSplit(op.getReassociationIndices(), op.getResultType().getShape());
-    SmallVector<Value> operands;
-    for (Value operand : producer->getOperands())
-      operands.push_back(
-          isSplat(operand)
-              ? resizeSplat(rewriter, operand, op.getResultType().getShape())
-              : buildSplit(rewriter, op.getLoc(), operand, split));
-    rewriter.replaceOp(op, cloneWith(rewriter, producer, operands,
-                                     op.getResultType().getShape()));
+    rewriter.replaceOp(
+        op, resizeElementwise(rewriter, producer, op.getResultType().getShape(),
+                              [&](Value operand) {
+                                return buildSplit(rewriter, op.getLoc(),
+                                                  operand, split);
+                              }));
     return success();
   }
 };
@@ -340,12 +323,10 @@ struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
       return failure();
     ArrayRef<int64_t> shape = op.getType().getShape();
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
-    SmallVector<Value> operands;
-    for (Value operand : producer->getOperands())
-      operands.push_back(isSplat(operand)
-                             ? resizeSplat(rewriter, operand, shape)
-                             : buildSlice(rewriter, op, operand, all));
-    rewriter.replaceOp(op, cloneWith(rewriter, producer, operands, shape));
+    rewriter.replaceOp(
+        op, resizeElementwise(rewriter, producer, shape, [&](Value operand) {
+          return buildSlice(rewriter, op, operand, all);
+        }));
     return success();
   }
 };

@@ -48,7 +48,8 @@ struct Visibility {
 struct Mask {
   interp::TensorRef value;
   MaskNumbers numbers;
-  /// Of booleans 0 or 1, of what is added 0.
+  /// The number that leaves a key visible: 0 or 1 in a boolean mask, 0 in one
+  /// that is added to the scores.
   double visible = 0;
 };
 
