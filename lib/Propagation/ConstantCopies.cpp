@@ -41,6 +41,13 @@ static bool makesConstant(Operation *op,
                                });
 }
 
+void ConstantCopies::split(ModuleOp module) {
+  for (auto func : module.getOps<FunctionOpInterface>())
+    if (!func.isExternal())
+      for (Block *block : dist::getBlocks(func))
+        split(*block);
+}
+
 void ConstantCopies::split(Block &block) {
   DenseSet<Operation *> constants;
   SmallVector<Operation *> ordered;

@@ -223,9 +223,7 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
   if (failed(mesh))
     return failure();
   ConstantCopies copies;
-  for (auto func : module.getOps<FunctionOpInterface>())
-    for (Block *block : dist::getBlocks(func))
-      copies.split(*block);
+  copies.split(module);
 
   ProblemBuilder builder(module, *mesh);
   if (failed(builder.build()))

@@ -379,10 +379,7 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text) {
   if (!results)
     return fail(results.takeError());
   ConstantCopies copies;
-  for (auto func : module.getOps<FunctionOpInterface>())
-    if (!func.isExternal())
-      for (Block *block : dist::getBlocks(func))
-        copies.split(*block);
+  copies.split(module);
   Replay opReplay(module, *ops), argumentReplay(module, *arguments),
       resultReplay(module, *results);
   auto decideArgument = [&](FunctionOpInterface func, unsigned i,

@@ -257,9 +257,7 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
 
 FailureOr<std::vector<FoundShardings>> Searcher::run() {
   ConstantCopies copies;
-  for (auto func : module.getOps<FunctionOpInterface>())
-    for (Block *block : dist::getBlocks(func))
-      copies.split(*block);
+  copies.split(module);
   constants = copies.getAll();
   if (failed(program.read()))
     return failure();
@@ -302,9 +300,7 @@ LogicalResult tessera::applyShardings(ModuleOp module,
   if (failed(mesh))
     return failure();
   ConstantCopies copies;
-  for (auto func : module.getOps<FunctionOpInterface>())
-    for (Block *block : dist::getBlocks(func))
-      copies.split(*block);
+  copies.split(module);
   DenseSet<Operation *> constants = copies.getAll();
   ProgramReader program(module, *mesh, constants);
   if (failed(program.read()))

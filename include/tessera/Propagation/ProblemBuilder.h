@@ -82,14 +82,16 @@ private:
 /// got one sharding.
 class ConstantCopies {
 public:
-  /// Copies the constants of a block.
-  void split(mlir::Block &block);
+  /// Copies the constants of all functions that have a body.
+  void split(mlir::ModuleOp module);
   /// Leaves one copy for each sharding.
   void merge();
   /// All copies, the originals included.
   llvm::DenseSet<mlir::Operation *> getAll() const;
 
 private:
+  void split(mlir::Block &block);
+
   /// A constant and its copies, in program order of the originals.
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<mlir::Operation *>>
       copies;
