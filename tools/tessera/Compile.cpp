@@ -44,22 +44,6 @@ constexpr OptionSpec kOwnOptions[] = {
      "what to shard, as dp,cp,tp,sp,zero=3, with\n"
      "cp=METHOD as of --cp-method; auto or pp,auto: shardings are\n"
      "searched; default: the program's own shardings"},
-    {"--plan", "FILE",
-     "mesh, strategy and training as a plan says, in JSON as\n"
-     "tessera plan --json writes it"},
-    {"--memory-limit", "BYTES",
-     "with --strategy auto: what the arena of a device may have,\n"
-     "as 80GB or 450MB; default: no limit"},
-    {"--decisions-out", "FILE",
-     "with --strategy auto: write what was decided, as JSON"},
-    {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
-    {"--search-dump", "FILE",
-     "with --strategy auto: write the cost network, in\n"
-     "toulbar2's format"},
-    {"--cluster", "FILE",
-     "decide by the links and the device of a cluster, as of\n"
-     "tessera plan --cluster; default: the program's own\n"
-     "dist.links, or equal links"},
     {"--target", "NAME",
      "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
      "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"

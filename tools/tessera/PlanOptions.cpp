@@ -17,6 +17,26 @@
 using namespace tessera;
 using llvm::StringRef;
 
+/// Of all commands that partition programs.
+static constexpr OptionSpec kPartitionOptions[] = {
+    {"--plan", "FILE",
+     "mesh, strategy and training as a plan says, in JSON as\n"
+     "tessera plan --json writes it"},
+    {"--memory-limit", "BYTES",
+     "with --strategy auto: what the arena of a device may have,\n"
+     "as 80GB or 450MB; default: no limit"},
+    {"--decisions-out", "FILE",
+     "with --strategy auto: write what was decided, as JSON"},
+    {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
+    {"--search-dump", "FILE",
+     "with --strategy auto: write the cost network, in\n"
+     "toulbar2's format"},
+    {"--cluster", "FILE",
+     "decide by the links and the device of a cluster, as of\n"
+     "tessera plan --cluster; default: the program's own\n"
+     "dist.links, or equal links"},
+};
+
 /// Breaks a paragraph into lines of at most `width`.
 static std::string wrap(StringRef text, size_t width) {
   std::string lines;
@@ -41,11 +61,14 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
   static std::deque<std::vector<OptionSpec>> tables;
   std::vector<OptionSpec> &rows = tables.emplace_back();
   rows.assign(own.begin(), own.end() - numAfter);
-  if (use == PlanField::kCompiled)
+  if (use == PlanField::kCompiled) {
+    rows.insert(rows.end(), std::begin(kPartitionOptions),
+                std::end(kPartitionOptions));
     rows.push_back({"--forward", "",
                     "leave a program with a loss as it is; by default its\n"
                     "training step is built, from these (of a forward program\n"
                     "those of devices, micro-batches and stages):"});
+  }
   for (const PlanField &field : getPlanFields()) {
     if (!(field.uses & use))
       continue;
@@ -94,7 +117,6 @@ tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
   cost::PlanQuestion question;
   question.framework = parsed.get("--framework").str();
   question.model = std::move(model);
-  question.framework = parsed.get("--framework").str();
   for (auto [name, field] : {std::pair("--tokens", &question.tokens),
                              std::pair("--price", &question.price)}) {
     auto number = readNumber(parsed, name);

@@ -17,8 +17,9 @@
 
 namespace tessera {
 
-/// `own` with the options of the fields that have this use, and --forward where
-/// programs are compiled, before its last `numAfter` rows. The rows live as
+/// `own` with the options of the fields that have this use before its last
+/// `numAfter` rows; where programs are compiled also with those of all commands
+/// that partition (--plan, --cluster, of a search, --forward). The rows live as
 /// long as the process.
 llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
                                            size_t numAfter, PlanField::Use use);
@@ -40,7 +41,7 @@ llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,
                             GivenPlan &given);
 
 /// Reads --mesh, --strategy, --forward, --pad-to-multiple-of,
-/// --sequence-order, --plan and the options of a plan.
+/// --sequence-order, the options that withPlanOptions adds and those of a plan.
 llvm::Error readPipelineOptions(const ParsedOptions &parsed,
                                 PipelineOptions &options);
 

@@ -40,22 +40,6 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--strategy", "LIST",
      "of pp, dp, cp, tp, sp, zero=N; or auto, pp,auto; default:\n"
      "as seeded"},
-    {"--plan", "FILE",
-     "mesh, strategy and training as a plan says, in JSON as\n"
-     "tessera plan --json writes it"},
-    {"--memory-limit", "BYTES",
-     "with --strategy auto: what the arena of a device may have,\n"
-     "as 80GB or 450MB; default: no limit"},
-    {"--decisions-out", "FILE",
-     "with --strategy auto: write what was decided, as JSON"},
-    {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
-    {"--search-dump", "FILE",
-     "with --strategy auto: write the cost network, in\n"
-     "toulbar2's format"},
-    {"--cluster", "FILE",
-     "decide by the links and the device of a cluster, as of\n"
-     "tessera plan --cluster; default: the program's own\n"
-     "dist.links, or equal links"},
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls to a multiple of N\n"
      "on each device; off (default)"},
