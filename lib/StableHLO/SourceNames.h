@@ -18,8 +18,8 @@ namespace tessera::stablehlo {
 /// "arg<index>".
 std::string getSpelling(mlir::Location loc, unsigned index);
 
-/// Names of what is spelled so, each another one: the keys and indices on the
-/// way to a leaf of a tree, without the tree's own name where that is enough.
+/// A unique name for each spelling: the path of keys and indices to a leaf of
+/// a tree, without the tree's own name where names are unique without it.
 ///
 ///     p['blocks'][0]['w'], t   ->   blocks.0.w, t
 llvm::SmallVector<std::string> makeNames(llvm::ArrayRef<std::string> spelled);

@@ -108,7 +108,8 @@ LogicalResult StableHLOToNNPass::checkModule(ModuleOp module) {
   return success();
 }
 
-/// Attributes that change no number are let through; ours are kept.
+/// Accepts attributes that do not change results, and those of nn and dist,
+/// which are kept; any other is an error.
 LogicalResult StableHLOToNNPass::checkAttribute(func::FuncOp source,
                                                 StringRef what,
                                                 NamedAttribute attr) {
