@@ -30,12 +30,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A choice takes the place of an earlier one if it is faster by this share.
+/// A candidate replaces an earlier one if it is faster by this share.
 static constexpr double kFasterBy = 1e-3;
-/// The network and the program that became of it may differ by this share.
+/// Relative difference of the times of network and scheduled program above
+/// which there is a remark.
 static constexpr double kMismatch = 0.03;
-/// Compilations until an arena is within the limit, and the share of what was
-/// found last that the next search may hold.
+/// The most searches until an arena is within the limit, and the share of the
+/// last solution's bytes that the next one may have at most.
 static constexpr unsigned kMostCompilations = 5;
 static constexpr double kLessMemory = 0.95;
 
@@ -44,7 +45,7 @@ static std::string describe(const ShardingChoice &choice) {
   return choice.found.solution ? "the search" : print(choice.strategy);
 }
 
-/// The strategies that the axes of a mesh have names for.
+/// The strategies of dp and tp that the mesh has axes for.
 static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
   std::vector<Strategy> all;
   for (int zero = 0; zero <= 3; ++zero)
@@ -247,7 +248,8 @@ void ChooseShardingsPass::tryAll(ArrayRef<FoundShardings> found) {
   }
 }
 
-/// A network that is far from what it became of may have chosen badly.
+/// If the network's time is far from the scheduled program's, the choice may
+/// be a bad one.
 void ChooseShardingsPass::remarkOnMismatch(const ShardingChoice &searched) {
   if (!searched.found.solution)
     return;
@@ -346,7 +348,7 @@ LogicalResult ChooseShardingsPass::choose() {
            << least << " bytes, the smallest arena that was found, but got "
            << options.memoryLimit;
   if (!options.choice->isMade) {
-    // What is wrong is said where it is.
+    // The phases then report the error where it is.
     options.choice->strategy = options.strategy;
     options.choice->found = searched;
     options.choice->isMade = true;

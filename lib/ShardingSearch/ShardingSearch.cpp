@@ -21,16 +21,16 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Hundredths of a transfer that runs beside kernels which it takes of their
-/// time.
+/// By how much of its time a transfer slows the kernels that hide it, in
+/// percent.
 static constexpr int64_t kOverlapSlowdownPercent = 20;
-/// Shardings that are found, at most.
+/// The most solutions that a search returns.
 static constexpr size_t kMostFound = 4;
-/// Optima whose reshards are planned.
+/// The most times that a network is solved while reshards are planned.
 static constexpr unsigned kMostRounds = 30;
-/// Of each.
+/// Limits of the solver: of quick solutions, and of the last one.
 static constexpr unsigned kQuickSweeps = 12, kSweeps = 60, kNodes = 8;
-/// What the search need not close of a gap.
+/// A gap at which the search ends.
 static constexpr double kSmallGap = 1e-3;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
 /// a byte.
@@ -111,8 +111,8 @@ private:
 
 } // namespace
 
-/// Nothing sharded, unless seeds are, and what has been found with other axes
-/// together or other shares of transfers.
+/// Assignments to begin with: nothing sharded beyond the seeds, and earlier
+/// solutions, with other groups of axes or another price of hidden transfers.
 std::vector<std::vector<unsigned>>
 Searcher::getIncumbents(const ShardingNetwork &network) const {
   std::vector<std::vector<unsigned>> all(
@@ -126,8 +126,9 @@ Searcher::getIncumbents(const ShardingNetwork &network) const {
   return all;
 }
 
-/// Costs only grow as reshards are planned, so a bound holds on. Quick
-/// solutions do until no more is planned, then one is sought with all effort.
+/// Solves until the optimum's reshards are all planned. Planning only raises
+/// costs, so bounds stay valid. Solutions are quick ones until none has
+/// reshards left to plan; the last one has the full limits.
 llvm::Expected<search::NetworkSolution>
 Searcher::solve(ShardingNetwork &network) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
@@ -142,7 +143,7 @@ Searcher::solve(ShardingNetwork &network) {
       return solution.takeError();
     bool isPlanned = network.planReshards(solution->states);
     int64_t bound = std::max(best.bound, solution->bound);
-    // An earlier optimum may be dearer by what was planned since.
+    // Planning may have raised the cost of an earlier solution.
     if (!best.states.empty())
       best.cost = network.network.evaluate(best.states);
     solution->cost = network.network.evaluate(solution->states);
@@ -170,7 +171,7 @@ llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
   return llvm::Error::success();
 }
 
-/// The best found within the limit on memory: Lagrangian relaxation (Everett
+/// The best solution within the memory limit: Lagrangian relaxation (Everett
 /// 1963), the multiplier by bisection. No solution within the limit takes less
 /// than the optimum with a multiplier, less the multiplier times the limit.
 llvm::Expected<search::NetworkSolution>
@@ -229,7 +230,7 @@ Searcher::solveWithin(const NetworkOptions &plain,
   return best;
 }
 
-/// Solves with some share of the transfers beside kernels counted.
+/// Solves with hidden transfers counted at this percentage of their time.
 llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
                                  int64_t hiddenPercent) {
   NetworkOptions counted;

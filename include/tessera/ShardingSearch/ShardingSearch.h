@@ -47,7 +47,8 @@ struct FoundShardings {
   int64_t bytes = 0;
   SearchedTimes times;
 
-  /// What the best may be faster, as a share.
+  /// The most by which other shardings of the space may be faster, as a share
+  /// of the cost.
   double gap() const { return cost > 0 ? 1 - double(bound) / double(cost) : 0; }
 };
 
