@@ -22,6 +22,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
+#include "tessera/Interfaces/LogicalDimsOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 
 #include "dialects/NN/NNDialect.h.inc"

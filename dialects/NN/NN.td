@@ -15,6 +15,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "tessera/Interfaces/DifferentiableOpInterface.td"
+include "tessera/Interfaces/LogicalDimsOpInterface.td"
 include "tessera/Interfaces/ShardingRuleOpInterface.td"
 
 def NN_Dialect : Dialect {
@@ -227,6 +228,9 @@ def NN_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def NN_SavesStats
     : DeclareOpInterfaceMethods<DifferentiableOpInterface, ["saveForBackward"]>;
 
+/// An op that knows what its dimensions are.
+def NN_NamesDims : DeclareOpInterfaceMethods<LogicalDimsOpInterface>;
+
 /// A float tensor or an integer one.
 def NN_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def NN_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
@@ -314,7 +318,7 @@ def NN_QuantizeOp : NN_Op<"quantize", [], [NN_Differentiable]> {
 def NN_AttentionOp : NN_Op<"attention",
     ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
      "commutesWithReduction"],
-    [AttrSizedOperandSegments, NN_SavesStats]> {
+    [AttrSizedOperandSegments, NN_SavesStats, NN_NamesDims]> {
   let summary = "scaled dot-product attention with grouped queries";
   let description = [{
     q is [batch, query, group, head of the group, dim], k [batch, key, group,
@@ -449,7 +453,8 @@ def NN_RopeOp : NN_Op<"rope",
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding",
-    ["setPositionOffset", "cloneWithShapes"], [NN_Differentiable]> {
+    ["setPositionOffset", "cloneWithShapes"],
+    [NN_Differentiable, NN_NamesDims]> {
   let summary = "rows of a table";
   let description = [{
     result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
@@ -493,7 +498,7 @@ def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
 }
 
 def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
-    [NN_SavesStats]> {
+    [NN_SavesStats, NN_NamesDims]> {
   let summary = "loss of each token against its label";
   let description = [{
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0

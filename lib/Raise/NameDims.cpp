@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/NN/NN.h"
+#include "tessera/Interfaces/LogicalDimsOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Raise/Passes.h"
 
@@ -169,23 +170,10 @@ void NameDimsPass::readAttributes(DimClasses &dims) {
 
 /// What ops know of their dimensions.
 void NameDimsPass::nameByOps(DimClasses &dims) {
-  auto nameAll = [&](Value value, ArrayRef<StringRef> words) {
-    for (auto [dim, word] : llvm::enumerate(words))
-      dims.name(value, dim, word);
-  };
-  getOperation().walk([&](nn::AttentionOp op) {
-    nameAll(op.getQ(), {"batch", "seq", "kv_heads", "q_per_kv", "head_dim"});
-    nameAll(op.getK(), {"batch", "seq", "kv_heads", "head_dim"});
-    nameAll(op.getV(), {"batch", "seq", "kv_heads", "head_dim"});
-  });
-  getOperation().walk([&](nn::CrossEntropyOp op) {
-    dims.name(op.getLogits(), typeOf(op.getLogits()).getRank() - 1, "vocab");
-  });
-  getOperation().walk([&](nn::EmbeddingOp op) {
-    auto ids = dyn_cast<BlockArgument>(op.getIds());
-    nameAll(op.getTable(), {ids ? "vocab" : "positions", "embed"});
-    if (ids && typeOf(ids).getRank() == 2)
-      nameAll(ids, {"batch", "seq"});
+  getOperation().walk([&](LogicalDimsOpInterface op) {
+    op.nameDims([&](Value tensor, int64_t dim, StringRef name) {
+      dims.name(tensor, dim, name);
+    });
   });
 }
 

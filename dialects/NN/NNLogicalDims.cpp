@@ -1,0 +1,36 @@
+//===- NNLogicalDims.cpp - What ops of nn know of their dimensions --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+/// Names the first dimensions of a tensor.
+static void nameFirst(DimNamer name, Value tensor, ArrayRef<StringRef> words) {
+  for (auto [dim, word] : llvm::enumerate(words))
+    name(tensor, dim, word);
+}
+
+void AttentionOp::nameDims(DimNamer name) {
+  nameFirst(name, getQ(), {"batch", "seq", "kv_heads", "q_per_kv", "head_dim"});
+  for (Value keysOrValues : {Value(getK()), Value(getV())})
+    nameFirst(name, keysOrValues, {"batch", "seq", "kv_heads", "head_dim"});
+}
+
+void CrossEntropyOp::nameDims(DimNamer name) {
+  name(getLogits(), getLogits().getType().getRank() - 1, "vocab");
+}
+
+/// Ids that are an input are tokens; those that are computed are positions.
+void EmbeddingOp::nameDims(DimNamer name) {
+  bool isInput = isa<BlockArgument>(getIds());
+  nameFirst(name, getTable(), {isInput ? "vocab" : "positions", "embed"});
+  if (isInput && getIds().getType().getRank() == 2)
+    nameFirst(name, getIds(), {"batch", "seq"});
+}
