@@ -43,12 +43,19 @@ public:
                                void *dv, void *workspace) = 0;
 };
 
-/// cuDNN's attention. `deterministic` gives up algorithms whose sums depend on
-/// timing; working memory is at most `workspaceBytes`. Null with a message when
-/// cuDNN cannot be used.
+/// How cuDNN is to be used.
+struct CudnnOptions {
+  /// Without algorithms whose sums depend on timing.
+  bool deterministic = false;
+  /// Calls may be recorded in CUDA graphs.
+  bool isRecorded = false;
+  /// Of working memory, at most.
+  int64_t workspaceBytes = int64_t(1) << 30;
+};
+
+/// cuDNN's attention. Null with a message when cuDNN cannot be used.
 std::unique_ptr<Attention> createCudnnAttention(Device &device,
-                                                bool deterministic,
-                                                int64_t workspaceBytes,
+                                                const CudnnOptions &options,
                                                 std::string &error);
 
 } // namespace tessera::rt::cuda

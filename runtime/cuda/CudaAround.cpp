@@ -45,9 +45,10 @@ CudaTarget::~CudaTarget() {
     return;
   }
   device->synchronize(compute);
-  communication.reset();
+  // NCCL closes a communicator only after the graphs that have its collectives.
   if (graph.handle)
     device->destroy(graph);
+  communication.reset();
   matmuls.reset();
   cudnn.reset();
   kernels.reset();

@@ -24,9 +24,6 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// Bytes of working memory that attention may have.
-static constexpr int64_t attentionWorkspaceBytes = int64_t(1) << 30;
-
 void CudaTarget::remark(const std::string &text) const {
   if (ctx->rank == 0 && !isQuiet)
     fprintf(stderr, "remark: %s\n", text.c_str());
@@ -153,16 +150,16 @@ double CudaTarget::timeAtPeak(bool tf32) const {
   return seconds;
 }
 
-/// The order that `op` belongs to: that of its group, or that of messages from
-/// one rank to another.
+/// The order that `op` belongs to: that of its group, or that of messages of a
+/// tag from one rank to another.
 static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
   uint64_t name = op.group->hash;
   if (isPointToPoint(op.kind)) {
     int peer = op.group->members[size_t(op.peer)];
     int self = op.group->members[size_t(op.group->index)];
-    int64_t pair[2] = {op.kind == OpKind::Send ? self : peer,
-                       op.kind == OpKind::Send ? peer : self};
-    name = hashBytes(pair, sizeof(pair));
+    int64_t fields[3] = {op.kind == OpKind::Send ? self : peer,
+                         op.kind == OpKind::Send ? peer : self, op.tag};
+    name = hashBytes(fields, sizeof(fields));
   }
   for (int32_t i = 0; i < block.numOrders; ++i)
     if (block.orders[i].group == name)
@@ -180,7 +177,7 @@ static void extend(GroupOrder &order, const Operation &op) {
   const Header &h = op.header;
   bool isMessage = isPointToPoint(op.kind);
   int64_t fields[] = {isMessage ? 0 : h.sequenceId,
-                      isMessage ? int64_t(op.tag) : h.op,
+                      isMessage ? 0 : h.op,
                       h.dtype,
                       h.reduction,
                       h.count,
@@ -209,10 +206,11 @@ Status CudaTarget::agree() {
   for (const Operation &op : noted.collectives) {
     GroupOrder *order = orderOf(block, op);
     if (!order)
-      return fail(ctx, TESSERA_RT_INVALID,
-                  format("a step expects at most %d groups of ranks and pairs "
-                         "of ranks with messages, but this one has more",
-                         maxGroups));
+      return fail(
+          ctx, TESSERA_RT_INVALID,
+          format("a step expects at most %d groups of ranks and tags of "
+                 "messages between ranks, but this one has more",
+                 maxGroups));
     extend(*order, op);
   }
   if (!device->isEmulated())
@@ -323,8 +321,10 @@ Status CudaTarget::openAttention(const Options &options) {
   int64_t bytes = noted.embeddingWorkspace;
   std::string error;
   if (!noted.attentions.empty() && !device->isEmulated()) {
-    cudnn = createCudnnAttention(*device, options.deterministic,
-                                 attentionWorkspaceBytes, error);
+    cudnn = createCudnnAttention(
+        *device,
+        {.deterministic = options.deterministic, .isRecorded = usesGraph},
+        error);
     for (const AttentionUse &use : noted.attentions) {
       int64_t needed = 0;
       if (cudnn && error.empty())

@@ -205,9 +205,8 @@ private:
 
 class CudnnAttention : public Attention {
 public:
-  CudnnAttention(Device &device, bool deterministic, int64_t workspaceBytes)
-      : kernels(device), deterministic(deterministic),
-        workspaceBytes(workspaceBytes) {}
+  CudnnAttention(Device &device, const CudnnOptions &options)
+      : kernels(device), options(options) {}
   ~CudnnAttention() override {
     if (handle)
       guarded([&] {
@@ -238,13 +237,15 @@ public:
                       int64_t &workspace) override {
     Problem problem{desc, qOffset, kOffset};
     std::string error = problem.refuse();
+    if (error.empty() && withBackward)
+      error = refuseBackward(problem);
     Plans *plans = error.empty() ? &plansOf(problem) : nullptr;
     int64_t needed = 0;
     if (plans && !plans->forward)
       error = build(plans->forward, GraphMaker(problem).makeForward());
     if (plans && withBackward && error.empty() && !plans->backward)
       error = build(plans->backward,
-                    GraphMaker(problem).makeBackward(deterministic));
+                    GraphMaker(problem).makeBackward(options.deterministic));
     if (error.empty())
       error = addNeed(plans->forward, needed);
     if (error.empty() && withBackward)
@@ -287,6 +288,18 @@ public:
   }
 
 private:
+  /// The release notes of the frontend 1.16 have this defect; on an H200 it
+  /// was NaN or an illegal address in the second step.
+  std::string refuseBackward(const Problem &problem) const {
+    if (!options.isRecorded || library.versionNumber >= 91501 ||
+        problem.keys() % 128 == 0)
+      return "";
+    return format("the backward of cuDNN before 9.15.1 (this is %s) is wrong "
+                  "in a recorded step if the keys, here %lld, are no multiple "
+                  "of 128; --no-graph would do",
+                  library.version.c_str(), (long long)problem.keys());
+  }
+
   static void *plain(const void *memory) { return const_cast<void *>(memory); }
 
   /// The frontend opens the CUDA runtime by its name: here it is loaded from
@@ -318,7 +331,7 @@ private:
         error = graph->create_execution_plans({fe::HeurMode_t::A});
       if (error.is_bad())
         return error;
-      graph->deselect_workspace_greater_than(workspaceBytes);
+      graph->deselect_workspace_greater_than(options.workspaceBytes);
       error = graph->check_support(handle);
       return error.is_good() ? graph->build_plans(handle) : error;
     });
@@ -379,8 +392,7 @@ private:
   }
 
   BuiltinKernels kernels;
-  bool deterministic;
-  int64_t workspaceBytes;
+  CudnnOptions options;
   Library library;
   cudnnHandle_t handle = nullptr;
   /// In order of first use.
@@ -388,12 +400,9 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Attention>
-tessera::rt::cuda::createCudnnAttention(Device &device, bool deterministic,
-                                        int64_t workspaceBytes,
-                                        std::string &error) {
-  auto attention =
-      std::make_unique<CudnnAttention>(device, deterministic, workspaceBytes);
+std::unique_ptr<Attention> tessera::rt::cuda::createCudnnAttention(
+    Device &device, const CudnnOptions &options, std::string &error) {
+  auto attention = std::make_unique<CudnnAttention>(device, options);
   error = attention->open();
   if (!error.empty())
     return nullptr;

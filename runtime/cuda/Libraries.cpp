@@ -167,21 +167,6 @@ static bool load(const std::string &file, Library &library,
   return false;
 }
 
-static bool loadAny(LibraryKind kind, Library &library, std::string &refused) {
-  const Spec &spec = specOf(kind);
-  std::vector<std::string> folders;
-  for (const std::string &folder : splitPaths("TESSERA_CUDA_LIBRARY_PATH"))
-    folders.push_back(folder + "/");
-  folders.push_back("");
-  for (const std::string &folder : furtherFolders())
-    folders.push_back(folder + "/");
-  for (const std::string &folder : folders)
-    for (const char *file : spec.files)
-      if (load(folder + file, library, refused))
-        return true;
-  return false;
-}
-
 /// 90201 as "9.2.1": `major` and `minor` are what one of each counts.
 static std::string decode(int64_t number, int64_t major, int64_t minor) {
   std::string text = std::to_string(number / major) + "." +
@@ -213,31 +198,60 @@ static void askVersion(Library &library) {
       isDriver ? decode(number, 1000, 10) : decode(number, 10000, 100);
 }
 
-Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
-  const Spec &spec = specOf(kind);
-  Library library;
-  library.kind = kind;
-  std::string refused;
-  if (!loadAny(kind, library, refused)) {
-    library.isRefused = !refused.empty();
-    library.error = std::string(spec.name) + " (" + spec.files[0] + ") ";
-    if (!refused.empty())
-      library.error += "cannot be loaded: " + refused;
-    else if (!spec.package)
-      library.error += "is not there";
-    else
-      library.error +=
-          "is found neither by the loader nor in TESSERA_CUDA_LIBRARY_PATH, "
-          "CUDA_HOME, /usr/local/cuda or Python's package " +
-          std::string(spec.package);
-    return library;
-  }
+/// Asks a loaded library for its version; an error if that is too low.
+static void checkVersion(Library &library) {
+  const Spec &spec = specOf(library.kind);
   askVersion(library);
   if (library.error.empty() && library.versionNumber < spec.least)
     library.error = std::string("expects ") + spec.name + " " + spec.leastText +
                     " or later, but got " + library.version + " (" +
                     library.path + ")";
-  return library;
+}
+
+/// What to say of a library of which no file can be loaded.
+static std::string describeMissing(const Spec &spec,
+                                   const std::string &refused) {
+  std::string text = std::string(spec.name) + " (" + spec.files[0] + ") ";
+  if (!refused.empty())
+    return text + "cannot be loaded: " + refused;
+  if (!spec.package)
+    return text + "is not there";
+  return text +
+         "is found neither by the loader nor in TESSERA_CUDA_LIBRARY_PATH, "
+         "CUDA_HOME, /usr/local/cuda or Python's package " +
+         spec.package;
+}
+
+Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
+  const Spec &spec = specOf(kind);
+  std::vector<std::string> folders;
+  for (const std::string &folder : splitPaths("TESSERA_CUDA_LIBRARY_PATH"))
+    folders.push_back(folder + "/");
+  size_t named = folders.size();
+  folders.push_back("");
+  for (const std::string &folder : furtherFolders())
+    folders.push_back(folder + "/");
+  Library first;
+  std::string refused;
+  for (size_t i = 0; i < folders.size(); ++i)
+    for (const char *file : spec.files) {
+      Library library;
+      library.kind = kind;
+      if (!load(folders[i] + file, library, refused))
+        continue;
+      checkVersion(library);
+      // Another one may do, but not for one that the user names.
+      if (library.isUsable() || i < named)
+        return library;
+      if (!first.isFound())
+        first = library;
+    }
+  if (first.isFound())
+    return first;
+  first.kind = kind;
+  first.isRefused = !refused.empty();
+  first.error = describeMissing(spec, refused);
+  return first;
 }
 
 void *Library::symbol(const char *name) {

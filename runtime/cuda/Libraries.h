@@ -57,7 +57,9 @@ struct Library {
 };
 
 /// Looks for a library, loads it, asks for its version, and checks that against
-/// what Tessera needs. It is never unloaded: these libraries have threads.
+/// what Tessera needs. One that is too old is passed over, unless
+/// TESSERA_CUDA_LIBRARY_PATH names it; if no other is there, its error is the
+/// answer. None is ever unloaded: these libraries have threads.
 Library findLibrary(LibraryKind kind);
 
 /// The folders that are searched beside the loader's, those of

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See Communication.h. Each set of mesh axes has a communicator and a stream,
-// and so has each pair of ranks with messages, for each direction. NCCL gathers
+// and so has each tag of messages from one rank to another. NCCL gathers
 // and scatters whole blocks; blocks of rows are put in order before or after,
 // in working memory of the communicator.
 //

@@ -14,7 +14,7 @@
 using namespace tessera::rt::cuda;
 
 std::unique_ptr<Attention>
-tessera::rt::cuda::createCudnnAttention(Device &, bool, int64_t,
+tessera::rt::cuda::createCudnnAttention(Device &, const CudnnOptions &,
                                         std::string &error) {
   error = "Tessera's runtime was built without the headers of cuDNN's frontend";
   return nullptr;

@@ -183,7 +183,8 @@ std::string Queue::endCapture(QueueGraph &graph) {
   Lock lock(hardware().mutex);
   if (!capture || !isOrigin)
     return "the end of a recording that did not begin here";
-  graph = *capture;
+  // Events that were recorded keep the recording, but not its work.
+  graph.nodes = std::move(capture->nodes);
   std::vector<char> joined(graph.nodes.size(), 0);
   for (size_t node : after)
     joined[node] = 1;

@@ -11,7 +11,8 @@
 // block while they are made, as NCCL's need not.
 //
 // FAKE_NCCL_ERROR=N: the N-th collective reports an error, as NCCL does, on its
-// own. FAKE_NCCL_STUCK=1: communicators never come together.
+// own. FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
+// collectives are still in a recorded step, which NCCL waits for, is an error.
 // FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
 //
 //===----------------------------------------------------------------------===//
@@ -24,6 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,8 +67,18 @@ struct CommT {
   /// Times that it is still said to be closing.
   int looksLeft = 0;
   int error = Success;
+  /// Each function that is enqueued has a copy.
+  std::shared_ptr<int> uses = std::make_shared<int>();
 };
 } // namespace tessera::rt::cuda::nccl
+
+/// Enqueues a function that uses a communicator.
+static void enqueueOn(CommT *comm, void *stream,
+                      std::function<void()> function) {
+  enqueueFake(stream, [uses = comm->uses, function = std::move(function)] {
+    function();
+  });
+}
 
 static int numAborted = 0, numCollectives = 0;
 extern "C" int tessera_fake_aborted() { return numAborted; }
@@ -233,7 +245,7 @@ static void runGroup() {
   messages.swap(group);
   if (messages.empty())
     return;
-  enqueueFake(messages.front().stream, [messages] {
+  enqueueOn(messages.front().comm, messages.front().stream, [messages] {
     for (const Message &m : messages)
       if (m.isSend)
         post(m.comm, m.peer, m.data, m.bytes);
@@ -294,6 +306,10 @@ int ncclCommSplit(Comm parent, int color, int key, Comm *child, Config *) {
 #endif
 
 int ncclCommFinalize(Comm comm) {
+  if (comm->uses.use_count() > 1) {
+    fprintf(stderr, "fake NCCL: a communicator of a recorded step is closed\n");
+    ::abort();
+  }
   const char *slow = getenv("FAKE_NCCL_SLOW_CLOSE");
   if (!slow || atoi(slow) != comm->rank)
     return Success;
@@ -328,7 +344,7 @@ int ncclGroupEnd() {
 
 int ncclAllReduce(const void *from, void *to, size_t elements, int type,
                   int how, Comm comm, void *stream) {
-  enqueueFake(stream, [=] {
+  enqueueOn(comm, stream, [=] {
     std::vector<char> sum = reduceAll(comm, from, elements, type, how);
     memcpy(to, sum.data(), sum.size());
   });
@@ -336,7 +352,7 @@ int ncclAllReduce(const void *from, void *to, size_t elements, int type,
 }
 int ncclReduceScatter(const void *from, void *to, size_t elements, int type,
                       int how, Comm comm, void *stream) {
-  enqueueFake(stream, [=] {
+  enqueueOn(comm, stream, [=] {
     std::vector<char> sum =
         reduceAll(comm, from, elements * size_t(comm->ranks), type, how);
     size_t bytes = elements * sizeOf(type);
@@ -346,7 +362,7 @@ int ncclReduceScatter(const void *from, void *to, size_t elements, int type,
 }
 int ncclAllGather(const void *from, void *to, size_t elements, int type,
                   Comm comm, void *stream) {
-  enqueueFake(stream, [=] {
+  enqueueOn(comm, stream, [=] {
     size_t bytes = elements * sizeOf(type);
     auto all = share(comm, from, bytes);
     for (size_t i = 0; i < all.size(); ++i)
@@ -356,7 +372,7 @@ int ncclAllGather(const void *from, void *to, size_t elements, int type,
 }
 int ncclBroadcast(const void *from, void *to, size_t elements, int type,
                   int root, Comm comm, void *stream) {
-  enqueueFake(stream, [=] {
+  enqueueOn(comm, stream, [=] {
     auto all = share(comm, from, elements * sizeOf(type));
     memcpy(to, all[size_t(root)].data(), all[size_t(root)].size());
   });

@@ -66,6 +66,33 @@ TEST(libraries, of_an_old_version_are_refused) {
   });
 }
 
+TEST(libraries, of_an_old_version_are_passed_over) {
+  apart([] {
+    std::string root =
+        testing::TempDir() + "tessera-versions-" + std::to_string(getpid());
+    for (const char *part : {"", "/nvidia", "/nvidia/a", "/nvidia/b"})
+      mkdir((root + part).c_str(), 0700);
+    std::string first = root + "/nvidia/a/lib", second = root + "/nvidia/b/lib";
+    ASSERT_EQ(symlink(FAKES "/old", first.c_str()), 0);
+    ASSERT_EQ(symlink(FAKES "/good", second.c_str()), 0);
+    unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+    setenv("PYTHONPATH", root.c_str(), 1);
+    Library library = findLibrary(LibraryKind::Nccl);
+    EXPECT_TRUE(library.isUsable()) << library.error;
+    // Where nothing else is there, it is named.
+    unlink(second.c_str());
+    Library old = findLibrary(LibraryKind::Nccl);
+    if (!old.isUsable())
+      EXPECT_EQ(
+          old.error.rfind("expects NCCL 2.28.9 or later, but got 2.19.3", 0),
+          0u)
+          << old.error;
+    unlink(first.c_str());
+    for (const char *part : {"/nvidia/b", "/nvidia/a", "/nvidia", ""})
+      rmdir((root + part).c_str());
+  });
+}
+
 TEST(libraries, without_a_function_are_refused) {
   apart([] {
     search("lacking");
