@@ -200,7 +200,7 @@ void checkEmbedding(Bench &bench) {
 struct Call {
   AttentionOperand q, k, v, grad;
   Memory dq, dk, dv, out, sums;
-  Memory qMemory, kMemory, vMemory, gradMemory;
+  Memory qMemory, kMemory, vMemory, gradMemory, startsMemory;
 
   static std::vector<uint8_t> bytes(AttentionOperand &operand, int64_t count,
                                     int64_t size) {
@@ -219,27 +219,29 @@ struct Call {
         qMemory(bench, bytes(q, c.rows() * c.k, size)),
         kMemory(bench, bytes(k, keys * c.k, size)),
         vMemory(bench, bytes(v, keys * c.kv, size)),
-        gradMemory(bench, bytes(grad, c.rows() * c.kv, size)) {}
+        gradMemory(bench, bytes(grad, c.rows() * c.kv, size)),
+        startsMemory(bench, c.starts()) {}
+
+  AttentionCall describe(const AttentionCase &c,
+                         const tessera_rt_attention_desc &d) {
+    return {d,
+            qMemory.data<void>(),
+            kMemory.data<void>(),
+            vMemory.data<void>(),
+            c.qOffset,
+            c.kOffset,
+            d.has_starts ? startsMemory.data<int32_t>() : nullptr};
+  }
 
   void forward(Bench &bench, Attention &attention, const AttentionCase &c,
                const tessera_rt_attention_desc &d, Memory &workspace) {
-    AttentionCall call{d,
-                       qMemory.data<void>(),
-                       kMemory.data<void>(),
-                       vMemory.data<void>(),
-                       c.qOffset,
-                       c.kOffset};
+    AttentionCall call = describe(c, d);
     must(attention.forward(bench.stream, call, out.data<void>(),
                            sums.data<float>(), workspace.data<void>()));
   }
   void backward(Bench &bench, Attention &attention, const AttentionCase &c,
                 const tessera_rt_attention_desc &d, Memory &workspace) {
-    AttentionCall call{d,
-                       qMemory.data<void>(),
-                       kMemory.data<void>(),
-                       vMemory.data<void>(),
-                       c.qOffset,
-                       c.kOffset};
+    AttentionCall call = describe(c, d);
     must(attention.backward(bench.stream, call, gradMemory.data<void>(),
                             out.data<void>(), sums.data<float>(),
                             dq.data<void>(), dk.data<void>(), dv.data<void>(),
@@ -405,7 +407,7 @@ int main(int argc, char **argv) {
   std::string error;
   if (!bench.device->isEmulated()) {
     bench.cudnn =
-        createCudnnAttention(*bench.device, true, int64_t(1) << 30, error);
+        createCudnnAttention(*bench.device, {.deterministic = true}, error);
     if (!bench.cudnn)
       printf("{\"kernel\": \"cudnn attention\", \"refused\": \"%s\"}\n",
              plain(error).c_str());

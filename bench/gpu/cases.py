@@ -4,13 +4,50 @@
 CURVE_BATCH, CURVE_SEQ, CURVE_STEPS = 8, 32, 30
 CURVE_OPTIONS = ["--lr", "0.003", "--lr-schedule", "cosine", "--min-lr", "0.0003", "--warmup", "5",
                  "--total-steps", "30", "--weight-decay", "0.1", "--clip", "1.0"]
-CURVE_MODELS = ["tiny-gpt2", "tiny-llama"]
+# What is trained, by name: a config of share/models, and flags of tessera model.
+CURVES = {
+    "tiny-gpt2": ("tiny-gpt2", []),
+    "tiny-llama": ("tiny-llama", []),
+    "tiny-qwen2": ("tiny-qwen2", []),
+    "tiny-qwen3": ("tiny-qwen3", []),
+    "tiny-mistral": ("tiny-mistral", []),
+    "tiny-phi3": ("tiny-phi3", []),
+    "tiny-gemma3": ("tiny-gemma3", []),
+    # Windows and documents that end at the ends of lines.
+    "tiny-mistral-eod": ("tiny-mistral", ["--eod", "10"]),
+    # Blocks for the stages of pipelines.
+    "tiny-llama-8": ("tiny-llama", ["--layers", "8"]),
+}
+# Of these PyTorch's losses are taken too, and those of bf16 and fp8.
+TORCH_MODELS = ["tiny-gpt2", "tiny-llama"]
 
-# Ranks, mesh and strategy of the programs whose ranks one device plays.
+
+def precisions(name):
+    return ("f32", "bf16", "fp8") if name in TORCH_MODELS else ("f32",)
+
+
+
+# Programs whose ranks one device plays, by name: models, ranks, and how they are compiled.
 RANK_PLANS = {
-    "2": (2, "dp=2", "dp,zero=1"),
-    "4": (4, "dp=2,tp=2", "dp,tp,sp,zero=2"),
-    "8": (8, "dp=4,tp=2", "dp,tp,sp,zero=3"),
+    "ranks2": (TORCH_MODELS, 2, ["--mesh", "dp=2", "--strategy", "dp,zero=1"]),
+    "ranks4": (TORCH_MODELS, 4, ["--mesh", "dp=2,tp=2", "--strategy", "dp,tp,sp,zero=2"]),
+    "ranks8": (TORCH_MODELS, 8, ["--mesh", "dp=4,tp=2", "--strategy", "dp,tp,sp,zero=3"]),
+    "ring2": (["tiny-llama"], 2, ["--mesh", "cp=2", "--strategy", "cp=ring"]),
+    "ring": (["tiny-llama", "tiny-mistral-eod"], 4,
+             ["--mesh", "dp=2,cp=2", "--strategy", "dp,cp=ring,zero=1"]),
+    "ring-tp": (["tiny-gemma3"], 8,
+                ["--mesh", "cp=4,tp=2", "--strategy", "cp=ring,tp,sp", "--micro-batches", "2"]),
+    "gather": (["tiny-llama", "tiny-mistral-eod"], 4,
+               ["--mesh", "cp=4", "--strategy", "cp=all_gather"]),
+    "ulysses": (["tiny-llama"], 4, ["--mesh", "cp=4", "--strategy", "cp=all_to_all"]),
+    "pp2": (["tiny-llama-8"], 2, ["--mesh", "pp=2", "--strategy", "pp", "--schedule", "zb-h1",
+                                  "--micro-batches", "4"]),
+    "1f1b": (["tiny-llama-8"], 8, ["--mesh", "pp=2,dp=2,tp=2", "--strategy", "pp,dp,tp,sp,zero=1",
+                                   "--micro-batches", "4"]),
+    "zb-h1": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule", "zb-h1",
+                                    "--micro-batches", "8"]),
+    "dualpipe-v": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule",
+                                         "dualpipe-v", "--micro-batches", "8"]),
 }
 # Between plans of one program in f32, relatively; the bound of the host's tests.
 RANK_TOLERANCE = 1e-4

@@ -30,6 +30,7 @@ PARTS = {
     "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
     "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),
     "sanitizer": (parts.sanitizer, 240, "compute-sanitizer: memcheck and racecheck"),
+    "losses": (measure.losses, 120, "losses of GPT-2 124M beside PyTorch's"),
     "speed": (measure.speed, 540, "time of training steps beside PyTorch"),
     "floors": (measure.floors, 240, "time of each kernel beside what the device could do"),
 }
@@ -93,6 +94,12 @@ class Session:
             return None, None
         return self.folder / facts["file"], facts
 
+    def wanted(self, name):
+        """Path of a prepared program, unless --only names others."""
+        if self.options.only and name not in self.options.only:
+            return None
+        return self.program(name)[0]
+
     def run(self, command, limit=None):
         """Runs a command within the part's time. Returns exit status, standard
         output and standard error; 124 where it took too long."""
@@ -126,7 +133,10 @@ def main():
     parser.add_argument("parts", nargs="*", help="default: all but floors")
     parser.add_argument("--prepared", default="build-gpu", help="folder made by --prepare")
     parser.add_argument("--torch-python", default=sys.executable, help="a Python with PyTorch")
-    parser.add_argument("--only", nargs="*", help="of speed: these cases")
+    parser.add_argument("--torch-modes", nargs="*", choices=measure.MODES,
+                        default=list(measure.MODES), help="of speed: PyTorch's ways to run")
+    parser.add_argument("--only", nargs="*", help="of curves, ranks and speed: these cases")
+    parser.add_argument("--repeats", type=int, default=3, help="of speed: runs of each side (3)")
     parser.add_argument("--limit", type=float, default=570, metavar="SECONDS",
                         help="for all parts together (570)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda",

@@ -9,10 +9,11 @@ import subprocess
 import cases
 import parts
 
-REPEATS = 3
 # PyTorch's ways to run a model: torch.compile's mode, or eager, and whose attention.
-MODES = [("max-autotune", "default"), ("max-autotune", "cudnn"), ("default", "default"),
-         ("eager", "default")]
+MODES = {"max-autotune": ("max-autotune", "default"),
+         "max-autotune-cudnn": ("max-autotune", "cudnn"),
+         "compile": ("default", "default"),
+         "eager": ("eager", "default")}
 
 
 def device_state():
@@ -38,20 +39,22 @@ def run_ours(session, program, steps):
 def run_torch(session, facts, steps, mode, attention):
     return session.torch("speed", "--config", session.folder / facts["config"], "--precision",
                          "bf16", "--batch", facts["batch"], "--seq", facts["seq"], "--steps",
-                         steps, "--repeats", REPEATS, "--compile", mode, "--attention", attention,
+                         steps, "--repeats", session.options.repeats, "--compile", mode, "--attention", attention,
                          "--constant-lr", "--lr", 1e-4, limit=300)
 
 
-def equal_losses(session, name):
+def losses(session):
     """Both sides from the same weights on the same text for five steps."""
+    name = cases.FIRST_SPEED
     program, facts = session.program(name)
     if program is None:
         return
     weights = session.scratch / "weights"
-    ours = parts.run_steps(session, program, "--save-initial", weights, steps=5)
+    ours = parts.run_steps(session, program, "--save-initial", weights, steps=5,
+                           text="long-text")
     theirs = ours and session.torch(
         "curve", "--config", session.folder / facts["config"], "--weights", weights, "--data",
-        session.folder / "text", "--precision", "bf16", "--batch", facts["batch"], "--seq",
+        session.folder / "long-text", "--precision", "bf16", "--batch", facts["batch"], "--seq",
         facts["seq"], "--steps", 5, "--constant-lr", "--lr", 1e-4)
     if theirs:
         worst = parts.difference(ours["loss"], theirs["loss"])
@@ -102,10 +105,7 @@ def by_kernels(session, name, steps):
 
 def speed(session):
     """Tokens per second beside the best of PyTorch's modes, in turns."""
-    chosen = session.options.only or list(cases.SPEED)
-    if cases.FIRST_SPEED in chosen:
-        equal_losses(session, cases.FIRST_SPEED)
-    for name in chosen:
+    for name in session.options.only or cases.SPEED:
         program, facts = session.program(name)
         if program is None:
             continue
@@ -115,9 +115,10 @@ def speed(session):
         if not first:
             continue
         matmuls_of(session, name, program)
-        reports = [run_ours(session, program, steps + 5) for _ in range(REPEATS)]
+        reports = [run_ours(session, program, steps + 5)
+                   for _ in range(session.options.repeats)]
         theirs = {}
-        for mode, attention in MODES:
+        for mode, attention in (MODES[m] for m in session.options.torch_modes):
             if session.left() > 60:
                 theirs[f"{mode}, {attention} attention"] = run_torch(session, facts, steps, mode,
                                                                      attention)

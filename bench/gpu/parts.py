@@ -36,10 +36,10 @@ def read_steps(text):
     return [e for e in steps if e.get("event") == "step"]
 
 
-def run_steps(session, program, *flags, steps=cases.CURVE_STEPS, limit=None):
-    """Losses and norms of a run on the text; None, with a line, if it fails."""
+def run_steps(session, program, *flags, steps=cases.CURVE_STEPS, text="text", limit=None):
+    """Losses and norms of a run on a text; None, with a line, if it fails."""
     status, out, err = session.run(
-        [program, "--data", session.folder / "text", "--steps", steps, "--log=jsonl", *flags],
+        [program, "--data", session.folder / text, "--steps", steps, "--log=jsonl", *flags],
         limit)
     found = read_steps(out)
     if status or len(found) != steps:
@@ -56,22 +56,28 @@ def difference(ours, theirs):
     return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours, theirs))
 
 
+def torch_curve(session, model, precision):
+    """PyTorch's losses from the same weights; None where it has none."""
+    if model not in cases.TORCH_MODELS or precision == "fp8":
+        return None
+    config = pathlib.Path(__file__).resolve().parent.parent.parent / "share" / "models"
+    return session.torch("curve", "--config", config / f"{model}.json", "--weights",
+                         session.folder / "weights" / model, "--data", session.folder / "text",
+                         "--precision", precision, "--batch", cases.CURVE_BATCH, "--seq",
+                         cases.CURVE_SEQ, "--steps", cases.CURVE_STEPS, limit=90)
+
+
 def curves(session):
     """f32 within 1e-4 of the host; bf16 within 2 % of PyTorch's and fp8 within 2 % of
     the host's f32, both falling by 1."""
     host = json.loads((session.folder / "host.json").read_text())
-    for model in cases.CURVE_MODELS:
-        config = pathlib.Path(__file__).resolve().parent.parent.parent / "share" / "models"
-        for precision in ("f32", "bf16", "fp8"):
-            program, _ = session.program(f"{model}-{precision}")
+    for model in cases.CURVES:
+        for precision in cases.precisions(model):
+            program = session.wanted(f"{model}-{precision}")
             got = program and run_steps(session, program)
-            theirs = precision != "fp8" and session.torch(
-                "curve", "--config", config / f"{model}.json", "--weights",
-                session.folder / "weights" / model, "--data", session.folder / "text",
-                "--precision", precision, "--batch", cases.CURVE_BATCH, "--seq", cases.CURVE_SEQ,
-                "--steps", cases.CURVE_STEPS, limit=90)
             if not got:
                 continue
+            theirs = torch_curve(session, model, precision)
             line = {"case": f"{model}-{precision}", "first_loss": got["loss"][0],
                     "last_loss": got["loss"][-1],
                     "host_difference": difference(got["loss"], host[model]["loss"])}
@@ -88,39 +94,40 @@ def curves(session):
 
 
 def ranks(session):
-    """Two, four and eight ranks against the host's one rank."""
+    """Programs of several ranks, which one device plays, against the host's one rank."""
     host = json.loads((session.folder / "host.json").read_text())
-    for model in cases.CURVE_MODELS:
-        for name in cases.RANK_PLANS:
-            program, facts = session.program(f"{model}-ranks{name}")
-            got = program and run_steps(session, program, f"--simulate-ranks={facts['ranks']}")
+    for plan, (models, count, options) in cases.RANK_PLANS.items():
+        for model in models:
+            program = session.wanted(f"{model}-{plan}")
+            got = program and run_steps(session, program, f"--simulate-ranks={count}")
             if not got:
                 continue
             worst = {key: difference(got[key], host[model][key]) for key in got}
-            session.emit(case=program.name, ranks=facts["ranks"], mesh=facts["mesh"],
-                         strategy=facts["strategy"], loss_difference=worst["loss"],
-                         norm_difference=worst["grad_norm"],
+            session.emit(case=program.name, ranks=count, options=" ".join(options),
+                         loss_difference=worst["loss"], norm_difference=worst["grad_norm"],
                          good=max(worst.values()) <= cases.RANK_TOLERANCE)
 
 
 def nccl(session):
-    """The same losses over NCCL, or its refusal."""
+    """The same losses from two processes over NCCL, or its refusal."""
     if session.options.device != "cuda":
         return session.emit(skipped="NCCL needs a GPU")
     host = json.loads((session.folder / "host.json").read_text())
-    program, _ = session.program("tiny-gpt2-ranks2")
-    if program is None:
-        return
-    status, out, err = session.run(
-        [program, "--ranks=2", "--share-device", "--timeout=30", "--data",
-         session.folder / "text", "--steps", cases.CURVE_STEPS, "--log=jsonl"], 80)
-    losses = [e["loss"] for e in read_steps(out)]
-    if status or len(losses) != cases.CURVE_STEPS:
-        return session.emit(case="tiny-gpt2-ranks2", skipped="NCCL refused",
-                            status=status, error=err.strip()[-2000:])
-    worst = difference(losses, host["tiny-gpt2"]["loss"])
-    session.emit(case="tiny-gpt2-ranks2", loss_difference=worst,
-                 good=worst <= cases.RANK_TOLERANCE)
+    for plan, (models, count, _) in cases.RANK_PLANS.items():
+        program = session.program(f"{models[0]}-{plan}")[0] if count == 2 else None
+        if program is None:
+            continue
+        status, out, err = session.run(
+            [program, "--ranks=2", "--share-device", "--timeout=30", "--data",
+             session.folder / "text", "--steps", cases.CURVE_STEPS, "--log=jsonl"], 60)
+        losses = [e["loss"] for e in read_steps(out)]
+        if status or len(losses) != cases.CURVE_STEPS:
+            session.emit(case=program.name, skipped="NCCL refused", status=status,
+                         error=err.strip()[-2000:])
+            continue
+        worst = difference(losses, host[models[0]]["loss"])
+        session.emit(case=program.name, loss_difference=worst,
+                     good=worst <= cases.RANK_TOLERANCE)
 
 
 def find_tool(name):

@@ -31,10 +31,10 @@ class Preparation:
     def run(self, *command, **more):
         return subprocess.run([str(c) for c in command], check=True, text=True, **more)
 
-    def graph(self, name, config, batch, seq):
+    def graph(self, name, config, batch, seq, *flags):
         path = self.folder / "graphs" / f"{name}.mlir"
         self.run(self.tessera, "model", config, "--batch", batch, "--seq", seq, "--train",
-                 "--quiet", "-o", path)
+                 *flags, "--quiet", "-o", path)
         return path
 
     def compile(self, name, graph, *flags, **facts):
@@ -56,36 +56,40 @@ class Preparation:
                                "flags": [str(f) for f in flags], **facts}
         print(f"gpu: {name}: {seconds:.1f} s, {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
 
+    def curve_graph(self, name):
+        model, flags = cases.CURVES[name]
+        path = self.folder / "graphs" / f"{name}.mlir"
+        if path.exists():
+            return path
+        return self.graph(name, ROOT / "share" / "models" / f"{model}.json", cases.CURVE_BATCH,
+                          cases.CURVE_SEQ, *flags)
+
     def curves(self):
         """Programs for the device in each precision, and the host's losses."""
         losses = {}
-        for model in cases.CURVE_MODELS:
-            config = ROOT / "share" / "models" / f"{model}.json"
-            graph = self.graph(model, config, cases.CURVE_BATCH, cases.CURVE_SEQ)
+        for name in cases.CURVES:
+            graph = self.curve_graph(name)
             host = self.folder / "host-program"
             self.run(self.tessera, "compile", graph, *cases.CURVE_OPTIONS, "--quiet", "-o", host)
             log = self.run(host, "--data", self.folder / "text", "--steps", cases.CURVE_STEPS,
-                           "--log=jsonl", "--save-initial", self.folder / "weights" / model,
+                           "--log=jsonl", "--save-initial", self.folder / "weights" / name,
                            stdout=subprocess.PIPE).stdout
             steps = [e for e in map(json.loads, log.splitlines()) if e.get("event") == "step"]
-            losses[model] = {"loss": [e["loss"] for e in steps],
-                             "grad_norm": [e["grad_norm"] for e in steps]}
+            losses[name] = {"loss": [e["loss"] for e in steps],
+                            "grad_norm": [e["grad_norm"] for e in steps]}
             host.unlink()
-            for precision in ("f32", "bf16", "fp8"):
-                self.compile(f"{model}-{precision}", graph, *cases.CURVE_OPTIONS, "--precision",
-                             precision, model=model, precision=precision)
+            if name not in cases.TORCH_MODELS:
+                shutil.rmtree(self.folder / "weights" / name)
+            for precision in cases.precisions(name):
+                self.compile(f"{name}-{precision}", graph, *cases.CURVE_OPTIONS, "--precision",
+                             precision)
         (self.folder / "host.json").write_text(json.dumps(losses, indent=1))
 
     def ranks(self):
-        for model in cases.CURVE_MODELS:
-            graph = self.folder / "graphs" / f"{model}.mlir"
-            if not graph.exists():
-                graph = self.graph(model, ROOT / "share" / "models" / f"{model}.json",
-                                   cases.CURVE_BATCH, cases.CURVE_SEQ)
-            for name, (ranks, mesh, strategy) in cases.RANK_PLANS.items():
-                self.compile(f"{model}-ranks{name}", graph, *cases.CURVE_OPTIONS, "--mesh", mesh,
-                             "--strategy", strategy, model=model, ranks=ranks, mesh=mesh,
-                             strategy=strategy)
+        for plan, (names, _, options) in cases.RANK_PLANS.items():
+            for name in names:
+                self.compile(f"{name}-{plan}", self.curve_graph(name), *cases.CURVE_OPTIONS,
+                             *options)
 
     def speed(self):
         for name, (model, batch, seq, changes) in cases.SPEED.items():
@@ -124,7 +128,10 @@ class Preparation:
         if manifest.exists():
             self.programs = json.loads(manifest.read_text())["programs"]
         # Fixed: the losses belong to it.
-        shutil.copy(ROOT / "LICENSE", self.folder / "text")
+        text = (ROOT / "LICENSE").read_bytes()
+        (self.folder / "text").write_bytes(text)
+        # Enough for five steps of the speed runs.
+        (self.folder / "long-text").write_bytes(text * 30)
         for part in self.options.parts or PARTS:
             getattr(self, part)()
         for name in ("gpu_kernels", "gpu_products"):

@@ -145,7 +145,8 @@ class Model(nn.Module):
         self.frequencies = None if self.is_gpt2 else rope_frequencies(c)
 
     def angles(self, seq, like):
-        phase = torch.outer(torch.arange(seq).double(), self.frequencies)
+        positions = torch.arange(seq, device=self.frequencies.device)
+        phase = torch.outer(positions.double(), self.frequencies)
         phase = torch.cat((phase, phase), dim=-1)
         return phase.cos().to(like.device, like.dtype), phase.sin().to(like.device, like.dtype)
 
