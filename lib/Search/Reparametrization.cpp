@@ -132,6 +132,23 @@ bool Reparametrization::normalize(unsigned variable, int64_t limit) {
   return alive[variable] != 0;
 }
 
+/// Edges may be below 0 until all is moved, so nothing is removed for its cost.
+void Reparametrization::start(std::vector<std::vector<int64_t>> moved) {
+  llvm::ArrayRef<CostNetwork::Edge> edges = view->network.edges;
+  for (unsigned e = 0; e < edges.size(); ++e) {
+    for (auto [cost, given] :
+         llvm::zip_equal(costs[edges[e].first], moved[e])) {
+      cost += cost < kNearInfinite ? given : 0;
+      largestMoved = std::max(largestMoved, std::abs(given));
+    }
+    toFirst[e] = std::move(moved[e]);
+  }
+  for (unsigned e = 0; e < edges.size(); ++e)
+    collect(edges[e].second, e);
+  for (unsigned variable = 0; variable < costs.size(); ++variable)
+    normalize(variable, kInfinite);
+}
+
 void Reparametrization::distribute(unsigned variable, bool forward) {
   llvm::ArrayRef<unsigned> next =
       forward ? view->later[variable] : view->earlier[variable];
@@ -147,6 +164,33 @@ void Reparametrization::distribute(unsigned variable, bool forward) {
   for (int64_t &cost : costs[variable])
     if (cost < kNearInfinite)
       cost -= count * (cost / shares);
+}
+
+int64_t Reparametrization::getResidual(unsigned e, unsigned firstState,
+                                       unsigned secondState) const {
+  const CostNetwork::Edge &edge = view->network.edges[e];
+  int64_t cost = view->network.getEdgeCost(edge, firstState, secondState);
+  return cost >= kNearInfinite
+             ? kInfinite
+             : cost - toFirst[e][firstState] - toSecond[e][secondState];
+}
+
+std::vector<unsigned> Reparametrization::round(bool forward) const {
+  unsigned count = costs.size();
+  std::vector<unsigned> states(count);
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned variable = forward ? i : count - 1 - i;
+    std::vector<int64_t> sums = costs[variable];
+    for (unsigned e : (forward ? view->earlier : view->later)[variable]) {
+      const CostNetwork::Edge &edge = view->network.edges[e];
+      for (auto [state, sum] : llvm::enumerate(sums))
+        sum =
+            addCosts(sum, forward ? getResidual(e, states[edge.first], state)
+                                  : getResidual(e, state, states[edge.second]));
+    }
+    states[variable] = llvm::min_element(sums) - sums.begin();
+  }
+  return states;
 }
 
 bool Reparametrization::sweep(bool forward, int64_t limit) {

@@ -76,6 +76,22 @@ public:
     return marginals[variable][state];
   }
 
+  /// What was moved from an edge to each state of its first variable, or of its
+  /// second.
+  llvm::ArrayRef<int64_t> getMoved(unsigned edge, bool isFirst) const {
+    return isFirst ? toFirst[edge] : toSecond[edge];
+  }
+  /// What an edge still costs for two states.
+  int64_t getResidual(unsigned edge, unsigned firstState,
+                      unsigned secondState) const;
+  /// Of a new reparametrization: moves `moved[e]` from edge e to its first
+  /// variable, and what is then left of its cheapest pairs to its second.
+  void start(std::vector<std::vector<int64_t>> moved);
+
+  /// An assignment of states that are left: each variable in turn takes the one
+  /// that is cheapest with those before it.
+  std::vector<unsigned> round(bool forward) const;
+
   /// Removes a state. False if it was the last.
   bool remove(unsigned variable, unsigned state);
   /// Removes all states but one, which is alive.

@@ -7,7 +7,8 @@
 
 #include "tessera/Search/Solver.h"
 #include "Elimination.h"
-#include "Reparametrization.h"
+#include "LocalSearch.h"
+#include "tessera/Search/Folding.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -23,11 +24,18 @@ namespace {
 
 /// Sweeps between two looks for an incumbent.
 constexpr unsigned kSweepsAtOnce = 8;
-/// Sweeps at a node of branch and bound.
-constexpr unsigned kSweepsOfNode = 3;
+/// Sweeps of a guess, and at a node of branch and bound.
+constexpr unsigned kSweepsOfGuess = 10, kSweepsOfNode = 3;
+/// Sweeps that bound an unfolded network end when one closes less than this
+/// part of the gap.
+constexpr int64_t kLeastGain = 25;
+/// The first guess is above the bound by one part in so many.
+constexpr int64_t kFirstSlack = 4096;
 /// All tables of an elimination may have as many entries as so many of the
 /// largest.
 constexpr double kLargestTables = 16;
+/// The share of a table's entries for eliminations on the way.
+constexpr double kQuickShare = 16;
 
 class Search {
 public:
@@ -36,16 +44,21 @@ public:
 
   void offer(Assignment assignment);
   NetworkSolution run();
+  NetworkSolution bound(const FoldedNetwork &folded, int64_t known);
 
 private:
   bool sweepThereAndBack(Reparametrization &costs);
   bool sweepToEnd(Reparametrization &costs);
+  void roundUp(const Reparametrization &costs);
   void findIncumbents(const Reparametrization &costs);
-  bool tryElimination(const Reparametrization &costs);
+  bool tryElimination(const Reparametrization &costs, double totalEntries);
+  bool guess(const Reparametrization &costs, double entries);
   void visit(Reparametrization costs);
   unsigned chooseBranch(const Reparametrization &costs) const;
   /// What is sought costs at most this. Ties with the incumbent are no gain.
   int64_t getLimit() const { return result.cost - 1; }
+  /// Entries of the tables of an elimination that may be in vain.
+  double getQuickEntries() const { return limits.tableEntries / kQuickShare; }
 
   const CostNetwork &network;
   const SolveLimits &limits;
@@ -53,6 +66,8 @@ private:
   NetworkSolution result;
   /// The least bound of what was not searched.
   int64_t open = kInfinite;
+  /// No assignment costs less, by a guess that was too low.
+  int64_t proven = 0;
 };
 
 } // namespace
@@ -86,6 +101,19 @@ static void sortByBound(const Reparametrization &costs, unsigned variable,
   });
 }
 
+/// Rounds the costs that have been moved to an assignment, and improves it.
+void Search::roundUp(const Reparametrization &costs) {
+  for (bool forward : {true, false}) {
+    std::vector<unsigned> states = costs.round(forward);
+    offer({network.evaluate(states), std::move(states)});
+  }
+  if (result.states.empty())
+    return;
+  std::vector<unsigned> states =
+      improveStates(view, costs, result.states, getQuickEntries());
+  offer({network.evaluate(states), std::move(states)});
+}
+
 /// The best assignments of the 1, 2, 3, ... states of each variable that look
 /// best, as long as that is quick.
 void Search::findIncumbents(const Reparametrization &costs) {
@@ -100,18 +128,18 @@ void Search::findIncumbents(const Reparametrization &costs) {
     for (std::vector<unsigned> &states : domains)
       states.resize(std::min(states.size(), count));
     EliminationOrder order = orderElimination(network, domains);
-    if (order.total > limits.tableEntries)
+    if (order.total > getQuickEntries())
       return;
     offer(eliminate(network, domains, order));
   }
 }
 
-/// Solves what is left exactly if the tables are small enough.
-bool Search::tryElimination(const Reparametrization &costs) {
+/// Solves what is left exactly if no table is too large, nor all of them.
+bool Search::tryElimination(const Reparametrization &costs,
+                            double totalEntries) {
   Domains domains = getDomains(costs, network.variables.size());
   EliminationOrder order = orderElimination(network, domains);
-  if (order.largest > limits.tableEntries ||
-      order.total > limits.tableEntries * kLargestTables)
+  if (order.largest > limits.tableEntries || order.total > totalEntries)
     return false;
   offer(eliminate(network, domains, order));
   return true;
@@ -133,12 +161,36 @@ unsigned Search::chooseBranch(const Reparametrization &costs) const {
   return llvm::max_element(weights) - weights.begin();
 }
 
+/// Removes states as if an assignment little above the bound was known. If what
+/// is left can be eliminated and one is within that, it is a cheapest one; if
+/// none is, all cost more, and the next guess is higher. True if that ends the
+/// search.
+bool Search::guess(const Reparametrization &costs, double entries) {
+  for (int64_t slack = costs.getBound() / kFirstSlack + 1;; slack *= 2) {
+    int64_t limit = costs.getBound() + slack;
+    if (limit > getLimit())
+      return false;
+    Reparametrization left = costs;
+    bool isLeft = true;
+    for (unsigned i = 0; isLeft && i < kSweepsOfGuess; ++i)
+      isLeft = left.sweep(/*forward=*/true, limit) &&
+               left.sweep(/*forward=*/false, limit);
+    if (isLeft && !tryElimination(left, entries)) {
+      findIncumbents(left);
+      return false;
+    }
+    if (result.cost <= limit)
+      return true;
+    proven = std::max(proven, limit + 1);
+  }
+}
+
 /// Searches all assignments of the states that are left.
 void Search::visit(Reparametrization costs) {
   for (unsigned i = 0; i < kSweepsOfNode; ++i)
     if (!sweepThereAndBack(costs))
       return;
-  if (tryElimination(costs))
+  if (tryElimination(costs, limits.tableEntries * kLargestTables))
     return;
   unsigned branch = chooseBranch(costs);
   std::vector<unsigned> states = costs.getStates(branch);
@@ -166,6 +218,8 @@ bool Search::sweepToEnd(Reparametrization &costs) {
       return false;
     if (result.sweeps % kSweepsAtOnce != 0)
       continue;
+    if (guess(costs, getQuickEntries()))
+      return false;
     findIncumbents(costs);
     // Less than a thousandth in so many sweeps: elimination is quicker.
     if (costs.getBound() - before <= costs.getBound() / 1000)
@@ -173,19 +227,76 @@ bool Search::sweepToEnd(Reparametrization &costs) {
     before = costs.getBound();
   }
   findIncumbents(costs);
+  roundUp(costs);
+  if (guess(costs, limits.tableEntries))
+    return false;
   return sweepThereAndBack(costs);
 }
 
 NetworkSolution Search::run() {
   Reparametrization costs(view);
-  if (sweepThereAndBack(costs) && !tryElimination(costs) && sweepToEnd(costs)) {
+  if (sweepThereAndBack(costs) && !tryElimination(costs, getQuickEntries()) &&
+      sweepToEnd(costs)) {
     for (unsigned variable = 0; variable < network.variables.size(); ++variable)
       result.statesLeft += costs.countStates(variable);
     visit(std::move(costs));
   }
   // All that costs less than the incumbent was searched but for what is open.
+  result.bound = std::min(result.cost, std::max(open, proven));
+  return std::move(result);
+}
+
+/// The messages of a folded network, shared among the edges that each of its
+/// edges stands for.
+static std::vector<std::vector<int64_t>>
+spreadMessages(const FoldedNetwork &folded, unsigned sweeps) {
+  NetworkView view(folded.network);
+  Reparametrization costs(view);
+  for (unsigned i = 0; i < sweeps; ++i) {
+    costs.sweep(/*forward=*/true);
+    costs.sweep(/*forward=*/false);
+  }
+  std::vector<std::vector<int64_t>> messages;
+  for (const FoldedNetwork::Origin &origin : folded.origins) {
+    messages.emplace_back();
+    if (origin.edge == FoldedNetwork::kNone)
+      continue;
+    for (int64_t moved : costs.getMoved(origin.edge, !origin.isTurned))
+      messages.back().push_back(moved / folded.counts[origin.edge]);
+  }
+  return messages;
+}
+
+/// Sweeps from the messages of a folded network; what is then left is
+/// eliminated if that is quick.
+NetworkSolution Search::bound(const FoldedNetwork &folded, int64_t known) {
+  auto messages = spreadMessages(folded, limits.sweeps);
+  for (auto [list, edge] : llvm::zip_equal(messages, network.edges))
+    list.resize(network.variables[edge.first].costs.size());
+  Reparametrization costs(view);
+  costs.start(std::move(messages));
+  bool isLeft = true;
+  int64_t before = costs.getBound();
+  while (isLeft && result.sweeps < limits.sweeps) {
+    isLeft = sweepThereAndBack(costs);
+    int64_t gained = costs.getBound() - before;
+    if (gained <= (result.cost - costs.getBound()) / kLeastGain)
+      break;
+    before = costs.getBound();
+  }
+  if (isLeft && !tryElimination(costs, limits.tableEntries))
+    open = std::max(known, costs.getBound());
   result.bound = std::min(result.cost, open);
   return std::move(result);
+}
+
+NetworkSolution search::boundUnfolded(const CostNetwork &network,
+                                      const FoldedNetwork &folded,
+                                      NetworkSolution known,
+                                      const SolveLimits &limits) {
+  Search search(network, limits);
+  search.offer({known.cost, std::move(known.states)});
+  return search.bound(folded, known.bound);
 }
 
 Expected<NetworkSolution>

@@ -7,9 +7,10 @@
 //
 //  1. Sweeps of TRW-S (Kolmogorov 2006) raise a lower bound.
 //  2. Incumbents come from exact elimination over the 2, 3, ... best states of
-//     each variable.
+//     each variable, and from neighborhoods of a known one.
 //  3. States with which no assignment is cheaper than the incumbent are removed
-//     (reduced-cost fixing).
+//     (reduced-cost fixing); as a guess, as if one little above the bound was
+//     known.
 //  4. What is left is eliminated exactly; where its tables are too large,
 //     depth-first branch and bound with sweeps at each node goes on.
 //

@@ -1,0 +1,72 @@
+//===- Folding.h - Equal copies of a network as one -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The layers of a model are equal copies of a block, and most of its best
+// assignments repeat one. Tied variables have equal states. A folded network
+// has one variable for all that are tied; its costs are their sums:
+//
+//     a0 -- b0 -- a1 -- b1 -- a2 -- b2        a0, a1, a2 tied; b0, b1, b2 too
+//
+//     a (3 times) -- b (3 times)              a_i -- b_i counts three times,
+//       \___________/                         b_i -- a_i+1 twice: end to start
+//
+// So its assignments are those of the network that are equal in all copies, at
+// the same cost, whatever is tied. What costs were moved along its edges,
+// shared among the copies, bounds the network with nothing tied.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SEARCH_FOLDING_H
+#define TESSERA_SEARCH_FOLDING_H
+
+#include "tessera/Search/Solver.h"
+
+namespace tessera::search {
+
+/// See the file comment.
+class FoldedNetwork {
+public:
+  /// For each variable of `network`, which passes check(), `ties` has the first
+  /// one that it is tied to: itself or an earlier one with as many states.
+  FoldedNetwork(const CostNetwork &network, llvm::ArrayRef<unsigned> ties);
+
+  /// The assignment of all copies.
+  std::vector<unsigned> unfold(llvm::ArrayRef<unsigned> states) const;
+  /// The folded one of an assignment; empty if tied variables differ in it.
+  std::vector<unsigned> fold(llvm::ArrayRef<unsigned> states) const;
+
+  /// An edge of the network with nothing tied, in `network`.
+  struct Origin {
+    /// Of `network`; kNone if it joins two variables that are tied.
+    unsigned edge = 0;
+    /// Its first variable is the second one there.
+    bool isTurned = false;
+  };
+  static constexpr unsigned kNone = ~0u;
+
+  CostNetwork network;
+  /// For each variable with nothing tied the one in `network`.
+  std::vector<unsigned> variables;
+  std::vector<Origin> origins;
+  /// For each edge of `network` how many it stands for.
+  std::vector<int64_t> counts;
+
+private:
+  void addVariables(const CostNetwork &from, llvm::ArrayRef<unsigned> ties);
+  void addEdges(const CostNetwork &from);
+  void addLoop(const CostNetwork &from, const CostNetwork::Edge &edge);
+};
+
+/// Bounds what any assignment of `network` costs from the messages of `folded`,
+/// repeated. `known` is an assignment, and its bound one that holds already.
+/// The result is the same or a cheaper assignment.
+NetworkSolution boundUnfolded(const CostNetwork &network,
+                              const FoldedNetwork &folded,
+                              NetworkSolution known,
+                              const SolveLimits &limits = {});
+
+} // namespace tessera::search
+
+#endif // TESSERA_SEARCH_FOLDING_H

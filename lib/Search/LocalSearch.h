@@ -1,0 +1,30 @@
+//===- LocalSearch.h - Better assignments near a known one ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Large neighborhood search (Shaw 1998): some variables around one are free,
+// the others stay as they are, and the best states of the free ones are found
+// by elimination. Costs that have been moved say where that may gain: at
+// variables and edges whose states cost something there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SEARCH_LOCALSEARCH_H
+#define TESSERA_LIB_SEARCH_LOCALSEARCH_H
+
+#include "Elimination.h"
+#include "Reparametrization.h"
+
+namespace tessera::search {
+
+/// A local optimum from `states`, whose cost is finite, over the states that
+/// are left in `costs`. Tables of an elimination have `entries` at most.
+std::vector<unsigned> improveStates(const NetworkView &view,
+                                    const Reparametrization &costs,
+                                    std::vector<unsigned> states,
+                                    double entries);
+
+} // namespace tessera::search
+
+#endif // TESSERA_LIB_SEARCH_LOCALSEARCH_H
