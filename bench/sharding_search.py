@@ -2,9 +2,11 @@
 
 sharding_search.py [--build DIR] [--layers 2,8] [--mesh a=2,b=4] ...
 
-For each number of layers of Llama 3 8B and each mesh, one JSON line: seconds of
-the pass on one core, from IR to seeds, its time, bound and gap; the time of the
-scheduled program of the chosen shardings and of the best named strategy.
+For each number of layers of a model and each mesh, one JSON line: CPU seconds of
+the pass, from IR to seeds, its time, bound and gap, and variables of the network
+with equal layers as one; the time of the scheduled program of the chosen
+shardings and of the best named strategy, or, with --search-only, nothing of
+these two.
 """
 import argparse
 import json
@@ -12,9 +14,15 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 
 MESHES = ["dp=2", "dp=4", "dp=8", "dp=2,tp=4", "dp=16,tp=8"]
+SHOW = ["--remarks-filter=propagation", "--remark-policy=all", "-o", "/dev/null"]
+
+
+def without_names(mesh):
+    """The mesh with axes that no named strategy has: the step has no seeds."""
+    return ",".join(f"{name}={axis.split('=')[1]}"
+                    for name, axis in zip("abcd", mesh.split(",")))
 
 
 def run(command):
@@ -30,28 +38,38 @@ def remarks(text, name):
             yield (subject and subject[1]), {k: float(v) for k, v in fields.items()}
 
 
-def measure(build, folder, layers, mesh, batch, seq):
-    show = ["--remarks-filter=propagation", "--remark-policy=all", "-o", "/dev/null"]
-    graph, step = f"{folder}/graph.mlir", f"{folder}/step.mlir"
-    run([f"{build}/bin/tessera", "model", "share/models/llama3-8b.json", "--train",
-         "--batch", str(batch), "--seq", str(seq), "--dtype", "bf16", "--layers",
-         str(layers), "--quiet", "-o", graph])
-    run([f"{build}/bin/tessera-opt", graph,
-         f"--compile-to=train mesh={mesh} strategy=auto", "-o", step])
-    begin = time.time()
-    text = run([f"{build}/bin/tessera-opt", step, "--dist-search-shardings", *show])
-    seconds = time.time() - begin
+def search(build, step):
+    before = os.times()
+    text = run([f"{build}/bin/tessera-opt", step, "--dist-search-shardings", *SHOW])
+    after = os.times()
+    seconds = (after.children_user - before.children_user
+               + after.children_system - before.children_system)
     found = next(remarks(text, "ShardingSearch"))[1]
+    return {"cpu_seconds": round(seconds, 2), "network_us": found["us"],
+            "bound_us": found["usAtLeast"], "gap": found["gap"],
+            "variables": int(found["variables"]), "solved": int(found["solved"])}
+
+
+def compare(build, graph, mesh):
     tried = list(remarks(run([
         f"{build}/bin/tessera-opt", graph,
-        f"--compile-to=plan mesh={mesh} strategy=auto", *show]), "TriedShardings"))
+        f"--compile-to=plan mesh={mesh} strategy=auto", *SHOW]), "TriedShardings"))
     searched = min(t["us"] for name, t in tried if name == "the search")
     named = min((t["us"], name) for name, t in tried if name != "the search")
-    return {"bench": "sharding_search", "model": "llama3-8b", "layers": layers,
-            "mesh": mesh, "batch": batch, "seq": seq, "seconds": round(seconds, 2),
-            "network_us": found["us"], "bound_us": found["usAtLeast"],
-            "gap": found["gap"], "scheduled_us": searched, "named_us": named[0],
-            "named": named[1]}
+    return {"scheduled_us": searched, "named_us": named[0], "named": named[1]}
+
+
+def measure(args, folder, layers, mesh):
+    graph, step = f"{folder}/graph.mlir", f"{folder}/step.mlir"
+    run([f"{args.build}/bin/tessera", "model", f"share/models/{args.model}.json",
+         "--train", "--batch", str(args.batch), "--seq", str(args.seq),
+         "--dtype", "bf16", "--layers", str(layers), "--quiet", "-o", graph])
+    run([f"{args.build}/bin/tessera-opt", graph,
+         f"--compile-to=train mesh={without_names(mesh)} strategy=auto", "-o", step])
+    row = {"bench": "sharding_search", "model": args.model, "layers": layers,
+           "mesh": mesh, "batch": args.batch, "seq": args.seq,
+           **search(args.build, step)}
+    return row if args.search_only else {**row, **compare(args.build, graph, mesh)}
 
 
 def main():
@@ -59,6 +77,8 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--layers", default="2,8")
     parser.add_argument("--mesh", action="append")
+    parser.add_argument("--model", default="llama3-8b")
+    parser.add_argument("--search-only", action="store_true")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seq", type=int, default=2048)
     args = parser.parse_args()
@@ -66,8 +86,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for layers in args.layers.split(","):
             for mesh in args.mesh or MESHES:
-                print(json.dumps(measure(args.build, folder, int(layers), mesh,
-                                         args.batch, args.seq)), flush=True)
+                print(json.dumps(measure(args, folder, int(layers), mesh)),
+                      flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
 
 #include "ShardingNetwork.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
+#include <tuple>
 
 using namespace tessera;
 using llvm::ArrayRef;
@@ -222,8 +224,8 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
   return times;
 }
 
-/// Plans a reshard, and those from or to its ends that might take its place:
-/// each costs a thousandth of a solution.
+/// Plans a reshard, and those from or to its ends that look cheaper than it is
+/// then: each costs a thousandth of a solution.
 bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
                                  unsigned to) {
   if (spec.isFixed)
@@ -234,18 +236,26 @@ bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
     if (end.sharding != spec.to[b] && end.second != spec.to[b])
       changed |= prices.plan(end.sharding, spec.to[b], spec.shape);
   };
+  plan(from, to);
+  int64_t price = getPrice(spec, spec.from[from], spec.to[to]);
   for (unsigned i = 0; i < spec.from.size(); ++i)
-    plan(i, to);
+    if (getPrice(spec, spec.from[i], spec.to[to]) < price)
+      plan(i, to);
   for (unsigned j = 0; j < spec.to.size(); ++j)
-    plan(from, j);
+    if (getPrice(spec, spec.from[from], spec.to[j]) < price)
+      plan(from, j);
   return changed;
 }
 
 bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
   bool changed = false;
+  // Equal layers ask for the same.
+  std::set<std::tuple<unsigned, unsigned, unsigned>> seen;
   visitEdges(network, states,
              [&](const search::CostNetwork::Edge &edge, unsigned row,
                  unsigned column) {
+               if (!seen.insert({edge.table, row, column}).second)
+                 return;
                const TableSpec &spec = specs[edge.table];
                if (spec.isTransposed)
                  std::swap(row, column);

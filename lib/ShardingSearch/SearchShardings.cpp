@@ -37,6 +37,7 @@ struct SearchShardingsPass
       ShardingSearchOptions options;
       options.dump = dump;
       options.memoryLimit = memoryLimit;
+      options.foldsLayers = foldLayers;
       auto found = searchShardings(module, options);
       if (failed(found))
         return signalPassFailure();
@@ -51,7 +52,10 @@ struct SearchShardingsPass
         << remark::metric("gap", given.gap())
         << remark::metric("kernelUs", double(given.times.kernels) * 1e-6)
         << remark::metric("waitedUs", double(given.times.waited) * 1e-6)
-        << remark::metric("besideUs", double(given.times.beside) * 1e-6);
+        << remark::metric("besideUs", double(given.times.beside) * 1e-6)
+        << remark::metric("bytes", given.bytes)
+        << remark::metric("variables", given.variables)
+        << remark::metric("solved", given.solved);
     if (failed(applyShardings(module, given)))
       signalPassFailure();
   }

@@ -417,6 +417,39 @@ ShardingNetwork::translate(const ShardingNetwork &from,
   return mine;
 }
 
+std::vector<unsigned>
+ShardingNetwork::getTies(const RepeatedBlocks &blocks) const {
+  std::vector<unsigned> ties(network.variables.size());
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    unsigned first = blocks.ops[op];
+    ties[variableOfOp[op]] =
+        variableOfOp[listOf[first] == listOf[op] ? first : op];
+  }
+  for (unsigned t = 0; t < problem.tensors.size(); ++t) {
+    unsigned first = blocks.tensors[t], variable = variableOfTensor[t];
+    if (variable != kNone)
+      ties[variable] =
+          ends[first] == ends[t] ? variableOfTensor[first] : variable;
+  }
+  // Tensors are not numbered in the order of variables.
+  std::vector<unsigned> first(ties.size(), kNone);
+  for (auto [variable, tie] : llvm::enumerate(ties))
+    tie = first[tie] = std::min<unsigned>(first[tie], variable);
+  return ties;
+}
+
+/// A tensor is of the layer of the first op at it.
+std::vector<int>
+ShardingNetwork::getLayers(const RepeatedBlocks &blocks) const {
+  std::vector<int> layers;
+  for (unsigned subject : subjects)
+    layers.push_back(
+        blocks.layers[subject < problem.ops.size()
+                          ? subject
+                          : users[subject - problem.ops.size()].front().op]);
+  return layers;
+}
+
 int64_t ShardingNetwork::getLiveBytes(ArrayRef<unsigned> states) const {
   int64_t bytes = 0;
   for (unsigned t = 0; t < problem.tensors.size(); ++t)

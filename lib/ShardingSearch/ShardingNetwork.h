@@ -19,8 +19,8 @@
 #ifndef TESSERA_LIB_SHARDINGSEARCH_SHARDINGNETWORK_H
 #define TESSERA_LIB_SHARDINGSEARCH_SHARDINGNETWORK_H
 
+#include "RepeatedBlocks.h"
 #include "ReshardPrices.h"
-#include "ShardingProblem.h"
 #include "tessera/Search/CostNetwork.h"
 #include "tessera/ShardingSearch/ShardingSearch.h"
 #include <functional>
@@ -64,6 +64,12 @@ public:
   /// one; empty if this one does not have its states.
   std::vector<unsigned> translate(const ShardingNetwork &from,
                                   llvm::ArrayRef<unsigned> states) const;
+
+  /// For each variable the first one that has its place in another layer and
+  /// the same states; itself if there is none.
+  std::vector<unsigned> getTies(const RepeatedBlocks &blocks) const;
+  /// The layer of each variable.
+  std::vector<int> getLayers(const RepeatedBlocks &blocks) const;
 
   search::CostNetwork network;
   /// The tensor or op of each variable: numbers of ops from 0, then tensors.

@@ -14,7 +14,9 @@
 #include "ShardingNetwork.h"
 #include "WriteShardings.h"
 #include "tessera/Cluster/LinksAttr.h"
-#include "tessera/Search/Solver.h"
+#include "tessera/Search/Folding.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 
@@ -28,14 +30,18 @@ static constexpr int64_t kOverlapSlowdownPercent = 20;
 static constexpr size_t kMostFound = 4;
 /// The most times that a network is solved while reshards are planned.
 static constexpr unsigned kMostRounds = 30;
-/// Limits of the solver: of quick solutions, and of the last one.
-static constexpr unsigned kQuickSweeps = 12, kSweeps = 60, kNodes = 8;
+/// Limits of the solver; nodes of quick solutions, and of the last one.
+static constexpr unsigned kSweeps = 60, kQuickNodes = 1, kNodes = 8;
+/// Sweeps to bound what is not equal in all layers.
+static constexpr unsigned kBoundSweeps = 30;
 /// A gap at which the search ends.
 static constexpr double kSmallGap = 1e-3;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
 /// a byte.
 static constexpr unsigned kMostMultipliers = 8;
 static constexpr double kFirstBytePrice = 0.01;
+/// The most changes that are tried to fill the memory.
+static constexpr size_t kMostFilled = 256;
 
 /// The axes that shardings may use: all together, and in two groups of
 /// neighbours, in each way.
@@ -52,6 +58,14 @@ static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
     all.push_back(
         {AxisList(list.take_front(first)), AxisList(list.drop_front(first))});
   return all;
+}
+
+/// The variables that are tied to none before them.
+static size_t countSolved(ArrayRef<unsigned> ties) {
+  size_t solved = 0;
+  for (auto [variable, tie] : llvm::enumerate(ties))
+    solved += variable == tie;
+  return solved;
 }
 
 /// Leaves the fastest of equal ones, and of those the first few.
@@ -89,6 +103,14 @@ private:
   solveWithin(const NetworkOptions &network,
               const search::NetworkSolution &unlimited);
   llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
+  llvm::Expected<search::NetworkSolution> solveFolded(ShardingNetwork &network,
+                                                      ArrayRef<unsigned> ties);
+  void offerWithin(ShardingNetwork &free, ArrayRef<unsigned> states,
+                   search::NetworkSolution &best) const;
+  void mixLayers(ShardingNetwork &free, ArrayRef<unsigned> above,
+                 ArrayRef<unsigned> below, search::NetworkSolution &best) const;
+  void fillMemory(ShardingNetwork &free, ArrayRef<unsigned> above,
+                  search::NetworkSolution &best) const;
   std::vector<std::vector<unsigned>>
   getIncumbents(const ShardingNetwork &network) const;
   llvm::Error writeDump(const ShardingNetwork &network);
@@ -98,6 +120,7 @@ private:
   MeshLinks links;
   DenseSet<Operation *> constants;
   ProgramReader program;
+  RepeatedBlocks blocks;
   Mesh mesh;
   ReshardPrices reshards;
   std::unique_ptr<OpPrices> ops;
@@ -130,17 +153,23 @@ Searcher::getIncumbents(const ShardingNetwork &network) const {
 /// costs, so bounds stay valid. Solutions are quick ones until none has
 /// reshards left to plan; the last one has the full limits.
 llvm::Expected<search::NetworkSolution>
-Searcher::solve(ShardingNetwork &network) {
+Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
   search::NetworkSolution best;
   bool isQuick = true;
   for (unsigned round = 0; round < kMostRounds; ++round) {
     search::SolveLimits limits;
-    limits.sweeps = isQuick ? kQuickSweeps : kSweeps;
-    limits.nodes = isQuick ? 1 : kNodes;
-    auto solution = search::solve(network.network, limits, incumbents);
+    limits.sweeps = kSweeps;
+    limits.nodes = isQuick ? kQuickNodes : kNodes;
+    search::FoldedNetwork folded(network.network, ties);
+    std::vector<std::vector<unsigned>> equal;
+    for (ArrayRef<unsigned> states : incumbents)
+      if (auto of = folded.fold(states); !of.empty())
+        equal.push_back(std::move(of));
+    auto solution = search::solve(folded.network, limits, equal);
     if (!solution)
       return solution.takeError();
+    solution->states = folded.unfold(solution->states);
     bool isPlanned = network.planReshards(solution->states);
     int64_t bound = std::max(best.bound, solution->bound);
     // Planning may have raised the cost of an earlier solution.
@@ -159,6 +188,31 @@ Searcher::solve(ShardingNetwork &network) {
   return best;
 }
 
+/// The best solution with equal layers, or a better one, with a bound of all.
+llvm::Expected<search::NetworkSolution>
+Searcher::solve(ShardingNetwork &network) {
+  std::vector<unsigned> ties = network.getTies(blocks);
+  auto best = solveFolded(network, ties);
+  search::FoldedNetwork folded(network.network, ties);
+  if (!best ||
+      folded.network.variables.size() == network.network.variables.size())
+    return best;
+  best->bound = 0;
+  search::SolveLimits limits;
+  limits.sweeps = kBoundSweeps;
+  search::NetworkSolution bounded =
+      search::boundUnfolded(network.network, folded, *best, limits);
+  if (bounded.cost < best->cost) {
+    network.planReshards(bounded.states);
+    bounded.cost = network.network.evaluate(bounded.states);
+  }
+  if (bounded.cost < best->cost)
+    best->states = std::move(bounded.states);
+  best->cost = std::min(best->cost, bounded.cost);
+  best->bound = std::min(best->cost, bounded.bound);
+  return best;
+}
+
 llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
   if (options.dump.empty())
     return llvm::Error::success();
@@ -169,6 +223,69 @@ llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
                                    code.message());
   network.network.writeCfn(os);
   return llvm::Error::success();
+}
+
+/// Takes an assignment that is within the limit and cheaper than `best`.
+void Searcher::offerWithin(ShardingNetwork &free, ArrayRef<unsigned> states,
+                           search::NetworkSolution &best) const {
+  if (free.getLiveBytes(states) > options.memoryLimit ||
+      free.network.evaluate(states) >= best.cost)
+    return;
+  free.planReshards(states);
+  if (int64_t cost = free.network.evaluate(states); cost < best.cost) {
+    best.states = states.vec();
+    best.cost = cost;
+  }
+}
+
+/// A multiplier finds no solution between one that holds too much and one that
+/// is below the limit, where layers are equal: some layers take the one, the
+/// others the other.
+void Searcher::mixLayers(ShardingNetwork &free, ArrayRef<unsigned> above,
+                         ArrayRef<unsigned> below,
+                         search::NetworkSolution &best) const {
+  std::vector<int> layers = free.getLayers(blocks);
+  for (bool isFirst : {true, false})
+    for (int count = 1; count < blocks.numLayers; ++count) {
+      std::vector<unsigned> states;
+      for (auto [layer, holding, sparing] :
+           llvm::zip_equal(layers, above, below))
+        states.push_back((layer < count) == isFirst ? holding : sparing);
+      offerWithin(free, states, best);
+    }
+}
+
+/// Variables in which two assignments differ, those that share an edge
+/// together; in order of their first ones.
+static std::vector<std::vector<unsigned>>
+findDifferences(const search::CostNetwork &network, ArrayRef<unsigned> a,
+                ArrayRef<unsigned> b) {
+  llvm::IntEqClasses together(a.size());
+  auto differs = [&](unsigned variable) { return a[variable] != b[variable]; };
+  for (const search::CostNetwork::Edge &edge : network.edges)
+    if (differs(edge.first) && differs(edge.second))
+      together.join(edge.first, edge.second);
+  llvm::MapVector<unsigned, std::vector<unsigned>> groups;
+  for (unsigned variable = 0; variable < a.size(); ++variable)
+    if (differs(variable))
+      groups[together.findLeader(variable)].push_back(variable);
+  std::vector<std::vector<unsigned>> all;
+  for (auto &[leader, group] : groups)
+    all.push_back(std::move(group));
+  return all;
+}
+
+/// Where there is room, more takes the states of `above`.
+void Searcher::fillMemory(ShardingNetwork &free, ArrayRef<unsigned> above,
+                          search::NetworkSolution &best) const {
+  auto differences = findDifferences(free.network, best.states, above);
+  differences.resize(std::min(differences.size(), kMostFilled));
+  for (const std::vector<unsigned> &group : differences) {
+    std::vector<unsigned> states = best.states;
+    for (unsigned variable : group)
+      states[variable] = above[variable];
+    offerWithin(free, states, best);
+  }
 }
 
 /// The best solution within the memory limit: Lagrangian relaxation (Everett
@@ -184,6 +301,7 @@ Searcher::solveWithin(const NetworkOptions &plain,
   int64_t bound = unlimited.bound, least = free.getLiveBytes(unlimited.states);
   if (least <= options.memoryLimit)
     return unlimited;
+  std::vector<unsigned> above = unlimited.states, below;
   double low = 0, high = 0;
   for (unsigned round = 0; round < kMostMultipliers; ++round) {
     NetworkOptions priced = plain;
@@ -196,6 +314,7 @@ Searcher::solveWithin(const NetworkOptions &plain,
     if (!solution)
       return solution.takeError();
     int64_t bytes = network.getLiveBytes(solution->states);
+    (bytes > options.memoryLimit ? above : below) = solution->states;
     if (bytes < least) {
       least = bytes;
       smallest = *solution;
@@ -209,12 +328,11 @@ Searcher::solveWithin(const NetworkOptions &plain,
       continue;
     }
     high = priced.bytePrice;
-    free.planReshards(solution->states);
-    int64_t cost = free.network.evaluate(solution->states);
-    if (cost < best.cost) {
-      best = *solution;
-      best.cost = cost;
-    }
+    offerWithin(free, solution->states, best);
+  }
+  if (!below.empty()) {
+    mixLayers(free, above, below, best);
+    fillMemory(free, above, best);
   }
   if (best.states.empty() && options.takesLeast && !smallest.states.empty()) {
     best = std::move(smallest);
@@ -247,9 +365,11 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
     return solution.takeError();
   auto shardings = std::make_shared<ShardingSolution>(
       network->getSolution(solution->states));
-  found.push_back({shardings, shardings->cost, solution->bound,
+  found.push_back({shardings, solution->cost, solution->bound,
                    network->getLiveBytes(solution->states),
-                   network->getTimes(solution->states)});
+                   network->getTimes(solution->states),
+                   network->network.variables.size(),
+                   countSolved(network->getTies(blocks))});
   // The last one has the most axes apart.
   llvm::Error error = writeDump(*network);
   solved.push_back({std::move(network), std::move(solution->states)});
@@ -262,6 +382,8 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   constants = copies.getAll();
   if (failed(program.read()))
     return failure();
+  blocks = options.foldsLayers ? findRepeatedBlocks(program.problem)
+                               : RepeatedBlocks(program.problem);
   ops = std::make_unique<OpPrices>(module, program, reshards);
   pricer = [this](unsigned op, const RunState &state) {
     return ops->price(op, state);

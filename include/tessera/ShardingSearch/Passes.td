@@ -43,6 +43,8 @@ def SearchShardingsPass : Pass<"dist-search-shardings", "::mlir::ModuleOp"> {
     Option<"memoryLimit", "memory-limit", "int64_t", "0",
            "bytes that a device may hold where the program holds most; 0: "
            "no limit">,
+    Option<"foldLayers", "fold-layers", "bool", "true",
+           "layers that are equal are solved as one">,
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }

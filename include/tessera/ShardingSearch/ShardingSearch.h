@@ -46,6 +46,8 @@ struct FoundShardings {
   /// Bytes that a device holds, about, where the program holds most.
   int64_t bytes = 0;
   SearchedTimes times;
+  /// Variables of the network, and of the one with equal layers as one.
+  size_t variables = 0, solved = 0;
 
   /// The most by which other shardings of the space may be faster, as a share
   /// of the cost.
@@ -59,6 +61,8 @@ struct ShardingSearchOptions {
   /// Where nothing is within the limit, what holds least is found; else that is
   /// an error.
   bool takesLeast = false;
+  /// Layers that are equal are solved as one.
+  bool foldsLayers = true;
   /// A file for the network, in toulbar2's format; empty: none.
   std::string dump;
 };
