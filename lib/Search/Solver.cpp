@@ -34,6 +34,8 @@ constexpr int64_t kFirstSlack = 4096;
 /// All tables of an elimination may have as many entries as so many of the
 /// largest.
 constexpr double kLargestTables = 16;
+/// The same before any incumbent is known.
+constexpr double kFirstTables = 2;
 /// The share of a table's entries for eliminations on the way.
 constexpr double kQuickShare = 16;
 
@@ -235,7 +237,8 @@ bool Search::sweepToEnd(Reparametrization &costs) {
 
 NetworkSolution Search::run() {
   Reparametrization costs(view);
-  if (sweepThereAndBack(costs) && !tryElimination(costs, getQuickEntries()) &&
+  if (sweepThereAndBack(costs) &&
+      !tryElimination(costs, limits.tableEntries * kFirstTables) &&
       sweepToEnd(costs)) {
     for (unsigned variable = 0; variable < network.variables.size(); ++variable)
       result.statesLeft += costs.countStates(variable);
