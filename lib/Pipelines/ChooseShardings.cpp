@@ -19,6 +19,7 @@
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Cluster/MeshChoices.h"
 #include "tessera/Collectives/Makespan.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/ShardingSearch/Decisions.h"
@@ -40,9 +41,15 @@ static constexpr double kMismatch = 0.03;
 static constexpr unsigned kMostCompilations = 5;
 static constexpr double kLessMemory = 0.95;
 
+/// Where several meshes are searched: how many are tried by their programs, and
+/// by what factor their networks may take longer than the fastest one.
+static constexpr size_t kMostMeshes = 3;
+static constexpr double kFarAbove = 1.1;
+
 /// Where the shardings of a choice come from.
 static std::string describe(const ShardingChoice &choice) {
-  return choice.found.solution ? "the search" : print(choice.strategy);
+  std::string on = choice.mesh ? " on " + print(*choice.mesh) : "";
+  return (choice.found.solution ? "the search" : print(choice.strategy)) + on;
 }
 
 /// The strategies of dp and tp that the mesh has axes for.
@@ -68,6 +75,22 @@ static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
 
 namespace {
 
+/// The program on a mesh, and the shardings that a search found for it.
+struct SearchedMesh {
+  /// Where the mesh is chosen.
+  std::optional<Mesh> mesh;
+  OwningOpRef<ModuleOp> program;
+  std::vector<FoundShardings> found;
+
+  /// Picoseconds of the fastest network.
+  int64_t getCost() const {
+    int64_t cost = found.front().cost;
+    for (const FoundShardings &shardings : found)
+      cost = std::min(cost, shardings.cost);
+    return cost;
+  }
+};
+
 class ChooseShardingsPass
     : public PassWrapper<ChooseShardingsPass, OperationPass<ModuleOp>> {
 public:
@@ -90,15 +113,20 @@ public:
   void runOnOperation() override;
 
 private:
-  FailureOr<OwningOpRef<ModuleOp>> prepare();
+  FailureOr<OwningOpRef<ModuleOp>> prepare(const std::optional<Mesh> &mesh);
   LogicalResult takeDecisions();
   LogicalResult choose();
   FailureOr<std::vector<FoundShardings>>
   searchCopy(ModuleOp program, const ShardingSearchOptions &search);
-  LogicalResult searchWithin(ModuleOp program);
-  LogicalResult writeDecisions(ModuleOp program);
-  void tryFound(ArrayRef<FoundShardings> found);
-  void tryAll(ArrayRef<FoundShardings> found);
+  LogicalResult searchOn(SearchedMesh &on, const ShardingSearchOptions &search);
+  FailureOr<std::vector<Mesh>> getMeshes();
+  FailureOr<std::vector<SearchedMesh>> searchMeshes();
+  LogicalResult searchAll(std::vector<SearchedMesh> &searched);
+  void tryWithin(const SearchedMesh &on);
+  void tryMeshes(ArrayRef<SearchedMesh> searched);
+  LogicalResult writeDecisions(ArrayRef<SearchedMesh> searched);
+  void tryFound(const SearchedMesh &on, ArrayRef<FoundShardings> found);
+  void tryAll(const SearchedMesh &on);
   FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
                                     std::string &error);
   void tryOne(const ShardingChoice &candidate);
@@ -106,10 +134,10 @@ private:
   void remarkOnMismatch(const ShardingChoice &searched);
 
   PipelineOptions options;
-  /// The best of the first search.
-  FoundShardings searched;
   /// Bytes of the smallest arena of a candidate.
   int64_t least = std::numeric_limits<int64_t>::max();
+  /// Seconds of the fastest candidate of the last mesh that was tried.
+  double fastest = 0;
 };
 
 /// Runs passes that depend on what an earlier pass has found.
@@ -144,13 +172,16 @@ ChooseShardingsPass::getTrialOptions(const ShardingChoice &candidate) const {
   PipelineOptions trial = options;
   trial.choice = std::make_shared<ShardingChoice>(candidate);
   trial.choice->isMade = true;
+  trial.ranks = 0;
   return trial;
 }
 
 /// The program whose shardings are searched: the training step.
-FailureOr<OwningOpRef<ModuleOp>> ChooseShardingsPass::prepare() {
+FailureOr<OwningOpRef<ModuleOp>>
+ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   ShardingChoice searched;
+  searched.mesh = mesh;
   searched.strategy = options.strategy;
   PipelineOptions trial = getTrialOptions(searched);
   PassManager pm(&getContext());
@@ -210,6 +241,7 @@ void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
     return;
   }
   least = std::min(least, made->arenaBytes);
+  fastest = fastest == 0 ? made->seconds : std::min(fastest, made->seconds);
   remark::analysis(
       getOperation().getLoc(),
       remark::RemarkOpts::name("TriedShardings").category("propagation"))
@@ -228,21 +260,25 @@ void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   best.tried = tried;
 }
 
-void ChooseShardingsPass::tryFound(ArrayRef<FoundShardings> found) {
+void ChooseShardingsPass::tryFound(const SearchedMesh &on,
+                                   ArrayRef<FoundShardings> found) {
   for (const FoundShardings &shardings : found) {
     ShardingChoice candidate;
+    candidate.mesh = on.mesh;
     candidate.strategy = options.strategy;
     candidate.found = shardings;
     tryOne(candidate);
   }
 }
 
-void ChooseShardingsPass::tryAll(ArrayRef<FoundShardings> found) {
-  tryFound(found);
-  if (options.strategy.pp || !options.mesh)
+void ChooseShardingsPass::tryAll(const SearchedMesh &on) {
+  tryFound(on, on.found);
+  std::optional<Mesh> mesh = on.mesh ? on.mesh : options.mesh;
+  if (options.strategy.pp || !mesh)
     return;
-  for (const Strategy &strategy : getNamedStrategies(*options.mesh)) {
+  for (const Strategy &strategy : getNamedStrategies(*mesh)) {
     ShardingChoice candidate;
+    candidate.mesh = on.mesh;
     candidate.strategy = strategy;
     tryOne(candidate);
   }
@@ -277,29 +313,132 @@ ChooseShardingsPass::searchCopy(ModuleOp program,
   return searchShardings(*copy, search);
 }
 
-/// What the network counts is not all that an arena holds: its limit is lowered
-/// until an arena fits.
-LogicalResult ChooseShardingsPass::searchWithin(ModuleOp program) {
-  ShardingSearchOptions search = options.search;
-  auto found = searchCopy(program, search);
+LogicalResult
+ChooseShardingsPass::searchOn(SearchedMesh &on,
+                              const ShardingSearchOptions &search) {
+  auto program = prepare(on.mesh);
+  if (failed(program))
+    return failure();
+  on.program = std::move(*program);
+  auto found = searchCopy(*on.program, search);
   if (failed(found))
     return failure();
-  searched = found->front();
-  tryAll(*found);
+  on.found = std::move(*found);
+  return success();
+}
+
+/// The meshes that may be chosen.
+FailureOr<std::vector<Mesh>> ChooseShardingsPass::getMeshes() {
+  if (!getOperation().getOps<dist::MeshOp>().empty())
+    return getOperation().emitError(
+        "search: expects a program without a dist.mesh, since one is chosen");
+  llvm::Expected<ClusterSpec> cluster = readClusterSpec(options.cluster);
+  if (!cluster)
+    return getOperation().emitError(llvm::toString(cluster.takeError()));
+  if (llvm::Error error = cluster->checkSize(options.ranks))
+    return getOperation().emitError(options.cluster + ": ")
+           << llvm::toString(std::move(error));
+  return listMeshes(*cluster, options.ranks);
+}
+
+/// Searches all meshes, the fastest first after that. Where even the bound of
+/// one is far above the best, its search ends early.
+LogicalResult
+ChooseShardingsPass::searchAll(std::vector<SearchedMesh> &searched) {
+  auto meshes = getMeshes();
+  if (failed(meshes))
+    return failure();
+  std::string error;
+  ShardingSearchOptions search = options.search;
+  for (const Mesh &mesh : *meshes) {
+    ScopedDiagnosticHandler silence(&getContext(), [&](Diagnostic &found) {
+      if (error.empty() && found.getSeverity() == DiagnosticSeverity::Error)
+        error = found.str();
+      return success();
+    });
+    SearchedMesh on;
+    on.mesh = mesh;
+    if (failed(searchOn(on, search)))
+      continue;
+    search.ceiling = std::min(
+        search.ceiling, static_cast<int64_t>(double(on.getCost()) * kFarAbove));
+    searched.push_back(std::move(on));
+  }
+  if (searched.empty())
+    return getOperation().emitError("no mesh of ")
+           << options.ranks << " devices: " << error;
+  llvm::stable_sort(searched, [](const SearchedMesh &a, const SearchedMesh &b) {
+    return a.getCost() < b.getCost();
+  });
+  return success();
+}
+
+FailureOr<std::vector<SearchedMesh>> ChooseShardingsPass::searchMeshes() {
+  std::vector<SearchedMesh> searched;
+  if (options.ranks > 0) {
+    if (failed(searchAll(searched)))
+      return failure();
+  } else if (failed(searchOn(searched.emplace_back(), options.search))) {
+    return failure();
+  }
+  return std::move(searched);
+}
+
+/// What the network counts is not all that an arena holds: its limit is lowered
+/// until an arena fits.
+void ChooseShardingsPass::tryWithin(const SearchedMesh &on) {
+  tryAll(on);
+  ShardingSearchOptions search = options.search;
+  search.takesLeast = true;
+  std::vector<FoundShardings> found = on.found;
   for (unsigned round = 1; round < kMostCompilations; ++round) {
     if (options.memoryLimit == 0 || options.choice->isMade)
-      break;
+      return;
     double share = double(options.memoryLimit) / double(least);
-    search.memoryLimit = static_cast<int64_t>(double(found->front().bytes) *
+    search.memoryLimit = static_cast<int64_t>(double(found.front().bytes) *
                                               std::min(share, kLessMemory));
-    search.takesLeast = true;
-    auto smaller = searchCopy(program, search);
-    if (failed(smaller) || smaller->front().bytes >= found->front().bytes)
-      break;
-    found = std::move(smaller);
-    tryFound(*found);
+    auto smaller = searchCopy(*on.program, search);
+    if (failed(smaller) || smaller->front().bytes >= found.front().bytes)
+      return;
+    found = std::move(*smaller);
+    tryFound(on, found);
   }
-  return success();
+}
+
+static void remarkOnMesh(ModuleOp module, const SearchedMesh &on,
+                         double scheduled) {
+  auto remark = remark::analysis(
+      module.getLoc(),
+      remark::RemarkOpts::name("TriedMesh").category("propagation"));
+  if (!remark)
+    return;
+  remark << remark::add("mesh {0}{1}", print(*on.mesh),
+                        scheduled > 0 ? "" : ", whose program is not tried")
+         << remark::metric("searchedUs", double(on.getCost()) * 1e-6)
+         << remark::metric("usAtLeast", double(on.found.front().bound) * 1e-6);
+  if (scheduled > 0)
+    remark << remark::metric("scheduledUs", scheduled * 1e6);
+}
+
+/// Tries the programs of the meshes whose networks are the fastest, and of
+/// others as long as none was right. A mesh that takes as long as one before it
+/// has the same shardings, with two axes as one.
+void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
+  double limit = double(searched.front().getCost()) * kFarAbove, last = 0;
+  size_t tried = 0;
+  for (const SearchedMesh &on : searched) {
+    auto cost = double(on.getCost());
+    bool isNew = cost > last * (1 + kFasterBy);
+    fastest = 0;
+    if (isNew &&
+        (!options.choice->isMade || (tried < kMostMeshes && cost <= limit))) {
+      last = cost;
+      ++tried;
+      tryWithin(on);
+    }
+    if (on.mesh)
+      remarkOnMesh(getOperation(), on, fastest);
+  }
 }
 
 /// The choice that a decision file names.
@@ -318,29 +457,35 @@ LogicalResult ChooseShardingsPass::takeDecisions() {
          << llvm::toString(strategy.takeError());
 }
 
-LogicalResult ChooseShardingsPass::writeDecisions(ModuleOp program) {
+LogicalResult
+ChooseShardingsPass::writeDecisions(ArrayRef<SearchedMesh> searched) {
   std::error_code code;
   llvm::raw_fd_ostream os(options.decisionsOut, code);
   if (code)
     return getOperation().emitError("decisions: cannot write ")
            << options.decisionsOut << ": " << code.message();
-  if (!options.choice->found.solution) {
-    printNamedDecision(print(options.choice->strategy), print(*options.mesh),
-                       os);
+  const ShardingChoice &choice = *options.choice;
+  if (!choice.found.solution) {
+    printNamedDecision(print(choice.strategy),
+                       print(choice.mesh ? *choice.mesh : *options.mesh), os);
     return success();
   }
-  if (failed(applyShardings(program, options.choice->found)))
-    return failure();
-  printDecisions(program, options.choice->found, os);
+  for (const SearchedMesh &on : searched)
+    if (!choice.mesh || print(*on.mesh) == print(*choice.mesh)) {
+      if (failed(applyShardings(*on.program, choice.found)))
+        return failure();
+      printDecisions(*on.program, choice.found, os);
+    }
   return success();
 }
 
 LogicalResult ChooseShardingsPass::choose() {
   if (!options.decisions.empty())
     return takeDecisions();
-  auto program = prepare();
-  if (failed(program) || failed(searchWithin(**program)))
+  auto searched = searchMeshes();
+  if (failed(searched))
     return failure();
+  tryMeshes(*searched);
   if (!options.choice->isMade && options.memoryLimit > 0 &&
       least != std::numeric_limits<int64_t>::max())
     return getOperation().emitError(
@@ -349,12 +494,13 @@ LogicalResult ChooseShardingsPass::choose() {
            << options.memoryLimit;
   if (!options.choice->isMade) {
     // The phases then report the error where it is.
+    options.choice->mesh = searched->front().mesh;
     options.choice->strategy = options.strategy;
-    options.choice->found = searched;
+    options.choice->found = searched->front().found.front();
     options.choice->isMade = true;
   }
   remarkOnMismatch(*options.choice);
-  return options.decisionsOut.empty() ? success() : writeDecisions(**program);
+  return options.decisionsOut.empty() ? success() : writeDecisions(*searched);
 }
 
 void ChooseShardingsPass::runOnOperation() {

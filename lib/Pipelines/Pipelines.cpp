@@ -61,6 +61,14 @@ static void addTrain(OpPassManager &pm, const Strategy &strategy) {
   pm.addPass(createPinContextPass());
 }
 
+/// The options with the mesh of a choice that has been made.
+static PipelineOptions withChosenMesh(const PipelineOptions &options) {
+  PipelineOptions chosen = options;
+  if (options.choice->mesh)
+    chosen.mesh = options.choice->mesh;
+  return chosen;
+}
+
 /// The strategy of a choice that has been made.
 static Strategy getChosen(const PipelineOptions &options) {
   return options.choice->isMade ? options.choice->strategy : options.strategy;
@@ -71,7 +79,7 @@ static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
     return addPlan(pm, options, options.strategy);
   pm.addPass(createChooseShardingsPass(options));
   pm.addPass(createChosenPass([options](OpPassManager &chosen) {
-    addPlan(chosen, options, getChosen(options));
+    addPlan(chosen, withChosenMesh(options), getChosen(options));
   }));
 }
 
@@ -353,6 +361,11 @@ parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
     return take(parseStrategy(word), options.strategy);
   if (word.consume_front("cluster=")) {
     options.cluster = word.str();
+    return success();
+  }
+  if (word.consume_front("ranks=")) {
+    if (word.getAsInteger(10, options.ranks) || options.ranks < 1)
+      return error("ranks= expects a number of devices but got '" + word + "'");
     return success();
   }
   if (word.consume_front("training=")) {

@@ -18,6 +18,8 @@ using llvm::ArrayRef;
 using search::kInfinite;
 
 static constexpr unsigned kNone = ShardingProblem::kNone;
+/// Reshards that are planned around one of a solution where links are far.
+static constexpr size_t kMostAround = 16;
 
 int64_t ShardingNetwork::getPrice(const TableSpec &spec, const End &from,
                                   unsigned to) {
@@ -225,7 +227,7 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
 }
 
 /// Plans a reshard, and those from or to its ends that look cheaper than it is
-/// then: each costs a thousandth of a solution.
+/// then, the cheapest first: they might take its place.
 bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
                                  unsigned to) {
   if (spec.isFixed)
@@ -238,12 +240,21 @@ bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
   };
   plan(from, to);
   int64_t price = getPrice(spec, spec.from[from], spec.to[to]);
+  std::vector<std::tuple<int64_t, unsigned, unsigned>> others;
+  auto offer = [&](unsigned a, unsigned b) {
+    int64_t other = getPrice(spec, spec.from[a], spec.to[b]);
+    if (0 < other && other < price)
+      others.push_back({other, a, b});
+  };
   for (unsigned i = 0; i < spec.from.size(); ++i)
-    if (getPrice(spec, spec.from[i], spec.to[to]) < price)
-      plan(i, to);
+    offer(i, to);
   for (unsigned j = 0; j < spec.to.size(); ++j)
-    if (getPrice(spec, spec.from[from], spec.to[j]) < price)
-      plan(from, j);
+    offer(from, j);
+  llvm::sort(others);
+  if (prices.hasFarLinks())
+    others.resize(std::min(others.size(), kMostAround));
+  for (auto [other, a, b] : others)
+    plan(a, b);
   return changed;
 }
 

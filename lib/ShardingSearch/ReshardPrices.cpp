@@ -7,6 +7,7 @@
 
 #include "ReshardPrices.h"
 #include "tessera/Search/CostNetwork.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <numeric>
@@ -103,6 +104,13 @@ ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
 
 int64_t ReshardPrices::getPrice(unsigned from, unsigned to, unsigned shape) {
   return lookup(from, to, shape).cost;
+}
+
+bool ReshardPrices::hasFarLinks() const {
+  return llvm::any_of(links.axes, [](const LinkSpans &spans) {
+    return llvm::any_of(spans,
+                        [](const LinkSpan &span) { return span.level > 0; });
+  });
 }
 
 bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {

@@ -37,6 +37,8 @@ public:
   /// Picoseconds from one sharding to another: of a plan if there is one, else
   /// at least; search::kInfinite where there is no way.
   int64_t getPrice(unsigned from, unsigned to, unsigned shape);
+  /// Links between nodes: a plan then takes a hundred times as long.
+  bool hasFarLinks() const;
   /// Plans this move. True if that changed its price.
   bool plan(unsigned from, unsigned to, unsigned shape);
 

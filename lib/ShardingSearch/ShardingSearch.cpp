@@ -28,8 +28,9 @@ using namespace tessera;
 static constexpr int64_t kOverlapSlowdownPercent = 20;
 /// The most solutions that a search returns.
 static constexpr size_t kMostFound = 4;
-/// The most times that a network is solved while reshards are planned.
-static constexpr unsigned kMostRounds = 30;
+/// The most times that a network is solved while reshards are planned, on near
+/// links and on far ones.
+static constexpr unsigned kMostRounds = 30, kMostFarRounds = 6;
 /// Limits of the solver; nodes of quick solutions, and of the last one.
 static constexpr unsigned kSweeps = 60, kQuickNodes = 1, kNodes = 8;
 /// Sweeps to bound what is not equal in all layers.
@@ -157,7 +158,8 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
   search::NetworkSolution best;
   bool isQuick = true;
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  unsigned rounds = reshards.hasFarLinks() ? kMostFarRounds : kMostRounds;
+  for (unsigned round = 0; round < rounds; ++round) {
     search::SolveLimits limits;
     limits.sweeps = kSweeps;
     limits.nodes = isQuick ? kQuickNodes : kNodes;
@@ -179,7 +181,8 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
     if (solution->cost < best.cost || best.states.empty())
       best = std::move(*solution);
     best.bound = std::min(bound, best.cost);
-    if (best.gap() <= kSmallGap || (!isPlanned && !isQuick))
+    if (best.gap() <= kSmallGap || bound > options.ceiling ||
+        (!isPlanned && !isQuick))
       break;
     isQuick = isPlanned;
     if (best.cost < search::kInfinite)
@@ -394,12 +397,18 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   // Within a limit each search is many.
   if (options.memoryLimit == 0)
     percents.push_back(100);
-  for (int64_t percent : percents)
+  for (int64_t percent : percents) {
+    if (!found.empty() &&
+        llvm::all_of(found, [&](const FoundShardings &shardings) {
+          return shardings.bound > options.ceiling;
+        }))
+      break;
     for (const auto &units : getUnits(mesh))
       if (llvm::Error failed = searchWith(units, percent)) {
         std::string text = llvm::toString(std::move(failed));
         error = error.empty() ? text : error;
       }
+  }
   if (found.empty())
     return module.emitError("search: expects seeds and constraints that can "
                             "hold together: ")

@@ -35,6 +35,9 @@ static constexpr OptionSpec kPartitionOptions[] = {
      "decide by the links and the device of a cluster, as of\n"
      "tessera plan --cluster; default: the program's own\n"
      "dist.links, or equal links"},
+    {"--ranks", "N",
+     "with --strategy auto and --cluster, without --mesh: the\n"
+     "mesh of N devices of the cluster is chosen, too"},
 };
 
 /// Breaks a paragraph into lines of at most `width`.
@@ -275,6 +278,26 @@ static llvm::Error readSearch(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
+/// The number of devices whose mesh is chosen, of --ranks.
+static llvm::Error readRanks(const ParsedOptions &parsed,
+                             PipelineOptions &options) {
+  if (!parsed.has("--ranks"))
+    return llvm::Error::success();
+  if (!options.strategy.isSearched || options.strategy.pp)
+    return llvm::createStringError("--ranks expects --strategy auto");
+  if (!parsed.has("--cluster"))
+    return llvm::createStringError("--ranks expects --cluster FILE");
+  for (StringRef name : {"--mesh", "--decisions"})
+    if (parsed.has(name))
+      return llvm::createStringError("--ranks chooses a mesh: expects no " +
+                                     name);
+  StringRef text = parsed.get("--ranks");
+  if (text.getAsInteger(10, options.ranks) || options.ranks < 1)
+    return llvm::createStringError(
+        "--ranks expects a number of devices but got '" + text + "'");
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                                          PipelineOptions &options) {
   if (llvm::Error error = checkConflicts(parsed))
@@ -293,6 +316,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   if (llvm::Error error = readSearch(parsed, options))
     return error;
   options.cluster = parsed.get("--cluster").str();
+  if (llvm::Error error = readRanks(parsed, options))
+    return error;
   GivenPlan &given = options.plan;
   StringRef path = parsed.get("--plan");
   auto inPlan = [&](llvm::Error error) {

@@ -75,6 +75,8 @@ enum class CollectiveMatmul {
 /// The shardings that a search decided on.
 struct ShardingChoice {
   bool isMade = false;
+  /// Where the mesh is chosen too.
+  std::optional<Mesh> mesh;
   /// A named strategy, or one that is searched.
   Strategy strategy;
   /// What was found; no solution for a named strategy.
@@ -99,6 +101,8 @@ struct PipelineOptions {
   /// Where the strategy is searched: how, and what was chosen, which the first
   /// phase that needs it writes.
   ShardingSearchOptions search;
+  /// Devices of `cluster` for which the mesh is chosen too; 0: it is given.
+  int64_t ranks = 0;
   /// Bytes that the arena of a device may have; 0: no limit.
   int64_t memoryLimit = 0;
   /// The text of a decision file that is taken in place of a search, and where

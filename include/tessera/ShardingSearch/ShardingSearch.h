@@ -13,6 +13,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +62,9 @@ struct ShardingSearchOptions {
   /// Where nothing is within the limit, what holds least is found; else that is
   /// an error.
   bool takesLeast = false;
+  /// Picoseconds above which shardings are of no use: where the bound is above
+  /// it, a search ends early.
+  int64_t ceiling = std::numeric_limits<int64_t>::max();
   /// Layers that are equal are solved as one.
   bool foldsLayers = true;
   /// A file for the network, in toulbar2's format; empty: none.
