@@ -310,7 +310,9 @@ ChooseShardingsPass::searchCopy(ModuleOp program,
   if (search.memoryLimit > 0)
     silence.emplace(&getContext(), [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> copy = program.clone();
-  return searchShardings(*copy, search);
+  ShardingSearchOptions explained = search;
+  explained.explains = getContext().getRemarkEngine() != nullptr;
+  return searchShardings(*copy, explained);
 }
 
 LogicalResult

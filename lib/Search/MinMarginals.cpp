@@ -23,6 +23,9 @@ namespace {
 
 using Marginals = std::vector<std::vector<MinMarginal>>;
 
+/// Sweeps that remove states, after those without a limit.
+constexpr unsigned kSweepsOfAttempt = 6;
+
 class MarginalSearch {
 public:
   MarginalSearch(const CostNetwork &network, const SolveLimits &limits)
@@ -34,7 +37,8 @@ public:
   Marginals run(const NetworkSolution &solution);
 
 private:
-  bool attempt(int64_t limit);
+  bool attempt(Reparametrization costs, int64_t limit);
+  void raiseAll(const Reparametrization &costs, int64_t limit);
   void raise(unsigned variable, unsigned state, int64_t cost, bool exact);
 
   const CostNetwork &network;
@@ -52,24 +56,27 @@ void MarginalSearch::raise(unsigned variable, unsigned state, int64_t cost,
   marginal.exact |= exact;
 }
 
+/// States that are gone cost more than `limit`.
+void MarginalSearch::raiseAll(const Reparametrization &costs, int64_t limit) {
+  for (auto [variable, list] : llvm::enumerate(marginals))
+    for (unsigned state = 0; state < list.size(); ++state)
+      raise(variable, state,
+            costs.isAlive(variable, state)
+                ? costs.getMarginalBound(variable, state)
+                : std::min(limit + 1, kInfinite),
+            /*exact=*/limit >= kInfinite && !costs.isAlive(variable, state));
+}
+
 /// Finds the min-marginals up to `limit`; the others get a bound. False if the
 /// tables are too large, with bounds for all.
-bool MarginalSearch::attempt(int64_t limit) {
-  Reparametrization costs(view);
+bool MarginalSearch::attempt(Reparametrization costs, int64_t limit) {
   Domains domains(network.variables.size());
-  for (unsigned i = 0; i < limits.sweeps; ++i) {
-    // States that a sweep removes cost more than the limit; none is empty, as
-    // the solution is within it.
+  // No domain is empty, as the solution is within the limit.
+  for (unsigned i = 0; limit < kInfinite && i < kSweepsOfAttempt; ++i) {
     costs.sweep(/*forward=*/true, limit);
     costs.sweep(/*forward=*/false, limit);
-    for (auto [variable, list] : llvm::enumerate(marginals))
-      for (unsigned state = 0; state < list.size(); ++state)
-        raise(variable, state,
-              costs.isAlive(variable, state)
-                  ? costs.getMarginalBound(variable, state)
-                  : std::min(limit + 1, kInfinite),
-              /*exact=*/limit >= kInfinite && !costs.isAlive(variable, state));
   }
+  raiseAll(costs, limit);
   for (unsigned variable = 0; variable < domains.size(); ++variable)
     domains[variable] = costs.getStates(variable);
   EliminationOrder order = orderElimination(network, domains);
@@ -83,10 +90,15 @@ bool MarginalSearch::attempt(int64_t limit) {
 }
 
 Marginals MarginalSearch::run(const NetworkSolution &solution) {
+  Reparametrization costs(view);
+  for (unsigned i = 0; i < limits.sweeps; ++i) {
+    costs.sweep(/*forward=*/true);
+    costs.sweep(/*forward=*/false);
+  }
   // Above the total nothing is finite, so that all are exact.
-  bool isDone = attempt(kInfinite);
+  bool isDone = attempt(costs, kInfinite);
   for (int64_t slack = solution.cost; !isDone; slack /= 2) {
-    isDone = attempt(solution.cost + slack);
+    isDone = attempt(costs, solution.cost + slack);
     if (slack == 0)
       break;
   }

@@ -38,6 +38,7 @@ struct SearchShardingsPass
       options.dump = dump;
       options.memoryLimit = memoryLimit;
       options.foldsLayers = foldLayers;
+      options.explains = getContext().getRemarkEngine() != nullptr;
       auto found = searchShardings(module, options);
       if (failed(found))
         return signalPassFailure();

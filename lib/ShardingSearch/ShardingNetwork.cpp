@@ -438,6 +438,16 @@ ShardingNetwork::getTies(const RepeatedBlocks &blocks) const {
   return ties;
 }
 
+bool ShardingNetwork::runsAlike(unsigned op, unsigned state,
+                                unsigned other) const {
+  RunState a = lists[listOf[op]].states[state];
+  RunState b = lists[listOf[op]].states[other];
+  for (RunState *run : {&a, &b})
+    for (AxisList &axes : run->axes)
+      llvm::sort(axes);
+  return a == b;
+}
+
 /// A tensor is of the layer of the first op at it.
 std::vector<int>
 ShardingNetwork::getLayers(const RepeatedBlocks &blocks) const {

@@ -68,6 +68,11 @@ public:
   /// For each variable the first one that has its place in another layer and
   /// the same states; itself if there is none.
   std::vector<unsigned> getTies(const RepeatedBlocks &blocks) const;
+  /// The variable of an op.
+  unsigned getVariable(unsigned op) const { return variableOfOp[op]; }
+  /// True if an op has the same axes on the same factors in two states, in any
+  /// order.
+  bool runsAlike(unsigned op, unsigned state, unsigned other) const;
   /// The layer of each variable.
   std::vector<int> getLayers(const RepeatedBlocks &blocks) const;
 

@@ -33,6 +33,8 @@ static constexpr size_t kMostFound = 4;
 static constexpr unsigned kMostRounds = 30, kMostFarRounds = 6;
 /// Limits of the solver; nodes of quick solutions, and of the last one.
 static constexpr unsigned kSweeps = 60, kQuickNodes = 1, kNodes = 8;
+/// Sweeps of min-marginals.
+static constexpr unsigned kExplainSweeps = 40;
 /// Sweeps to bound what is not equal in all layers.
 static constexpr unsigned kBoundSweeps = 30;
 /// A gap at which the search ends.
@@ -106,6 +108,9 @@ private:
   llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
   llvm::Expected<search::NetworkSolution> solveFolded(ShardingNetwork &network,
                                                       ArrayRef<unsigned> ties);
+  llvm::Error explain(const ShardingNetwork &network, ArrayRef<unsigned> states,
+                      std::vector<int64_t> &more) const;
+  llvm::Error finishSpace(size_t first);
   void offerWithin(ShardingNetwork &free, ArrayRef<unsigned> states,
                    search::NetworkSolution &best) const;
   void mixLayers(ShardingNetwork &free, ArrayRef<unsigned> above,
@@ -351,6 +356,63 @@ Searcher::solveWithin(const NetworkOptions &plain,
   return best;
 }
 
+/// Lowers `more` to what the best assignments take more in which an op runs
+/// otherwise, by min-marginals of the network with equal layers as one, or,
+/// where a solution has none, of all.
+llvm::Error Searcher::explain(const ShardingNetwork &network,
+                              ArrayRef<unsigned> states,
+                              std::vector<int64_t> &more) const {
+  std::vector<unsigned> ties = network.getTies(blocks);
+  if (search::FoldedNetwork(network.network, ties).fold(states).empty())
+    for (auto [variable, tie] : llvm::enumerate(ties))
+      tie = variable;
+  search::FoldedNetwork folded(network.network, ties);
+  search::NetworkSolution known;
+  known.states = folded.fold(states);
+  known.cost = folded.network.evaluate(known.states);
+  search::SolveLimits limits;
+  limits.sweeps = kExplainSweeps;
+  auto marginals = search::minMarginals(folded.network, known, limits);
+  if (!marginals)
+    return marginals.takeError();
+  for (auto [op, least] : llvm::enumerate(more)) {
+    unsigned variable = folded.variables[network.getVariable(op)];
+    for (auto [state, marginal] : llvm::enumerate((*marginals)[variable]))
+      if (marginal.cost < search::kInfinite &&
+          !network.runsAlike(op, state, known.states[variable]))
+        least =
+            std::min(least, std::max<int64_t>(0, marginal.cost - known.cost));
+  }
+  return llvm::Error::success();
+}
+
+/// Searches that differ in the groups of axes are of one space: none of it is
+/// better than the least bound, and what an op might do otherwise is in any.
+llvm::Error Searcher::finishSpace(size_t first) {
+  int64_t bound = search::kInfinite;
+  for (size_t i = first; i < found.size(); ++i)
+    bound = std::min(bound, found[i].bound);
+  for (size_t i = first; i < found.size(); ++i) {
+    found[i].bound = bound;
+    // A limit on memory leaves states out that the network has.
+    if (!options.explains || options.memoryLimit > 0)
+      continue;
+    auto explained = std::make_shared<ShardingSolution>(*found[i].solution);
+    explained->more.assign(explained->ops.size(), search::kInfinite);
+    for (size_t j = first; j < found.size(); ++j) {
+      std::vector<unsigned> states =
+          solved[j].first->translate(*solved[i].first, solved[i].second);
+      if (states.empty())
+        continue;
+      if (llvm::Error error =
+              explain(*solved[j].first, states, explained->more))
+        return error;
+    }
+    found[i].solution = explained;
+  }
+  return llvm::Error::success();
+}
+
 /// Solves with hidden transfers counted at this percentage of their time.
 llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
                                  int64_t hiddenPercent) {
@@ -403,11 +465,14 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
           return shardings.bound > options.ceiling;
         }))
       break;
+    size_t first = found.size();
     for (const auto &units : getUnits(mesh))
       if (llvm::Error failed = searchWith(units, percent)) {
         std::string text = llvm::toString(std::move(failed));
         error = error.empty() ? text : error;
       }
+    if (llvm::Error failed = finishSpace(first))
+      return module.emitError("search: ") << llvm::toString(std::move(failed));
   }
   if (found.empty())
     return module.emitError("search: expects seeds and constraints that can "

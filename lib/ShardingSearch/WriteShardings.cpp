@@ -8,6 +8,7 @@
 #include "WriteShardings.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Partition/ReshardCost.h"
+#include "tessera/Search/CostNetwork.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -140,6 +141,10 @@ void SeedWriter::remarkOn(unsigned number) const {
   }
   remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
                         text.empty() ? "nothing sharded" : text);
+  if (number < solution.more.size() &&
+      solution.more[number] < search::kInfinite)
+    remark << remark::metric("usMoreAtLeast",
+                             double(solution.more[number]) * 1e-6);
 }
 
 /// Says which axes share no work.

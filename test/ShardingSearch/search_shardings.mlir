@@ -1,7 +1,10 @@
 // The cheapest shardings, written as closed seeds.
 // RUN: tessera-opt %s --split-input-file --dist-search-shardings | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --dist-search-shardings -o /dev/null \
+// RUN:   --remarks-filter=propagation --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MORE
 
-// The batch is sharded: nothing moves.
+// The batch is sharded: nothing moves. Anything else takes longer.
+// MORE: SearchedSharding | {{.*}}nn.einsum runs with b {"a"}", usMoreAtLeast={{[1-9]}}
 dist.mesh @mesh ["a"=4]
 // CHECK-LABEL: @batch
 // CHECK-SAME: %{{.*}}: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>}

@@ -65,6 +65,8 @@ struct ShardingSearchOptions {
   /// Picoseconds above which shardings are of no use: where the bound is above
   /// it, a search ends early.
   int64_t ceiling = std::numeric_limits<int64_t>::max();
+  /// What else each op might do is priced.
+  bool explains = false;
   /// Layers that are equal are solved as one.
   bool foldsLayers = true;
   /// A file for the network, in toulbar2's format; empty: none.
