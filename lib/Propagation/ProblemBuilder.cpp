@@ -204,6 +204,28 @@ LogicalResult ProblemBuilder::addFunction(FunctionOpInterface func) {
   return success();
 }
 
+/// What dist.factors and dist.exact say of an op; nothing if it has none.
+static FailureOr<FactorAxes> readPinned(Operation *op, const ShardingRule &rule,
+                                        dist::MeshOp mesh, const Mesh &plain) {
+  FactorAxes pinned;
+  auto pins = op->getAttrOfType<ArrayAttr>(dist::DistDialect::kFactorsAttr);
+  if (!pins)
+    return pinned;
+  if (pins.size() != rule.factors.size())
+    return op->emitError("dist.factors: expects axes for each of ")
+           << rule.factors.size() << " factors but got " << pins;
+  auto symbol = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+  for (auto axes : pins.getAsRange<dist::AxesAttr>()) {
+    if (failed(dist::verifyAxes(op, axes, symbol, "dist.factors:")))
+      return failure();
+    pinned.push_back(axes.toAxes(plain));
+  }
+  auto exact = op->getAttrOfType<dist::AxesAttr>(dist::DistDialect::kExactAttr);
+  if (exact && failed(dist::verifyAxes(op, exact, symbol, "dist.exact:")))
+    return failure();
+  return pinned;
+}
+
 LogicalResult ProblemBuilder::addOperation(Operation *op,
                                            PropagatedFunction &function) {
   if (isa<dist::GroupOp>(op))
@@ -252,11 +274,12 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
                              "regions use and its results are replicated",
                        op->getName().getStringRef().str());
   markExact(op, rule, operands, results);
+  FailureOr<FactorAxes> pinned = readPinned(op, rule, mesh, problem.mesh);
+  if (failed(pinned))
+    return failure();
   problem.addOp(problem.addRule(std::move(rule)), operands, results);
+  problem.ops.back().pinned = std::move(*pinned);
   operations.push_back(op);
-  if (auto pins = op->getAttrOfType<ArrayAttr>(dist::DistDialect::kFactorsAttr))
-    for (auto axes : pins.getAsRange<dist::AxesAttr>())
-      problem.ops.back().pinned.push_back(axes.toAxes(problem.mesh));
   return success();
 }
 

@@ -44,3 +44,31 @@ func.func @branches(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %a : tensor<8xf32>
 }
 
+
+// -----
+
+// Axes of factors are those of the mesh.
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{(C3) expects an axis of mesh @mesh but got "y"}}
+  %0 = arith.negf %a {dist.factors = [#dist.axes<{"y"}>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.factors: expects axes for each of 1 factors but got []}}
+  %0 = arith.negf %a {dist.factors = []} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{(C3) expects an axis of mesh @mesh but got "y"}}
+  %0 = arith.negf %a {dist.exact = #dist.axes<{"y"}>, dist.factors = [#dist.axes<{}>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
