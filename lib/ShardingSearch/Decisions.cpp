@@ -262,9 +262,11 @@ namespace {
 /// Takes decisions in the order of the program.
 class Replay {
 public:
-  Replay(ModuleOp module, Groups groups) : module(module), groups(groups) {}
+  Replay(ModuleOp module, Groups groups, bool isPartial)
+      : module(module), groups(groups), isPartial(isPartial) {}
 
-  /// The next decision for a key; an error with the nearest key.
+  /// The next decision for a key. Without one, nothing, or an error with the
+  /// nearest key.
   FailureOr<std::string> take(Location loc, StringRef key);
   /// The same as an attribute, null where there is none.
   FailureOr<Attribute> takeAttribute(Location loc, StringRef key);
@@ -272,6 +274,7 @@ public:
 private:
   ModuleOp module;
   Groups groups;
+  bool isPartial;
   llvm::StringMap<unsigned> taken;
 };
 
@@ -296,16 +299,32 @@ static std::string findNearest(const Groups &groups, StringRef key) {
 
 FailureOr<std::string> Replay::take(Location loc, StringRef key) {
   auto it = groups.find(key.str());
+  if (it == groups.end() && isPartial)
+    return std::string();
   if (it == groups.end())
     return emitError(loc) << "decisions: expects one for '" << key
                           << "' but got '" << findNearest(groups, key) << "'";
   unsigned at = taken[key]++;
   if (it->second.size() == 1)
     return it->second.front();
+  if (at >= it->second.size() && isPartial)
+    return std::string();
   if (at >= it->second.size())
     return emitError(loc) << "decisions: expects " << it->second.size()
                           << " of '" << key << "' but got more";
   return it->second[at];
+}
+
+/// MLIR's parser calls itself for each bracket.
+static bool isDeep(StringRef text) {
+  constexpr int kMostBrackets = 64;
+  int depth = 0;
+  for (char c : text) {
+    depth += StringRef("[({<").contains(c) - StringRef("])}>").contains(c);
+    if (depth > kMostBrackets)
+      return true;
+  }
+  return false;
 }
 
 FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
@@ -318,7 +337,8 @@ FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
   {
     ScopedDiagnosticHandler silence(module.getContext(),
                                     [](Diagnostic &) { return success(); });
-    attr = parseAttribute(*text, module.getContext());
+    if (!isDeep(*text))
+      attr = parseAttribute(*text, module.getContext());
   }
   if (!attr)
     return emitError(loc) << "decisions: expects an attribute but got '"
@@ -331,7 +351,9 @@ static LogicalResult decideOp(Replay &replay, Operation *op, StringRef key) {
   FailureOr<Attribute> attr = replay.takeAttribute(op->getLoc(), key);
   if (failed(attr))
     return failure();
-  auto attrs = dyn_cast_or_null<DictionaryAttr>(*attr);
+  if (!*attr)
+    return success();
+  auto attrs = dyn_cast<DictionaryAttr>(*attr);
   if (!attrs)
     return op->emitError("decisions: expects a dictionary but got ") << *attr;
   for (NamedAttribute entry : attrs) {
@@ -357,7 +379,8 @@ static FailureOr<dist::ShardingAttr> takeSharding(Replay &replay, Location loc,
   return sharding;
 }
 
-LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text) {
+LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
+                                       bool isPartial) {
   auto fail = [&](llvm::Error error) -> LogicalResult {
     return module.emitError("decisions: ") << llvm::toString(std::move(error));
   };
@@ -380,8 +403,9 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text) {
     return fail(results.takeError());
   ConstantCopies copies;
   copies.split(module);
-  Replay opReplay(module, *ops), argumentReplay(module, *arguments),
-      resultReplay(module, *results);
+  Replay opReplay(module, *ops, isPartial),
+      argumentReplay(module, *arguments, isPartial),
+      resultReplay(module, *results, isPartial);
   auto decideArgument = [&](FunctionOpInterface func, unsigned i,
                             std::string key) -> LogicalResult {
     auto sharding = takeSharding(argumentReplay, func.getLoc(), key);

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Configs of models, clusters, plans, reports, measurements, .npy files,
-// attributes of dist, options of strategies and graphs of StableHLO; see
-// Subject.h. Examples are the
-// files of share/. What is accepted is used: a plan is made of some.
+// attributes of dist, options of strategies, graphs of StableHLO and decision
+// files; see Subject.h. Examples are the files of share/. What is accepted is
+// used: a plan is made of some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,12 @@
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Pipelines/ImportPipeline.h"
+#include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
+#include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Support/TemporaryFile.h"
@@ -291,6 +293,40 @@ bool readGraph(const std::string &text) {
   return isImported;
 }
 
+/// What decision files are tried on.
+constexpr StringRef kDecided = R"(
+  dist.mesh @mesh ["a"=4, "b"=2]
+  func.func @f(%x: tensor<64x16xf32>, %w: tensor<16x16xf32> {nn.param = "w"}) -> tensor<64x16xf32> {
+    %c = arith.constant dense<1.0> : tensor<64x16xf32>
+    %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<64x16xf32>, tensor<16x16xf32> -> tensor<64x16xf32>
+    %1 = arith.addf %0, %c : tensor<64x16xf32>
+    %2 = nn.einsum "ik,kj->ij" %1, %w : tensor<64x16xf32>, tensor<16x16xf32> -> tensor<64x16xf32>
+    return %2 : tensor<64x16xf32>
+  })";
+
+/// A decision file is taken, and its program partitioned, or there is an error.
+bool readDecisions(const std::string &text) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  int errors = 0;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        errors += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+      });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kDecided, &context);
+  bool isTaken = succeeded(replayDecisions(*module, text));
+  require(errors == (isTaken ? 0 : 1), "expects one error, or none");
+  if (!isTaken)
+    return false;
+  mlir::PassManager pm(&context);
+  buildPhase(pm, Phase::Propagate, PipelineOptions());
+  buildPhase(pm, Phase::Partition, PipelineOptions());
+  bool isPartitioned = succeeded(pm.run(*module));
+  require(errors == (isPartitioned ? 0 : 1), "expects one error, or none");
+  return true;
+}
+
 /// Two lines: what --mesh and --strategy are given.
 bool readStrategy(const std::string &text) {
   auto [meshText, strategyText] = StringRef(text).split('\n');
@@ -370,6 +406,21 @@ std::vector<std::string> graphExamples() {
   return {contentOf(TESSERA_GRAPHS "/ops.mlir")};
 }
 
+std::vector<std::string> decisionExamples() {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kDecided, &context);
+  auto found = searchShardings(*module, ShardingSearchOptions());
+  require(succeeded(found) &&
+              succeeded(applyShardings(*module, found->front())),
+          "no shardings");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printDecisions(*module, found->front(), os);
+  return {text};
+}
+
 std::vector<std::string> strategyExamples() {
   return {"dp=2,tp=2\ndp,tp,sp,zero=3", "tp=4\ntp,sp", "dp=8\ndp,zero=1"};
 }
@@ -386,5 +437,6 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
           {"tensors", readTensor, tensorExamples},
           {"attributes", readAttribute, attributeExamples},
           {"strategies", readStrategy, strategyExamples},
-          {"graphs", readGraph, graphExamples}};
+          {"graphs", readGraph, graphExamples},
+          {"decisions", readDecisions, decisionExamples}};
 }
