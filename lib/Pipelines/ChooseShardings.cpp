@@ -189,7 +189,9 @@ ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh) {
   buildPhase(pm, Phase::Train, trial);
   pm.addPass(createPrepareRegionsPass());
   pm.addPass(createRaiseArgReductionsPass());
-  if (failed(pm.run(*copy)))
+  if (failed(pm.run(*copy)) ||
+      (options.updatesDecisions &&
+       failed(replayDecisions(*copy, options.decisions, /*isPartial=*/true))))
     return failure();
   return copy;
 }
@@ -274,7 +276,7 @@ void ChooseShardingsPass::tryFound(const SearchedMesh &on,
 void ChooseShardingsPass::tryAll(const SearchedMesh &on) {
   tryFound(on, on.found);
   std::optional<Mesh> mesh = on.mesh ? on.mesh : options.mesh;
-  if (options.strategy.pp || !mesh)
+  if (options.strategy.pp || options.updatesDecisions || !mesh)
     return;
   for (const Strategy &strategy : getNamedStrategies(*mesh)) {
     ShardingChoice candidate;
@@ -482,8 +484,13 @@ ChooseShardingsPass::writeDecisions(ArrayRef<SearchedMesh> searched) {
 }
 
 LogicalResult ChooseShardingsPass::choose() {
-  if (!options.decisions.empty())
-    return takeDecisions();
+  if (!options.decisions.empty() && failed(takeDecisions()))
+    return failure();
+  // A named strategy has no decisions to update.
+  if (!options.decisions.empty() &&
+      !(options.updatesDecisions && options.choice->strategy.isSearched))
+    return success();
+  options.choice->isMade = false;
   auto searched = searchMeshes();
   if (failed(searched))
     return failure();

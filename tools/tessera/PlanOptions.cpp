@@ -28,6 +28,10 @@ static constexpr OptionSpec kPartitionOptions[] = {
     {"--decisions-out", "FILE",
      "with --strategy auto: write what was decided, as JSON"},
     {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
+    {"--decisions-update", "FILE",
+     "with --strategy auto: take what such a file says of ops\n"
+     "that are as they were, search the others, and write the\n"
+     "file anew"},
     {"--search-dump", "FILE",
      "with --strategy auto: write the cost network, in\n"
      "toulbar2's format"},
@@ -255,8 +259,8 @@ static llvm::Expected<int64_t> readBytes(StringRef name, StringRef text) {
 /// What a search may do, of --strategy auto.
 static llvm::Error readSearch(const ParsedOptions &parsed,
                               PipelineOptions &options) {
-  for (StringRef name :
-       {"--memory-limit", "--decisions", "--decisions-out", "--search-dump"})
+  for (StringRef name : {"--memory-limit", "--decisions", "--decisions-out",
+                         "--decisions-update", "--search-dump"})
     if (parsed.has(name) && !options.strategy.isSearched)
       return llvm::createStringError(name + " expects --strategy auto");
   if (parsed.has("--memory-limit")) {
@@ -267,9 +271,18 @@ static llvm::Error readSearch(const ParsedOptions &parsed,
   }
   options.search.dump = parsed.get("--search-dump").str();
   options.decisionsOut = parsed.get("--decisions-out").str();
-  if (!parsed.has("--decisions"))
+  options.updatesDecisions = parsed.has("--decisions-update");
+  if (options.updatesDecisions)
+    for (StringRef name : {"--decisions", "--decisions-out"})
+      if (parsed.has(name))
+        return llvm::createStringError("expects --decisions-update or " + name +
+                                       " but got both");
+  if (!parsed.has("--decisions") && !options.updatesDecisions)
     return llvm::Error::success();
-  StringRef path = parsed.get("--decisions");
+  StringRef path = parsed.get(options.updatesDecisions ? "--decisions-update"
+                                                       : "--decisions");
+  if (options.updatesDecisions)
+    options.decisionsOut = path.str();
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError("cannot read " + path + ": " +
@@ -287,7 +300,7 @@ static llvm::Error readRanks(const ParsedOptions &parsed,
     return llvm::createStringError("--ranks expects --strategy auto");
   if (!parsed.has("--cluster"))
     return llvm::createStringError("--ranks expects --cluster FILE");
-  for (StringRef name : {"--mesh", "--decisions"})
+  for (StringRef name : {"--mesh", "--decisions", "--decisions-update"})
     if (parsed.has(name))
       return llvm::createStringError("--ranks chooses a mesh: expects no " +
                                      name);

@@ -108,6 +108,8 @@ struct PipelineOptions {
   /// The text of a decision file that is taken in place of a search, and where
   /// decisions are written; empty: none.
   std::string decisions, decisionsOut;
+  /// What `decisions` does not have is searched.
+  bool updatesDecisions = false;
   std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
   /// A cluster file, whose links and device decide what is faster; empty: the
   /// program's own, or equal links.

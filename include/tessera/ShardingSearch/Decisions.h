@@ -40,9 +40,10 @@ void printNamedDecision(llvm::StringRef strategy, llvm::StringRef mesh,
 llvm::Expected<std::string> readDecidedStrategy(llvm::StringRef text);
 
 /// Gives a module the seeds that a decision file has for it. Reports an error
-/// at the op, argument or mesh that is not the one of the file.
-mlir::LogicalResult replayDecisions(mlir::ModuleOp module,
-                                    llvm::StringRef text);
+/// at the op, argument or mesh that is not the one of the file; if `isPartial`,
+/// what the file does not have gets none.
+mlir::LogicalResult replayDecisions(mlir::ModuleOp module, llvm::StringRef text,
+                                    bool isPartial = false);
 
 } // namespace tessera
 
