@@ -23,6 +23,8 @@ using llvm::json::Object;
 
 static constexpr int64_t kVersion = 1;
 static constexpr llvm::StringLiteral kMagic = "decisions";
+/// Letters of a text that an error quotes.
+static constexpr size_t kMostQuoted = 200;
 
 /// What ops and arguments carry, in the order of a file.
 static constexpr llvm::StringLiteral kOpAttributes[] = {
@@ -206,17 +208,27 @@ void tessera::printNamedDecision(StringRef strategy, StringRef mesh,
 // Reading
 //===----------------------------------------------------------------------===//
 
+bool tessera::isDecisionFile(const Object &file) {
+  return file.getString("tessera") == StringRef(kMagic);
+}
+
+static llvm::Error checkFile(const Object &file) {
+  if (!isDecisionFile(file))
+    return llvm::createStringError(
+        "expects a decision file, {\"tessera\": \"decisions\", ...}");
+  if (file.getInteger("version") != kVersion)
+    return llvm::createStringError("expects version " + Twine(kVersion) +
+                                   " of decision files but got another");
+  return llvm::Error::success();
+}
+
 static llvm::Expected<Object> readFile(StringRef text) {
   auto value = parseJson(text);
   if (!value)
     return value.takeError();
-  Object *file = value->getAsObject();
-  if (!file || file->getString("tessera") != kMagic.data())
-    return llvm::createStringError(
-        "expects a decision file, {\"tessera\": \"decisions\", ...}");
-  if (file->getInteger("version") != kVersion)
-    return llvm::createStringError("expects version " + Twine(kVersion) +
-                                   " of decision files but got another");
+  Object none, *file = value->getAsObject();
+  if (llvm::Error error = checkFile(file ? *file : none))
+    return error;
   return std::move(*file);
 }
 
@@ -315,16 +327,18 @@ FailureOr<std::string> Replay::take(Location loc, StringRef key) {
   return it->second[at];
 }
 
-/// MLIR's parser calls itself for each bracket.
-static bool isDeep(StringRef text) {
-  constexpr int kMostBrackets = 64;
-  int depth = 0;
+/// MLIR's parser calls itself for each bracket, and takes time of the square of
+/// a number's digits. No sharding has many.
+static bool isParsable(StringRef text) {
+  constexpr int kMostBrackets = 64, kMostDigits = 64;
+  int depth = 0, digits = 0;
   for (char c : text) {
     depth += StringRef("[({<").contains(c) - StringRef("])}>").contains(c);
-    if (depth > kMostBrackets)
-      return true;
+    digits = llvm::isDigit(c) ? digits + 1 : 0;
+    if (depth > kMostBrackets || digits > kMostDigits)
+      return false;
   }
-  return false;
+  return true;
 }
 
 FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
@@ -337,12 +351,12 @@ FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
   {
     ScopedDiagnosticHandler silence(module.getContext(),
                                     [](Diagnostic &) { return success(); });
-    if (!isDeep(*text))
+    if (isParsable(*text))
       attr = parseAttribute(*text, module.getContext());
   }
   if (!attr)
     return emitError(loc) << "decisions: expects an attribute but got '"
-                          << *text << "'";
+                          << StringRef(*text).take_front(kMostQuoted) << "'";
   return attr;
 }
 
@@ -427,4 +441,66 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
       })))
     return failure();
   return mlir::verify(module);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+static void printDecisions(StringRef name, const Groups &groups, StringRef key,
+                           llvm::raw_ostream &os) {
+  os << "    " << name << ": ";
+  auto it = groups.find(key.str());
+  if (it == groups.end())
+    os << "none";
+  else
+    llvm::interleave(it->second, os, " | ");
+  os << "\n";
+}
+
+/// The keys of two lists whose decisions differ.
+static void compareGroups(StringRef name, const Groups &first,
+                          const Groups &second, llvm::raw_ostream &os) {
+  std::map<std::string, bool> differs;
+  for (const auto &[key, decisions] : first) {
+    auto other = second.find(key);
+    differs[key] = other == second.end() || other->second != decisions;
+  }
+  for (const auto &[key, decisions] : second)
+    differs.try_emplace(key, true);
+  size_t count =
+      llvm::count_if(differs, [](auto &entry) { return entry.second; });
+  os << name << ": " << count << " of " << differs.size() << " differ\n";
+  for (const auto &[key, isOther] : differs)
+    if (isOther) {
+      os << "  " << (key.empty() ? "''" : key) << "\n";
+      printDecisions("first", first, key, os);
+      printDecisions("second", second, key, os);
+    }
+}
+
+llvm::Error tessera::compareDecisions(const Object &first, const Object &second,
+                                      llvm::raw_ostream &os) {
+  if (llvm::Error error = checkFile(first))
+    return prefixError("the first: ", std::move(error));
+  if (llvm::Error error = checkFile(second))
+    return prefixError("the second: ", std::move(error));
+  for (StringRef name : {"mesh", "strategy", "us", "us_at_least"}) {
+    const llvm::json::Value *mine = first.get(name), *other = second.get(name);
+    if (mine && other && *mine != *other)
+      os << name << ": " << *mine << " and " << *other << "\n";
+  }
+  for (StringRef name : {"arguments", "ops", "results"}) {
+    // A file of a named strategy has none.
+    if (!first.get(name) && !second.get(name))
+      continue;
+    auto mine = readGroups(first, name);
+    if (!mine)
+      return prefixError("the first: ", mine.takeError());
+    auto other = readGroups(second, name);
+    if (!other)
+      return prefixError("the second: ", other.takeError());
+    compareGroups(name, *mine, *other, os);
+  }
+  return llvm::Error::success();
 }

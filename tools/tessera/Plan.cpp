@@ -24,6 +24,7 @@
 #include "tessera/Planning/Subject.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
+#include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Frameworks.h"
 #include "tessera/Support/Spelling.h"
@@ -103,7 +104,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "write the schedule's lists there, as --schedule FILE.csv\n"
      "and torch.distributed.pipelining read them"},
     {"--json", "", "print JSON"},
-    {"--compare", "", "compare two reports of --json: plan --compare A B"},
+    {"--compare", "",
+     "compare two reports of --json, or two decision files of\n"
+     "tessera compile --decisions-out: plan --compare A B"},
     {"--calibrate", "FILE",
      "refine --cluster with the output of nccl-tests or a table\n"
      "of matmuls (m,n,k,dtype,tflops) and write it"},
@@ -415,9 +418,11 @@ llvm::Error runCompare(const ParsedOptions &parsed) {
   llvm::Error failure = llvm::Error::success();
   llvm::Error written =
       writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
-        failure = llvm::joinErrors(
-            std::move(failure),
-            compare(*a, *b, parsed.positional[0], parsed.positional[1], os));
+        failure = llvm::joinErrors(std::move(failure),
+                                   isDecisionFile(*a) || isDecisionFile(*b)
+                                       ? compareDecisions(*a, *b, os)
+                                       : compare(*a, *b, parsed.positional[0],
+                                                 parsed.positional[1], os));
       });
   return llvm::joinErrors(std::move(failure), std::move(written));
 }

@@ -24,6 +24,7 @@
 
 #include "tessera/ShardingSearch/ShardingSearch.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tessera {
@@ -44,6 +45,15 @@ llvm::Expected<std::string> readDecidedStrategy(llvm::StringRef text);
 /// what the file does not have gets none.
 mlir::LogicalResult replayDecisions(mlir::ModuleOp module, llvm::StringRef text,
                                     bool isPartial = false);
+
+/// True if a JSON object says that it is a decision file.
+bool isDecisionFile(const llvm::json::Object &file);
+
+/// Says in what two decision files differ: mesh, strategy, time, and for each
+/// key its decisions in both. An error if one of them is none.
+llvm::Error compareDecisions(const llvm::json::Object &first,
+                             const llvm::json::Object &second,
+                             llvm::raw_ostream &os);
 
 } // namespace tessera
 
