@@ -8,7 +8,7 @@
 #include "ParameterLayer.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/StringExtras.h"
+#include "tessera/Support/LayerNames.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -36,8 +36,5 @@ std::optional<std::string> tessera::getParameterLayer(Value value) {
   StringAttr name = getParameterName(value);
   if (!name)
     return std::nullopt;
-  auto [head, tail] = name.getValue().split('.');
-  StringRef index = tail.split('.').first;
-  bool isBlock = !index.empty() && llvm::all_of(index, llvm::isDigit);
-  return isBlock ? (head + "." + index).str() : std::string();
+  return getLayerPrefix(name.getValue()).str();
 }

@@ -8,6 +8,7 @@
 #include "tessera/Recompute/ModelBlocks.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "tessera/Support/LayerNames.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -35,20 +36,6 @@ static StringRef getParameterName(Value value) {
   return name ? name.getValue() : "";
 }
 
-/// Of "blocks.3.attn.wq" the part "blocks.3", up to the first number; empty if
-/// there is none.
-static StringRef getBlockName(StringRef parameter) {
-  size_t end = 0;
-  while (end < parameter.size()) {
-    size_t dot = std::min(parameter.find('.', end), parameter.size());
-    unsigned number;
-    if (!parameter.slice(end, dot).getAsInteger(10, number))
-      return parameter.take_front(dot);
-    end = dot + 1;
-  }
-  return "";
-}
-
 std::vector<unsigned> tessera::numberModelBlocks(Block &block,
                                                  Operation *firstBackward) {
   std::vector<unsigned> numbers;
@@ -59,9 +46,9 @@ std::vector<unsigned> tessera::numberModelBlocks(Block &block,
       break;
     for (Value operand : op.getOperands()) {
       StringRef parameter = getParameterName(operand);
-      if (parameter.empty() || getBlockName(parameter) == current)
+      if (parameter.empty() || getLayerPrefix(parameter) == current)
         continue;
-      current = getBlockName(parameter);
+      current = getLayerPrefix(parameter);
       number = current.empty() ? 0 : ++last;
     }
     numbers.push_back(number);
