@@ -31,7 +31,8 @@ def NN_Dialect : Dialect {
     the name of a parameter (or `nn.input = "tokens"`, of a batch input, with
     `nn.vocab`, the number of its ids, and `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
-    on ops that are at a seam (the residual stream); and `nn.init`. State of
+    on ops that are at a seam (the residual stream); and `nn.init`. A parameter
+    with `nn.frozen` is not trained. State of
     training carries `nn.state`, its own name, and `nn.of`, the name of the
     parameter that it belongs to. Names become those of files: a name has
     1 to 251 bytes, no `/` and no control characters, and is not `..`.
@@ -88,6 +89,9 @@ def NN_Dialect : Dialect {
     /// Where a parameter's numbers are in files of weights, on its argument:
     /// #nn.source.
     static constexpr ::llvm::StringLiteral kSourceAttr = "nn.source";
+    /// Marks a parameter that is not trained, on its argument: it has no gradient
+    /// and no state of training, and is sharded as others.
+    static constexpr ::llvm::StringLiteral kFrozenAttr = "nn.frozen";
   }];
 }
 
@@ -423,27 +427,33 @@ def NN_RopeOp : NN_Op<"rope",
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs (i, i + n/2) of the first n elements of the last dimension by
-    the angle position * theta^(-2i/n), i < n/2; positions count along `dim` from
-    `offset` (0 without it); with an `order` they are those of these indices. n is `width`, without it all elements; those after
-    it stay as they are. `inverse` rotates back: it is the gradient of the op.
+    the angle position * frequency i, which is theta^(-2i/n), stretched by
+    `scaling`, or the i-th of `frequencies`, in radians; positions count along `dim`
+    from `offset` (0 without it); with an `order` they are those of these indices.
+    n is `width`, without it all elements; those after it stay as they are.
+    `inverse` rotates back: it is the gradient of the op.
     (C1) dim is a dimension other than the last; (C2) n is even and (C3) at most
     2^20: the frequencies are a constant of the program; (C4) a width is at least
-    2 and no more than the last dimension.
+    2 and no more than the last dimension; (C5) there is either a theta, with or
+    without a scaling, or frequencies; (C6) of these there are n/2, all finite.
 
     ```mlir
     %y = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x4x64xf32>
     %z = nn.rope %x dim 1 theta 1.0e4 width 48 : tensor<2x8x4x64xf32>
+    %w = nn.rope %x dim 1 frequencies [1.0, 0.25] width 4 : tensor<2x8x4x64xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
-                       F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling,
+                       OptionalAttr<F64Attr>:$theta,
+                       OptionalAttr<NN_RopeScalingAttr>:$scaling,
+                       OptionalAttr<DenseF64ArrayAttr>:$frequencies,
                        OptionalAttr<I64Attr>:$width, UnitAttr:$inverse,
                        OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    (`inverse` $inverse^)? $x `dim` $dim `theta` $theta (`scaling` $scaling^)?
-    (`width` $width^)? (`offset` $offset^)? (`order` $order^)? attr-dict `:`
-    type($x)
+    (`inverse` $inverse^)? $x `dim` $dim (`theta` $theta^)? (`scaling` $scaling^)?
+    (`frequencies` custom<Frequencies>($frequencies)^)? (`width` $width^)? (`offset` $offset^)?
+    (`order` $order^)? attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -572,6 +582,24 @@ def NN_SiluOp : NN_Op<"silu", ["absorbPadding"],
   let description = [{
     ```mlir
     %y = nn.silu %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def NN_StopGradientOp : NN_Op<"stop_gradient",
+    ["absorbPadding", "commutesWithReduction"],
+    [SameOperandsAndResultType,
+     DeclareOpInterfaceMethods<DifferentiableOpInterface, ["stopsGradient"]>]> {
+  let summary = "x, which counts as a constant where gradients are taken";
+  let description = [{
+    The identity, through which no gradient passes: a `detach` of torch, a
+    `stop_gradient` of JAX. It is gone after the phase `train`.
+
+    ```mlir
+    %y = nn.stop_gradient %x : tensor<8x16xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x);

@@ -123,6 +123,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<QuantizeOp, elementwise, 3>(context);
   attach<SiluOp, elementwise, 4>(context);
   attach<MaskPaddingOp, elementwise, 0, true>(context);
+  attach<StopGradientOp, CostKind::None, 0, true>(context);
   attach<TransposeOp, elementwise, 0, true>(context);
   attach<BroadcastOp, elementwise, 0, true>(context);
   attach<IotaOp, CostKind::None, 0, true>(context);

@@ -20,6 +20,27 @@ using namespace tessera::nn;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NN/NNAttrs.cpp.inc"
 
+/// Numbers with all their digits.
+static ParseResult parseFrequencies(OpAsmParser &parser,
+                                    DenseF64ArrayAttr &frequencies) {
+  SmallVector<double> numbers;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseFloat(numbers.emplace_back());
+      }))
+    return failure();
+  frequencies = parser.getBuilder().getDenseF64ArrayAttr(numbers);
+  return success();
+}
+
+static void printFrequencies(OpAsmPrinter &printer, Operation *,
+                             DenseF64ArrayAttr frequencies) {
+  printer << '[';
+  llvm::interleaveComma(frequencies.asArrayRef(), printer, [&](double number) {
+    printer.printFloat(llvm::APFloat(number));
+  });
+  printer << ']';
+}
+
 #define GET_OP_CLASSES
 #include "dialects/NN/NNOps.cpp.inc"
 

@@ -202,6 +202,20 @@ static LogicalResult verifySource(const AttributePosition &position,
                  << source;
 }
 
+/// Only parameters are trained or not.
+static LogicalResult verifyFrozen(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  if (failed(expectUnit(position, attr)))
+    return failure();
+  if (cast<FunctionOpInterface>(position.op)
+          .getArgAttr(position.index, NNDialect::kParamAttr))
+    return success();
+  return position.op->emitError()
+         << "argument " << position.index
+         << ": nn.frozen: expects a parameter (nn.param) but got "
+         << position.type;
+}
+
 static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
@@ -283,6 +297,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kLogicalShapeAttr, kOnArgument, verifyFlat},
     {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
     {NNDialect::kSourceAttr, kOnArgument, verifySource},
+    {NNDialect::kFrozenAttr, kOnArgument, verifyFrozen},
 };
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,

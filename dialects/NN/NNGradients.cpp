@@ -142,8 +142,8 @@ LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
   UnitAttr inverse = getInverse() ? UnitAttr() : g.builder.getUnitAttr();
   g.setOperand(0, at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
                                      getDimAttr(), getThetaAttr(),
-                                     getScalingAttr(), getWidthAttr(), inverse,
-                                     getOrderAttr()));
+                                     getScalingAttr(), getFrequenciesAttr(),
+                                     getWidthAttr(), inverse, getOrderAttr()));
   return success();
 }
 
@@ -299,6 +299,12 @@ LogicalResult ReduceOp::buildGradients(GradientBuilder &g) {
 }
 
 /// The sum over what was repeated, in the type that is asked for.
+bool StopGradientOp::stopsGradient() { return true; }
+
+LogicalResult StopGradientOp::buildGradients(GradientBuilder &) {
+  return success();
+}
+
 LogicalResult BroadcastOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   Value grad = b.cast(g.ofResult(0), g.elementType(0));

@@ -288,6 +288,27 @@ Value ZigzagAttr::buildPosition(OpBuilder &builder, Location loc,
       b, arith::SelectOp::create(b, isEven, before, after), within);
 }
 
+static LogicalResult verifyFrequencies(RopeOp op) {
+  DenseF64ArrayAttr frequencies = op.getFrequenciesAttr();
+  if (bool(op.getTheta()) == bool(frequencies))
+    return op.emitOpError("(C5) expects a theta or frequencies but got ")
+           << (frequencies ? "both" : "none");
+  if (!frequencies)
+    return success();
+  if (op.getScaling())
+    return op.emitOpError("(C5) expects no scaling beside frequencies but got ")
+           << op.getScalingAttr();
+  int64_t pairs = op.getRotatedWidth() / 2;
+  if (frequencies.size() != pairs)
+    return op.emitOpError("(C6) expects ")
+           << pairs << " frequencies but got " << frequencies.size();
+  for (double frequency : frequencies.asArrayRef())
+    if (!std::isfinite(frequency))
+      return op.emitOpError("(C6) expects finite frequencies but got ")
+             << frequencies;
+  return success();
+}
+
 LogicalResult RopeOp::verify() {
   RankedTensorType type = typeOf(getX());
   if (failed(verifyDim(*this, getDim(), type.getRank() - 1)))
@@ -303,7 +324,7 @@ LogicalResult RopeOp::verify() {
   if (width > kMaxRotatedWidth)
     return emitOpError("(C3) expects rotated elements of at most ")
            << kMaxRotatedWidth << " but got " << width;
-  return success();
+  return verifyFrequencies(*this);
 }
 
 int64_t RopeOp::getRotatedWidth() {

@@ -255,6 +255,15 @@ ShardingRule SiluOp::getShardingRule() { return getElementwiseRule(*this); }
 bool GeluOp::absorbPadding(unsigned, int64_t) { return true; }
 bool SiluOp::absorbPadding(unsigned, int64_t) { return true; }
 
+ShardingRule StopGradientOp::getShardingRule() {
+  return getElementwiseRule(*this);
+}
+bool StopGradientOp::absorbPadding(unsigned, int64_t) { return true; }
+bool StopGradientOp::commutesWithReduction(::tessera::ReductionKind,
+                                           const Bits &) {
+  return true;
+}
+
 static ::tessera::ReductionKind toReduction(ReduceKind kind) {
   return static_cast<::tessera::ReductionKind>(kind);
 }

@@ -334,7 +334,8 @@ private:
     return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
                               builder.getI64IntegerAttr(1),
                               builder.getF64FloatAttr(embedding.theta), scaling,
-                              width, /*inverse=*/UnitAttr(), nn::ZigzagAttr());
+                              /*frequencies=*/DenseF64ArrayAttr(), width,
+                              /*inverse=*/UnitAttr(), nn::ZigzagAttr());
   }
 
   /// A matmul with a weight, plus the bias if the model has one.

@@ -271,8 +271,10 @@ static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
 
 /// Turns of a pair of elements per position, for each pair of a line.
 static std::vector<double> ropeFrequencies(nn::RopeOp op, int64_t size) {
+  if (auto given = op.getFrequencies())
+    return given->vec();
   std::vector<double> frequencies(size / 2);
-  double theta = op.getTheta().convertToDouble();
+  double theta = op.getTheta()->convertToDouble();
   for (int64_t i = 0; i < size / 2; ++i)
     frequencies[i] = std::pow(theta, -2.0 * i / size);
   auto scaling = op.getScaling();
@@ -344,6 +346,7 @@ static double geluTanh(double x) {
   double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
   return 0.5 * x * (1 + std::tanh(inner));
 }
+static double identity(double x) { return x; }
 static double silu(double x) { return x / (1 + std::exp(-x)); }
 
 static LogicalResult evaluateGelu(nn::GeluOp op, Evaluation &e) {
@@ -362,4 +365,5 @@ void tessera::interp::addNNHandlers(Registry &r) {
   r.addLocal<nn::RopeOp, evaluateRope>();
   r.addLocal<nn::SoftmaxOp, evaluateSoftmax>();
   r.addLocal(nn::SiluOp::getOperationName(), mapElements<silu>);
+  r.addLocal(nn::StopGradientOp::getOperationName(), mapElements<identity>);
 }

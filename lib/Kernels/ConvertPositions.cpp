@@ -131,11 +131,13 @@ struct ConvertMaskPadding : OpRewritePattern<nn::MaskPaddingOp> {
   }
 };
 
-/// Frequencies of rope, in radians a position: theta^(-2i/n), stretched as the
-/// scaling says.
+/// Frequencies of rope, in radians a position: those that are given, or
+/// theta^(-2i/n), stretched as the scaling says.
 SmallVector<double> ropeFrequencies(nn::RopeOp op, int64_t half) {
+  if (auto given = op.getFrequencies())
+    return SmallVector<double>(*given);
   SmallVector<double> frequencies;
-  double theta = op.getTheta().convertToDouble();
+  double theta = op.getTheta()->convertToDouble();
   for (int64_t i = 0; i < half; ++i) {
     double frequency = std::pow(theta, -double(i) / double(half));
     auto scaling = op.getScalingAttr();

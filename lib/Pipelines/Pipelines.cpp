@@ -54,6 +54,7 @@ static void addPlan(OpPassManager &pm, const PipelineOptions &options,
 
 static void addTrain(OpPassManager &pm, const Strategy &strategy) {
   pm.addPass(createBuildTrainStepPass());
+  pm.addPass(createEraseStopGradientsPass());
   pm.addPass(createSplitBatchPass());
   ShardTrainingStatePassOptions state;
   state.freeState = strategy.isSearched;

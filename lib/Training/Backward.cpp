@@ -72,6 +72,9 @@ SmallVector<Operation *> Backward::findPath(Block *block, Operation *end) {
   for (Operation &op : *block) {
     if (&op == end)
       break;
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+    if (differentiable && differentiable.stopsGradient())
+      continue;
     // Values that a region uses from outside count as operands.
     bool depends = false;
     op.walk([&](Operation *inner) {

@@ -72,10 +72,13 @@ struct BuildBackwardPass
 
   SmallVector<Value> getArguments(func::FuncOp function) {
     SmallVector<Value> wrt;
+    auto has = [&](BlockArgument argument, StringRef name) {
+      return bool(function.getArgAttr(argument.getArgNumber(), name));
+    };
     for (BlockArgument argument : function.getArguments())
       if (isFloat(argument.getType()) &&
-          (!params || function.getArgAttr(argument.getArgNumber(),
-                                          nn::NNDialect::kParamAttr)))
+          (!params || has(argument, nn::NNDialect::kParamAttr)) &&
+          !has(argument, nn::NNDialect::kFrozenAttr))
         wrt.push_back(argument);
     return wrt;
   }

@@ -38,7 +38,11 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
     seed = b.cast(getArgument(lossScale), getElementTypeOrSelf(loss.getType()));
   SmallVector<Value> wrt, gradients;
   SmallVector<Type> elements;
+  SmallVector<TrainedParameter *> trainable;
   for (TrainedParameter &parameter : parameters) {
+    if (parameter.isFrozen)
+      continue;
+    trainable.push_back(&parameter);
     wrt.push_back(parameter.inUse);
     bool keeps = plan.gradDType == GradDType::BF16;
     elements.push_back(keeps ? parameter.type.getElementType() : wide);
@@ -46,11 +50,11 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   if (failed(buildBackward(inner, loss, seed, wrt, elements, gradients)))
     return failure();
   SmallVector<Value> yielded(yield.getValues());
-  for (auto [parameter, gradient] : llvm::zip(parameters, gradients))
+  for (auto [parameter, gradient] : llvm::zip_equal(trainable, gradients))
     if (gradient) {
-      if (parameter.flat && reducesEach())
-        gradient = parameter.flat->flatten(inner, loc, gradient);
-      parameter.gradient = gradient;
+      if (parameter->flat && reducesEach())
+        gradient = parameter->flat->flatten(inner, loc, gradient);
+      parameter->gradient = gradient;
       yielded.push_back(gradient);
     }
   yield->setOperands(yielded);

@@ -71,6 +71,8 @@ LogicalResult TrainStepBuilder::collectParameters() {
     if (failed(settings))
       return failure();
     parameter.settings = *settings;
+    parameter.isFrozen =
+        bool(forward.getArgAttr(number, NNDialect::kFrozenAttr));
   }
   return checkGroups(forward, plan,
                      llvm::map_to_vector(parameters, [](auto &parameter) {
@@ -145,6 +147,8 @@ void TrainStepBuilder::addArguments() {
       moments.clear();
   }
   for (TrainedParameter &parameter : parameters) {
+    if (parameter.isFrozen)
+      continue;
     RankedTensorType type = parameter.type.clone(wide);
     SmallVector<NamedAttribute> more;
     if (parameter.flat) {

@@ -26,6 +26,8 @@ struct TrainedParameter {
   llvm::StringRef name;
   mlir::RankedTensorType type;
   ParameterSettings settings;
+  /// Has no gradient and no state.
+  bool isFrozen = false;
   /// Numbers of arguments of the new function; none: no master copy.
   unsigned argument = 0;
   std::optional<unsigned> master;

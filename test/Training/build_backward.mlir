@@ -33,6 +33,39 @@ func.func @params(%x: tensor<4x8xf32> {nn.input = "x"},
 
 // -----
 
+// A value that counts as a constant has no gradient, and none is built for it.
+// CHECK-LABEL: func @stopped
+// CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[SEED:.*]]: tensor<8xf32>)
+func.func @stopped(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: %[[E:.*]] = math.exp %[[X]]
+  %0 = math.exp %x : tensor<8xf32>
+  // CHECK: %[[S:.*]] = nn.stop_gradient %[[E]]
+  %1 = nn.stop_gradient %0 : tensor<8xf32>
+  // CHECK: %[[T:.*]] = math.tanh %[[S]]
+  %2 = math.tanh %1 : tensor<8xf32>
+  // CHECK: %[[Y:.*]] = arith.mulf %[[T]], %[[X]]
+  %3 = arith.mulf %2, %x : tensor<8xf32>
+  // CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[T]], %[[SEED]]
+  // CHECK-NEXT: return %[[Y]], %[[DX]]
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
+// A frozen parameter has no gradient.
+// PARAMS-LABEL: func @frozen
+// PARAMS-SAME: -> (tensor<4x16xf32>, tensor<16x8xf32> {nn.output = "b.grad"})
+func.func @frozen(%x: tensor<4x8xf32> {nn.input = "x"},
+                  %a: tensor<8x16xf32> {nn.param = "a", nn.frozen},
+                  %b: tensor<16x8xf32> {nn.param = "b"}) -> tensor<4x16xf32> {
+  %0 = nn.einsum "bi,ji->bj" %x, %b : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %1 = nn.einsum "bi,ij->bj" %x, %a : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %2 = arith.addf %0, %1 : tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+// -----
+
 // No gradient reaches the argument of a comparison, nor what is not used.
 // CHECK-LABEL: func @zero
 func.func @zero(%x: tensor<8xf32>, %y: tensor<8xf32>, %unused: tensor<8xf32>)

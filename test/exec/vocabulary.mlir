@@ -99,6 +99,29 @@ func.func @rope_sequence(
   return %0 : tensor<2x7x3x4xf32>
 }
 
+// Frequencies that are given; the last elements stay, and the heads are padded.
+// CHECK-LABEL: @rope_frequencies
+// CHECK: yes
+// CHECK-NEXT: no collectives
+func.func @rope_frequencies(
+    %x: tensor<2x7x3x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {"x"}, {}]>})
+    -> (tensor<2x7x3x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {"x"}, {}]>}) {
+  %0 = nn.rope %x dim 1 frequencies [1.0, 0.3] width 4 : tensor<2x7x3x6xf32>
+  %1 = nn.rope inverse %0 dim 1 frequencies [0.5, 0.25, 2.0] : tensor<2x7x3x6xf32>
+  return %1 : tensor<2x7x3x6xf32>
+}
+
+// The identity.
+// CHECK-LABEL: @stop_gradient
+// CHECK: yes
+// CHECK-NEXT: no collectives
+func.func @stop_gradient(
+    %x: tensor<3x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<3x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  %0 = nn.stop_gradient %x : tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+
 // Pairs of elements are half the last dimension apart.
 // CHECK-LABEL: @rope_head_dim
 // CHECK: yes

@@ -19,6 +19,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
+      Whether the results count as constants: no gradient passes the op.
+    }], "bool", "stopsGradient", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
       Rewrites the op so that it also returns what its gradient needs and it
       computes anyway (statistics). Returns the op that took its place, with the
       same results first; itself if there is nothing to save.

@@ -169,6 +169,25 @@ def BuildTrainStepPass
     "::tessera::nn::NNDialect"];
 }
 
+def EraseStopGradientsPass
+    : Pass<"nn-erase-stop-gradients", "::mlir::ModuleOp"> {
+  let summary = "replaces every nn.stop_gradient by its operand";
+  let description = [{
+    Gradients have been built: nothing else of a program depends on where they
+    stop. A sharding that the op was given becomes a `dist.constraint`.
+
+    ```mlir
+    %0 = nn.stop_gradient %x : tensor<8xf32>
+    %1 = arith.mulf %0, %y : tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = arith.mulf %x, %y : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def SplitBatchPass : Pass<"dist-split-batch", "::mlir::ModuleOp"> {
   let summary = "runs a forward function in micro-batches";
   let description = [{
@@ -222,8 +241,9 @@ def BuildBackwardPass
     gradient of what is computed from it (its seed), and a result for each float
     argument, its gradient: the vector-Jacobian product. An argument without
     influence has a gradient of zeros. That of `nn.param = "w"` is `nn.output =
-    "w.grad"`. With `params` only those with `nn.param` get one. Works on global types, before shardings are propagated; building a
-    training step uses the same library.
+    "w.grad"`. With `params` only those with `nn.param` get one; one with
+    `nn.frozen` gets none. Works on global types, before shardings are propagated;
+    building a training step uses the same library.
 
     ```mlir
     func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {

@@ -68,6 +68,12 @@ func.func @source(%w: tensor<4xf32> {nn.param = "w", nn.source = 1}) { return }
 // expected-error @+1 {{argument 0: nn.source: expects #nn.source on a parameter}}
 func.func @source_of_input(%w: tensor<4xf32> {nn.input = "w", nn.source = #nn.source<"w", [4], offset 0, strides [1]>}) { return }
 // -----
+// expected-error @+1 {{argument 0: nn.frozen: expects a parameter (nn.param) but got 'tensor<4xf32>'}}
+func.func @frozen_input(%x: tensor<4xf32> {nn.input = "x", nn.frozen}) { return }
+// -----
+// expected-error @+1 {{nn.frozen}}
+func.func @frozen_value(%w: tensor<4xf32> {nn.param = "w", nn.frozen = 1}) { return }
+// -----
 // expected-error @+1 {{argument 0: nn.source: expects a stride for each dimension of 'tensor<4x2xf32>' but got #nn.source<"w", [8], offset 0, strides [1]>}}
 func.func @source_rank(%w: tensor<4x2xf32> {nn.param = "w", nn.source = #nn.source<"w", [8], offset 0, strides [1]>}) { return }
 // -----
@@ -261,6 +267,36 @@ func.func @rope_c2(%x: tensor<2x15xf32>) {
 func.func @rope_c3(%x: tensor<2x1048578xf32>) {
   // expected-error @+1 {{(C3) expects rotated elements of at most 1048576 but got 1048578}}
   %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<2x1048578xf32>
+  return
+}
+// -----
+func.func @rope_c5_none(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C5) expects a theta or frequencies but got none}}
+  %0 = nn.rope %x dim 0 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c5_both(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C5) expects a theta or frequencies but got both}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 frequencies [1.0] width 2 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c5_scaling(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C5) expects no scaling beside frequencies but got #nn.rope_scaling<factor = 2.000000e+00 : f64>}}
+  %0 = nn.rope %x dim 0 scaling <factor = 2.0> frequencies [1.0] width 2 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c6_count(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C6) expects 8 frequencies but got 2}}
+  %0 = nn.rope %x dim 0 frequencies [1.0, 0.5] : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c6_infinite(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C6) expects finite frequencies but got}}
+  %0 = "nn.rope"(%x) {dim = 0 : i64, frequencies = array<f64: 0x7FF0000000000000>, width = 2 : i64} : (tensor<2x16xf32>) -> tensor<2x16xf32>
   return
 }
 // -----

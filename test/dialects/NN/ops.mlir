@@ -75,6 +75,12 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
   // CHECK: nn.rope %{{.*}} dim 1 theta 5.000000e+05 scaling <factor = 8.000000e+00 : f64, low_freq_factor = 1.000000e+00 : f64, high_freq_factor = 4.000000e+00 : f64, original_context = 8192> offset %{{.*}} : tensor<2x8x16xf32>
   %3 = nn.rope %x dim 1 theta 5.0e5 scaling <factor = 8.0, low_freq_factor = 1.0, high_freq_factor = 4.0, original_context = 8192>
       offset %i : tensor<2x8x16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 frequencies [1.000000e+00, -0.12345678901234566] width 4 offset %{{.*}} : tensor<2x8x16xf32>
+  %given = nn.rope %x dim 1 frequencies [1.0, -0.12345678901234567] width 4 offset %i : tensor<2x8x16xf32>
+  // CHECK: nn.rope inverse %{{.*}} dim 0 frequencies [1.000000e+00] width 2 order <shards = 1, size = 2> : tensor<2x8x16xf32>
+  %back = nn.rope inverse %x dim 0 frequencies [1.0] width 2 order <shards = 1, size = 2> : tensor<2x8x16xf32>
+  // CHECK: nn.stop_gradient %{{.*}} : tensor<2x8x16xf32>
+  %stopped = nn.stop_gradient %x : tensor<2x8x16xf32>
   // CHECK: nn.softmax %{{.*}} dim 1 : tensor<2x8x16xf32>
   %4 = nn.softmax %x dim 1 : tensor<2x8x16xf32>
   // CHECK: nn.gelu <tanh> %{{.*}} : tensor<2x8x16xf32>

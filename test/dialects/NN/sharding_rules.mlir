@@ -37,6 +37,10 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>) {
   %1 = nn.rms_norm %x, %g eps 1.0e-5 : tensor<2x8x16xf32>, tensor<16xf32>
   // expected-remark @+1 {{([i,j,k])->([i,j,k]) {i=2, j=8 positional, k=16 replicated}; partial sum in {0}}}
   %2 = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x16xf32>
+  // expected-remark @+1 {{([i,j,k])->([i,j,k]) {i=2, j=8 positional, k=16 replicated}; partial sum in {0}}}
+  %given = nn.rope %x dim 1 frequencies [1.0] width 2 : tensor<2x8x16xf32>
+  // expected-remark @+1 {{([i,j,k])->([i,j,k]) {i=2, j=8, k=16}; partial sum in {0}; partial max in {0}; partial min in {0}}}
+  %stopped = nn.stop_gradient %x : tensor<2x8x16xf32>
   // expected-remark @+1 {{([i,j,k])->([i,j,k]) {i=2, j=8 decomposed, k=16}}}
   %3 = nn.softmax %x dim 1 : tensor<2x8x16xf32>
   // expected-remark @+1 {{([i,j,k])->([i,j,k]) {i=2, j=8, k=16}}}

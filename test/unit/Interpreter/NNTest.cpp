@@ -247,6 +247,24 @@ TEST(NNTest, rope_linear_scaling) {
              1e-12);
 }
 
+TEST(NNTest, rope_frequencies) {
+  std::string x = "tensor<1x6xf64>";
+  TestProgram p(oneOp("nn.rope %a0 dim 0 frequencies [0.5, -0.25] width 4 "
+                      "offset %a1 : " +
+                          x,
+                      {x, "index"}, x));
+  expectNear(
+      p.runOne({{1, 1, 0, 0, 7, 8}, {6}}),
+      {std::cos(3.0), std::cos(1.5), std::sin(3.0), -std::sin(1.5), 7, 8},
+      1e-12);
+}
+
+TEST(NNTest, stop_gradient) {
+  std::string x = "tensor<2xf64>";
+  TestProgram p(oneOp("nn.stop_gradient %a0 : " + x, {x}, x));
+  expectNear(p.runOne({{1.5, -2}}), {1.5, -2}, 0);
+}
+
 // The first four of seven elements turn, as they do alone.
 TEST(NNTest, rope_of_the_first_elements) {
   std::string x = "tensor<3x7xf64>", part = "tensor<3x4xf64>";
