@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_RAISE_ELEMENTWISESHAPES_H
 #define TESSERA_LIB_RAISE_ELEMENTWISESHAPES_H
 
+#include "dialects/NN/NN.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -35,8 +36,10 @@ inline mlir::Value resizeSplat(mlir::OpBuilder &b, mlir::Value constant,
 /// Whether an op makes one tensor, element by element, and has no attributes
 /// that say more. Null is none.
 inline bool isPlainElementwise(mlir::Operation *op) {
-  return op && op->hasTrait<mlir::OpTrait::Elementwise>() && mlir::isPure(op) &&
-         op->getNumResults() == 1 &&
+  return op &&
+         (op->hasTrait<mlir::OpTrait::Elementwise>() ||
+          mlir::isa<nn::StopGradientOp>(op)) &&
+         mlir::isPure(op) && op->getNumResults() == 1 &&
          mlir::isa<mlir::RankedTensorType>(op->getResult(0).getType()) &&
          op->getDiscardableAttrs().empty();
 }

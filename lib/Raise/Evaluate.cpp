@@ -11,10 +11,17 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Interpreter/Interpreter.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tessera;
+
+/// The most ops that a constant follows from, and its most elements.
+static constexpr size_t kMaxSources = 256;
+static constexpr int64_t kMaxElements = int64_t(1) << 24;
 
 interp::TensorRef tessera::evaluate(ArrayRef<Operation *> ops, Value root) {
   MLIRContext *context = root.getContext();
@@ -32,6 +39,38 @@ interp::TensorRef tessera::evaluate(ArrayRef<Operation *> ops, Value root) {
   ScopedDiagnosticHandler silence(context, [](Diagnostic &) {});
   auto results = interp::interpret(function, {interp::RankTensors()});
   return failed(results) ? nullptr : results->front().front();
+}
+
+/// The ops that a value follows from, without order; none if it does not follow
+/// from constants.
+static std::optional<SmallVector<Operation *>> findSources(Value value) {
+  llvm::SetVector<Operation *> needed;
+  SmallVector<Value> left{value};
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val().getDefiningOp();
+    if (!op || op->getNumRegions() != 0 || !isPure(op) ||
+        needed.size() > kMaxSources)
+      return std::nullopt;
+    if (needed.insert(op))
+      llvm::append_range(left, op->getOperands());
+  }
+  return needed.takeVector();
+}
+
+bool tessera::followsFromConstants(Value value) {
+  return findSources(value).has_value();
+}
+
+interp::TensorRef tessera::evaluateConstant(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() > kMaxElements)
+    return nullptr;
+  std::optional<SmallVector<Operation *>> ops = findSources(value);
+  if (!ops)
+    return nullptr;
+  llvm::sort(*ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return evaluate(*ops, value);
 }
 
 DenseElementsAttr tessera::toAttribute(const interp::Tensor &tensor) {

@@ -18,6 +18,13 @@ namespace tessera {
 interp::TensorRef evaluate(llvm::ArrayRef<mlir::Operation *> ops,
                            mlir::Value root);
 
+/// Whether a value follows from constants by a few ops.
+bool followsFromConstants(mlir::Value value);
+
+/// The value of a tensor that follows from constants; null of another one, and
+/// of one of more than 2^24 elements.
+interp::TensorRef evaluateConstant(mlir::Value value);
+
 /// A tensor as an attribute.
 mlir::DenseElementsAttr toAttribute(const interp::Tensor &tensor);
 

@@ -81,6 +81,33 @@ static Value dropUnits(OpBuilder &b, Location loc, Value x) {
   return tensor::CollapseShapeOp::create(b, loc, type.clone(shape), x, groups);
 }
 
+static Value transpose(OpBuilder &b, Location loc, Value x,
+                       ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(typeOf(x).getDimSize(dim));
+  return nn::TransposeOp::create(b, loc, typeOf(x).clone(shape), x,
+                                 permutation);
+}
+
+static SmallVector<int64_t> invert(ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> inverse(permutation.size());
+  for (auto [after, before] : llvm::enumerate(permutation))
+    inverse[before] = after;
+  return inverse;
+}
+
+/// Appends a group of dimensions to `order`; where they are there.
+static ReassociationIndices takeGroup(ArrayRef<int64_t> group,
+                                      SmallVectorImpl<int64_t> &order) {
+  ReassociationIndices taken;
+  for (int64_t dim : group) {
+    taken.push_back(order.size());
+    order.push_back(dim);
+  }
+  return taken;
+}
+
 namespace {
 
 /// A broadcast of a broadcast is one.
@@ -282,6 +309,139 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
+/// A transpose comes before a change of shape that merges dimensions, so that
+/// it meets the one before.
+struct TransposeOfMerged : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merged = op.getX().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!merged || !merged->hasOneUse() ||
+        matchDims(merged.getSrcType().getShape(),
+                  merged.getResultType().getShape()))
+      return failure();
+    auto groups = merged.getReassociationIndices();
+    SmallVector<int64_t> order;
+    SmallVector<ReassociationIndices> after;
+    for (int64_t dim : op.getPermutation())
+      after.push_back(takeGroup(groups[dim], order));
+    Value x = transpose(rewriter, op.getLoc(), merged.getSrc(), order);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), x,
+                                                         after);
+    return success();
+  }
+};
+
+/// Dimensions are split before a transpose, so that the split gets to a matmul.
+struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto before = op.getSrc().getDefiningOp<nn::TransposeOp>();
+    ArrayRef<int64_t> shape = op.getResultType().getShape();
+    if (!before || !before->hasOneUse() ||
+        matchDims(op.getSrcType().getShape(), shape))
+      return failure();
+    // The groups in the order of the dimensions before the transpose.
+    auto groups = op.getReassociationIndices();
+    SmallVector<int64_t> parts, split;
+    SmallVector<ReassociationIndices> own(groups.size());
+    for (int64_t dim : invert(before.getPermutation()))
+      own[before.getPermutation()[dim]] = takeGroup(groups[dim], parts);
+    for (int64_t part : parts)
+      split.push_back(shape[part]);
+    Value x = tensor::ExpandShapeOp::create(rewriter, op.getLoc(),
+                                            op.getResultType().clone(split),
+                                            before.getX(), own);
+    rewriter.replaceOp(op, transpose(rewriter, op.getLoc(), x, invert(parts)));
+    return success();
+  }
+};
+
+/// The op on another tensor, along the dimension that its positions are now.
+Value buildRope(PatternRewriter &rewriter, nn::RopeOp op, Value x,
+                int64_t dim) {
+  auto copy = cast<nn::RopeOp>(rewriter.clone(*op));
+  copy.getXMutable().assign(x);
+  copy.setDim(dim);
+  copy.getResult().setType(typeOf(x));
+  return copy.getResult();
+}
+
+/// A rope comes after a transpose that keeps the last dimension.
+struct TransposeOfRope : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto rope = op.getX().getDefiningOp<nn::RopeOp>();
+    ArrayRef<int64_t> permutation = op.getPermutation();
+    if (!rope || !rope->hasOneUse() ||
+        permutation.back() != int64_t(permutation.size()) - 1)
+      return failure();
+    Value x = transpose(rewriter, op.getLoc(), rope.getX(), permutation);
+    int64_t dim = invert(permutation)[rope.getDim()];
+    rewriter.replaceOp(op, buildRope(rewriter, rope, x, dim));
+    return success();
+  }
+};
+
+/// A rope comes after splits of dimensions that it does not know.
+struct SplitOfRope : OpRewritePattern<tensor::ExpandShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto rope = op.getSrc().getDefiningOp<nn::RopeOp>();
+    auto groups = op.getReassociationIndices();
+    if (!rope || !rope->hasOneUse() || groups.back().size() != 1 ||
+        groups[rope.getDim()].size() != 1)
+      return failure();
+    Value x = tensor::ExpandShapeOp::create(
+        rewriter, op.getLoc(), op.getResultType(), rope.getX(), groups);
+    rewriter.replaceOp(
+        op, buildRope(rewriter, rope, x, groups[rope.getDim()].front()));
+    return success();
+  }
+};
+
+/// A rope comes after dimensions of size 1 that are added.
+struct UnitsOfRope : OpRewritePattern<nn::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto rope = op.getX().getDefiningOp<nn::RopeOp>();
+    if (!rope || !rope->hasOneUse() ||
+        typeOf(rope).getNumElements() != op.getType().getNumElements() ||
+        op.getDims().back() != op.getType().getRank() - 1)
+      return failure();
+    Value x = nn::BroadcastOp::create(rewriter, op.getLoc(), op.getType(),
+                                      rope.getX(), op.getDims());
+    rewriter.replaceOp(
+        op, buildRope(rewriter, rope, x, op.getDims()[rope.getDim()]));
+    return success();
+  }
+};
+
+/// Rows of repeated ids are repeated rows.
+struct EmbeddingOfBroadcast : OpRewritePattern<nn::EmbeddingOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EmbeddingOp op,
+                                PatternRewriter &rewriter) const override {
+    auto ids = op.getIds().getDefiningOp<nn::BroadcastOp>();
+    if (!ids)
+      return failure();
+    RankedTensorType type = op.getType();
+    SmallVector<int64_t> shape(typeOf(ids.getX()).getShape());
+    SmallVector<int64_t> dims(ids.getDims());
+    shape.push_back(type.getShape().back());
+    dims.push_back(type.getRank() - 1);
+    Value rows =
+        nn::EmbeddingOp::create(rewriter, op.getLoc(), type.clone(shape),
+                                op.getTable(), ids.getX(), op.getOffset());
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, type, rows, dims);
+    return success();
+  }
+};
+
 /// Dimensions of size 1 are left out before a transpose, so that it gets to a
 /// matmul.
 struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
@@ -380,12 +540,15 @@ struct FoldShapesPass
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<BroadcastTwice, ExpandIsBroadcast,
-                 ReshapeOfBroadcast<tensor::ExpandShapeOp>,
-                 ReshapeOfBroadcast<tensor::CollapseShapeOp>,
-                 ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
-                 DropOfTranspose, TransposeOfElementwise, TransposeOfEinsum,
-                 EinsumOfShapes>(context);
+    patterns
+        .add<BroadcastTwice, ExpandIsBroadcast,
+             ReshapeOfBroadcast<tensor::ExpandShapeOp>,
+             ReshapeOfBroadcast<tensor::CollapseShapeOp>,
+             ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
+             TransposeOfMerged, SplitOfTranspose, TransposeOfRope, SplitOfRope,
+             UnitsOfRope, EmbeddingOfBroadcast, DropOfTranspose,
+             TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(
+            context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -73,6 +73,30 @@ Value buildSplit(OpBuilder &b, Location loc, Value x, const Split &split) {
              : tensor::ExpandShapeOp::create(b, loc, type, x, groups);
 }
 
+/// Dimensions of size 1 that are added to a matmul, or to an elementwise op of
+/// one, are splits of the dimension before: the weight may take them.
+struct UnitsAreSplits : OpRewritePattern<nn::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *producer = op.getX().getDefiningOp();
+    bool isKnown =
+        isa_and_nonnull<nn::EinsumOp>(producer) || isPlainElementwise(producer);
+    if (!isKnown || op.getDims().empty() || op.getDims().front() != 0 ||
+        typeOf(op.getX()).getNumElements() != op.getType().getNumElements())
+      return failure();
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t dim = 0, e = op.getType().getRank(); dim < e; ++dim) {
+      if (llvm::is_contained(op.getDims(), dim))
+        groups.emplace_back();
+      groups.back().push_back(dim);
+    }
+    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(),
+                                                       op.getX(), groups);
+    return success();
+  }
+};
+
 /// The split of a dimension comes before an elementwise op of a matmul and
 /// vectors, and before a broadcast.
 struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
@@ -384,7 +408,7 @@ struct SliceOfEinsum : OpRewritePattern<tensor::ExtractSliceOp> {
 
 void tessera::populateMoveViews(RewritePatternSet &patterns) {
   patterns
-      .add<SplitOfElementwise, SplitOfBroadcast, SplitOfEinsum, EinsumOfMerged,
-           SliceOfElementwise, SliceOfBroadcast, SliceOfEinsum>(
+      .add<UnitsAreSplits, SplitOfElementwise, SplitOfBroadcast, SplitOfEinsum,
+           EinsumOfMerged, SliceOfElementwise, SliceOfBroadcast, SliceOfEinsum>(
           patterns.getContext());
 }

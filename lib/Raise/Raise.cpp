@@ -10,6 +10,7 @@
 
 #include "Proposals.h"
 #include "RaiseAttention.h"
+#include "RaiseRope.h"
 #include "tessera/Raise/Passes.h"
 
 #include "dialects/NN/NN.h"
@@ -162,6 +163,8 @@ bool RaisePass::raise(Value y) {
 
 void RaisePass::runOnOperation() {
   for (Block &block : getOperation().getBody()) {
+    if (!llvm::is_contained(skip, "rope"))
+      raiseRope(block);
     SmallVector<Operation *> ops;
     for (Operation &op : llvm::reverse(block))
       ops.push_back(&op);

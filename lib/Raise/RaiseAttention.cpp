@@ -16,15 +16,11 @@
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 
-#include "llvm/ADT/SetVector.h"
-
 #include <cmath>
 
 using namespace mlir;
 using namespace tessera;
 
-/// The largest mask that is computed, in elements.
-static constexpr int64_t kMaxMask = int64_t(1) << 24;
 /// A mask that is added hides a key by at most this.
 static constexpr double kHidden = -1e4;
 
@@ -55,29 +51,10 @@ struct Mask {
 
 } // namespace
 
-/// The value of a mask that follows from constants; null otherwise.
-static interp::TensorRef evaluateMask(Value mask) {
-  if (typeOf(mask).getNumElements() > kMaxMask)
-    return nullptr;
-  llvm::SetVector<Operation *> needed;
-  SmallVector<Value> left{mask};
-  while (!left.empty()) {
-    Operation *op = left.pop_back_val().getDefiningOp();
-    if (!op || op->getNumRegions() != 0 || !isPure(op))
-      return nullptr;
-    if (needed.insert(op))
-      llvm::append_range(left, op->getOperands());
-  }
-  SmallVector<Operation *> ops = needed.takeVector();
-  llvm::sort(ops,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return evaluate(ops, mask);
-}
-
 /// Of booleans both may be what shows a key: `visible` is set by a trial.
 static std::optional<Mask> readMask(Value value) {
   Mask mask;
-  mask.value = evaluateMask(value);
+  mask.value = evaluateConstant(value);
   if (!mask.value)
     return std::nullopt;
   if (!mask.value->getElementType().isFloat()) {

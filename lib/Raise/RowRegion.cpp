@@ -136,6 +136,10 @@ bool RegionWalk::enter(Operation *op) {
     look(softmax.getX());
     return isLast(softmax.getDim()) && type.getRank() == rank;
   }
+  if (auto stop = dyn_cast<nn::StopGradientOp>(op)) {
+    look(stop.getX());
+    return type.getRank() == rank || type.getRank() == rank - 1;
+  }
   if (auto pick = dyn_cast<nn::TakeAlongAxisOp>(op)) {
     look(pick.getX());
     if (!llvm::is_contained(region.indices, pick.getIndex()))

@@ -156,6 +156,9 @@ private:
   func::FuncOp function;
   IRMapping mapping;
   SmallVector<Value> choices;
+  /// What is added to values that no gradient passes: a function that does not
+  /// depend on them has the gradient of the op that it equals.
+  SmallVector<Value> shifts;
 };
 
 } // namespace
@@ -199,6 +202,12 @@ void TrialBuilder::cloneOp(Operation *op) {
   }
   if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
     mapping.map(result, lookUp(op->getOperand(0)));
+    return;
+  }
+  if (isa<nn::StopGradientOp>(op)) {
+    Value x = lookUp(op->getOperand(0));
+    mapping.map(result,
+                arith::AddFOp::create(builder, loc, x, shifts.pop_back_val()));
     return;
   }
   SmallVector<Value> operands;
@@ -277,6 +286,9 @@ LogicalResult TrialBuilder::build(ArrayRef<Proposal> proposals) {
   for (Value index : region.indices)
     types.push_back(RankedTensorType::get(
         rows, cast<RankedTensorType>(index.getType()).getElementType()));
+  for (Operation *op : region.ops)
+    if (isa<nn::StopGradientOp>(op))
+      types.push_back(typeFor(op->getResult(0)));
   for (Value mask : region.masks)
     types.push_back(RankedTensorType::get(
         {rows, region.size()},
@@ -296,6 +308,10 @@ LogicalResult TrialBuilder::build(ArrayRef<Proposal> proposals) {
   };
   enter(region.vectors, inputs.vectors);
   enter(region.indices, inputs.indices);
+  for (Operation *op : region.ops)
+    if (isa<nn::StopGradientOp>(op))
+      shifts.push_back(*next++);
+  std::reverse(shifts.begin(), shifts.end());
   enter(region.masks, inputs.masks);
   for (Operation *op : region.ops)
     cloneOp(op);

@@ -57,6 +57,9 @@ class Importer:
         self.unmerged: dict[Value, Value] = {}
         self.repeated: dict[Value, Value] = {}
         self.losses: dict[Value, list[tuple[str, Value]]] = {}
+        # Nodes that gradients of parameters pass, and results of parts without gradients.
+        self.trained: set[Any] = set()
+        self.parts: dict[Any, Sequence[Any]] = {}
         # Whether a result is one float: gradients are taken of it.
         self.is_loss = False
 
@@ -125,20 +128,23 @@ class Importer:
             written = list(signature.buffers_to_mutate.values()) or ["an input"]
             raise ImportFailure(f"{written[0]}: expects a buffer that is not written")
         first: dict[int, str] = {}
+        frozen: set[str] = set()
         for name, parameter in self.program.named_parameters():
             first.setdefault(parameter.data_ptr(), name)
+            if not parameter.requires_grad:
+                frozen.add(name)
         shared: dict[str, Value] = {}
-        for node in self.program.graph.nodes:
-            if node.op != "placeholder":
-                continue
+        for node in self.order_placeholders():
             if node.name in signature.inputs_to_parameters:
                 if node.users:
                     name = signature.inputs_to_parameters[node.name]
                     parameter = self.program.state_dict[name]
                     name = first.get(parameter.data_ptr(), name)
                     if name not in shared:
-                        shared[name] = self.read_parameter(name, parameter)
+                        shared[name] = self.read_parameter(name, parameter, name in frozen)
                     self.values[node] = shared[name]
+                    if name not in frozen:
+                        self.trained.add(node)
             elif node.name in signature.inputs_to_buffers:
                 self.constants[node] = self.read_buffer(signature.inputs_to_buffers[node.name])
             elif node.name in signature.inputs_to_lifted_tensor_constants:
@@ -147,12 +153,26 @@ class Importer:
             else:
                 self.read_input(node)
 
-    def read_parameter(self, name: str, parameter: torch.Tensor) -> Value:
+    def order_placeholders(self) -> list[Any]:
+        """Parameters by their first use, as a model is written; then the others."""
+        nodes = list(self.program.graph.nodes)
+        numbers = {node: i for i, node in enumerate(nodes)}
+        parameters = self.program.graph_signature.inputs_to_parameters
+
+        def key(node: Any) -> tuple[bool, int]:
+            first = min((numbers[user] for user in node.users), default=0)
+            is_parameter = node.name in parameters
+            return not is_parameter, first if is_parameter else numbers[node]
+        return sorted((node for node in nodes if node.op == "placeholder"), key=key)
+
+    def read_parameter(self, name: str, parameter: torch.Tensor, is_frozen: bool) -> Value:
         shape = list(parameter.shape)
         strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
         source = f"#nn.source<{quote(name)}, {shape}, offset 0, strides {strides}>"
-        return self.graph.argument(shape, element_of(parameter.dtype),
-                                   {"nn.param": quote(name), "nn.source": source})
+        attributes = {"nn.param": quote(name), "nn.source": source}
+        if is_frozen:
+            attributes["nn.frozen"] = "unit"
+        return self.graph.argument(shape, element_of(parameter.dtype), attributes)
 
     def read_buffer(self, name: str) -> torch.Tensor:
         buffer = self.program.state_dict.get(name, self.program.constants.get(name))
@@ -175,6 +195,9 @@ class Importer:
         name = str(node.target)
         if name.startswith("aten._assert"):
             return
+        if name == "wrap_with_set_grad_enabled":
+            self.visit_part(node, *node.args)
+            return
         schema = getattr(node.target, "_schema", None)
         if schema is not None and schema.is_mutable:
             if self.depends(node) or root_of(node.args[0]).op != "call_function":
@@ -184,11 +207,16 @@ class Importer:
             return
         if not node.users:
             return
+        if node.target is operator.getitem and node.args[0] in self.parts:
+            self.alias(node, self.parts[node.args[0]][node.args[1]])
+            return
         if not self.depends(node):
             if any(word in name for word in RANDOM):
                 raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
             self.constants[node] = self.evaluate(node)
             return
+        if any(source in self.trained for source in node.all_input_nodes):
+            self.trained.add(node)
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
             return
@@ -200,6 +228,34 @@ class Importer:
         self.check(node, result)
         self.values[node] = result
 
+    def alias(self, node: Any, source: Any) -> None:
+        """A node that is another one."""
+        for found in (self.values, self.constants):
+            if source in found:
+                found[node] = found[source]
+        if source in self.trained:
+            self.trained.add(node)
+
+    def visit_part(self, node: Any, has_gradients: bool, part: Any, *operands: Any) -> None:
+        """Nodes with or without gradients, as in a torch.no_grad()."""
+        nodes = getattr(self.program.graph_module, part.target).graph.nodes
+        inputs = [inner for inner in nodes if inner.op == "placeholder"]
+        for inner, operand in zip(inputs, operands):
+            self.alias(inner, operand)
+        for inner in nodes:
+            if inner.op == "call_function":
+                self.visit(inner)
+            elif inner.op == "output":
+                self.parts[node] = inner.args[0]
+        if not has_gradients:
+            for result in self.parts[node]:
+                if result in self.trained:
+                    self.values[result] = self.stop_gradient(self.values[result])
+                    self.trained.remove(result)
+
+    def stop_gradient(self, x: Value) -> Value:
+        return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
+
     def visit_write(self, node: Any, name: str) -> None:
         """An op that writes a value whose memory no other one reads: later uses of that value
         are of the result."""
@@ -208,9 +264,14 @@ class Importer:
         if handler is None or written not in self.values or not is_own(written):
             raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
                                 f"{name}")
+        if any(source in self.trained for source in node.all_input_nodes):
+            self.trained.add(node)
+        self.trained.discard(written)
         result = handler(self, node)
         self.check(node, result)
         self.values[node] = self.values[written] = result
+        if node in self.trained:
+            self.trained.add(written)
 
     def check(self, node: Any, result: Any) -> None:
         """The result is of the type that torch says."""
@@ -355,9 +416,9 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     HANDLERS[f"aten.{_name}.Tensor"] = HANDLERS[f"aten.{_name}.Scalar"] = _compare
 
 
-@handles("aten.pow.Tensor_Scalar")
+@handles("aten.pow.Tensor_Scalar", "aten.square.default")
 def convert_power(importer: Importer, node: Any) -> Value:
-    x, exponent = importer.operand(node, node.args[0]), node.args[1]
+    x, exponent = importer.operand(node, node.args[0]), argument(node, 1, "exponent", 2)
     graph = importer.graph
     if exponent in (1, 2, 3, 4):
         result = x
@@ -704,6 +765,15 @@ def vector(importer: Importer, node: Any, item: Any, like: Value, number: float)
     return importer.value(item)
 
 
+@handles("aten.detach.default")
+def convert_detach(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    if node not in importer.trained:
+        return x
+    importer.trained.remove(node)
+    return importer.stop_gradient(x)
+
+
 @handles("aten.layer_norm.default")
 def convert_layer_norm(importer: Importer, node: Any) -> Value:
     x = importer.value(node.args[0])
@@ -966,8 +1036,6 @@ def read_module(module: torch.nn.Module,
     text = importer.run(type(module).__name__)
     weights: dict[str, torch.Tensor] = {}
     for name, parameter in program.named_parameters():
-        if importer.is_loss and not parameter.requires_grad:
-            raise ImportFailure(f"{name}: expects parameters that are trained (requires_grad)")
         if all(parameter.data_ptr() != other.data_ptr() for other in weights.values()):
             weights[name] = parameter.detach()
     if importer.is_loss and functions:

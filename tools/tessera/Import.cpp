@@ -32,7 +32,7 @@ constexpr OptionSpec kOptions[] = {
      "all others are parameters"},
     {"--no-raise", "LIST",
      "ops that groups of ops do not become: gelu, silu, softmax,\n"
-     "layer_norm, rms_norm, cross_entropy, attention; or all"},
+     "layer_norm, rms_norm, cross_entropy, attention, rope; or all"},
     {"--dims", "LIST",
      "names of the dimensions of arguments, by which strategies\n"
      "shard, as ids=batch,seq;mask=batch; others follow"},

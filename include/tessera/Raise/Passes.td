@@ -72,16 +72,24 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
     rows of normal numbers, of zeros and with one large element, at several scales;
     they must agree to 1e-5 everywhere. Analytic functions that do are equal. A
     select, compare, minimum, maximum or absolute value could hide a difference: each
-    must have had both outcomes, or the region stays.
+    must have had both outcomes, or the region stays. Random numbers are added to
+    what no gradient passes (`nn.stop_gradient`): a region that still equals the op
+    does not depend on it, so it has the op's gradient.
 
     Attention is two matmuls around a function of rows: their letters are checked,
     the function is tried with the mask as an input, and the mask, which must follow
     from constants, is computed and compared with that of causal attention, of a
     window, and of none.
 
+    A rotary embedding is a linear function of rows, so its numbers are read, not
+    tried: pairs (i, i + n/2) of the first n elements are turned, by tables that
+    follow from constants. At each position p they must hold cos and sin of p f,
+    within 2 units in the last place of their type and 2^-23 p f; the frequencies f
+    are found by unwrapping the angles of rows 1, 2, 3, ...
+
     The remarks `Raised` and `NotRaised` name the op and the error. `skip` names ops
     that are not raised: `gelu`, `silu`, `softmax`, `layer_norm`, `rms_norm`,
-    `cross_entropy`, `attention`.
+    `cross_entropy`, `attention`, `rope`.
 
     ```mlir
     %0 = arith.mulf %x, %x : tensor<2x8x16xf32>

@@ -1,9 +1,11 @@
-"""count_ops.py A.mlir B.mlir NAME...: how many ops nn.NAME each graph has."""
+"""count_ops.py A.mlir B.mlir: how many ops of each kind of nn each graph has."""
 
+import collections
 import pathlib
 import re
 import sys
 
-texts = [pathlib.Path(path).read_text() for path in sys.argv[1:3]]
-for name in sys.argv[3:]:
-    print(name, *(len(re.findall(rf"= nn\.{name}\b", text)) for text in texts))
+counts = [collections.Counter(re.findall(r"= nn\.(\w+)", pathlib.Path(path).read_text()))
+          for path in sys.argv[1:3]]
+for name in sorted(set().union(*counts)):
+    print(name, *(count[name] for count in counts))

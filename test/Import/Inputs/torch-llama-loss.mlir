@@ -1,23 +1,23 @@
 module @"Loss" {
   func.func @forward(%arg0: tensor<259x48xf32> {nn.param = "model.model.embed_tokens.weight", nn.source = #nn.source<"model.model.embed_tokens.weight", [259, 48], offset 0, strides [48, 1]>},
-    %arg1: tensor<48x48xf32> {nn.param = "model.model.layers.0.self_attn.q_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.q_proj.weight", [48, 48], offset 0, strides [48, 1]>},
-    %arg2: tensor<24x48xf32> {nn.param = "model.model.layers.0.self_attn.k_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.k_proj.weight", [24, 48], offset 0, strides [48, 1]>},
-    %arg3: tensor<24x48xf32> {nn.param = "model.model.layers.0.self_attn.v_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.v_proj.weight", [24, 48], offset 0, strides [48, 1]>},
-    %arg4: tensor<48x48xf32> {nn.param = "model.model.layers.0.self_attn.o_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.o_proj.weight", [48, 48], offset 0, strides [48, 1]>},
-    %arg5: tensor<96x48xf32> {nn.param = "model.model.layers.0.mlp.gate_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.gate_proj.weight", [96, 48], offset 0, strides [48, 1]>},
-    %arg6: tensor<96x48xf32> {nn.param = "model.model.layers.0.mlp.up_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.up_proj.weight", [96, 48], offset 0, strides [48, 1]>},
-    %arg7: tensor<48x96xf32> {nn.param = "model.model.layers.0.mlp.down_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.down_proj.weight", [48, 96], offset 0, strides [96, 1]>},
-    %arg8: tensor<48xf32> {nn.param = "model.model.layers.0.input_layernorm.weight", nn.source = #nn.source<"model.model.layers.0.input_layernorm.weight", [48], offset 0, strides [1]>},
-    %arg9: tensor<48xf32> {nn.param = "model.model.layers.0.post_attention_layernorm.weight", nn.source = #nn.source<"model.model.layers.0.post_attention_layernorm.weight", [48], offset 0, strides [1]>},
-    %arg10: tensor<48x48xf32> {nn.param = "model.model.layers.1.self_attn.q_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.q_proj.weight", [48, 48], offset 0, strides [48, 1]>},
-    %arg11: tensor<24x48xf32> {nn.param = "model.model.layers.1.self_attn.k_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.k_proj.weight", [24, 48], offset 0, strides [48, 1]>},
-    %arg12: tensor<24x48xf32> {nn.param = "model.model.layers.1.self_attn.v_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.v_proj.weight", [24, 48], offset 0, strides [48, 1]>},
-    %arg13: tensor<48x48xf32> {nn.param = "model.model.layers.1.self_attn.o_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.o_proj.weight", [48, 48], offset 0, strides [48, 1]>},
-    %arg14: tensor<96x48xf32> {nn.param = "model.model.layers.1.mlp.gate_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.gate_proj.weight", [96, 48], offset 0, strides [48, 1]>},
-    %arg15: tensor<96x48xf32> {nn.param = "model.model.layers.1.mlp.up_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.up_proj.weight", [96, 48], offset 0, strides [48, 1]>},
-    %arg16: tensor<48x96xf32> {nn.param = "model.model.layers.1.mlp.down_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.down_proj.weight", [48, 96], offset 0, strides [96, 1]>},
-    %arg17: tensor<48xf32> {nn.param = "model.model.layers.1.input_layernorm.weight", nn.source = #nn.source<"model.model.layers.1.input_layernorm.weight", [48], offset 0, strides [1]>},
-    %arg18: tensor<48xf32> {nn.param = "model.model.layers.1.post_attention_layernorm.weight", nn.source = #nn.source<"model.model.layers.1.post_attention_layernorm.weight", [48], offset 0, strides [1]>},
+    %arg1: tensor<48xf32> {nn.param = "model.model.layers.0.input_layernorm.weight", nn.source = #nn.source<"model.model.layers.0.input_layernorm.weight", [48], offset 0, strides [1]>},
+    %arg2: tensor<48x48xf32> {nn.param = "model.model.layers.0.self_attn.q_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.q_proj.weight", [48, 48], offset 0, strides [48, 1]>},
+    %arg3: tensor<24x48xf32> {nn.param = "model.model.layers.0.self_attn.k_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.k_proj.weight", [24, 48], offset 0, strides [48, 1]>},
+    %arg4: tensor<24x48xf32> {nn.param = "model.model.layers.0.self_attn.v_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.v_proj.weight", [24, 48], offset 0, strides [48, 1]>},
+    %arg5: tensor<48x48xf32> {nn.param = "model.model.layers.0.self_attn.o_proj.weight", nn.source = #nn.source<"model.model.layers.0.self_attn.o_proj.weight", [48, 48], offset 0, strides [48, 1]>},
+    %arg6: tensor<48xf32> {nn.param = "model.model.layers.0.post_attention_layernorm.weight", nn.source = #nn.source<"model.model.layers.0.post_attention_layernorm.weight", [48], offset 0, strides [1]>},
+    %arg7: tensor<96x48xf32> {nn.param = "model.model.layers.0.mlp.gate_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.gate_proj.weight", [96, 48], offset 0, strides [48, 1]>},
+    %arg8: tensor<96x48xf32> {nn.param = "model.model.layers.0.mlp.up_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.up_proj.weight", [96, 48], offset 0, strides [48, 1]>},
+    %arg9: tensor<48x96xf32> {nn.param = "model.model.layers.0.mlp.down_proj.weight", nn.source = #nn.source<"model.model.layers.0.mlp.down_proj.weight", [48, 96], offset 0, strides [96, 1]>},
+    %arg10: tensor<48xf32> {nn.param = "model.model.layers.1.input_layernorm.weight", nn.source = #nn.source<"model.model.layers.1.input_layernorm.weight", [48], offset 0, strides [1]>},
+    %arg11: tensor<48x48xf32> {nn.param = "model.model.layers.1.self_attn.q_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.q_proj.weight", [48, 48], offset 0, strides [48, 1]>},
+    %arg12: tensor<24x48xf32> {nn.param = "model.model.layers.1.self_attn.k_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.k_proj.weight", [24, 48], offset 0, strides [48, 1]>},
+    %arg13: tensor<24x48xf32> {nn.param = "model.model.layers.1.self_attn.v_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.v_proj.weight", [24, 48], offset 0, strides [48, 1]>},
+    %arg14: tensor<48x48xf32> {nn.param = "model.model.layers.1.self_attn.o_proj.weight", nn.source = #nn.source<"model.model.layers.1.self_attn.o_proj.weight", [48, 48], offset 0, strides [48, 1]>},
+    %arg15: tensor<48xf32> {nn.param = "model.model.layers.1.post_attention_layernorm.weight", nn.source = #nn.source<"model.model.layers.1.post_attention_layernorm.weight", [48], offset 0, strides [1]>},
+    %arg16: tensor<96x48xf32> {nn.param = "model.model.layers.1.mlp.gate_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.gate_proj.weight", [96, 48], offset 0, strides [48, 1]>},
+    %arg17: tensor<96x48xf32> {nn.param = "model.model.layers.1.mlp.up_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.up_proj.weight", [96, 48], offset 0, strides [48, 1]>},
+    %arg18: tensor<48x96xf32> {nn.param = "model.model.layers.1.mlp.down_proj.weight", nn.source = #nn.source<"model.model.layers.1.mlp.down_proj.weight", [48, 96], offset 0, strides [96, 1]>},
     %arg19: tensor<48xf32> {nn.param = "model.model.norm.weight", nn.source = #nn.source<"model.model.norm.weight", [48], offset 0, strides [1]>},
     %arg20: tensor<259x48xf32> {nn.param = "model.lm_head.weight", nn.source = #nn.source<"model.lm_head.weight", [259, 48], offset 0, strides [48, 1]>},
     %arg21: tensor<2x24xi64> {nn.input = "tokens", nn.vocab = 259 : i64},
@@ -35,15 +35,15 @@ module @"Loss" {
     %9 = tensor.collapse_shape %8 [[0], [1, 2]] : tensor<2x24x1xf32> into tensor<2x24xf32>
     %10 = nn.broadcast %9 dims [0, 1] : tensor<2x24xf32> -> tensor<2x24x48xf32>
     %11 = arith.mulf %0, %10 : tensor<2x24x48xf32>
-    %12 = nn.broadcast %arg8 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
+    %12 = nn.broadcast %arg1 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
     %13 = arith.mulf %12, %11 : tensor<2x24x48xf32>
-    %14 = nn.einsum "cda,ba->cdb" %13, %arg1 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
+    %14 = nn.einsum "cda,ba->cdb" %13, %arg2 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
     %15 = tensor.expand_shape %14 [[0], [1], [2, 3]] output_shape [2, 24, 4, 12] : tensor<2x24x48xf32> into tensor<2x24x4x12xf32>
     %16 = nn.transpose %15 [0, 2, 1, 3] : tensor<2x24x4x12xf32> -> tensor<2x4x24x12xf32>
-    %17 = nn.einsum "cda,ba->cdb" %13, %arg2 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
+    %17 = nn.einsum "cda,ba->cdb" %13, %arg3 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
     %18 = tensor.expand_shape %17 [[0], [1], [2, 3]] output_shape [2, 24, 2, 12] : tensor<2x24x24xf32> into tensor<2x24x2x12xf32>
     %19 = nn.transpose %18 [0, 2, 1, 3] : tensor<2x24x2x12xf32> -> tensor<2x2x24x12xf32>
-    %20 = nn.einsum "cda,ba->cdb" %13, %arg3 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
+    %20 = nn.einsum "cda,ba->cdb" %13, %arg4 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
     %21 = tensor.expand_shape %20 [[0], [1], [2, 3]] output_shape [2, 24, 2, 12] : tensor<2x24x24xf32> into tensor<2x24x2x12xf32>
     %22 = nn.transpose %21 [0, 2, 1, 3] : tensor<2x24x2x12xf32> -> tensor<2x2x24x12xf32>
     %23 = arith.constant dense<"0x0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803FA0AF563F3DE87F3FE6FE7F3FF3FF7F3FFFFF7F3F0000803FA0AF563F3DE87F3FE6FE7F3FF3FF7F3FFFFF7F3F0000803F6328D03EF7A07F3F97FB7F3FCCFF7F3FFEFF7F3F0000803F6328D03EF7A07F3F97FB7F3FCCFF7F3FFEFF7F3F0000803F407C20BE3B2A7F3F13F67F3F8AFF7F3FFBFF7F3F0000803F407C20BE3B2A7F3F13F67F3F8AFF7F3FFBFF7F3F0000803F2D5F2BBF21847E3F5AEE7F3F2EFF7F3FF6FF7F3F0000803F2D5F2BBF21847E3F5AEE7F3F2EFF7F3FF6FF7F3F0000803F324F77BFC6AE7D3F6DE47F3FB8FE7F3FF1FF7F3FFFFF7F3F324F77BFC6AE7D3F6DE47F3FB8FE7F3FF1FF7F3FFFFF7F3F8F6C73BF53AA7C3F4BD87F3F28FE7F3FEAFF7F3FFFFF7F3F8F6C73BF53AA7C3F4BD87F3F28FE7F3FEAFF7F3FFFFF7F3F4EF820BFF7767B3FF5C97F3F7EFD7F3FE2FF7F3FFFFF7F3F4EF820BFF7767B3FF5C97F3F7EFD7F3FE2FF7F3FFFFF7F3F6E7BD4BDEB147A3F6AB97F3FB9FC7F3FD9FF7F3FFEFF7F3F6E7BD4BDEB147A3F6AB97F3FB9FC7F3FD9FF7F3FFEFF7F3F22D8E83E7284783FACA67F3FDAFB7F3FCFFF7F3FFEFF7F3F22D8E83E7284783FACA67F3FDAFB7F3FCFFF7F3FFEFF7F3FD7D35D3FD6C5763FB9917F3FE1FA7F3FC3FF7F3FFDFF7F3FD7D35D3FD6C5763FB9917F3FE1FA7F3FC3FF7F3FFDFF7F3F76A27F3F69D9743F937A7F3FCEF97F3FB6FF7F3FFDFF7F3F76A27F3F69D9743F937A7F3FCEF97F3FB6FF7F3FFDFF7F3F89EE4E3F88BF723F39617F3FA1F87F3FA8FF7F3FFCFF7F3F89EE4E3F88BF723F39617F3FA1F87F3FA8FF7F3FFCFF7F3F86E0B63E9578703FAB457F3F59F77F3F99FF7F3FFBFF7F3F86E0B63E9578703FAB457F3F59F77F3F99FF7F3FFBFF7F3F724556BEFD046E3FEB277F3FF7F57F3F89FF7F3FFBFF7F3F724556BEFD046E3FEB277F3FF7F57F3F89FF7F3FFBFF7F3FD04835BF35656B3FF7077F3F7BF47F3F77FF7F3FFAFF7F3FD04835BF35656B3FF7077F3F7BF47F3F77FF7F3FFAFF7F3F1B7D7ABFBA99683FD1E57E3FE5F27F3F64FF7F3FF9FF7F3F1B7D7ABFBA99683FD1E57E3FE5F27F3F64FF7F3FF9FF7F3F07D86EBF10A3653F78C17E3F34F17F3F50FF7F3FF8FF7F3F07D86EBF10A3653F78C17E3F34F17F3F50FF7F3FF8FF7F3FC61B16BFC381623FEE9A7E3F69EF7F3F3BFF7F3FF7FF7F3FC61B16BFC381623FEE9A7E3F69EF7F3F3BFF7F3FF7FF7F3FCCC54EBD6A365F3F32727E3F85ED7F3F24FF7F3FF6FF7F3FCCC54EBD6A365F3F32727E3F85ED7F3F24FF7F3FF6FF7F3FE06E003FA0C15B3F44477E3F85EB7F3F0DFF7F3FF5FF7F3FE06E003FA0C15B3F44477E3F85EB7F3F0DFF7F3FF5FF7F3FEB55643F0924583F261A7E3F6CE97F3FF4FE7F3FF4FF7F3FEB55643F0924583F261A7E3F6CE97F3FF4FE7F3FF4FF7F3F1D8A7E3F525E543FD7EA7D3F38E77F3FDAFE7F3FF2FF7F3F1D8A7E3F525E543FD7EA7D3F38E77F3FDAFE7F3FF2FF7F3F3B96463F2E71503F57B97D3FEBE47F3FBEFE7F3FF1FF7F3F3B96463F2E71503F57B97D3FEBE47F3FBEFE7F3FF1FF7F3F"> : tensor<24x12xf32>
@@ -91,7 +91,7 @@ module @"Loss" {
     %65 = tensor.collapse_shape %64 [[0], [1, 2], [3], [4]] : tensor<2x2x2x24x12xf32> into tensor<2x4x24x12xf32>
     %66 = nn.transpose %65 [0, 2, 1, 3] : tensor<2x4x24x12xf32> -> tensor<2x24x4x12xf32>
     %67 = tensor.collapse_shape %66 [[0], [1], [2, 3]] : tensor<2x24x4x12xf32> into tensor<2x24x48xf32>
-    %68 = nn.einsum "cda,ba->cdb" %67, %arg4 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
+    %68 = nn.einsum "cda,ba->cdb" %67, %arg5 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
     %69 = arith.addf %0, %68 : tensor<2x24x48xf32>
     %70 = arith.mulf %69, %69 : tensor<2x24x48xf32>
     %71 = nn.reduce <sum> %70 dims [2] : tensor<2x24x48xf32> -> tensor<2x24xf32>
@@ -104,13 +104,13 @@ module @"Loss" {
     %78 = tensor.collapse_shape %77 [[0], [1, 2]] : tensor<2x24x1xf32> into tensor<2x24xf32>
     %79 = nn.broadcast %78 dims [0, 1] : tensor<2x24xf32> -> tensor<2x24x48xf32>
     %80 = arith.mulf %69, %79 : tensor<2x24x48xf32>
-    %81 = nn.broadcast %arg9 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
+    %81 = nn.broadcast %arg6 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
     %82 = arith.mulf %81, %80 : tensor<2x24x48xf32>
-    %83 = nn.einsum "cda,ba->cdb" %82, %arg5 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
+    %83 = nn.einsum "cda,ba->cdb" %82, %arg7 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
     %84 = nn.silu %83 : tensor<2x24x96xf32>
-    %85 = nn.einsum "cda,ba->cdb" %82, %arg6 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
+    %85 = nn.einsum "cda,ba->cdb" %82, %arg8 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
     %86 = arith.mulf %84, %85 : tensor<2x24x96xf32>
-    %87 = nn.einsum "cda,ba->cdb" %86, %arg7 : tensor<2x24x96xf32>, tensor<48x96xf32> -> tensor<2x24x48xf32>
+    %87 = nn.einsum "cda,ba->cdb" %86, %arg9 : tensor<2x24x96xf32>, tensor<48x96xf32> -> tensor<2x24x48xf32>
     %88 = arith.addf %69, %87 : tensor<2x24x48xf32>
     %89 = arith.mulf %88, %88 : tensor<2x24x48xf32>
     %90 = nn.reduce <sum> %89 dims [2] : tensor<2x24x48xf32> -> tensor<2x24xf32>
@@ -123,15 +123,15 @@ module @"Loss" {
     %97 = tensor.collapse_shape %96 [[0], [1, 2]] : tensor<2x24x1xf32> into tensor<2x24xf32>
     %98 = nn.broadcast %97 dims [0, 1] : tensor<2x24xf32> -> tensor<2x24x48xf32>
     %99 = arith.mulf %88, %98 : tensor<2x24x48xf32>
-    %100 = nn.broadcast %arg17 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
+    %100 = nn.broadcast %arg10 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
     %101 = arith.mulf %100, %99 : tensor<2x24x48xf32>
-    %102 = nn.einsum "cda,ba->cdb" %101, %arg10 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
+    %102 = nn.einsum "cda,ba->cdb" %101, %arg11 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
     %103 = tensor.expand_shape %102 [[0], [1], [2, 3]] output_shape [2, 24, 4, 12] : tensor<2x24x48xf32> into tensor<2x24x4x12xf32>
     %104 = nn.transpose %103 [0, 2, 1, 3] : tensor<2x24x4x12xf32> -> tensor<2x4x24x12xf32>
-    %105 = nn.einsum "cda,ba->cdb" %101, %arg11 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
+    %105 = nn.einsum "cda,ba->cdb" %101, %arg12 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
     %106 = tensor.expand_shape %105 [[0], [1], [2, 3]] output_shape [2, 24, 2, 12] : tensor<2x24x24xf32> into tensor<2x24x2x12xf32>
     %107 = nn.transpose %106 [0, 2, 1, 3] : tensor<2x24x2x12xf32> -> tensor<2x2x24x12xf32>
-    %108 = nn.einsum "cda,ba->cdb" %101, %arg12 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
+    %108 = nn.einsum "cda,ba->cdb" %101, %arg13 : tensor<2x24x48xf32>, tensor<24x48xf32> -> tensor<2x24x24xf32>
     %109 = tensor.expand_shape %108 [[0], [1], [2, 3]] output_shape [2, 24, 2, 12] : tensor<2x24x24xf32> into tensor<2x24x2x12xf32>
     %110 = nn.transpose %109 [0, 2, 1, 3] : tensor<2x24x2x12xf32> -> tensor<2x2x24x12xf32>
     %111 = arith.constant dense<"0x0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803FA0AF563F3DE87F3FE6FE7F3FF3FF7F3FFFFF7F3F0000803FA0AF563F3DE87F3FE6FE7F3FF3FF7F3FFFFF7F3F0000803F6328D03EF7A07F3F97FB7F3FCCFF7F3FFEFF7F3F0000803F6328D03EF7A07F3F97FB7F3FCCFF7F3FFEFF7F3F0000803F407C20BE3B2A7F3F13F67F3F8AFF7F3FFBFF7F3F0000803F407C20BE3B2A7F3F13F67F3F8AFF7F3FFBFF7F3F0000803F2D5F2BBF21847E3F5AEE7F3F2EFF7F3FF6FF7F3F0000803F2D5F2BBF21847E3F5AEE7F3F2EFF7F3FF6FF7F3F0000803F324F77BFC6AE7D3F6DE47F3FB8FE7F3FF1FF7F3FFFFF7F3F324F77BFC6AE7D3F6DE47F3FB8FE7F3FF1FF7F3FFFFF7F3F8F6C73BF53AA7C3F4BD87F3F28FE7F3FEAFF7F3FFFFF7F3F8F6C73BF53AA7C3F4BD87F3F28FE7F3FEAFF7F3FFFFF7F3F4EF820BFF7767B3FF5C97F3F7EFD7F3FE2FF7F3FFFFF7F3F4EF820BFF7767B3FF5C97F3F7EFD7F3FE2FF7F3FFFFF7F3F6E7BD4BDEB147A3F6AB97F3FB9FC7F3FD9FF7F3FFEFF7F3F6E7BD4BDEB147A3F6AB97F3FB9FC7F3FD9FF7F3FFEFF7F3F22D8E83E7284783FACA67F3FDAFB7F3FCFFF7F3FFEFF7F3F22D8E83E7284783FACA67F3FDAFB7F3FCFFF7F3FFEFF7F3FD7D35D3FD6C5763FB9917F3FE1FA7F3FC3FF7F3FFDFF7F3FD7D35D3FD6C5763FB9917F3FE1FA7F3FC3FF7F3FFDFF7F3F76A27F3F69D9743F937A7F3FCEF97F3FB6FF7F3FFDFF7F3F76A27F3F69D9743F937A7F3FCEF97F3FB6FF7F3FFDFF7F3F89EE4E3F88BF723F39617F3FA1F87F3FA8FF7F3FFCFF7F3F89EE4E3F88BF723F39617F3FA1F87F3FA8FF7F3FFCFF7F3F86E0B63E9578703FAB457F3F59F77F3F99FF7F3FFBFF7F3F86E0B63E9578703FAB457F3F59F77F3F99FF7F3FFBFF7F3F724556BEFD046E3FEB277F3FF7F57F3F89FF7F3FFBFF7F3F724556BEFD046E3FEB277F3FF7F57F3F89FF7F3FFBFF7F3FD04835BF35656B3FF7077F3F7BF47F3F77FF7F3FFAFF7F3FD04835BF35656B3FF7077F3F7BF47F3F77FF7F3FFAFF7F3F1B7D7ABFBA99683FD1E57E3FE5F27F3F64FF7F3FF9FF7F3F1B7D7ABFBA99683FD1E57E3FE5F27F3F64FF7F3FF9FF7F3F07D86EBF10A3653F78C17E3F34F17F3F50FF7F3FF8FF7F3F07D86EBF10A3653F78C17E3F34F17F3F50FF7F3FF8FF7F3FC61B16BFC381623FEE9A7E3F69EF7F3F3BFF7F3FF7FF7F3FC61B16BFC381623FEE9A7E3F69EF7F3F3BFF7F3FF7FF7F3FCCC54EBD6A365F3F32727E3F85ED7F3F24FF7F3FF6FF7F3FCCC54EBD6A365F3F32727E3F85ED7F3F24FF7F3FF6FF7F3FE06E003FA0C15B3F44477E3F85EB7F3F0DFF7F3FF5FF7F3FE06E003FA0C15B3F44477E3F85EB7F3F0DFF7F3FF5FF7F3FEB55643F0924583F261A7E3F6CE97F3FF4FE7F3FF4FF7F3FEB55643F0924583F261A7E3F6CE97F3FF4FE7F3FF4FF7F3F1D8A7E3F525E543FD7EA7D3F38E77F3FDAFE7F3FF2FF7F3F1D8A7E3F525E543FD7EA7D3F38E77F3FDAFE7F3FF2FF7F3F3B96463F2E71503F57B97D3FEBE47F3FBEFE7F3FF1FF7F3F3B96463F2E71503F57B97D3FEBE47F3FBEFE7F3FF1FF7F3F"> : tensor<24x12xf32>
@@ -179,7 +179,7 @@ module @"Loss" {
     %153 = tensor.collapse_shape %152 [[0], [1, 2], [3], [4]] : tensor<2x2x2x24x12xf32> into tensor<2x4x24x12xf32>
     %154 = nn.transpose %153 [0, 2, 1, 3] : tensor<2x4x24x12xf32> -> tensor<2x24x4x12xf32>
     %155 = tensor.collapse_shape %154 [[0], [1], [2, 3]] : tensor<2x24x4x12xf32> into tensor<2x24x48xf32>
-    %156 = nn.einsum "cda,ba->cdb" %155, %arg13 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
+    %156 = nn.einsum "cda,ba->cdb" %155, %arg14 : tensor<2x24x48xf32>, tensor<48x48xf32> -> tensor<2x24x48xf32>
     %157 = arith.addf %88, %156 : tensor<2x24x48xf32>
     %158 = arith.mulf %157, %157 : tensor<2x24x48xf32>
     %159 = nn.reduce <sum> %158 dims [2] : tensor<2x24x48xf32> -> tensor<2x24xf32>
@@ -192,13 +192,13 @@ module @"Loss" {
     %166 = tensor.collapse_shape %165 [[0], [1, 2]] : tensor<2x24x1xf32> into tensor<2x24xf32>
     %167 = nn.broadcast %166 dims [0, 1] : tensor<2x24xf32> -> tensor<2x24x48xf32>
     %168 = arith.mulf %157, %167 : tensor<2x24x48xf32>
-    %169 = nn.broadcast %arg18 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
+    %169 = nn.broadcast %arg15 dims [2] : tensor<48xf32> -> tensor<2x24x48xf32>
     %170 = arith.mulf %169, %168 : tensor<2x24x48xf32>
-    %171 = nn.einsum "cda,ba->cdb" %170, %arg14 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
+    %171 = nn.einsum "cda,ba->cdb" %170, %arg16 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
     %172 = nn.silu %171 : tensor<2x24x96xf32>
-    %173 = nn.einsum "cda,ba->cdb" %170, %arg15 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
+    %173 = nn.einsum "cda,ba->cdb" %170, %arg17 : tensor<2x24x48xf32>, tensor<96x48xf32> -> tensor<2x24x96xf32>
     %174 = arith.mulf %172, %173 : tensor<2x24x96xf32>
-    %175 = nn.einsum "cda,ba->cdb" %174, %arg16 : tensor<2x24x96xf32>, tensor<48x96xf32> -> tensor<2x24x48xf32>
+    %175 = nn.einsum "cda,ba->cdb" %174, %arg18 : tensor<2x24x96xf32>, tensor<48x96xf32> -> tensor<2x24x48xf32>
     %176 = arith.addf %157, %175 : tensor<2x24x48xf32>
     %177 = arith.mulf %176, %176 : tensor<2x24x48xf32>
     %178 = nn.reduce <sum> %177 dims [2] : tensor<2x24x48xf32> -> tensor<2x24xf32>

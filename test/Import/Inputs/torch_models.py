@@ -139,17 +139,113 @@ def make_nanogpt():
     return NanoGPT().eval(), IDS, IDS
 
 
+# What gradients pass.
+
+
+class Lora(nn.Module):
+    """A linear layer that is not trained, and what is added to its weight."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.down = nn.Parameter(torch.randn(2, base.in_features))
+        self.up = nn.Parameter(torch.randn(base.out_features, 2))
+
+    def forward(self, x):
+        return self.base(x) + (x @ self.down.T) @ self.up.T
+
+
+def make_lora():
+    torch.manual_seed(0)
+    model = NanoGPT().eval().requires_grad_(False)
+    for block in model.blocks:
+        block.qkv, block.up = Lora(block.qkv), Lora(block.up)
+    return model, IDS, IDS
+
+
+class Quantized(nn.Module):
+    """A straight-through estimator: rounded weights, whose gradients pass."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        weight = self.first.weight + ((16 * self.first.weight).round() / 16
+                                      - self.first.weight).detach()
+        return self.second(functional.gelu(functional.linear(x, weight))).square().mean()
+
+
+def make_straight_through():
+    torch.manual_seed(0)
+    return Quantized(), torch.randn(BATCH, WIDTH)
+
+
+class Target(nn.Module):
+    """A target without gradients, of the network's own values too."""
+
+    def __init__(self):
+        super().__init__()
+        self.online, self.target = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        y = self.online(x)
+        with torch.no_grad():
+            target, scale = self.target(x) * x + y, y.square().mean()
+            with torch.enable_grad():
+                also = y * y
+            unused = also.sum()
+        return (y - target).square().mean() / scale + also.mean() + unused
+
+
+def make_no_grad():
+    torch.manual_seed(0)
+    return Target(), torch.randn(BATCH, WIDTH)
+
+
+class StoppedSoftmax(nn.Module):
+    """Softmax by hand, whose maximum is a constant to it; a norm of a constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
+
+    def forward(self, x):
+        y = self.linear(x)
+        shifted = (y - y.amax(dim=-1, keepdim=True).detach()).exp()
+        y = shifted / shifted.sum(dim=-1, keepdim=True)
+        # The values of a SiLU, and the gradient of the identity.
+        z = y + (y / (1 + (-y).exp()) - y).detach()
+        return (self.norm(z.detach()) * z).square().sum()
+
+
+def make_stopped_softmax():
+    torch.manual_seed(0)
+    return StoppedSoftmax(), torch.randn(BATCH, WIDTH)
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        import torch.utils.checkpoint
+        y = torch.utils.checkpoint.checkpoint(lambda x: self.linear(x).tanh(), x,
+                                              use_reentrant=False)
+        return y.square().mean()
+
+
+def make_checkpoint():
+    torch.manual_seed(0)
+    return Checkpointed(), torch.randn(BATCH, WIDTH)
+
+
 # What cannot be imported.
 
 
 def make_dropout():
     return NanoGPT().train(), IDS, IDS
-
-
-def make_frozen():
-    model = NanoGPT().eval()
-    model.positions.weight.requires_grad_(False)
-    return model, IDS, IDS
 
 
 class Round(torch.autograd.Function):
@@ -175,10 +271,6 @@ class Function(nn.Module):
 
 def make_autograd_function():
     return Function(Round.apply), torch.zeros(2, 4)
-
-
-def make_detach():
-    return Function(lambda x: x * x.detach()), torch.zeros(2, 4)
 
 
 def make_sort():
