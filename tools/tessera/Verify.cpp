@@ -63,6 +63,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--inputs", "DIR",
      "take arguments from DIR/NAME.npy, as for tessera run;\n"
      "those without a file get data as without this"},
+    {"--weights", "PATH",
+     "parameters from published weights, as for tessera run: a\n"
+     ".safetensors file, a folder or an index; --inputs goes\n"
+     "before it"},
     {"--integers", "", "floats are small integers: linear parts are exact"},
     {"--tolerance", "X",
      "largest allowed max|a-b| / max|b| of a float output;\n"
@@ -97,7 +101,7 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/15, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, /*numAfter=*/16, PlanField::kCompiled),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -477,7 +481,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   auto functions = selectFunctions(original, parsed);
   if (!functions)
     return functions.takeError();
-  for (StringRef option : {"--dump", "--inputs"})
+  for (StringRef option : {"--dump", "--inputs", "--weights"})
     if (parsed.has(option) && functions->size() > 1)
       return llvm::createStringError(option + " expects one function but got " +
                                      llvm::Twine(functions->size()) +
@@ -487,6 +491,12 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     if (!given)
       return given.takeError();
     options->given = std::move(*given);
+  }
+  if (parsed.has("--weights")) {
+    options->given.resize(functions->front().getNumArguments());
+    if (llvm::Error error = readWeights(
+            functions->front(), parsed.get("--weights"), options->given))
+      return std::move(error);
   }
   auto compiled = makeCompiled(original, parsed, phases);
   if (!compiled)

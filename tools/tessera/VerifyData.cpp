@@ -8,6 +8,7 @@
 #include "VerifyData.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "runtime/include/tessera_weights.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringExtras.h"
@@ -106,6 +107,103 @@ llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
         "--inputs '" + folder +
         "' does not fit the program: " + llvm::join(faults, "\n  "));
   return inputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A parameter and the view of a file's tensor that it is.
+struct Parameter {
+  std::string name, tensor;
+  llvm::SmallVector<int64_t> shape, tensorShape, strides;
+  int64_t offset = 0;
+
+  Parameter(mlir::func::FuncOp function, unsigned i);
+  tessera_rt_weight toWeight() const {
+    return {name.c_str(),
+            tensor.c_str(),
+            tensorShape.data(),
+            int64_t(tensorShape.size()),
+            offset,
+            shape.data(),
+            strides.data(),
+            int64_t(shape.size())};
+  }
+};
+
+struct CloseWeights {
+  void operator()(tessera_rt_weights *files) const {
+    tessera_rt_weights_close(files);
+  }
+};
+
+} // namespace
+
+/// Without nn.source it is the whole tensor of its own name.
+Parameter::Parameter(mlir::func::FuncOp function, unsigned i)
+    : name(getArgumentName(function, i)), tensor(name),
+      shape(getFileShape(function, i)), tensorShape(shape),
+      strides(shape.size(), 1) {
+  for (size_t dim = shape.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * shape[dim];
+  auto source =
+      function.getArgAttrOfType<nn::SourceAttr>(i, nn::NNDialect::kSourceAttr);
+  if (!source)
+    return;
+  tensor = source.getTensor().str();
+  tensorShape.assign(source.getShape().begin(), source.getShape().end());
+  strides.assign(source.getStrides().begin(), source.getStrides().end());
+  offset = source.getOffset();
+}
+
+/// The parameter whose numbers an argument begins with, itself or the one that
+/// it is the master copy of; empty: neither.
+static std::string getParameterName(mlir::func::FuncOp function, unsigned i) {
+  if (function.getArgAttr(i, nn::NNDialect::kParamAttr))
+    return getArgumentName(function, i);
+  auto of =
+      function.getArgAttrOfType<mlir::StringAttr>(i, nn::NNDialect::kOfAttr);
+  return of && function.getArgAttr(i, nn::NNDialect::kMasterAttr) ? of.str()
+                                                                  : "";
+}
+
+llvm::Error tessera::readWeights(mlir::func::FuncOp function, StringRef path,
+                                 RankTensors &given) {
+  std::vector<Parameter> parameters;
+  llvm::StringMap<int64_t> numbers;
+  for (unsigned i = 0; i < given.size(); ++i)
+    if (function.getArgAttr(i, nn::NNDialect::kParamAttr)) {
+      numbers[getArgumentName(function, i)] = parameters.size();
+      parameters.emplace_back(function, i);
+    }
+  std::vector<tessera_rt_weight> weights;
+  for (const Parameter &parameter : parameters)
+    weights.push_back(parameter.toWeight());
+  std::unique_ptr<tessera_rt_weights, CloseWeights> files(
+      tessera_rt_weights_open(path.str().c_str(), weights.data(),
+                              weights.size()));
+  if (StringRef error = tessera_rt_weights_error(files.get()); !error.empty())
+    return llvm::createStringError(error);
+  for (int64_t i = 0;
+       const char *remark = tessera_rt_weights_remark(files.get(), i); ++i)
+    llvm::errs() << "remark: " << remark << "\n";
+  for (unsigned i = 0; i < given.size(); ++i) {
+    auto number = numbers.find(getParameterName(function, i));
+    if (given[i] || number == numbers.end())
+      continue;
+    Tensor logical(
+        ElementType(mlir::getElementTypeOrSelf(function.getArgumentTypes()[i])),
+        getFileShape(function, i));
+    std::vector<float> elements(logical.getNumElements());
+    tessera_rt_weights_read(files.get(), number->second, elements.data());
+    for (auto [at, element] : llvm::enumerate(elements))
+      logical[at] = logical.getElementType().round(floatCell(element));
+    given[i] = std::make_shared<Tensor>(fromLogical(function, i, logical));
+  }
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,12 @@ namespace tessera {
 llvm::Expected<interp::RankTensors> readInputs(mlir::func::FuncOp function,
                                                llvm::StringRef folder);
 
+/// Adds what parameters and their master copies begin with in files of weights
+/// (a safetensors file, an index, a folder) where nothing is given. Error: a
+/// tensor that is missing or misshapen; remarks go to stderr.
+llvm::Error readWeights(mlir::func::FuncOp function, llvm::StringRef path,
+                        interp::RankTensors &given);
+
 /// Writes the data of a report to FOLDER/NAME.npy and what the original
 /// computed to FOLDER/expected/NAME.npy.
 llvm::Error writeData(mlir::func::FuncOp original,
