@@ -15,6 +15,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tessera;
 
@@ -369,25 +371,80 @@ struct SliceOfBroadcast : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Slices of a matmul by a weight are matmuls by slices of it, where they are
-/// of a dimension that the parameter itself has: parts of a head stay together.
-struct SliceOfEinsum : OpRewritePattern<tensor::ExtractSliceOp> {
+/// Slices come before a transpose.
+struct SliceOfTranspose : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
                                 PatternRewriter &rewriter) const override {
-    auto einsum = op.getSource().getDefiningOp<nn::EinsumOp>();
-    if (!einsum || !einsum.getScales().empty() || !allUsersSlice(einsum))
+    auto transpose = op.getSource().getDefiningOp<nn::TransposeOp>();
+    if (!transpose || !allUsersSlice(transpose))
       return failure();
-    auto letters = einsum.getLetters();
-    for (auto [dim, letter] : llvm::enumerate(letters.result)) {
-      if (op.getStaticSizes()[dim] == einsum.getType().getDimSize(dim))
-        continue;
-      bool isLeft = letters.lhs.contains(letter);
-      Value owner = isLeft ? einsum.getLhs() : einsum.getRhs();
-      if ((isLeft && letters.rhs.contains(letter)) || !isParameter(owner) ||
-          owner.getDefiningOp<tensor::ExpandShapeOp>())
+    SmallVector<int64_t> dims(transpose.getPermutation().size());
+    for (auto [after, before] : llvm::enumerate(transpose.getPermutation()))
+      dims[before] = after;
+    Value x = buildSlice(rewriter, op, transpose.getX(), dims);
+    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(), x,
+                                                 transpose.getPermutation());
+    return success();
+  }
+};
+
+/// Slices of a matmul by a weight are matmuls by slices of it, where they are
+/// of a dimension that the parameter itself has, or divide one of another into
+/// three or more: queries, keys and values of a head. Its halves stay together.
+struct SlicesOfEinsum : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp einsum,
+                                PatternRewriter &rewriter) const override {
+    if (!einsum.getScales().empty() || einsum->use_empty() ||
+        !allUsersSlice(einsum))
+      return failure();
+    SmallVector<tensor::ExtractSliceOp> slices;
+    for (Operation *user : einsum->getUsers())
+      slices.push_back(cast<tensor::ExtractSliceOp>(user));
+    for (int64_t dim = 0, e = einsum.getType().getRank(); dim < e; ++dim)
+      if (!canSlice(einsum, slices, dim))
         return failure();
-    }
+    for (tensor::ExtractSliceOp slice : slices)
+      replace(einsum, slice, rewriter);
+    return success();
+  }
+
+private:
+  /// Offsets and sizes of the slices along a dimension, if they are no more
+  /// than a division of it.
+  static std::map<int64_t, int64_t>
+  findParts(ArrayRef<tensor::ExtractSliceOp> slices, int64_t dim,
+            int64_t size) {
+    std::map<int64_t, int64_t> parts;
+    for (tensor::ExtractSliceOp slice : slices)
+      parts[slice.getStaticOffsets()[dim]] = slice.getStaticSizes()[dim];
+    int64_t next = 0;
+    for (auto [offset, length] : parts)
+      next = offset == next ? next + length : -1;
+    return next == size ? parts : std::map<int64_t, int64_t>();
+  }
+
+  static bool canSlice(nn::EinsumOp einsum,
+                       ArrayRef<tensor::ExtractSliceOp> slices, int64_t dim) {
+    int64_t size = einsum.getType().getDimSize(dim);
+    if (llvm::all_of(slices, [&](tensor::ExtractSliceOp slice) {
+          return slice.getStaticSizes()[dim] == size;
+        }))
+      return true;
+    auto letters = einsum.getLetters();
+    char letter = letters.result[dim];
+    bool isLeft = letters.lhs.contains(letter);
+    Value owner = isLeft ? einsum.getLhs() : einsum.getRhs();
+    return !(isLeft && letters.rhs.contains(letter)) && isParameter(owner) &&
+           (!owner.getDefiningOp<tensor::ExpandShapeOp>() ||
+            findParts(slices, dim, size).size() > 2);
+  }
+
+  static void replace(nn::EinsumOp einsum, tensor::ExtractSliceOp op,
+                      PatternRewriter &rewriter) {
+    rewriter.setInsertionPoint(op);
+    auto letters = einsum.getLetters();
     auto operand = [&](Value x, StringRef text) {
       SmallVector<int64_t> dims;
       for (char letter : text) {
@@ -400,15 +457,14 @@ struct SliceOfEinsum : OpRewritePattern<tensor::ExtractSliceOp> {
         op, op.getType(), einsum.getSpec(),
         operand(einsum.getLhs(), letters.lhs),
         operand(einsum.getRhs(), letters.rhs));
-    return success();
   }
 };
 
 } // namespace
 
 void tessera::populateMoveViews(RewritePatternSet &patterns) {
-  patterns
-      .add<UnitsAreSplits, SplitOfElementwise, SplitOfBroadcast, SplitOfEinsum,
-           EinsumOfMerged, SliceOfElementwise, SliceOfBroadcast, SliceOfEinsum>(
-          patterns.getContext());
+  patterns.add<UnitsAreSplits, SplitOfElementwise, SplitOfBroadcast,
+               SplitOfEinsum, EinsumOfMerged, SliceOfElementwise,
+               SliceOfBroadcast, SliceOfTranspose, SlicesOfEinsum>(
+      patterns.getContext());
 }

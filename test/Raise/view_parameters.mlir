@@ -98,3 +98,60 @@ func.func @halves(%x: tensor<8x16xf32>, %w: tensor<16x12xf32> {nn.param = "w"}) 
   %3 = tensor.extract_slice %1[0, 0, 2] [8, 3, 2] [1, 1, 1] : tensor<8x3x4xf32> to tensor<8x3x2xf32>
   return %2, %3 : tensor<8x3x2xf32>, tensor<8x3x2xf32>
 }
+
+// -----
+
+// Queries, keys and values of each head, through the bias and a transpose: three
+// parameters of heads.
+// CHECK-LABEL: @interleaved(
+// CHECK-SAME: tensor<16x2x3xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [16, 18], offset 0, strides [18, 9, 1]>}
+// CHECK-SAME: tensor<16x2x3xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [16, 18], offset 3, strides [18, 9, 1]>}
+// CHECK-SAME: tensor<16x2x3xf32> {nn.param = "w.2", nn.source = #nn.source<"w", [16, 18], offset 6, strides [18, 9, 1]>}
+// CHECK-SAME: tensor<2x3xf32> {nn.param = "b.0", nn.source = #nn.source<"b", [18], offset 0, strides [9, 1]>}
+// CHECK-SAME: tensor<2x3xf32> {nn.param = "b.1", nn.source = #nn.source<"b", [18], offset 3, strides [9, 1]>}
+// CHECK-SAME: tensor<2x3xf32> {nn.param = "b.2", nn.source = #nn.source<"b", [18], offset 6, strides [9, 1]>}
+// CHECK-NOT: tensor.extract_slice
+func.func @interleaved(%x: tensor<8x16xf32>, %w: tensor<16x18xf32> {nn.param = "w"},
+    %b: tensor<18xf32> {nn.param = "b"}) -> (tensor<2x8x3xf32>, tensor<2x8x3xf32>, tensor<2x8x3xf32>) {
+  %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x18xf32> -> tensor<8x18xf32>
+  %1 = nn.broadcast %b dims [1] : tensor<18xf32> -> tensor<8x18xf32>
+  %2 = arith.addf %0, %1 : tensor<8x18xf32>
+  %3 = tensor.expand_shape %2 [[0], [1, 2]] output_shape [8, 2, 9] : tensor<8x18xf32> into tensor<8x2x9xf32>
+  %4 = nn.transpose %3 [1, 0, 2] : tensor<8x2x9xf32> -> tensor<2x8x9xf32>
+  %q = tensor.extract_slice %4[0, 0, 0] [2, 8, 3] [1, 1, 1] : tensor<2x8x9xf32> to tensor<2x8x3xf32>
+  %k = tensor.extract_slice %4[0, 0, 3] [2, 8, 3] [1, 1, 1] : tensor<2x8x9xf32> to tensor<2x8x3xf32>
+  %v = tensor.extract_slice %4[0, 0, 6] [2, 8, 3] [1, 1, 1] : tensor<2x8x9xf32> to tensor<2x8x3xf32>
+  return %q, %k, %v : tensor<2x8x3xf32>, tensor<2x8x3xf32>, tensor<2x8x3xf32>
+}
+
+// -----
+
+// The halves of a head stay together.
+// CHECK-LABEL: @halves(
+// CHECK-SAME: tensor<16x2x8xf32> {nn.param = "w",
+// CHECK-COUNT-2: tensor.extract_slice
+func.func @halves(%x: tensor<8x16xf32>, %w: tensor<16x16xf32> {nn.param = "w"})
+    -> (tensor<8x2x4xf32>, tensor<8x2x4xf32>) {
+  %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x16xf32> -> tensor<8x16xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 2, 8] : tensor<8x16xf32> into tensor<8x2x8xf32>
+  %a = tensor.extract_slice %1[0, 0, 0] [8, 2, 4] [1, 1, 1] : tensor<8x2x8xf32> to tensor<8x2x4xf32>
+  %b = tensor.extract_slice %1[0, 0, 4] [8, 2, 4] [1, 1, 1] : tensor<8x2x8xf32> to tensor<8x2x4xf32>
+  return %a, %b : tensor<8x2x4xf32>, tensor<8x2x4xf32>
+}
+
+// -----
+
+// Three slices that overlap: the weight stays whole.
+// CHECK-LABEL: @overlapping(
+// CHECK-SAME: nn.param = "w"
+// CHECK-COUNT-1: nn.einsum
+// CHECK-COUNT-3: tensor.extract_slice
+func.func @overlapping(%x: tensor<8x16xf32>, %w: tensor<16x18xf32> {nn.param = "w"})
+    -> (tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>) {
+  %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x18xf32> -> tensor<8x18xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 2, 9] : tensor<8x18xf32> into tensor<8x2x9xf32>
+  %a = tensor.extract_slice %1[0, 0, 0] [8, 2, 4] [1, 1, 1] : tensor<8x2x9xf32> to tensor<8x2x4xf32>
+  %b = tensor.extract_slice %1[0, 0, 3] [8, 2, 4] [1, 1, 1] : tensor<8x2x9xf32> to tensor<8x2x4xf32>
+  %c = tensor.extract_slice %1[0, 0, 5] [8, 2, 4] [1, 1, 1] : tensor<8x2x9xf32> to tensor<8x2x4xf32>
+  return %a, %b, %c : tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>
+}

@@ -29,6 +29,10 @@ DECODERS = {
                     "max_position_embeddings": 64}),
     "falcon": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                           "vocab_size": 259}),
+    # Queries, a key and a value of each group beside each other.
+    "falcon_groups": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2,
+                                 "num_attention_heads": 4, "num_kv_heads": 2, "alibi": False,
+                                 "new_decoder_architecture": True, "vocab_size": 259}),
     "bloom": ("Bloom", {"hidden_size": 48, "n_layer": 2, "n_head": 4, "vocab_size": 259}),
     # Refused: its experts are chosen by topk.
     "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
@@ -84,7 +88,8 @@ def main(compiler):
             graph = f"{folder}/{name}.mlir"
             options = argparse.Namespace(
                 file=f"{__file__}:make_{name}", output=graph, inputs=None, no_raise=None,
-                dims=None, check=True, weights_out=None, generic=False)
+                dims=None, tokens=None, labels=None, label_shift=None, check=True,
+                weights_out=None, generic=False)
             print(name, end=": ", flush=True)
             try:
                 good &= command.run_import(options) == 0
