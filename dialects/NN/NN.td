@@ -83,6 +83,9 @@ def NN_Dialect : Dialect {
     /// Id of the token that ends a document, on the argument of the starts of
     /// documents; see `starts` of nn.attention.
     static constexpr ::llvm::StringLiteral kEodAttr = "nn.eod";
+    /// By how many tokens the labels of a row are later than its tokens, on the
+    /// argument of labels: 0 or, without it, 1.
+    static constexpr ::llvm::StringLiteral kLabelShiftAttr = "nn.label_shift";
     /// In which order a dimension is stored, on arguments and results: an
     /// array with, for each dimension, a #nn.zigzag or unit.
     static constexpr ::llvm::StringLiteral kOrderAttr = "nn.order";

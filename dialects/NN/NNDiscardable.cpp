@@ -68,6 +68,15 @@ static LogicalResult verifyEod(const AttributePosition &position,
          << "nn.eod: expects an id, at least 0, but got " << attr.getValue();
 }
 
+static LogicalResult verifyLabelShift(const AttributePosition &position,
+                                      NamedAttribute attr) {
+  auto shift = dyn_cast<IntegerAttr>(attr.getValue());
+  if (shift && (shift.getValue().isZero() || shift.getValue().isOne()))
+    return success();
+  return position.op->emitError()
+         << "nn.label_shift: expects 0 or 1 but got " << attr.getValue();
+}
+
 /// An order, or none, for each dimension.
 static LogicalResult verifyOrder(const AttributePosition &position,
                                  NamedAttribute attr) {
@@ -289,6 +298,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
     {NNDialect::kEodAttr, kOnArgument, verifyEod},
+    {NNDialect::kLabelShiftAttr, kOnArgument, verifyLabelShift},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
     {NNDialect::kOrderAttr, kOnArgument | kOnResult, verifyOrder},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},

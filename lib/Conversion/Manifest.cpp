@@ -287,6 +287,9 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
                   step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
                   (element.isInteger(32) || element.isInteger(64));
     value["role"] = isText ? name.str() : "input";
+    if (auto shift = step.getArgAttrOfType<IntegerAttr>(
+            i, nn::NNDialect::kLabelShiftAttr))
+      value["shift"] = shift.getInt();
     if (auto eod =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kEodAttr)) {
       value["role"] = "starts";

@@ -37,6 +37,8 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   functions.addPass(createFoldShapesPass());
   functions.addPass(createCSEPass());
   functions.addPass(createNameDimsPass({options.dims}));
+  functions.addPass(createNameInputsPass(
+      {options.tokens, options.labels, options.labelShift}));
   pm.addPass(createVerifyInputPass());
 }
 
@@ -51,6 +53,14 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
   Option<std::string> dims{
       *this, "dims",
       llvm::cl::desc("names of dimensions of arguments: ids=batch,seq;...")};
+  Option<std::string> tokens{*this, "tokens",
+                             llvm::cl::desc("name of the input of tokens")};
+  Option<std::string> labels{*this, "labels",
+                             llvm::cl::desc("name of the input of labels")};
+  Option<int64_t> labelShift{
+      *this, "label-shift",
+      llvm::cl::desc("by how many tokens labels are later: 0 or 1"),
+      llvm::cl::init(1)};
 };
 } // namespace
 
@@ -63,6 +73,9 @@ void tessera::registerImportPipeline() {
         options.inputs.assign(text.inputs.begin(), text.inputs.end());
         options.noRaise.assign(text.noRaise.begin(), text.noRaise.end());
         options.dims = text.dims;
+        options.tokens = text.tokens;
+        options.labels = text.labels;
+        options.labelShift = text.labelShift;
         buildImport(pm, options);
       });
 }

@@ -112,10 +112,17 @@ bool FrequencyFinder::matches(double frequency) const {
 std::optional<double> FrequencyFinder::find() const {
   if (cosines.size() < 2)
     return std::nullopt;
-  for (bool hasExactPowers : {true, false})
-    if (std::optional<Interval> all = bound(hasExactPowers))
-      if (matches(all->middle()))
-        return all->middle();
+  for (bool hasExactPowers : {true, false}) {
+    std::optional<Interval> all = bound(hasExactPowers);
+    if (!all)
+      continue;
+    // Most frequencies are numbers of f32.
+    double near = float(all->middle());
+    bool isInside = all->low <= near && near <= all->high;
+    for (double frequency : {isInside ? near : all->middle(), all->middle()})
+      if (matches(frequency))
+        return frequency;
+  }
   return std::nullopt;
 }
 

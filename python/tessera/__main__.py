@@ -45,10 +45,11 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
 
 @dataclasses.dataclass
 class Source:
-    """What is imported: its text, and where it is a torch module that, its arguments and
-    its parameters by name."""
+    """What is imported: its text; a torch module, or a function of JAX, and its arguments;
+    a module's parameters by name."""
     text: str
     module: Any = None
+    function: Any = None
     arguments: Sequence[Any] = ()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -62,10 +63,11 @@ def read(source: str) -> Source:
     function, arguments = load_function(pathlib.Path(path), name)
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(function, torch.nn.Module):
-        return Source(jax_import.read_function(function, arguments))
+        return Source(jax_import.read_function(function, arguments), function=function,
+                      arguments=arguments)
     from . import torch_import
     text, weights = torch_import.read_module(function, arguments)
-    return Source(text, function, arguments, weights)
+    return Source(text, function, arguments=arguments, weights=weights)
 
 
 def find_compiler() -> str:
@@ -80,11 +82,29 @@ def find_compiler() -> str:
 
 
 def run_check(source: Source, graph: pathlib.Path) -> None:
-    """Compares the graph with torch."""
-    from . import check, torch_check
+    """Compares the graph with its source."""
+    from . import check
     text = graph.read_text()
     limits = {name: int(size) for name, size in
-              re.findall(r'nn\.input = "([^"]*)", nn\.vocab = (\d+)', text)}
+              re.findall(r'nn\.input = "([^"]*)"[^}]*nn\.vocab = (\d+)', text)}
+    outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
+               if name not in ("loss_sum", "tokens")]
+    run = run_torch if source.module is not None else run_jax
+    weights, inputs, results, gradients = run(source, text, limits)
+    check.check(find_compiler(), graph, weights, inputs, dict(zip(outputs, results)), gradients)
+
+
+# Parameters and inputs by name, results, and gradients by name.
+Computed = tuple[dict[str, Any], dict[str, Any], list[Any], dict[str, Any]]
+
+
+def run_jax(source: Source, text: str, limits: dict[str, int]) -> Computed:
+    from . import jax_check
+    return jax_check.run_function(source.function, source.arguments, text, limits)
+
+
+def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
+    from . import torch_check
     names = re.findall(r'nn\.input = "([^"]*)"', text)
     keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
     positional = list(source.arguments[:-1] if keywords else source.arguments)
@@ -95,22 +115,23 @@ def run_check(source: Source, graph: pathlib.Path) -> None:
     results, gradients = torch_check.run_module(
         source.module, drawn[:len(positional)], dict(zip(keywords, drawn[len(positional):])),
         weights)
-    outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
-               if name not in ("loss_sum", "tokens")]
-    check.check(find_compiler(), graph, weights,
-                {name: torch_check.array(tensor) for name, tensor in inputs.items()},
-                dict(zip(outputs, results)), gradients)
+    return (weights, {name: torch_check.array(tensor) for name, tensor in inputs.items()},
+            results, gradients)
 
 
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
-                        ("--dims", options.dims), ("-o", options.output)):
+                        ("--dims", options.dims), ("--tokens", options.tokens),
+                        ("--labels", options.labels), ("--label-shift", options.label_shift),
+                        ("-o", options.output)):
         if value:
             command += [name, value]
     source = read(options.file)
-    if (options.check or options.weights_out) and source.module is None:
-        raise ImportFailure("--check and --weights-out expect a torch module")
+    if options.weights_out and source.module is None:
+        raise ImportFailure("--weights-out expects a torch module")
+    if options.check and source.module is None and source.function is None:
+        raise ImportFailure("--check expects a torch module or a JAX function")
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
@@ -140,12 +161,19 @@ def main() -> int:
                           help="ops that groups of ops do not become, as gelu,attention; or all")
     importer.add_argument("--dims", metavar="LIST",
                           help="names of dimensions of arguments, as ids=batch,seq;mask=batch")
+    importer.add_argument("--tokens", metavar="NAME",
+                          help="the input that programs fill with the tokens of --data")
+    importer.add_argument("--labels", metavar="NAME",
+                          help="the input that they fill with labels")
+    importer.add_argument("--label-shift", metavar="N", choices=("0", "1"),
+                          help="by how many tokens labels are later than tokens: 1 (default), "
+                          "or 0 for a loss that shifts them itself")
     importer.add_argument("--weights-out", metavar="FILE",
                           help="write the parameters of a torch module as safetensors: what "
                           "programs read with --weights")
     importer.add_argument("--check", action="store_true",
-                          help="compare results and gradients of the graph with torch's, in the "
-                          "interpreter")
+                          help="compare results and gradients of the graph with torch's or "
+                          "JAX's, in the interpreter")
     importer.add_argument("--generic", action="store_true",
                           help="print what tessera import reads, and stop")
     try:

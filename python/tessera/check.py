@@ -26,10 +26,13 @@ def read_arguments(graph: str) -> dict[str, tuple[list[int], str, int, list[int]
         name = re.search(r'nn\.param = "([^"]*)"', attributes)
         source = re.search(
             r'#nn\.source<"([^"]*)", \[[^]]*\], offset (\d+), strides \[([^]]*)\]', attributes)
+        shape = [int(size) for size in kind.split("x")[:-1]]
         if name and source:
             strides = [int(stride) for stride in source.group(3).split(", ") if stride]
-            shape = [int(size) for size in kind.split("x")[:-1]]
             found[name.group(1)] = (shape, source.group(1), int(source.group(2)), strides)
+        elif name:
+            strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+            found[name.group(1)] = (shape, name.group(1), 0, strides)
     return found
 
 

@@ -519,7 +519,7 @@ def convert_reshape(importer: Importer, node: Any) -> Value:
     return result
 
 
-@handles("aten.expand.default")
+@handles("aten.expand.default", "aten.broadcast_to.default")
 def convert_expand(importer: Importer, node: Any) -> Value:
     x = importer.value(node.args[0])
     result = importer.graph.expand(x, node.meta["val"].shape)

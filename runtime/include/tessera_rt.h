@@ -606,7 +606,8 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * master copy): its init draws from that parameter's stream, and it is read
  * from the parameter's file where it has none of its own. "tokens",
  * "labels" and "starts": [.., sequence] of i32 or i64, filled from --data
- * before every step; the labels of a row are its tokens one position later.
+ * before every step; the labels of a row are its tokens one position later, or
+ * with "shift": 0 the tokens themselves.
  * "starts", with "eod": the position in the row at which the token's document
  * starts: after the last token before it with that id, or 0. "input": from
  * --inputs only, or from `init` when it has one. A value with "vocab": N has

@@ -53,6 +53,7 @@ const char *tessera_rt_weights_remark(const tessera_rt_weights *files,
 void tessera_rt_weights_read(const tessera_rt_weights *files, int64_t number,
                              float *out);
 
+/// Unmaps the files; what was found in them is gone.
 void tessera_rt_weights_close(tessera_rt_weights *files);
 
 #ifdef __cplusplus

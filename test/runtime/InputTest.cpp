@@ -325,6 +325,10 @@ TEST(tokens, sequences_of_bytes) {
   EXPECT_EQ(read(source, tokens, 3), (Ids{'j', 'k', 'l'}));
   EXPECT_EQ(read(source, labels, 3), (Ids{'k', 'l', 'm'}));
   EXPECT_EQ(read(source, labels, 4), (Ids{'n', 'o', 'p'}));
+  // Those of a loss that shifts them itself are the tokens.
+  Value own = labels;
+  own.shift = 0;
+  EXPECT_EQ(read(source, own, 3), (Ids{'j', 'k', 'l'}));
   // After the last comes the first.
   EXPECT_EQ(read(source, tokens, 5), (Ids{'a', 'b', 'c'}));
   EXPECT_FALSE(source.wrapsIn(0));

@@ -36,6 +36,14 @@ constexpr OptionSpec kOptions[] = {
     {"--dims", "LIST",
      "names of the dimensions of arguments, by which strategies\n"
      "shard, as ids=batch,seq;mask=batch; others follow"},
+    {"--tokens", "NAME",
+     "the input that programs fill with the tokens of --data;\n"
+     "default: tokens"},
+    {"--labels", "NAME",
+     "the input that they fill with labels; default: labels"},
+    {"--label-shift", "N",
+     "by how many tokens labels are later than tokens: 1\n"
+     "(default), or 0 for a loss that shifts them itself"},
     {"-o", "FILE", "write the graph there (default: stdout)"},
 };
 
@@ -115,6 +123,12 @@ llvm::Error run(const ParsedOptions &parsed) {
   for (StringRef name : parsed.getList("--no-raise"))
     options.noRaise.push_back(name.str());
   options.dims = parsed.get("--dims").str();
+  options.tokens = parsed.get("--tokens").str();
+  options.labels = parsed.get("--labels").str();
+  auto shift = parsed.getChoice("--label-shift", {"0", "1"}, "1");
+  if (!shift)
+    return shift.takeError();
+  options.labelShift = *shift;
   mlir::PassManager pm(&context);
   buildImport(pm, options);
   if (failed(pm.run(**module)))

@@ -22,6 +22,10 @@ struct ImportOptions {
   std::vector<std::string> noRaise;
   /// Names of dimensions of arguments: "ids=batch,seq;mask=batch".
   std::string dims;
+  /// Names of the inputs that programs fill with tokens and labels from a file,
+  /// where they have others; labels are so many tokens later, 0 or 1.
+  std::string tokens, labels;
+  int64_t labelShift = 1;
 };
 
 /// Adds the passes from StableHLO in MLIR's generic form, or from a graph of

@@ -120,7 +120,9 @@ def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
   let description = [{
     A split of the dimension of a matmul's result that only its weight has moves to
     the weight, also through biases; so does a slice of a dimension that the
-    parameter itself has, and the merging of an operand's dimensions. A parameter
+    parameter itself has, slices that divide another one into three or more (the
+    queries, keys and values of a head), and the merging of an operand's dimensions.
+    A parameter
     all of whose uses are then views (slices, splits) that have each of its elements
     once is divided into one for each view, which says by `nn.source` where files
     have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
@@ -175,6 +177,30 @@ def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
   let options = [
     Option<"given", "given", "std::string", "",
            "names of dimensions of arguments: ids=batch,seq;mask=batch">,
+  ];
+}
+
+def NameInputsPass : Pass<"nn-name-inputs", "::mlir::func::FuncOp"> {
+  let summary = "Says which inputs a program fills from a file of tokens";
+  let description = [{
+    Programs fill the inputs `tokens` and `labels` from `--data`: the labels of a row
+    are its tokens, `label-shift` tokens later. It is 1 for a loss that compares each
+    token's logits with its label, and 0 for one that shifts its labels itself.
+
+    ```mlir
+    func.func @f(%ids: tensor<2x8xi32> {nn.input = "ids"}, %y: tensor<2x8xi32> {nn.input = "y"})
+    ```
+    with `tokens=ids labels=y label-shift=0` becomes
+    ```mlir
+    func.func @f(%ids: tensor<2x8xi32> {nn.input = "tokens"},
+                 %y: tensor<2x8xi32> {nn.input = "labels", nn.label_shift = 0 : i64})
+    ```
+  }];
+  let options = [
+    Option<"tokens", "tokens", "std::string", "", "name of the input of tokens">,
+    Option<"labels", "labels", "std::string", "", "name of the input of labels">,
+    Option<"labelShift", "label-shift", "int64_t", "1",
+           "by how many tokens labels are later than tokens: 0 or 1">,
   ];
 }
 

@@ -305,6 +305,9 @@ static std::string readValue(const Json &json, bool isArgument,
       return "expects the role param, state, tokens, labels, starts or input, "
              "but got '" +
              role + "'";
+    value.shift = json.getInteger("shift", 1);
+    if (value.shift != 0 && value.shift != 1)
+      return "expects a shift of 0 or 1";
     value.of = json.getString("of");
     value.donate = json.getInteger("donate", -1);
     if (isData(value) &&

@@ -62,6 +62,8 @@ struct Value {
   int64_t vocab = 0;
   /// Starts: the id that ends a document.
   int64_t eod = 0;
+  /// Labels: by how many tokens they are later than the row's; 0 or 1.
+  int64_t shift = 1;
   Initialiser init;
   /// Parameters: by default the tensor of their own name and logical shape.
   Source source;

@@ -129,7 +129,7 @@ void TokenSource::fill(const Value &value, bool isHeldOut, int64_t sequence,
                        int64_t begin, int64_t count, void *out) const {
   sequence = isHeldOut ? training() + sequence : sequence % training();
   int64_t first =
-      sequence * shape.length + (value.role == Role::Labels ? 1 : 0);
+      sequence * shape.length + (value.role == Role::Labels ? value.shift : 0);
   bool isStarts = value.role == Role::Starts;
   int64_t start = isStarts ? startOf(value.eod, first, begin) : 0;
   for (int64_t i = 0; i < count; ++i) {

@@ -74,6 +74,18 @@ def make_llama_loss():
     return Loss(llama(), "loss"), IDS, IDS
 
 
+def make_llama_long():
+    """Tables of 8,192 rows."""
+    model = llama()
+    model.model.layers = model.model.layers[:1]
+    return Logits(model, "logits"), torch.zeros(1, 8192, dtype=torch.long)
+
+
+def make_llama_long_bf16():
+    wrapped, ids = make_llama_long()
+    return wrapped.to(torch.bfloat16), ids
+
+
 def make_bert():
     """With a mask of keys, which is an input."""
     import transformers

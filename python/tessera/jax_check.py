@@ -1,0 +1,76 @@
+"""What JAX computes of a function, for --check."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Mapping, Sequence
+
+from .errors import ImportFailure
+
+# The deviation of parameters that are given by their shape.
+DEVIATION = 0.1
+
+
+def name_arguments(graph: str) -> tuple[list[str], set[str]]:
+    """The names of a function's arguments, in order, of a parameter that is divided once;
+    and which of them are inputs."""
+    header = graph[graph.index("func.func"):]
+    names: list[str] = []
+    inputs: set[str] = set()
+    for attributes in re.findall(r"%arg\d+: tensor<[^>]*> \{([^}]*)\}", header):
+        found = re.search(r'nn\.input = "([^"]*)"', attributes)
+        if found:
+            inputs.add(found.group(1))
+        found = found or re.search(r'#nn\.source<"([^"]*)"', attributes) or \
+            re.search(r'nn\.param = "([^"]*)"', attributes)
+        if found and found.group(1) not in names:
+            names.append(found.group(1))
+    return names, inputs
+
+
+def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
+                limits: Mapping[str, int]) -> list[Any]:
+    """Arrays as they are given; of shapes random ids below the limits, and normal numbers."""
+    import jax
+    import numpy
+    generator = numpy.random.default_rng(0)
+    drawn = []
+    for leaf, name in zip(leaves, names):
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            drawn.append(numpy.asarray(leaf))
+        elif numpy.issubdtype(leaf.dtype, numpy.integer):
+            drawn.append(generator.integers(limits.get(name, 1), size=leaf.shape)
+                         .astype(leaf.dtype))
+        else:
+            drawn.append((DEVIATION * generator.standard_normal(leaf.shape)).astype(leaf.dtype))
+    return drawn
+
+
+def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: str,
+                 limits: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any], list[Any],
+                                                     dict[str, Any]]:
+    """Parameters and inputs by name, results, and the gradients of the parameters if the
+    result is one float."""
+    import jax
+    import numpy
+    leaves, tree = jax.tree_util.tree_flatten(tuple(arguments))
+    names, inputs = name_arguments(graph)
+    if len(names) != len(leaves):
+        raise ImportFailure(f"--check: expects {len(leaves)} arguments in the graph but got "
+                            f"{len(names)}")
+    values = draw_leaves(leaves, names, limits)
+    trained = [i for i, name in enumerate(names) if name not in inputs]
+
+    def call(parameters: Sequence[Any]) -> Any:
+        flat = list(values)
+        for i, parameter in zip(trained, parameters):
+            flat[i] = parameter
+        return function(*jax.tree_util.tree_unflatten(tree, flat))
+    parameters = [values[i] for i in trained]
+    results = [numpy.asarray(leaf) for leaf in jax.tree_util.tree_leaves(call(parameters))]
+    gradients: dict[str, Any] = {}
+    if len(results) == 1 and not results[0].shape:
+        found = jax.grad(lambda given: jax.tree_util.tree_leaves(call(given))[0])(parameters)
+        gradients = {names[i]: numpy.asarray(gradient) for i, gradient in zip(trained, found)}
+    return ({names[i]: values[i] for i in trained},
+            {name: values[i] for i, name in enumerate(names) if name in inputs}, results, gradients)
