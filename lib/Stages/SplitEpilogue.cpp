@@ -181,18 +181,40 @@ LogicalResult Splitter::placeEpilogue() {
 // Boundary
 //===----------------------------------------------------------------------===//
 
-/// A pp rank returns all scalars and the tensors that it computes; pp rank 0
-/// also returns tensors that are made of arguments alone.
+/// Whether a value, result `i`, is an argument that stays as it is in a step: a
+/// parameter that is not trained.
+static bool isKept(func::FuncOp whole, Value value, unsigned i) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto donated =
+      argument ? whole.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                     DistDialect::kDonateAttr)
+               : IntegerAttr();
+  return donated && donated.getInt() == i;
+}
+
+/// A pp rank returns all scalars and the tensors that it computes, and keeps
+/// the arguments that it uses; pp rank 0 also returns tensors that are made of
+/// arguments alone.
+bool Splitter::returns(int64_t number, Value value, unsigned i) {
+  if (isScalar(value))
+    return true;
+  if (computed.contains(value))
+    return getPlace(value).test(number);
+  auto isUsed = [&](RankFunction &rank) {
+    return !rank.values.lookup(value).use_empty();
+  };
+  if (isKept(whole, value, i) && llvm::any_of(ranks, isUsed))
+    return isUsed(ranks[number]);
+  return number == 0;
+}
+
 void Splitter::finishFunction(int64_t number) {
   RankFunction &rank = ranks[number];
   Operation *terminator = whole.getBody().front().getTerminator();
   SmallVector<Value> operands;
   SmallVector<Attribute> attrs;
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    bool isHere =
-        isScalar(value) ||
-        (computed.contains(value) ? getPlace(value).test(number) : number == 0);
-    if (!isHere)
+    if (!returns(number, value, i))
       continue;
     operands.push_back(rank.values.lookup(value));
     NamedAttrList list(whole.getResultAttrDict(i));

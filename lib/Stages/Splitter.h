@@ -101,6 +101,7 @@ private:
   llvm::SmallBitVector getPlace(mlir::Value value) const;
   bool isRootScalar(mlir::Value value) const;
   mlir::LogicalResult finishFunctions();
+  bool returns(int64_t number, mlir::Value value, unsigned i);
   void finishFunction(int64_t number);
   mlir::LogicalResult numberArguments(int64_t number);
 
