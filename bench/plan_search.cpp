@@ -105,6 +105,7 @@ bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
   given.base.seq = 4096;
   llvm::cantFail(given.constrain("gpus", gpus));
   llvm::cantFail(given.constrain("global-batch", "512"));
+  llvm::cantFail(given.constrain("cp-method", "auto"));
   std::vector<ClusterSpec> clusters{cluster};
   LayoutSpace space(subject, clusters, given);
   LayoutProbe probe(subject, clusters, space);
@@ -122,10 +123,19 @@ bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
     if (!bounds)
       continue;
     double seconds = bounds->priced.seconds;
+    bool holds = bounds->bytes <= bounds->priced.bytes;
     for (double bound :
          {bounds->axes, bounds->sequence, bounds->layers, bounds->chunks})
-      violations += bound > seconds;
-    violations += bounds->bytes > bounds->priced.bytes;
+      holds &= bound <= seconds;
+    if (!holds)
+      llvm::errs() << llvm::formatv(
+          "{0} cp-method={1} {2}: {3} s, {4} bytes; bounds {5} {6} {7} {8} s, "
+          "{9} bytes\n",
+          bounds->priced.plan.summary(), bounds->priced.plan.cpMethod.getName(),
+          stringify(bounds->priced.plan.schedule), seconds,
+          bounds->priced.bytes, bounds->axes, bounds->sequence, bounds->layers,
+          bounds->chunks, bounds->bytes);
+    violations += !holds;
     tightness += bounds->chunks / seconds;
     ++drawn[stringify(bounds->priced.plan.schedule)];
   }

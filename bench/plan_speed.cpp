@@ -42,6 +42,7 @@ static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
                 for (const Pipeline &pipeline : kPipelines) {
                   l.tp = tp;
                   l.cp = cp;
+                  l.cpMethod = {ContextMethod::AllGather, 0};
                   l.pp = pp;
                   l.dp = 16384 / (tp * cp * pp);
                   l.microBatch = mb;

@@ -120,6 +120,11 @@ MemoryModel::MemoryModel(const ModelWork &work) {
       memory.savedCore += tensor.attentionCore ? tensor.bytes : 0;
     for (const SavedTensor &tensor : layer.keptResults)
       memory.keptResults += tensor.bytes;
+    for (const OpWork &op : layer.ops)
+      if (op.pass == Pass::Forward && op.weight)
+        memory.weightOperands += double(op.matmul.batch) * op.matmul.m *
+                                 (op.matmul.k + op.matmul.n) *
+                                 byteWidth(op.dtype);
     memory.isFirst = layer.name == "embedding";
     memory.output = layer.outputBytes;
     memory.workspace = layer.workspaceBytes;
@@ -241,9 +246,6 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
   // The gradient of an activation is there beside what makes the next one.
   stage.bytes.workspace = workspace + output;
   addGradientBuffers(stage, plan, each);
-  // An activation and a gradient that come in while others go out.
-  if (plan.pp > 1)
-    stage.bytes.communication += 2 * boundaryBytes;
 }
 
 void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
@@ -294,10 +296,11 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
   auto pipeline = makePipeline(plan, pricer);
   assert(pipeline && "expects a plan that priceStep() prices");
   const schedule::ScheduleProblem &problem = pipeline->problem;
-  // After its input gradient a micro-batch keeps what weight gradients need; of
-  // what the loss keeps, that is nothing.
+  // After its input gradient a micro-batch keeps what weight gradients need: a
+  // share of the blocks' activations, other than the loss keeps for it.
   auto live = pricer.liveAtPeak(*pipeline, keptForWeightGrad);
   auto pending = pricer.liveAtPeak(*pipeline, 0);
+  std::vector<int64_t> boundaries = pricer.boundariesAtPeak(*pipeline);
   StateBytes each = stateBytes(plan);
 
   std::vector<StageMemory> stages(plan.pp);
@@ -308,12 +311,18 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
         const auto &count = kinds[run.kind].isHead ? pending : live;
         stage.chunkRuns.push_back({run, count[rank][chunk], chunk});
         addState(stage, kinds[run.kind], run.count, plan, each);
+        if (kinds[run.kind].isHead && keptForWeightGrad > 0)
+          stage.bytes.logits += (live[rank][chunk] - pending[rank][chunk]) /
+                                keptForWeightGrad * run.count *
+                                kinds[run.kind].weightOperands;
       }
       stage.liveMicroBatches += live[rank][chunk] * problem.chunkShare();
     }
     addActivations(stage, plan);
     addBuffers(stage, plan, each);
     MemoryBytes &bytes = stage.bytes;
+    if (plan.pp > 1)
+      bytes.communication += double(boundaries[rank]) * boundaryBytes;
     bytes.context = contextBytes(plan, constants);
     bytes.margin =
         constants.fragmentation *

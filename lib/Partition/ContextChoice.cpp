@@ -241,20 +241,6 @@ ContextCost tessera::getContextCost(const ContextProblem &problem,
   return Costing(problem, method).run();
 }
 
-/// The methods that `auto` compares.
-static llvm::SmallVector<ContextMethod, 4>
-getMethods(const ContextProblem &problem) {
-  llvm::SmallVector<ContextMethod, 4> methods{{ContextMethod::AllGather, 0},
-                                              {ContextMethod::Ring, 0}};
-  int64_t devices = problem.axis.size;
-  int64_t most = std::min(devices, problem.groups * problem.heads);
-  for (int64_t shared = 2; shared <= most; ++shared)
-    if (devices % shared == 0)
-      methods.push_back(
-          {ContextMethod::AllToAll, shared == devices ? 0 : shared});
-  return methods;
-}
-
 Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
                                                const ContextMethod &wanted) {
   int64_t shared = getHeadDevices(problem, wanted);
@@ -265,7 +251,8 @@ Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
                       "of a device but got {2} devices that share them",
                       wanted.getName(), heads, shared));
   ContextChoice choice;
-  for (const ContextMethod &method : getMethods(problem))
+  for (const ContextMethod &method :
+       listContextMethods(problem.axis.size, heads))
     choice.costs.push_back(getContextCost(problem, method));
   auto isWanted = [&](const ContextCost &cost) {
     return cost.method.kind == wanted.kind &&

@@ -85,9 +85,11 @@ FoundPlan Expander::makeFound(const Opened &opened, double seconds,
 /// Layers with all sequences of a step in one micro-batch.
 const LayerBounds *Expander::findBounds(const LayoutShape &shape,
                                         bool context) {
-  auto [it, isNew] = bounds.try_emplace(
-      Key{shape.setting, shape.tp, context ? shape.cp : 1, shape.sp,
-          int64_t(shape.recompute), shape.keepGathered});
+  auto [it, isNew] =
+      bounds.try_emplace(Key{shape.setting, shape.tp, context ? shape.cp : 1,
+                             context ? shape.cpMethod.kind : 0,
+                             context ? shape.cpMethod.headDevices : 0, shape.sp,
+                             int64_t(shape.recompute), shape.keepGathered});
   if (!isNew)
     return it->second.get();
   const LayoutSetting &setting = space.getSettings()[shape.setting];

@@ -76,8 +76,9 @@ public:
 private:
   struct Opened;
   struct Staged;
-  /// What LayerBounds are of: setting, tp, cp, sp, recomputation, what is kept.
-  using Key = std::array<int64_t, 6>;
+  /// What LayerBounds are of: setting, tp, cp and its method, sp,
+  /// recomputation, what is kept.
+  using Key = std::array<int64_t, 8>;
   void sketch(Node node, Expansion &result);
   double sketchSeconds(const LayoutShape &shape, bool context);
   const LayerBounds *findBounds(const LayoutShape &shape, bool context);

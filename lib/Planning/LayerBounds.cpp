@@ -54,7 +54,9 @@ LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
   }
 }
 
-LayerBounds::Sums LayerBounds::sum(double share, bool host) const {
+/// For pairs: kernels without the host, and no more of what is exposed than
+/// these hide; both can only be more.
+LayerBounds::Sums LayerBounds::sum(double share, bool pairs) const {
   Sums sums;
   size_t blocks = findBlocks(layers);
   auto part = [&](double whole, double empty) {
@@ -65,12 +67,12 @@ LayerBounds::Sums LayerBounds::sum(double share, bool host) const {
     auto add = [&](const PassBound &pass, double &seconds) {
       double inLine = part(pass.inLine, pass.inLineBase);
       double busy = part(pass.kernels, pass.launches) + inLine;
-      if (host)
+      if (!pairs)
         busy = std::max(busy, pass.host);
       double hidden = part(pass.beside, pass.besideBase);
-      seconds = std::max(hidden, busy + device.overlapSlowdown *
-                                            std::min(hidden, busy));
-      layer.exposed += inLine;
+      double slowed = busy + device.overlapSlowdown * std::min(hidden, busy);
+      seconds = pairs ? slowed : std::max(hidden, slowed);
+      layer.exposed += inLine + slowed - busy;
     };
     add(kinds[run.kind].forward, layer.forward);
     layer.exposedForward = layer.exposed;
@@ -84,17 +86,17 @@ LayerBounds::Sums LayerBounds::sum(double share, bool host) const {
 
 double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
                                      bool alone) const {
-  Sums sums = sum(share, /*host=*/true);
+  Sums sums = sum(share, /*pairs=*/false);
   auto pp = double(plan.pp);
   double longest = leastRankSeconds(sums.front, sums.all, sums.back, plan.pp,
                                     /*pairs=*/false, device);
   if (pairs && plan.pp > 1) {
-    // Forwards and backwards side by side take at least the mean of what they
-    // take one after the other and that of the longer; more collectives may
-    // make a pair shorter whose kernels wait for the host, so those do not.
-    double mean = 0.5 * (1 + std::min(device.overlapSlowdown, 1.0)) *
-                  sums.all.seconds() / pp;
-    sums = sum(share, /*host=*/false);
+    // Side by side, kernels k and collectives c, slowed by s, take at least
+    // max(k + s min(k, c), c), one after the other k + c: the ratio of the two
+    // is at least (1 + s) / (2 + s), at c = (1 + s) k.
+    double slowed = 1 + std::min(device.overlapSlowdown, 1.0);
+    double mean = slowed / (1 + slowed) * sums.all.seconds() / pp;
+    sums = sum(share, /*pairs=*/true);
     double paired =
         std::max(mean, leastRankSeconds(sums.front, sums.all, sums.back,
                                         plan.pp, /*pairs=*/true, device));

@@ -43,7 +43,7 @@ private:
   };
   static PassBound boundPass(const cost::PassTime &whole,
                              const cost::PassTime &empty);
-  Sums sum(double share, bool host) const;
+  Sums sum(double share, bool pairs) const;
 
   std::vector<Kind> kinds;
   std::vector<cost::ModelWork::Run> layers;

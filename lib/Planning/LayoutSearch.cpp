@@ -7,7 +7,6 @@
 
 #include "tessera/Planning/LayoutSearch.h"
 #include "Expander.h"
-#include "tessera/Cost/MatmulFormat.h"
 #include "llvm/ADT/Hashing.h"
 #include <queue>
 #include <thread>
@@ -215,10 +214,7 @@ SearchResult tessera::rankPlans(const Subject &subject,
   result.counts.layouts = int64_t(plans.size());
   for (auto [index, plan] : llvm::enumerate(plans)) {
     FoundPlan found;
-    llvm::Error units = cost::checkPrecision(plan.precision, cluster.device);
-    llvm::Expected<PlanPrice> price =
-        units ? llvm::Expected<PlanPrice>(std::move(units))
-              : pricer.price(plan, &found.plan);
+    llvm::Expected<PlanPrice> price = pricer.price(plan, &found.plan);
     if (!price) {
       llvm::consumeError(price.takeError());
       ++result.counts.invalid;

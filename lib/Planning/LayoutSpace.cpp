@@ -138,11 +138,25 @@ void LayoutSpace::addAxes(uint32_t setting) {
           shape.pp = pp;
           shape.dp = plan.dp;
           shape.ep = ep;
-          addBatches(shape);
+          for (ContextMethod method : listMethods(plan)) {
+            shape.cpMethod = method;
+            addBatches(shape);
+          }
         }
       }
     }
   }
+}
+
+/// The ways to share attention over axes: keys and values are gathered unless
+/// methods are given.
+std::vector<ContextMethod> LayoutSpace::listMethods(const Plan &axes) const {
+  if (axes.cp > 1 && !space->find("cp-method"))
+    return {{ContextMethod::AllGather, 0}};
+  std::vector<ContextMethod> methods;
+  for (const Plan &one : subject->listContextPlans(axes))
+    methods.push_back(one.cpMethod);
+  return methods;
 }
 
 void LayoutSpace::addBatches(const LayoutShape &axes) {
@@ -177,7 +191,9 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
           int64_t(shape.recompute),
           shape.sp,
           shape.keepGathered,
-          shape.gathers};
+          shape.gathers,
+          shape.cpMethod.kind,
+          shape.cpMethod.headDevices};
   auto [it, isNew] = suits.try_emplace(std::move(key), false);
   if (!isNew) {
     invalid += !it->second;
@@ -366,6 +382,7 @@ Plan LayoutSpace::makePlan(const LayoutShape &shape) const {
   plan.sp = shape.sp;
   plan.microBatch = shape.microBatch;
   plan.microBatches = shape.microBatches;
+  plan.cpMethod = shape.cpMethod;
   plan.recompute = shape.recompute;
   plan.keepGathered = shape.keepGathered;
   plan.zero = shape.gathers ? 3 : 0;

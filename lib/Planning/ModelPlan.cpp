@@ -68,12 +68,13 @@ LayerShape::LayerShape(const ModelConfig &config, const Plan &plan)
     : model(config), gathersParameters(plan.zero == 3 && plan.dp * plan.cp > 1),
       tp(plan.tp), sp(plan.sp && plan.tp > 1), microBatch(plan.microBatch),
       seq(plan.seq / plan.cp), isF32(plan.precision == Precision::F32),
-      eager(plan.eager), keepGathered(plan.keepGathered) {}
+      eager(plan.eager), keepGathered(plan.keepGathered),
+      padMultiple(plan.padMultiple) {}
 
 bool LayerShape::operator==(const LayerShape &o) const {
   auto tie = [](const LayerShape &s) {
     return std::tie(s.gathersParameters, s.tp, s.sp, s.microBatch, s.seq,
-                    s.isF32, s.eager, s.keepGathered, s.model);
+                    s.isF32, s.eager, s.keepGathered, s.padMultiple, s.model);
   };
   return tie(*this) == tie(o);
 }
@@ -89,6 +90,7 @@ static PipelineOptions partitionOptions(const LayerShape &shape) {
   }
   PipelineOptions options;
   options.forward = true;
+  options.padMultiple = shape.padMultiple;
   options.bucketBytes = 0; // each collective is a record of its own
   options.mesh = getMesh(devices);
   options.strategy = getStrategy(devices);

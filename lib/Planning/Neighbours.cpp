@@ -20,14 +20,15 @@ namespace {
 
 /// What is changed, in the order of a report, by the fields' names.
 constexpr const char *kFields[] = {
-    "tp",          "pp",        "cp",           "ep",   "sp",
-    "micro-batch", "schedule",  "vpp",          "zero", "zero2-reduce",
-    "shard-ranks", "recompute", "keep-gathered"};
+    "tp",           "pp",          "cp",        "cp-method",    "ep",
+    "sp",           "micro-batch", "schedule",  "vpp",          "zero",
+    "zero2-reduce", "shard-ranks", "recompute", "keep-gathered"};
 constexpr size_t kNumFields = std::size(kFields);
 enum Field {
   Tp,
   Pp,
   Cp,
+  CpMethod,
   Ep,
   Sp,
   MicroBatch,
@@ -43,31 +44,26 @@ using Values = std::array<int64_t, kNumFields>;
 
 /// Fields of numbers, whose nearest values are neighbours.
 bool isNumber(size_t field) {
-  return field != ScheduleName && field != RecomputePolicy &&
-         field != ZeroReduce;
+  return field != CpMethod && field != ScheduleName &&
+         field != RecomputePolicy && field != ZeroReduce;
 }
 
 Values valuesOf(const Plan &plan) {
   int64_t ranks = plan.dp * plan.cp;
-  return {plan.tp,
-          plan.pp,
-          plan.cp,
-          plan.ep,
-          plan.sp,
-          plan.microBatch,
-          int64_t(plan.schedule),
-          plan.vpp,
-          plan.zero,
-          int64_t(plan.scatter),
-          plan.shardRanks ? plan.shardRanks : ranks,
-          int64_t(plan.recompute),
-          plan.keepGathered};
+  return {plan.tp, plan.pp, plan.cp,
+          // Those that share heads by how many devices do.
+          plan.cpMethod.headDevices * 4 + plan.cpMethod.kind, plan.ep, plan.sp,
+          plan.microBatch, int64_t(plan.schedule), plan.vpp, plan.zero,
+          int64_t(plan.scatter), plan.shardRanks ? plan.shardRanks : ranks,
+          int64_t(plan.recompute), plan.keepGathered};
 }
 
 /// Whether a field says something of both plans.
 bool matters(size_t field, const Plan &a, const Plan &b) {
   auto both = [&](auto has) { return has(a) && has(b); };
   switch (field) {
+  case CpMethod:
+    return a.cp == b.cp && a.cp > 1;
   case Sp:
     return both([](const Plan &p) { return p.tp > 1; });
   case KeepGathered:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/PlanPricer.h"
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Support/Errors.h"
 
 using namespace tessera;
@@ -17,11 +18,12 @@ using namespace tessera::cost;
 /// to experts on a part of it.
 PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
-  return {l.tp, l.cp, l.sp, l.seq, l.microBatch, gathers, l.ep,
-          gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
-          int64_t(l.precision), int64_t(l.gradDType), int64_t(l.attention),
-          l.dropout, l.fusedLoss, l.frozen, l.overlapTp, l.eager,
-          l.keepGathered, int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
+  return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
+          l.microBatch, gathers, l.ep, gathers || l.ep > 1 ? l.dp : 0,
+          int64_t(l.recompute), int64_t(l.precision), int64_t(l.gradDType),
+          int64_t(l.attention), l.dropout, l.fusedLoss, l.frozen, l.overlapTp,
+          l.eager, l.keepGathered, l.padMultiple,
+          int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
           // A mesh within one group of a level has its links, a larger one
@@ -45,6 +47,27 @@ PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
 llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
   if (llvm::Error error = subject.check(plan))
     return takeFirst(std::move(error));
+  if (llvm::Error error = cluster.checkSize(plan.gpus()))
+    return std::move(error);
+  if (llvm::Error error = checkPrecision(plan.precision, cluster.device))
+    return std::move(error);
+  std::optional<PlanPrice> fastest;
+  for (const Plan &one : subject.listContextPlans(plan)) {
+    Plan split;
+    llvm::Expected<PlanPrice> price = priceMethod(one, split);
+    if (!price)
+      return price.takeError();
+    if (fastest && fastest->step.total <= price->step.total)
+      continue;
+    fastest = *price;
+    if (chosen)
+      *chosen = std::move(split);
+  }
+  return *fastest;
+}
+
+llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
+                                                  Plan &chosen) {
   Machine machine(cluster, plan);
   llvm::Expected<const Layers *> layers = getLayers(plan, machine);
   if (!layers)
@@ -62,7 +85,6 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
                                          *split, pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;
-  if (chosen)
-    *chosen = std::move(*split);
+  chosen = std::move(*split);
   return price;
 }

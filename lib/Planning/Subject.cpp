@@ -25,6 +25,17 @@ llvm::Error Subject::check(const Plan &plan) const {
   return llvm::Error::success();
 }
 
+std::vector<Plan> Subject::listContextPlans(const Plan &plan) const {
+  if (plan.cp == 1 || plan.cpMethod.kind != ContextMethod::Auto)
+    return {plan};
+  std::vector<Plan> plans;
+  for (ContextMethod method : listContextMethods(plan.cp, heads() / plan.tp)) {
+    plans.push_back(plan);
+    plans.back().cpMethod = method;
+  }
+  return plans;
+}
+
 llvm::Expected<ModelWork> Subject::readLayers(WorkReader &reader,
                                               const Plan &plan) const {
   if (dense)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Schedule/PipelinePricer.h"
+#include "tessera/Schedule/PeakBytes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -363,4 +364,50 @@ PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
           ? liveAtLimit(kind, smaller, kept)
           : schedule::liveAtPeak(smaller, generate(kind, smaller), kept);
   return it->second;
+}
+
+/// The most boundaries at once of each rank of a list.
+static std::vector<int64_t> countBoundaries(const ScheduleProblem &problem,
+                                            Schedule list) {
+  if (!list.hasTransfers())
+    insertTransfers(problem, list);
+  postReceives(problem, list);
+  PipelineBytes sizes;
+  sizes.fixed.assign(problem.ranks, 0);
+  sizes.stages.assign(problem.stages(), StageBytes());
+  for (StageBytes &stage : sizes.stages)
+    stage.activation = stage.gradient = 1;
+  sizes.stages.front().activation = 0;
+  sizes.stages.back().gradient = 0;
+  return peakBytes(problem, list, sizes);
+}
+
+const std::vector<int64_t> &
+PipelinePricer::boundariesAtPeak(ScheduleKind kind,
+                                 const ScheduleProblem &problem) {
+  auto [it, isNew] = boundaries.try_emplace(
+      Key{int(kind), problem.ranks, problem.chunks, problem.microBatches});
+  if (isNew)
+    it->second = countBoundaries(problem, generate(kind, problem));
+  return it->second;
+}
+
+std::vector<int64_t>
+PipelinePricer::boundariesAtPeak(const Pipeline &pipeline) {
+  const ScheduleProblem &problem = pipeline.problem;
+  if (pipeline.list)
+    return countBoundaries(problem, *pipeline.list);
+  // How far automatic schedules run ahead is no matter of boundaries.
+  ScheduleKind kind =
+      isAutomatic(pipeline.kind) ? ScheduleKind::ZeroBubbleH1 : pipeline.kind;
+  constexpr int kMost = 4;
+  int p = problem.ranks, few = std::min(p, kMost);
+  int m = std::min(problem.microBatches, 4 * few);
+  const std::vector<int64_t> &counts =
+      boundariesAtPeak(kind, withSizes(kind, problem, few, m));
+  std::vector<int64_t> all;
+  for (int rank = 0; rank < p; ++rank)
+    all.push_back(
+        counts[rank < few / 2 ? rank : std::max(few / 2, few - (p - rank))]);
+  return all;
 }

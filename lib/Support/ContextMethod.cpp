@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Support/ContextMethod.h"
+#include <algorithm>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -21,6 +22,17 @@ std::string ContextMethod::getName() const {
   if (headDevices)
     text += ":" + std::to_string(headDevices);
   return text;
+}
+
+std::vector<ContextMethod> tessera::listContextMethods(int64_t devices,
+                                                       int64_t heads) {
+  std::vector<ContextMethod> methods{{ContextMethod::AllGather, 0},
+                                     {ContextMethod::Ring, 0}};
+  for (int64_t shared = 2; shared <= std::min(devices, heads); ++shared)
+    if (devices % shared == 0)
+      methods.push_back(
+          {ContextMethod::AllToAll, shared == devices ? 0 : shared});
+  return methods;
 }
 
 std::optional<ContextMethod> tessera::parseContextMethod(StringRef text) {

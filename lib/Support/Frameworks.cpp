@@ -87,9 +87,11 @@ static constexpr Setting kNanotron[] = {
     {"sp", "true", hasTensorAxis}};
 /// From the kernels that the compiler makes: attention and loss are one each.
 static constexpr Setting kTessera[] = {
-    {"attention", "flash"},  {"dropout", "false"},    {"eager", "false"},
-    {"fused-loss", "true"},  {"grad-dtype", "f32"},   {"overlap", "true"},
-    {"overlap-tp", "false"}, {"stage-layers", "time"}};
+    {"attention", "flash"},      {"dropout", "false"},
+    {"eager", "false"},          {"fused-loss", "true"},
+    {"grad-dtype", "f32"},       {"overlap", "true"},
+    {"overlap-tp", "false"},     {"stage-layers", "time"},
+    {"pad-to-multiple-of", "64"}};
 
 static SmallVector<Setting> settingsOf(Framework framework) {
   SmallVector<Setting> all;
@@ -134,11 +136,12 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 
 std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {
-      "attention",         "dropout",      "eager",
-      "fused-loss",        "loss-copies",  "keep-gathered",
-      "grad-dtype",        "overlap",      "overlap-tp",
-      "grad-copy-bytes",   "sp",           "f32-parameters",
-      "scatter-transfers", "stage-layers", "host-launch-us"};
+      "attention",          "dropout",           "eager",
+      "fused-loss",         "loss-copies",       "keep-gathered",
+      "pad-to-multiple-of", "grad-dtype",        "overlap",
+      "overlap-tp",         "grad-copy-bytes",   "sp",
+      "f32-parameters",     "scatter-transfers", "stage-layers",
+      "host-launch-us"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {

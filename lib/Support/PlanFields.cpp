@@ -238,7 +238,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "how devices of cp share attention: all_gather (of keys and values), "
        "ring (the same in chunks, beside the attention), all_to_all (heads; "
        ":U, heads over U neighbours and queries over the rest), or auto, the "
-       "fastest; of plan, auto is all_gather"},
+       "fastest"},
       {"ep", "N", kOnlyPriced | kDevices, size(&Plan::ep),
        "expert axis, a sub-axis of dp"},
       {"sp", "", kBoth | kDevices, Field::Flag{&Plan::sp},
@@ -312,6 +312,10 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "each op a kernel of its own that keeps its operands"},
       {"keep-gathered", "", kOnlyPriced, Field::Flag{&Plan::keepGathered},
        "keep what sp gathers for a matmul, do not gather again"},
+      {"pad-to-multiple-of", "N", kOnlyPriced,
+       Field::Integer{&Plan::padMultiple, 0, 4096},
+       "minor dimensions of matmuls, as the vocabulary's, are padded where "
+       "that adds no more than 1 %; 0: they are as they are"},
       {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
        "the loss in one pass over the logits"},
       {"loss-copies", "N", kOnlyPriced, Field::Integer{&Plan::lossCopies, 0, 8},

@@ -21,7 +21,7 @@
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
-#include "tessera/Planning/Subject.h"
+#include "tessera/Planning/PlanPricer.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
@@ -367,38 +367,52 @@ llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
                      [&](llvm::raw_ostream &file) { file << text; });
 }
 
+/// Puts the fastest method of sharing attention in place of `auto`.
+llvm::Error chooseContext(PlanPricer &pricer, Plan &plan) {
+  if (pricer.getSubject().listContextPlans(plan).size() == 1)
+    return llvm::Error::success();
+  Plan chosen;
+  auto price = pricer.price(plan, &chosen);
+  if (!price)
+    return price.takeError();
+  plan.cpMethod = chosen.cpMethod;
+  return llvm::Error::success();
+}
+
 /// Prints the report; the exit status says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
   auto plan = readPlan(parsed, subject.maxPositions());
   if (!plan)
     return plan.takeError();
-  schedule::PipelinePricer pricer;
-  if (llvm::Error error = readSchedule(*plan, pricer))
-    return std::move(error);
-  if (llvm::Error error = subject.check(*plan))
-    return prefixError("--", takeFirst(std::move(error)));
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
         "expects --cluster FILE, as share/clusters/*.json");
   auto cluster = readClusterSpec(parsed.get("--cluster"));
   if (!cluster)
     return cluster.takeError();
+  PlanPricer pricer(subject, *cluster);
+  schedule::PipelinePricer &pipelines = pricer.getPipelines();
+  if (llvm::Error error = readSchedule(*plan, pipelines))
+    return std::move(error);
+  if (llvm::Error error = subject.check(*plan))
+    return prefixError("--", takeFirst(std::move(error)));
+  if (llvm::Error error = chooseContext(pricer, *plan))
+    return std::move(error);
   auto question = readQuestion(parsed, subject.name());
   if (!question)
     return question.takeError();
   if (llvm::Error error =
           readObserved(parsed, subject, *plan, *cluster, *question))
     return std::move(error);
-  WorkReader reader;
-  auto work = subject.read(reader, *plan);
+  auto work = subject.read(pricer.getReader(), *plan);
   if (!work)
     return work.takeError();
-  auto report = makePlanReport(*work, *plan, *cluster, *question, pricer);
+  auto report = makePlanReport(*work, *plan, *cluster, *question, pipelines);
   if (!report)
     return report.takeError();
   if (llvm::Error error =
-          writeSchedule(parsed, *work, report->plan, *cluster, pricer))
+          writeSchedule(parsed, *work, report->plan, *cluster, pipelines))
     return std::move(error);
   if (llvm::Error error = writeReport(parsed, *report))
     return std::move(error);

@@ -111,6 +111,9 @@ struct LayerMemory {
   /// beside the input where every second matmul is done again.
   double saved = 0, savedCore = 0, keptResults = 0;
   double output = 0, workspace = 0;
+  /// Bytes that the gradients of its weights need: the inputs of its matmuls
+  /// and the gradients of their results.
+  double weightOperands = 0;
   bool isRecomputed = false, isHead = false, isFirst = false;
   std::vector<SavedTensor> tensors, results;
 };

@@ -37,6 +37,8 @@ struct LayoutShape {
   int32_t microBatch = 1, microBatches = 1;
   Recompute recompute = Recompute::None;
   bool sp = false, keepGathered = false;
+  /// Not `auto` where cp is above 1.
+  ContextMethod cpMethod;
   /// ZeRO-3, whose gathers are a layer's.
   bool gathers = false;
   /// Indices into the space's lists.
@@ -101,6 +103,7 @@ private:
   using Key = std::vector<int64_t>;
   void addSettings();
   void addAxes(uint32_t setting);
+  std::vector<ContextMethod> listMethods(const Plan &axes) const;
   void addBatches(const LayoutShape &axes);
   void addLayers(const LayoutShape &batch);
   bool suitsModel(const LayoutShape &shape);

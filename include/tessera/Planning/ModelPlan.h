@@ -49,6 +49,7 @@ struct LayerShape {
   /// Tokens on a device of cp.
   int64_t seq;
   bool isF32, eager, keepGathered;
+  int64_t padMultiple;
 };
 
 /// The forward records of a micro-batch of `size` sequences from those of one

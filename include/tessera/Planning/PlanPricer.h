@@ -41,9 +41,11 @@ public:
     cost::MemoryModel memory;
   };
 
-  /// The same numbers as makePlanReport() gives. Errors: a plan that
-  /// contradicts itself or does not suit the model.
-  /// `split`, if not null, becomes the plan with the blocks of each chunk.
+  /// The same numbers as makePlanReport() gives, of the fastest method of
+  /// sharing attention for `auto`. Errors: a plan that contradicts itself or
+  /// does not suit the model or the cluster.
+  /// `split`, if not null, becomes the plan with the blocks of each chunk and
+  /// that method.
   llvm::Expected<PlanPrice> price(const Plan &plan, Plan *split = nullptr);
   /// The layers of a plan, priced on its links. The plan must suit the model;
   /// errors: sizes that the graph cannot have.
@@ -60,6 +62,7 @@ public:
   schedule::PipelinePricer &getPipelines() { return pipelines; }
 
 private:
+  llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan &split);
   using Key = std::vector<int64_t>;
   Key keyOf(const Plan &plan) const;
 

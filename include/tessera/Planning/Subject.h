@@ -27,6 +27,7 @@ struct Subject {
   /// As the config says.
   std::string name() const { return dense ? dense->name : sparse->name; }
   int64_t layers() const { return dense ? dense->layers : sparse->layers; }
+  int64_t heads() const { return dense ? dense->heads : sparse->heads; }
   int64_t hidden() const { return dense ? dense->hidden : sparse->hidden; }
   int64_t maxPositions() const {
     return dense ? dense->maxPositions : sparse->maxPositions;
@@ -43,6 +44,10 @@ struct Subject {
 
   /// The errors of a plan for the model, joined: its own, then the model's.
   llvm::Error check(const Plan &plan) const;
+  /// The plan with each method by which its devices of cp can share the
+  /// attention of the model in place of `auto`, in the order that breaks ties;
+  /// the plan itself where there is nothing to choose.
+  std::vector<Plan> listContextPlans(const Plan &plan) const;
   /// The work of a training step on one device, without the figures of the
   /// whole model; `reader` keeps what plans share. The plan must pass check().
   llvm::Expected<cost::ModelWork> readLayers(WorkReader &reader,

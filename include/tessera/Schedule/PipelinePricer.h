@@ -70,7 +70,14 @@ public:
   liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
              double keptForWeightGrad = 1.0);
 
+  /// For each rank, the most boundaries that it holds at once: received, posted
+  /// or on their way (see HeldBlock). Of many ranks the inner ones count as
+  /// those of four.
+  std::vector<int64_t> boundariesAtPeak(const Pipeline &pipeline);
+
 private:
+  const std::vector<int64_t> &boundariesAtPeak(ScheduleKind kind,
+                                               const ScheduleProblem &problem);
   CompiledSchedule::Ends priceScaled(ScheduleKind kind,
                                      const ScheduleProblem &problem,
                                      const PipelineTimes &times, double kept);
@@ -90,6 +97,7 @@ private:
   std::map<std::string, ListedSchedule, std::less<>> lists;
   std::map<Key, CompiledSchedule> schedules;
   std::map<Key, std::vector<std::vector<double>>> live;
+  std::map<Key, std::vector<int64_t>> boundaries;
 };
 
 } // namespace tessera::schedule

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace tessera {
 
@@ -49,6 +50,11 @@ struct ContextMethod {
 /// The names, for messages: "auto, all_gather, ring, all_to_all or
 /// all_to_all:U".
 extern const llvm::StringLiteral kContextMethods;
+
+/// The methods that `auto` compares, in the order that breaks ties: of
+/// `devices` that have `heads` query heads each before they share them, more
+/// than which cannot share heads.
+std::vector<ContextMethod> listContextMethods(int64_t devices, int64_t heads);
 
 /// The method of a name, with U from 1; none for any other text.
 std::optional<ContextMethod> parseContextMethod(llvm::StringRef text);

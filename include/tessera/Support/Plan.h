@@ -260,6 +260,9 @@ struct Plan {
   /// What sp gathers before a matmul is kept for the backward pass, not
   /// gathered again.
   bool keepGathered = false;
+  /// What minor dimensions of matmuls are padded to a multiple of, of each
+  /// device's shard, as the compiler does it for GPUs; 0: they are not.
+  int64_t padMultiple = 0;
   /// The loss is computed in one pass over the logits; otherwise kernel by
   /// kernel in f32.
   bool fusedLoss = false;

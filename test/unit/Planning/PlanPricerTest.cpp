@@ -44,12 +44,13 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
   for (int round = 0; round < 2; ++round)
     for (const Plan &plan : layouts()) {
       SCOPED_TRACE(plan.summary());
-      auto price = pricer.price(plan);
+      Plan chosen;
+      auto price = pricer.price(plan, &chosen);
       ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
-      auto work = WorkReader().read(llama(), plan);
+      auto work = WorkReader().read(llama(), chosen);
       ASSERT_TRUE(bool(work)) << llvm::toString(work.takeError());
       schedule::PipelinePricer pipelines;
-      auto report = makePlanReport(*work, plan, cluster(), {}, pipelines);
+      auto report = makePlanReport(*work, chosen, cluster(), {}, pipelines);
       ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
       EXPECT_EQ(price->step.total, report->stepSeconds);
       EXPECT_EQ(price->peakBytes, report->peakMemory().total());
@@ -71,6 +72,34 @@ TEST(PlanPricer, prices_layers_once) {
   l.zero = 3;
   ASSERT_TRUE(bool(pricer.price(l)));
   EXPECT_EQ(pricer.numPricedModels(), 2u);
+}
+
+/// The price of `auto` is that of the fastest method, and each method has its
+/// own, whatever was priced before.
+TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
+  PlanPricer pricer(llama(), cluster());
+  Plan plan = layouts().front();
+  plan.cp = 8;
+  plan.dp = 8;
+  plan.seq = 32768;
+  std::map<double, std::string> methods;
+  for (const char *name :
+       {"all_gather", "ring", "all_to_all:2", "all_to_all:4", "all_to_all"}) {
+    plan.cpMethod = *parseContextMethod(name);
+    auto price = pricer.price(plan);
+    ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
+    auto alone = PlanPricer(llama(), cluster()).price(plan);
+    ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
+    EXPECT_EQ(price->step.total, alone->step.total);
+    methods.try_emplace(price->step.total, name);
+  }
+  EXPECT_EQ(methods.size(), 5u);
+  plan.cpMethod = {};
+  Plan chosen;
+  auto price = pricer.price(plan, &chosen);
+  ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
+  EXPECT_EQ(price->step.total, methods.begin()->first);
+  EXPECT_EQ(chosen.cpMethod.getName(), methods.begin()->second);
 }
 
 /// With stages apart, a tied table is in the memory of both ends.
@@ -101,6 +130,11 @@ TEST(PlanPricer, errors) {
   ASSERT_FALSE(bool(price));
   EXPECT_EQ(llvm::toString(price.takeError()),
             "tp: expects a divisor of the 32 heads but got 3");
+  l = layouts().front();
+  l.dp = 1 << 20;
+  price = pricer.price(l);
+  EXPECT_FALSE(bool(price));
+  llvm::consumeError(price.takeError());
 }
 
 } // namespace

@@ -45,6 +45,7 @@ inline Plan draw(unsigned seed) {
                  {"dropout", {"true"}},
                  {"eager", {"true"}},
                  {"keep-gathered", {"true"}},
+                 {"pad-to-multiple-of", {"64"}},
                  {"fused-loss", {"true"}},
                  {"frozen", {"true"}},
                  {"overlap", {"false"}},
