@@ -11,17 +11,15 @@
 
 using namespace tessera::test;
 
-/// A query's scores of the keys that it sees.
+/// A query's scores of the keys that it sees, from `first` on.
 static std::vector<Number> getScores(const Data &q, const Data &k,
                                      const Shape &query, bool causal,
-                                     int64_t window, Number scale, Elem elem) {
+                                     int64_t first, Number scale, Elem elem) {
   std::vector<Number> scores;
   int64_t numKeys = k.type.shape[1], dim = q.type.shape[4];
-  for (int64_t key = 0; key < numKeys; ++key) {
+  for (int64_t key = first; key < numKeys; ++key) {
     if (causal && key > query[1])
       break;
-    if (window && key <= query[1] - window)
-      continue;
     std::vector<Number> products;
     for (int64_t d = 0; d < dim; ++d)
       products.push_back(
@@ -65,22 +63,30 @@ static bool addAttention(Generator &g) {
   std::string mask = causal ? "causal " : "";
   if (window)
     mask += "window " + std::to_string(window) + " ";
+  std::vector<int> operands{value, g.get(k), g.get(v)};
+  std::string documents;
+  if (g.isTopLevel() && g.random.oneIn(3)) {
+    Type starts{Elem::I32, true, {q.shape[0], q.shape[1]}};
+    operands.push_back(g.addArgument(starts, k.shape[1] + 1, /*ascends=*/true));
+    documents = " starts $3 : " + starts.print();
+  }
   int64_t quarters = g.random.between(1, 4);
   Number scale = makeFloat(quarters * 0.25L);
   static const char *texts[] = {"2.5e-1", "5.0e-1", "7.5e-1", "1.0"};
   g.add("nn.attention " + mask + "scale " + texts[quarters - 1] +
-            " $0, $1, $2$A : " + q.print() + ", " + k.print() + ", " +
-            v.print() + " -> " + result.print(),
-        {value, g.get(k), g.get(v)}, result,
-        [=](const Inputs &inputs, std::vector<Data> &made) {
+            " $0, $1, $2" + documents + "$A : " + q.print() + ", " + k.print() +
+            ", " + v.print() + " -> " + result.print(),
+        operands, result, [=](const Inputs &inputs, std::vector<Data> &made) {
           Shape queries = q.shape;
           queries.back() = 1;
           forEachIndex(queries, [&](const Shape &query) {
-            std::vector<Number> scores = getScores(
-                *inputs[0], *inputs[1], query, causal, window, scale, q.elem);
-            // Scores are of the keys from this one on.
             int64_t firstKey =
                 window ? std::max<int64_t>(query[1] + 1 - window, 0) : 0;
+            if (inputs.size() > 3)
+              firstKey =
+                  std::max(firstKey, inputs[3]->at({query[0], query[1]}).i);
+            std::vector<Number> scores = getScores(
+                *inputs[0], *inputs[1], query, causal, firstKey, scale, q.elem);
             bool plain = areFinite(scores);
             Number total = makeFloat(1);
             std::vector<Number> powers;

@@ -38,12 +38,12 @@ int Generator::get(const Type &type) {
                                           : addConstant(type);
 }
 
-int Generator::addArgument(const Type &type, int64_t bound) {
+int Generator::addArgument(const Type &type, int64_t bound, bool ascends) {
   if (!isTopLevel())
     return addConstant(type);
   int value = block.addValue(type);
   block.arguments.push_back(value);
-  program->arguments.push_back({bound, ""});
+  program->arguments.push_back({bound, ascends, ""});
   return value;
 }
 

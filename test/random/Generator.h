@@ -38,7 +38,7 @@ public:
   int pickTensor(const std::function<bool(const Type &)> &accepts);
   /// A value of this type: one there is, an argument or a constant.
   int get(const Type &type);
-  int addArgument(const Type &type, int64_t bound = 0);
+  int addArgument(const Type &type, int64_t bound = 0, bool ascends = false);
   int addConstant(const Type &type);
   int addConstant(const Type &type, std::vector<Number> numbers);
   /// A scalar.

@@ -7,6 +7,7 @@
 
 #include "Judge.h"
 #include "Random.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -50,6 +51,14 @@ static int64_t drawExtremeInteger(Random &random, Elem elem) {
   return static_cast<int64_t>(numbers[random.below(6)]);
 }
 
+/// Sorts the integers of each row of the last dimension.
+static void sortRows(Data &data) {
+  int64_t width = data.type.shape.back();
+  for (auto row = data.numbers.begin(); row != data.numbers.end(); row += width)
+    std::sort(row, row + width,
+              [](const Number &a, const Number &b) { return a.i < b.i; });
+}
+
 std::vector<Data> tessera::test::drawData(const Program &program, uint64_t seed,
                                           DataKind kind) {
   std::vector<Data> all;
@@ -74,6 +83,8 @@ std::vector<Data> tessera::test::drawData(const Program &program, uint64_t seed,
                                  : drawInteger(random, elem),
                          elem);
     }
+    if (program.arguments[i].ascends)
+      sortRows(data);
     all.push_back(std::move(data));
   }
   return all;

@@ -39,13 +39,12 @@ struct Judgement {
 /// What a tensor holds, as values of this type.
 Data fromTensor(const interp::Tensor &tensor, const Type &type);
 
-/// Compares results with what they may be.
 /// Whether some number of `data` is infinite or NaN.
 bool hasNotFinite(llvm::ArrayRef<Data> data);
 
-/// Of a partitioned program: padding of zeros times a number that is not finite
-/// is NaN, so with `inputsNotFinite` an element that is NaN is not judged (see
-/// docs/VerifyPartition.md).
+/// Compares results with what they may be. Of a partitioned program: padding of
+/// zeros times a number that is not finite is NaN, so with `inputsNotFinite` an
+/// element that is NaN is not judged (see docs/VerifyPartition.md).
 Judgement judge(llvm::ArrayRef<Data> expected, llvm::ArrayRef<Data> actual,
                 bool inputsNotFinite = false);
 

@@ -104,9 +104,11 @@ private:
   int count = 0;
 };
 
-/// What an argument's integers may be: in [0, bound); 0: anything.
 struct Argument {
+  /// What its integers may be: in [0, bound); 0: anything.
   int64_t bound = 0;
+  /// They do not decrease along the last dimension.
+  bool ascends = false;
   std::string attributes;
 };
 
