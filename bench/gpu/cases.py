@@ -64,8 +64,10 @@ SPEED = {
 # Timed steps of a repeat, of which there are three. Those of the large ones take
 # over a second.
 STEPS = {"gpt2-b32": 30, "gpt2-b64": 30, "gpt2-xl": 10, "llama3-8b-16": 10}
-# The one whose losses are compared first, and whose kernels are looked at.
+# The one whose losses are compared.
 FIRST_SPEED = "gpt2-b32"
+# The one whose kernels are looked at: a profiler needs a third of a second for each.
+FLOORS = {"gpt2-2-layers": ("gpt2", 32, 1024, {"n_layer": 2})}
 
 # Dense bf16 operations per second by the vendor's datasheet.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}

@@ -92,7 +92,7 @@ class Preparation:
                              *options)
 
     def speed(self):
-        for name, (model, batch, seq, changes) in cases.SPEED.items():
+        for name, (model, batch, seq, changes) in {**cases.SPEED, **cases.FLOORS}.items():
             if self.options.only and name not in self.options.only:
                 continue
             config = json.loads((ROOT / "share" / "models" / f"{model}.json").read_text())
