@@ -312,7 +312,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "each op a kernel of its own that keeps its operands"},
       {"keep-gathered", "", kOnlyPriced, Field::Flag{&Plan::keepGathered},
        "keep what sp gathers for a matmul, do not gather again"},
-      {"pad-to-multiple-of", "N", kOnlyPriced,
+      {"pad-to-multiple-of", "N", kPriced,
        Field::Integer{&Plan::padMultiple, 0, 4096},
        "minor dimensions of matmuls, as the vocabulary's, are padded where "
        "that adds no more than 1 %; 0: they are as they are"},
