@@ -26,7 +26,6 @@ def precisions(name):
     return ("f32", "bf16", "fp8") if name in TORCH_MODELS else ("f32",)
 
 
-
 # Programs whose ranks one device plays, by name: models, ranks, and how they are compiled.
 RANK_PLANS = {
     "ranks2": (TORCH_MODELS, 2, ["--mesh", "dp=2", "--strategy", "dp,zero=1"]),

@@ -39,8 +39,8 @@ def run_ours(session, program, steps):
 def run_torch(session, facts, steps, mode, attention):
     return session.torch("speed", "--config", session.folder / facts["config"], "--precision",
                          "bf16", "--batch", facts["batch"], "--seq", facts["seq"], "--steps",
-                         steps, "--repeats", session.options.repeats, "--compile", mode, "--attention", attention,
-                         "--constant-lr", "--lr", 1e-4, limit=300)
+                         steps, "--repeats", session.options.repeats, "--compile", mode,
+                         "--attention", attention, "--constant-lr", "--lr", 1e-4, limit=300)
 
 
 def losses(session):

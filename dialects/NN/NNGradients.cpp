@@ -298,13 +298,13 @@ LogicalResult ReduceOp::buildGradients(GradientBuilder &g) {
   return success();
 }
 
-/// The sum over what was repeated, in the type that is asked for.
 bool StopGradientOp::stopsGradient() { return true; }
 
 LogicalResult StopGradientOp::buildGradients(GradientBuilder &) {
   return success();
 }
 
+/// The sum over what was repeated, in the type that is asked for.
 LogicalResult BroadcastOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   Value grad = b.cast(g.ofResult(0), g.elementType(0));

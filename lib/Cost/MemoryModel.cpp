@@ -296,8 +296,8 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
   auto pipeline = makePipeline(plan, pricer);
   assert(pipeline && "expects a plan that priceStep() prices");
   const schedule::ScheduleProblem &problem = pipeline->problem;
-  // After its input gradient a micro-batch keeps what weight gradients need: a
-  // share of the blocks' activations, other than the loss keeps for it.
+  // Between its input gradient and its weight gradients a micro-batch keeps a
+  // share of the activations of blocks, and weightOperands of the head.
   auto live = pricer.liveAtPeak(*pipeline, keptForWeightGrad);
   auto pending = pricer.liveAtPeak(*pipeline, 0);
   std::vector<int64_t> boundaries = pricer.boundariesAtPeak(*pipeline);

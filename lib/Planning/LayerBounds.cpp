@@ -54,8 +54,9 @@ LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
   }
 }
 
-/// For pairs: kernels without the host, and no more of what is exposed than
-/// these hide; both can only be more.
+/// Of pairs of a forward and a backward, a lower bound of kernel time, without
+/// waits for the host, and of exposed collectives: by how much hidden ones slow
+/// the kernels.
 LayerBounds::Sums LayerBounds::sum(double share, bool pairs) const {
   Sums sums;
   size_t blocks = findBlocks(layers);

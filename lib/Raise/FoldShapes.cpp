@@ -16,6 +16,7 @@
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Raise/Passes.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -88,13 +89,6 @@ static Value transpose(OpBuilder &b, Location loc, Value x,
     shape.push_back(typeOf(x).getDimSize(dim));
   return nn::TransposeOp::create(b, loc, typeOf(x).clone(shape), x,
                                  permutation);
-}
-
-static SmallVector<int64_t> invert(ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> inverse(permutation.size());
-  for (auto [after, before] : llvm::enumerate(permutation))
-    inverse[before] = after;
-  return inverse;
 }
 
 /// Appends a group of dimensions to `order`; where they are there.
@@ -346,14 +340,15 @@ struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
     auto groups = op.getReassociationIndices();
     SmallVector<int64_t> parts, split;
     SmallVector<ReassociationIndices> own(groups.size());
-    for (int64_t dim : invert(before.getPermutation()))
+    for (int64_t dim : invertPermutationVector(before.getPermutation()))
       own[before.getPermutation()[dim]] = takeGroup(groups[dim], parts);
     for (int64_t part : parts)
       split.push_back(shape[part]);
     Value x = tensor::ExpandShapeOp::create(rewriter, op.getLoc(),
                                             op.getResultType().clone(split),
                                             before.getX(), own);
-    rewriter.replaceOp(op, transpose(rewriter, op.getLoc(), x, invert(parts)));
+    rewriter.replaceOp(op, transpose(rewriter, op.getLoc(), x,
+                                     invertPermutationVector(parts)));
     return success();
   }
 };
@@ -379,7 +374,7 @@ struct TransposeOfRope : OpRewritePattern<nn::TransposeOp> {
         permutation.back() != int64_t(permutation.size()) - 1)
       return failure();
     Value x = transpose(rewriter, op.getLoc(), rope.getX(), permutation);
-    int64_t dim = invert(permutation)[rope.getDim()];
+    int64_t dim = invertPermutationVector(permutation)[rope.getDim()];
     rewriter.replaceOp(op, buildRope(rewriter, rope, x, dim));
     return success();
   }

@@ -30,8 +30,8 @@ static int64_t numElements(ArrayRef<int64_t> shape) {
   return ShapedType::getNumElements(shape);
 }
 
-/// The operand of a product that is no number or table; -1 if both are, or
-/// none is.
+/// The number of the operand of a multiplication that varies with x, where the
+/// other one is constant; -1 if both or neither are constant.
 static int findFactor(arith::MulFOp op) {
   bool isLeft = followsFromConstants(op.getLhs());
   bool isRight = followsFromConstants(op.getRhs());

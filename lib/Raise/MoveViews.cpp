@@ -12,6 +12,7 @@
 #include "ParameterViews.h"
 
 #include "dialects/NN/NN.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -379,10 +380,8 @@ struct SliceOfTranspose : OpRewritePattern<tensor::ExtractSliceOp> {
     auto transpose = op.getSource().getDefiningOp<nn::TransposeOp>();
     if (!transpose || !allUsersSlice(transpose))
       return failure();
-    SmallVector<int64_t> dims(transpose.getPermutation().size());
-    for (auto [after, before] : llvm::enumerate(transpose.getPermutation()))
-      dims[before] = after;
-    Value x = buildSlice(rewriter, op, transpose.getX(), dims);
+    Value x = buildSlice(rewriter, op, transpose.getX(),
+                         invertPermutationVector(transpose.getPermutation()));
     rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(), x,
                                                  transpose.getPermutation());
     return success();

@@ -12,9 +12,9 @@
 //     a (3 times) -- b (3 times)              a_i -- b_i counts three times,
 //       \___________/                         b_i -- a_i+1 twice: end to start
 //
-// So its assignments are those of the network that are equal in all copies, at
-// the same cost, whatever is tied. What costs were moved along its edges,
-// shared among the copies, bounds the network with nothing tied.
+// Each of its assignments is one of the whole network in which tied variables
+// have equal states, with the same cost. The messages along its edges, divided
+// among the copies, bound the whole network.
 //
 //===----------------------------------------------------------------------===//
 

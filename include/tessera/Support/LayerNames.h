@@ -9,6 +9,7 @@
 #define TESSERA_SUPPORT_LAYERNAMES_H
 
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
 
 namespace tessera {
 
