@@ -1,0 +1,355 @@
+"""The walk over the graph that torch.export makes: arguments, nodes, results, and where
+gradients stop. Nodes that follow from no parameter and no input run in torch. torch_ops.py
+has the ops."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable, Sequence
+
+import torch
+
+from .errors import ImportFailure
+from .graph_text import Graph, Value, quote
+
+ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
+            torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
+            torch.int8: "i8", torch.bool: "i1"}
+# Ops that return their first operand.
+IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.default",
+              "aten.lift_fresh_copy.default", "aten.dropout.default"}
+RANDOM = ("rand", "bernoulli", "multinomial", "normal", "uniform")
+
+Handler = Callable[["Importer", Any], Any]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Registers the handler of ops."""
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+    return register
+
+
+def element_of(dtype: torch.dtype) -> str:
+    if dtype not in ELEMENTS:
+        raise ImportFailure(f"expects tensors of floats or signed integers but got {dtype}")
+    return ELEMENTS[dtype]
+
+
+class Importer:
+    """The walk over an exported program."""
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.graph = Graph()
+        self.constants: dict[Any, Any] = {}
+        self.values: dict[Any, Any] = {}
+        # Constants that the graph has.
+        self.written: dict[Any, Value] = {}
+        # What a value was before its leading dimensions were merged, and what was repeated.
+        self.unmerged: dict[Value, Value] = {}
+        self.repeated: dict[Value, Value] = {}
+        self.losses: dict[Value, list[tuple[str, Value]]] = {}
+        # Nodes that gradients of parameters pass, and results of parts without gradients.
+        self.trained: set[Any] = set()
+        self.parts: dict[Any, Sequence[Any]] = {}
+        # Whether a result is one float: gradients are taken of it.
+        self.is_loss = False
+
+    # Operands.
+
+    def value(self, item: Any) -> Value:
+        """The value of a node; a constant is written."""
+        if item in self.values:
+            return self.values[item]
+        if item not in self.constants:
+            raise ImportFailure(f"{item}: expects a tensor")
+        if item not in self.written:
+            self.written[item] = self.write(self.constants[item])
+        return self.written[item]
+
+    def write(self, tensor: torch.Tensor) -> Value:
+        """A constant without the dimensions along which it does not vary."""
+        tensor = tensor.detach()
+        shape, small = tuple(tensor.shape), tensor
+        for dim in range(tensor.dim()):
+            first = small.narrow(dim, 0, 1)
+            if small.shape[dim] > 1 and torch.equal(small, first.expand_as(small)):
+                small = first
+        element = element_of(tensor.dtype)
+        if small.numel() == 1:
+            return self.graph.constant(small.item(), shape, element)
+        kept = [i for i, size in enumerate(small.shape) if size != 1]
+        data = small.contiguous().cpu().view(torch.uint8).numpy().tobytes()
+        value = self.graph.dense(data, [small.shape[i] for i in kept], element)
+        return self.graph.broadcast(value, shape, kept)
+
+    def operand(self, node: Any, item: Any, like: Value | None = None) -> Value:
+        """An argument in the element type and shape of the node's result."""
+        result = node.meta["val"]
+        element = like.element if like else element_of(result.dtype)
+        shape = tuple(result.shape)
+        if isinstance(item, (int, float, bool)):
+            return self.graph.constant(item, shape, element)
+        return self.graph.expand(self.graph.cast(self.value(item), element), shape)
+
+    def merged(self, x: Value, shape: Sequence[int]) -> Value:
+        """A reshape, which remembers what it was."""
+        shape = tuple(shape)
+        source = self.unmerged.get(x, x)
+        if source.shape == shape:
+            return source
+        result = self.graph.reshape(x, shape)
+        if result != x:
+            self.unmerged[result] = source
+        return result
+
+    # The walk.
+
+    def run(self, name: str) -> str:
+        self.read_arguments()
+        for node in self.program.graph.nodes:
+            if node.op == "call_function":
+                self.visit(node)
+            elif node.op == "output":
+                return self.graph.finish(name, self.name_results(node.args[0]))
+        raise ImportFailure("expects an exported program with results")
+
+    def read_arguments(self) -> None:
+        signature = self.program.graph_signature
+        if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
+            written = list(signature.buffers_to_mutate.values()) or ["an input"]
+            raise ImportFailure(f"{written[0]}: expects a buffer that is not written")
+        first: dict[int, str] = {}
+        frozen: set[str] = set()
+        for name, parameter in self.program.named_parameters():
+            first.setdefault(parameter.data_ptr(), name)
+            if not parameter.requires_grad:
+                frozen.add(name)
+        shared: dict[str, Value] = {}
+        for node in self.order_placeholders():
+            if node.name in signature.inputs_to_parameters:
+                if node.users:
+                    name = signature.inputs_to_parameters[node.name]
+                    parameter = self.program.state_dict[name]
+                    name = first.get(parameter.data_ptr(), name)
+                    if name not in shared:
+                        shared[name] = self.read_parameter(name, parameter, name in frozen)
+                    self.values[node] = shared[name]
+                    if name not in frozen:
+                        self.trained.add(node)
+            elif node.name in signature.inputs_to_buffers:
+                self.constants[node] = self.read_buffer(signature.inputs_to_buffers[node.name])
+            elif node.name in signature.inputs_to_lifted_tensor_constants:
+                self.constants[node] = self.program.constants[
+                    signature.inputs_to_lifted_tensor_constants[node.name]]
+            else:
+                self.read_input(node)
+
+    def order_placeholders(self) -> list[Any]:
+        """Parameters by their first use, as a model is written; then the others."""
+        nodes = list(self.program.graph.nodes)
+        numbers = {node: i for i, node in enumerate(nodes)}
+        parameters = self.program.graph_signature.inputs_to_parameters
+
+        def key(node: Any) -> tuple[bool, int]:
+            first = min((numbers[user] for user in node.users), default=0)
+            is_parameter = node.name in parameters
+            return not is_parameter, first if is_parameter else numbers[node]
+        return sorted((node for node in nodes if node.op == "placeholder"), key=key)
+
+    def read_parameter(self, name: str, parameter: torch.Tensor, is_frozen: bool) -> Value:
+        shape = list(parameter.shape)
+        strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+        source = f"#nn.source<{quote(name)}, {shape}, offset 0, strides {strides}>"
+        attributes = {"nn.param": quote(name), "nn.source": source}
+        if is_frozen:
+            attributes["nn.frozen"] = "unit"
+        return self.graph.argument(shape, element_of(parameter.dtype), attributes)
+
+    def read_buffer(self, name: str) -> torch.Tensor:
+        buffer = self.program.state_dict.get(name, self.program.constants.get(name))
+        if buffer is None or buffer.is_meta:
+            raise ImportFailure(f"{name}: expects a buffer with values")
+        return buffer
+
+    def read_input(self, node: Any) -> None:
+        value = node.meta["val"]
+        if not isinstance(value, torch.Tensor):
+            self.constants[node] = value
+            return
+        for dim, size in enumerate(value.shape):
+            if not isinstance(size, int):
+                raise ImportFailure(f"{node.name}: expects a static size of dimension {dim}")
+        self.values[node] = self.graph.argument(
+            value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
+
+    def visit(self, node: Any) -> None:
+        name = str(node.target)
+        if name.startswith("aten._assert"):
+            return
+        if name == "wrap_with_set_grad_enabled":
+            self.visit_part(node, *node.args)
+            return
+        schema = getattr(node.target, "_schema", None)
+        if schema is not None and schema.is_mutable:
+            if self.depends(node) or root_of(node.args[0]).op != "call_function":
+                self.visit_write(node, name)
+            else:
+                self.constants[node] = self.evaluate(node)
+            return
+        if not node.users:
+            return
+        if node.target is operator.getitem and node.args[0] in self.parts:
+            self.alias(node, self.parts[node.args[0]][node.args[1]])
+            return
+        if not self.depends(node):
+            if any(word in name for word in RANDOM):
+                raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+            self.constants[node] = self.evaluate(node)
+            return
+        if any(source in self.trained for source in node.all_input_nodes):
+            self.trained.add(node)
+        if node.target is operator.getitem:
+            self.values[node] = self.values[node.args[0]][node.args[1]]
+            return
+        handler = HANDLERS.get(name)
+        if handler is None:
+            raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
+                                f"{name}")
+        result = handler(self, node)
+        self.check(node, result)
+        self.values[node] = result
+
+    def alias(self, node: Any, source: Any) -> None:
+        """A node that is another one."""
+        for found in (self.values, self.constants):
+            if source in found:
+                found[node] = found[source]
+        if source in self.trained:
+            self.trained.add(node)
+
+    def visit_part(self, node: Any, has_gradients: bool, part: Any, *operands: Any) -> None:
+        """Nodes with or without gradients, as in a torch.no_grad()."""
+        nodes = getattr(self.program.graph_module, part.target).graph.nodes
+        inputs = [inner for inner in nodes if inner.op == "placeholder"]
+        for inner, operand in zip(inputs, operands):
+            self.alias(inner, operand)
+        for inner in nodes:
+            if inner.op == "call_function":
+                self.visit(inner)
+            elif inner.op == "output":
+                self.parts[node] = inner.args[0]
+        if not has_gradients:
+            for result in self.parts[node]:
+                if result in self.trained:
+                    self.values[result] = self.stop_gradient(self.values[result])
+                    self.trained.remove(result)
+
+    def stop_gradient(self, x: Value) -> Value:
+        return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
+
+    def visit_write(self, node: Any, name: str) -> None:
+        """An op that writes a value whose memory no other one reads: later uses of that value
+        are of the result."""
+        written = node.args[0] if node.args else None
+        handler = HANDLERS.get(name.replace("_.", "."))
+        if handler is None or written not in self.values or not is_own(written):
+            raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
+                                f"{name}")
+        if any(source in self.trained for source in node.all_input_nodes):
+            self.trained.add(node)
+        self.trained.discard(written)
+        result = handler(self, node)
+        self.check(node, result)
+        self.values[node] = self.values[written] = result
+        if node in self.trained:
+            self.trained.add(written)
+
+    def check(self, node: Any, result: Any) -> None:
+        """The result is of the type that torch says."""
+        expected = node.meta["val"]
+        if isinstance(result, Value):
+            if (result.shape, result.element) != (tuple(expected.shape),
+                                                  element_of(expected.dtype)):
+                raise ImportFailure(f"{place(node)}: expects {tuple(expected.shape)} of "
+                                    f"{expected.dtype} from {node.target} but got {result.type}")
+
+    def depends(self, node: Any) -> bool:
+        return any(argument in self.values for argument in node.all_input_nodes)
+
+    def evaluate(self, node: Any) -> Any:
+        def find(item: Any) -> Any:
+            return self.constants[item]
+        arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), find)
+        with torch.no_grad():
+            return node.target(*arguments, **keywords)
+
+    def name_results(self, results: Sequence[Any]) -> list[tuple[str, Value]]:
+        named: list[tuple[str, Value]] = []
+        self.is_loss = any(node is not None and not self.value(node).shape
+                           and self.value(node).is_float for node in results)
+        for i, node in enumerate(results):
+            if node is None:
+                continue
+            value = self.value(node)
+            if value in self.losses:
+                named += self.losses[value]
+            elif not value.shape and value.is_float:
+                named.append(("loss", value))
+            else:
+                is_logits = value.is_float and len(value.shape) > 1
+                taken = [name for name, _ in named]
+                name = "logits" if is_logits and "logits" not in taken else f"result.{i}"
+                named.append((name, value))
+        return named
+
+
+def is_view(node: Any) -> bool:
+    """Whether a node's result may share memory with an operand."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or any(r.alias_info is not None for r in schema.returns) and \
+        not schema.is_mutable
+
+
+def root_of(node: Any) -> Any:
+    """The node whose memory a node's result may share."""
+    while node.op == "call_function" and is_view(node) and \
+            isinstance(node.args[0], torch.fx.Node):
+        node = node.args[0]
+    return node
+
+
+def is_own(node: Any) -> bool:
+    """Whether a node's result, and what it is a view of, is in no other value."""
+    if any(is_view(user) for user in node.users):
+        return False
+    while node.op == "call_function" and is_view(node):
+        node = node.args[0]
+        if not isinstance(node, torch.fx.Node) or len(node.users) != 1:
+            return False
+    return bool(node.op == "call_function")
+
+
+def place(node: Any) -> str:
+    """File and line of a node's source; its name without one."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
+    files = [line for line in lines if line.startswith("File ")]
+    if not files:
+        return node.name
+    path, line = files[-1].split(",")[:2]
+    return f"{path[len('File '):].strip(chr(34))}:{line.split()[-1]}"
+
+
+def argument(node: Any, index: int, name: str, default: Any = None) -> Any:
+    if len(node.args) > index:
+        return node.args[index]
+    return node.kwargs.get(name, default)
+
+
+def positive(dim: int, rank: int) -> int:
+    return dim + rank if dim < 0 else dim

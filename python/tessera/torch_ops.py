@@ -1,0 +1,651 @@
+"""The ops of torch as nn, arith, math and tensor: a handler for each.
+
+An op of a module that nn has (layer_norm, gelu, attention) is that op; what groups of ops
+mean is found by the compiler's passes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .errors import ImportFailure
+from .graph_text import LETTERS, Graph, Value
+from .torch_importer import (HANDLERS, IDENTITIES, Importer, argument, element_of, handles, place,
+                             positive)
+
+# Elementwise.
+
+for _name, _op in {"neg": "arith.negf", "exp": "math.exp", "log": "math.log", "tanh": "math.tanh",
+                   "rsqrt": "math.rsqrt", "sqrt": "math.sqrt", "erf": "math.erf",
+                   "abs": "math.absf", "cos": "math.cos", "sin": "math.sin", "log1p": "math.log1p",
+                   "expm1": "math.expm1", "floor": "math.floor", "ceil": "math.ceil",
+                   "round": "math.roundeven"}.items():
+    def _unary(importer: Importer, node: Any, op: str = _op) -> Value:
+        x = importer.operand(node, node.args[0])
+        if not x.is_float:
+            if op != "arith.negf":
+                raise ImportFailure(f"{place(node)}: expects floats but got {x.type}")
+            return importer.graph.binary(
+                "arith.subi", importer.graph.constant(0, x.shape, x.element), x)
+        return importer.graph.unary(op, x)
+    HANDLERS[f"aten.{_name}.default"] = _unary
+
+
+def binary_op(importer: Importer, node: Any, floats: str, integers: str | None,
+              bools: str | None = None) -> Value:
+    x, y = (importer.operand(node, node.args[i]) for i in (0, 1))
+    name = floats if x.is_float else bools if x.element == "i1" else integers
+    if name is None:
+        raise ImportFailure(f"{place(node)}: expects other elements of {node.target} but got "
+                            f"{x.type}")
+    alpha = argument(node, 2, "alpha", 1)
+    if alpha != 1:
+        scale = importer.graph.constant(alpha, y.shape, y.element)
+        y = importer.graph.binary("arith.mulf" if y.is_float else "arith.muli", y, scale)
+    return importer.graph.binary(name, x, y)
+
+
+for _names, _ops in {("add.Tensor", "add.Scalar"): ("arith.addf", "arith.addi", "arith.ori"),
+                     ("sub.Tensor", "sub.Scalar"): ("arith.subf", "arith.subi"),
+                     ("mul.Tensor", "mul.Scalar"): ("arith.mulf", "arith.muli", "arith.andi"),
+                     ("div.Tensor", "div.Scalar"): ("arith.divf", None),
+                     ("maximum.default",): ("arith.maximumf", "arith.maxsi"),
+                     ("minimum.default",): ("arith.minimumf", "arith.minsi"),
+                     ("__and__.Tensor", "bitwise_and.Tensor", "logical_and.default"):
+                         (None, "arith.andi", "arith.andi"),
+                     ("__or__.Tensor", "bitwise_or.Tensor", "logical_or.default"):
+                         (None, "arith.ori", "arith.ori")}.items():
+    def _binary(importer: Importer, node: Any, ops: tuple = _ops) -> Value:
+        return binary_op(importer, node, *ops)
+    for _name in _names:
+        HANDLERS[f"aten.{_name}"] = _binary
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    def _compare(importer: Importer, node: Any, predicate: str = _name) -> Value:
+        parts = [item.meta["val"] if isinstance(item, torch.fx.Node) else item
+                 for item in node.args[:2]]
+        common = torch.result_type(*parts)
+        like = Value("", (), element_of(common))
+        x, y = (importer.operand(node, item, like) for item in node.args[:2])
+        return importer.graph.compare(predicate, x, y)
+    HANDLERS[f"aten.{_name}.Tensor"] = HANDLERS[f"aten.{_name}.Scalar"] = _compare
+
+
+@handles("aten.pow.Tensor_Scalar", "aten.square.default")
+def convert_power(importer: Importer, node: Any) -> Value:
+    x, exponent = importer.operand(node, node.args[0]), argument(node, 1, "exponent", 2)
+    graph = importer.graph
+    if exponent in (1, 2, 3, 4):
+        result = x
+        for _ in range(int(exponent) - 1):
+            result = graph.binary("arith.mulf" if x.is_float else "arith.muli", result, x)
+        return result
+    if not x.is_float:
+        raise ImportFailure(f"{place(node)}: expects floats but got {x.type}")
+    if exponent == 0.5:
+        return graph.unary("math.sqrt", x)
+    if exponent == -0.5:
+        return graph.unary("math.rsqrt", x)
+    return graph.binary("math.powf", x, graph.constant(exponent, x.shape, x.element))
+
+
+@handles("aten.reciprocal.default")
+def convert_reciprocal(importer: Importer, node: Any) -> Value:
+    x = importer.operand(node, node.args[0])
+    return importer.graph.binary("arith.divf", importer.graph.constant(1, x.shape, x.element), x)
+
+
+@handles("aten.sigmoid.default")
+def convert_sigmoid(importer: Importer, node: Any) -> Value:
+    """(1 + tanh(x / 2)) / 2: its gradient is finite everywhere."""
+    x, graph = importer.operand(node, node.args[0]), importer.graph
+    half = graph.constant(0.5, x.shape, x.element)
+    t = graph.unary("math.tanh", graph.binary("arith.mulf", x, half))
+    return graph.binary("arith.addf", graph.binary("arith.mulf", t, half), half)
+
+
+@handles("aten.relu.default")
+def convert_relu(importer: Importer, node: Any) -> Value:
+    x = importer.operand(node, node.args[0])
+    return importer.graph.binary("arith.maximumf", x,
+                                 importer.graph.constant(0, x.shape, x.element))
+
+
+@handles("aten.clamp.default", "aten.clamp_min.default")
+def convert_clamp(importer: Importer, node: Any) -> Value:
+    x, graph = importer.operand(node, node.args[0]), importer.graph
+    for bound, name in ((argument(node, 1, "min"), "max"), (argument(node, 2, "max"), "min")):
+        if bound is not None:
+            op = f"arith.{name}imumf" if x.is_float else f"arith.{name}si"
+            x = graph.binary(op, x, graph.constant(bound, x.shape, x.element))
+    return x
+
+
+@handles("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+def convert_where(importer: Importer, node: Any) -> Value:
+    condition = importer.operand(node, node.args[0], Value("", (), "i1"))
+    x, y = (importer.operand(node, item) for item in node.args[1:3])
+    return importer.graph.select(condition, x, y)
+
+
+@handles("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def convert_masked_fill(importer: Importer, node: Any) -> Value:
+    x, filled = (importer.operand(node, node.args[i]) for i in (0, 2))
+    mask = importer.operand(node, node.args[1], Value("", (), "i1"))
+    return importer.graph.select(mask, filled, x)
+
+
+@handles("aten.logical_not.default", "aten.bitwise_not.default")
+def convert_not(importer: Importer, node: Any) -> Value:
+    x = importer.operand(node, node.args[0])
+    ones = importer.graph.constant(True if x.element == "i1" else -1, x.shape, x.element)
+    return importer.graph.binary("arith.xori", x, ones)
+
+
+@handles("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten._to_copy.default",
+         "aten.type_as.default", "aten.to.other", "aten.float.default")
+def convert_to(importer: Importer, node: Any) -> Value:
+    return importer.graph.cast(importer.value(node.args[0]),
+                               element_of(node.meta["val"].dtype))
+
+
+@handles(*IDENTITIES)
+def convert_identity(importer: Importer, node: Any) -> Value:
+    if str(node.target) == "aten.dropout.default" and node.args[1] > 0 and node.args[2]:
+        raise ImportFailure(f"{place(node)}: expects no dropout (eval mode, or p = 0) but got "
+                            f"{node.args[1]}")
+    return importer.value(node.args[0])
+
+
+# Shapes.
+
+@handles("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default",
+         "aten.unsqueeze.default", "aten.squeeze.dim", "aten.squeeze.default",
+         "aten.squeeze.dims", "aten.flatten.using_ints", "aten.unflatten.int",
+         "aten.view_as.default")
+def convert_reshape(importer: Importer, node: Any) -> Value:
+    x, shape = importer.value(node.args[0]), tuple(node.meta["val"].shape)
+    result = importer.merged(x, shape)
+    source = importer.repeated.get(x)
+    # Heads of a group that were repeated: [b, g, 1 -> r, t, d] to [b, g r, t, d].
+    if source and len(x.shape) == 5 and shape == (x.shape[0], x.shape[1] * x.shape[2],
+                                                  *x.shape[3:]):
+        importer.repeated[result] = source
+    return result
+
+
+@handles("aten.expand.default", "aten.broadcast_to.default")
+def convert_expand(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    result = importer.graph.expand(x, node.meta["val"].shape)
+    if len(x.shape) == 5 and x.shape[2] == 1 and result.shape[2] > 1 and \
+            result.shape[:2] + result.shape[3:] == x.shape[:2] + x.shape[3:]:
+        importer.repeated[result] = importer.graph.reshape(x, x.shape[:2] + x.shape[3:])
+    return result
+
+
+@handles("aten.permute.default")
+def convert_permute(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    return importer.graph.transpose(x, [positive(d, len(x.shape)) for d in node.args[1]])
+
+
+@handles("aten.numpy_T.default", "aten.mT.default")
+def convert_reversed(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    order = list(range(len(x.shape)))
+    last = len(order) if str(node.target) == "aten.numpy_T.default" else 2
+    return importer.graph.transpose(x, order[:len(order) - last] + order[:-last - 1:-1])
+
+
+@handles("aten.transpose.int", "aten.t.default", "aten.swapaxes.default")
+def convert_transpose(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    order = list(range(len(x.shape)))
+    if len(order) > 1:
+        a, b = (node.args[1:3] if len(node.args) > 2 else (0, 1))
+        order[a], order[b] = order[b], order[a]
+    return importer.graph.transpose(x, order)
+
+
+@handles("aten.slice.Tensor")
+def convert_slice(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    dim = positive(argument(node, 1, "dim", 0), len(x.shape))
+    start = argument(node, 2, "start") or 0
+    start = min(max(start + x.shape[dim] if start < 0 else start, 0), x.shape[dim])
+    size = node.meta["val"].shape[dim]
+    return importer.graph.slice(x, dim, start, size, argument(node, 4, "step", 1))
+
+
+@handles("aten.select.int")
+def convert_select(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    dim = positive(node.args[1], len(x.shape))
+    part = importer.graph.slice(x, dim, positive(node.args[2], x.shape[dim]), 1)
+    return importer.graph.reshape(part, node.meta["val"].shape)
+
+
+@handles("aten.split.Tensor", "aten.split_with_sizes.default", "aten.chunk.default",
+         "aten.unbind.int")
+def convert_split(importer: Importer, node: Any) -> list[Value]:
+    x = importer.value(node.args[0])
+    is_unbind = str(node.target) == "aten.unbind.int"
+    dim = positive(argument(node, 1 if is_unbind else 2, "dim", 0), len(x.shape))
+    parts, start = [], 0
+    for part in node.meta["val"]:
+        size = 1 if is_unbind else part.shape[dim]
+        value = importer.graph.slice(x, dim, start, size)
+        parts.append(importer.graph.reshape(value, part.shape))
+        start += size
+    return parts
+
+
+@handles("aten.cat.default", "aten.stack.default")
+def convert_cat(importer: Importer, node: Any) -> Value:
+    result = node.meta["val"]
+    dim = positive(argument(node, 1, "dim", 0), result.dim())
+    values = [importer.graph.cast(importer.value(item), element_of(result.dtype))
+              for item in node.args[0]]
+    if str(node.target) == "aten.stack.default":
+        values = [importer.graph.reshape(v, v.shape[:dim] + (1,) + v.shape[dim:]) for v in values]
+    return importer.graph.concat([v for v in values if math.prod(v.shape)], dim)
+
+
+@handles("aten.pad.default", "aten.constant_pad_nd.default")
+def convert_pad(importer: Importer, node: Any) -> Value:
+    x, widths = importer.value(node.args[0]), list(node.args[1])
+    is_named = str(node.target) == "aten.pad.default"
+    mode = argument(node, 2, "mode", "constant") if is_named else "constant"
+    number = argument(node, 3 if is_named else 2, "value") or 0
+    if mode != "constant":
+        raise ImportFailure(f"{place(node)}: expects padding by a constant but got {mode}")
+    for i in range(len(widths) // 2):
+        dim = len(x.shape) - 1 - i
+        for before, width in ((True, widths[2 * i]), (False, widths[2 * i + 1])):
+            if width < 0:
+                x = importer.graph.slice(x, dim, -width if before else 0, x.shape[dim] + width)
+            elif width > 0:
+                shape = list(x.shape)
+                shape[dim] = width
+                block = importer.graph.constant(number, shape, x.element)
+                x = importer.graph.concat([block, x] if before else [x, block], dim)
+    return x
+
+
+# Matmuls.
+
+def linear(importer: Importer, x: Value, weight: Value, is_transposed: bool) -> Value:
+    """Over the last dimension of x, whose leading dimensions may have been merged."""
+    source = importer.unmerged.get(x, x)
+    whole = source if source.shape[-1:] == x.shape[-1:] and len(x.shape) == 2 else x
+    rank = len(whole.shape)
+    batch, k, n = LETTERS[2:1 + rank], "a", "b"
+    letters = n + k if is_transposed else k + n
+    return importer.graph.einsum(batch + k, letters, batch + n, whole, weight)
+
+
+def add_bias(importer: Importer, y: Value, bias: Value | None) -> Value:
+    if bias is None:
+        return y
+    return importer.graph.binary("arith.addf", y, importer.graph.expand(bias, y.shape))
+
+
+def finish_linear(importer: Importer, node: Any, y: Value) -> Value:
+    return importer.merged(y, node.meta["val"].shape)
+
+
+@handles("aten.linear.default")
+def convert_linear(importer: Importer, node: Any) -> Value:
+    x, weight = (importer.value(item) for item in node.args[:2])
+    bias = argument(node, 2, "bias")
+    y = linear(importer, x, weight, is_transposed=True)
+    y = add_bias(importer, y, importer.value(bias) if bias is not None else None)
+    return finish_linear(importer, node, y)
+
+
+@handles("aten.addmm.default")
+def convert_addmm(importer: Importer, node: Any) -> Value:
+    if argument(node, 3, "beta", 1) != 1 or argument(node, 4, "alpha", 1) != 1:
+        raise ImportFailure(f"{place(node)}: expects addmm without factors")
+    bias, x, weight = (importer.value(item) for item in node.args[:3])
+    y = add_bias(importer, linear(importer, x, weight, is_transposed=False), bias)
+    return finish_linear(importer, node, y)
+
+
+@handles("aten.matmul.default", "aten.bmm.default", "aten.mm.default")
+def convert_matmul(importer: Importer, node: Any) -> Value:
+    x, y = (importer.value(item) for item in node.args[:2])
+    if len(y.shape) == 2 and len(x.shape) >= 2:
+        return finish_linear(importer, node, linear(importer, x, y, is_transposed=False))
+    rank = len(x.shape)
+    if rank < 2 or len(y.shape) != rank:
+        raise ImportFailure(f"{place(node)}: expects matmuls of matrices but got {x.type} and "
+                            f"{y.type}")
+    shape = node.meta["val"].shape
+    x = importer.graph.expand(x, [*shape[:-2], *x.shape[-2:]])
+    y = importer.graph.expand(y, [*shape[:-2], *y.shape[-2:]])
+    batch = LETTERS[3:1 + rank]
+    return importer.graph.einsum(batch + "bc", batch + "ca", batch + "ba", x, y)
+
+
+@handles("aten.baddbmm.default")
+def convert_baddbmm(importer: Importer, node: Any) -> Value:
+    added, x, y = (importer.value(item) for item in node.args[:3])
+    graph = importer.graph
+    product = graph.einsum("abd", "adc", "abc", x, y)
+    added = graph.expand(added, product.shape)
+
+    def scaled(value: Value, factor: float) -> Value:
+        constant = graph.constant(factor, value.shape, value.element)
+        return value if factor == 1 else graph.binary("arith.mulf", value, constant)
+    return graph.binary("arith.addf", scaled(added, argument(node, 3, "beta", 1)),
+                        scaled(product, argument(node, 4, "alpha", 1)))
+
+
+@handles("aten.cumsum.default")
+def convert_cumsum(importer: Importer, node: Any) -> Value:
+    """A matmul with a triangle of ones, in f32 at least: exact for integers to 2^24."""
+    x, graph = importer.value(node.args[0]), importer.graph
+    dim, size = positive(node.args[1], len(x.shape)), x.shape[positive(node.args[1], len(x.shape))]
+    wide = graph.cast(x, x.element if x.is_float and x.bits >= 32 else "f32")
+    count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
+    triangle = graph.compare("le", graph.broadcast(count, (size, size), [1]),
+                             graph.broadcast(count, (size, size), [0]))
+    letters = LETTERS[2:2 + len(x.shape)]
+    left = letters[:dim] + "b" + letters[dim + 1:]
+    total = graph.einsum(left, "ab", left.replace("b", "a"), wide,
+                         graph.cast(triangle, wide.element))
+    return graph.cast(total, element_of(node.meta["val"].dtype))
+
+
+@handles("aten.einsum.default")
+def convert_einsum(importer: Importer, node: Any) -> Value:
+    spec = node.args[0].replace(" ", "")
+    operands, _, result = spec.partition("->")
+    parts = operands.split(",")
+    if "." in spec or len(parts) != 2 or "->" not in spec:
+        raise ImportFailure(f"{place(node)}: expects an einsum of two tensors with a result but "
+                            f"got {spec}")
+    x, y = (importer.value(item) for item in node.args[1])
+    return importer.graph.einsum(*parts, result, x, y)
+
+
+# Reductions.
+
+def reduction(importer: Importer, node: Any, kind: str) -> Value:
+    x, result = importer.value(node.args[0]), node.meta["val"]
+    if kind in ("sum", "mean"):
+        x = importer.graph.cast(x, element_of(result.dtype))
+    dims = argument(node, 1, "dim")
+    dims = list(range(len(x.shape))) if dims is None or dims == [] else \
+        [positive(d, len(x.shape)) for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
+    y = importer.graph.reduce("sum" if kind == "mean" else kind, x, dims)
+    if kind == "mean":
+        count = importer.graph.constant(math.prod(x.shape[d] for d in dims), y.shape, y.element)
+        y = importer.graph.binary("arith.divf", y, count)
+    return importer.graph.reshape(y, result.shape)
+
+
+for _name, _kind in {"sum.dim_IntList": "sum", "sum.default": "sum", "mean.dim": "mean",
+                     "mean.default": "mean", "amax.default": "max", "amin.default": "min",
+                     "max.default": "max", "min.default": "min"}.items():
+    HANDLERS[f"aten.{_name}"] = lambda importer, node, kind=_kind: reduction(importer, node, kind)
+
+
+@handles("aten.softmax.int", "aten._softmax.default")
+def convert_softmax(importer: Importer, node: Any) -> Value:
+    x = importer.operand(node, node.args[0])
+    dim = positive(node.args[1], len(x.shape))
+    return importer.graph.op(f"nn.softmax {x.name} dim {dim} : {x.type}", x.shape, x.element)
+
+
+@handles("aten.log_softmax.int", "aten._log_softmax.default")
+def convert_log_softmax(importer: Importer, node: Any) -> Value:
+    x, graph = importer.operand(node, node.args[0]), importer.graph
+    dim = positive(node.args[1], len(x.shape))
+    kept = [i for i in range(len(x.shape)) if i != dim]
+    largest = graph.broadcast(graph.reduce("max", x, [dim]), x.shape, kept)
+    moved = graph.binary("arith.subf", x, largest)
+    total = graph.reduce("sum", graph.unary("math.exp", moved), [dim])
+    return graph.binary("arith.subf", moved,
+                        graph.broadcast(graph.unary("math.log", total), x.shape, kept))
+
+
+# Ops that nn has.
+
+def vector(importer: Importer, node: Any, item: Any, like: Value, number: float) -> Value:
+    if item is None:
+        return importer.graph.constant(number, like.shape[-1:], like.element)
+    return importer.value(item)
+
+
+@handles("aten.detach.default")
+def convert_detach(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    if node not in importer.trained:
+        return x
+    importer.trained.remove(node)
+    return importer.stop_gradient(x)
+
+
+@handles("aten.layer_norm.default")
+def convert_layer_norm(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    if list(node.args[1]) != list(x.shape[-1:]):
+        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension but got "
+                            f"{list(node.args[1])}")
+    gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
+    beta = vector(importer, node, argument(node, 3, "bias"), x, 0)
+    eps = argument(node, 4, "eps", 1e-5)
+    return importer.graph.op(
+        f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {literal_eps(eps)} : {x.type}, "
+        f"{gamma.type}, {beta.type}", x.shape, x.element)
+
+
+@handles("aten.rms_norm.default")
+def convert_rms_norm(importer: Importer, node: Any) -> Value:
+    x, eps = importer.value(node.args[0]), argument(node, 3, "eps")
+    if list(node.args[1]) != list(x.shape[-1:]) or eps is None:
+        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension with an eps")
+    gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
+    return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {literal_eps(eps)} : "
+                             f"{x.type}, {gamma.type}", x.shape, x.element)
+
+
+def literal_eps(eps: float) -> str:
+    text = repr(float(eps))
+    return text if "." in text else text.replace("e", ".0e")
+
+
+@handles("aten.gelu.default")
+def convert_gelu(importer: Importer, node: Any) -> Value:
+    x = importer.value(node.args[0])
+    kind = "tanh" if argument(node, 1, "approximate", "none") == "tanh" else "erf"
+    return importer.graph.unary(f"nn.gelu <{kind}>", x)
+
+
+@handles("aten.silu.default")
+def convert_silu(importer: Importer, node: Any) -> Value:
+    return importer.graph.unary("nn.silu", importer.value(node.args[0]))
+
+
+@handles("aten.embedding.default")
+def convert_embedding(importer: Importer, node: Any) -> Value:
+    table, ids = (importer.value(item) for item in node.args[:2])
+    ids = importer.unmerged.get(ids, ids)
+    attributes = importer.graph.attributes(ids)
+    if attributes is not None:
+        attributes["nn.vocab"] = f"{table.shape[0]} : i64"
+    shape = ids.shape + table.shape[-1:]
+    rows = importer.graph.op(f"nn.embedding {table.name}, {ids.name} : {table.type}, {ids.type} -> "
+                             f"tensor<{'x'.join(map(str, shape))}x{table.element}>", shape,
+                             table.element)
+    return importer.merged(rows, node.meta["val"].shape)
+
+
+def attention_mask(importer: Importer, item: Any) -> Any:
+    """None, "causal", or the value of a mask."""
+    if item is None:
+        return None
+    mask = importer.constants.get(item)
+    if mask is None or mask.shape[-1] != mask.shape[-2]:
+        return importer.value(item)
+    visible = mask if mask.dtype == torch.bool else mask == 0
+    hidden = mask.dtype == torch.bool or bool((mask[~visible] <= -1e4).all())
+    causal = torch.ones(mask.shape[-2:], dtype=torch.bool).tril().expand(mask.shape)
+    if hidden and torch.equal(visible, causal):
+        return "causal"
+    return None if bool(visible.all()) else importer.value(item)
+
+
+@handles("aten.scaled_dot_product_attention.default")
+def convert_attention(importer: Importer, node: Any) -> Value:
+    q, k, v = (importer.value(item) for item in node.args[:3])
+    mask = attention_mask(importer, argument(node, 3, "attn_mask"))
+    if argument(node, 4, "dropout_p", 0.0):
+        raise ImportFailure(f"{place(node)}: expects attention without dropout")
+    if argument(node, 5, "is_causal", False):
+        mask = "causal"
+    if any(len(x.shape) != 4 for x in (q, k, v)):
+        raise ImportFailure(f"{place(node)}: expects attention of [batch, head, position, dim]")
+    scale = argument(node, 6, "scale")
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    if not isinstance(mask, Value):
+        k, v = (importer.repeated.get(x, x) for x in (k, v))
+        if k.shape[1] != v.shape[1]:
+            k, v = (importer.value(item) for item in node.args[1:3])
+        return grouped_attention(importer.graph, q, k, v, scale, mask == "causal")
+    if k.shape[1] != q.shape[1]:
+        raise ImportFailure(f"{place(node)}: expects as many heads of keys as of queries beside a "
+                            "mask")
+    return masked_attention(importer.graph, q, k, v, scale, mask)
+
+
+def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
+                      is_causal: bool) -> Value:
+    batch, heads, queries, dim = q.shape
+    groups = k.shape[1]
+    split = graph.reshape(q, (batch, groups, heads // groups, queries, dim))
+    split = graph.transpose(split, [0, 3, 1, 2, 4])
+    k, v = (graph.transpose(x, [0, 2, 1, 3]) for x in (k, v))
+    shape = split.shape[:-1] + v.shape[-1:]
+    kind = f"tensor<{'x'.join(map(str, shape))}x{q.element}>"
+    mixed = graph.op(f"nn.attention {'causal ' if is_causal else ''}scale {literal_eps(scale)} "
+                     f"{split.name}, {k.name}, {v.name} : {split.type}, {k.type}, {v.type} -> "
+                     f"{kind}", shape, q.element)
+    mixed = graph.transpose(mixed, [0, 2, 3, 1, 4])
+    return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
+
+
+def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
+                     mask: Value) -> Value:
+    scores = graph.einsum("abcd", "abed", "abce", q, k)
+    scores = graph.binary("arith.mulf", scores, graph.constant(scale, scores.shape, scores.element))
+    mask = graph.expand(mask, scores.shape)
+    if mask.element == "i1":
+        lowest = {"f32": -1e30, "f64": -1e30, "bf16": -1e30, "f16": -6e4}[scores.element]
+        scores = graph.select(mask, scores, graph.constant(lowest, scores.shape, scores.element))
+    else:
+        scores = graph.binary("arith.addf", scores, graph.cast(mask, scores.element))
+    weights = graph.op(f"nn.softmax {scores.name} dim 3 : {scores.type}", scores.shape,
+                       scores.element)
+    return graph.einsum("abce", "abef", "abcf", weights, v)
+
+
+@handles("aten.cross_entropy_loss.default")
+def convert_cross_entropy(importer: Importer, node: Any) -> Value:
+    logits, labels = (importer.value(item) for item in node.args[:2])
+    kind, ignore = argument(node, 3, "reduction", 1), argument(node, 4, "ignore_index", -100)
+    if argument(node, 2, "weight") is not None or argument(node, 5, "label_smoothing", 0.0):
+        raise ImportFailure(f"{place(node)}: expects a cross entropy without weights and smoothing")
+    sources = importer.unmerged.get(logits, logits), importer.unmerged.get(labels, labels)
+    if sources[0].shape[:-1] == sources[1].shape:
+        logits, labels = sources
+    if logits.shape[:-1] != labels.shape:
+        raise ImportFailure(f"{place(node)}: expects classes in the last dimension")
+    graph, shape = importer.graph, labels.shape
+    element = logits.element if logits.element == "f64" else "f32"
+    each = graph.op(
+        f"nn.cross_entropy {logits.name}, {labels.name} ignore {ignore} : {logits.type}, "
+        f"{labels.type} -> tensor<{''.join(f'{n}x' for n in shape)}{element}>", shape, element)
+    result = element_of(node.meta["val"].dtype)
+    if kind == 0:
+        return importer.merged(graph.cast(each, result), node.meta["val"].shape)
+    total = graph.reduce("sum", each, range(len(shape)))
+    if kind == 2:
+        return graph.cast(total, result)
+    counted = graph.compare("ne", labels, graph.constant(ignore, shape, labels.element))
+    count = graph.reduce("sum", graph.cast(counted, element), range(len(shape)))
+    mean = graph.cast(graph.binary("arith.divf", total, count), result)
+    importer.losses[mean] = [("loss", mean), ("loss_sum", total), ("tokens", count)]
+    return mean
+
+
+@handles("aten.gather.default")
+def convert_gather(importer: Importer, node: Any) -> Value:
+    table = importer.constants.get(node.args[0])
+    if table is not None and bool((table == table.flatten()[0]).all()):
+        result = node.meta["val"]
+        return importer.graph.constant(table.flatten()[0].item(), result.shape,
+                                       element_of(result.dtype))
+    x, index = (importer.value(node.args[i]) for i in (0, 2))
+    dim = positive(node.args[1], len(x.shape))
+    if dim != len(x.shape) - 1 or index.shape != x.shape[:-1] + (1,):
+        raise ImportFailure(f"{place(node)}: expects one element of each row of the last dimension")
+    index = importer.graph.reshape(index, x.shape[:-1])
+    kind = f"tensor<{''.join(f'{n}x' for n in index.shape)}{x.element}>"
+    picked = importer.graph.op(f"nn.take_along_axis {x.name}, {index.name} : {x.type}, "
+                               f"{index.type} -> {kind}", index.shape, x.element)
+    return importer.graph.reshape(picked, node.meta["val"].shape)
+
+
+@handles("aten.index.Tensor")
+def convert_index(importer: Importer, node: Any) -> Value:
+    """Constant indices: consecutive ones of a dimension, or a count of each."""
+    x, indices = importer.value(node.args[0]), node.args[1]
+    shape = tuple(node.meta["val"].shape)
+    given = [dim for dim, index in enumerate(indices) if index is not None]
+    only = importer.constants.get(indices[given[0]]) if len(given) == 1 else None
+    if only is not None and only.dim() == 1 and only.dtype != torch.bool:
+        rows = [positive(int(row), x.shape[given[0]]) for row in only]
+        if rows == list(range(rows[0], rows[0] + len(rows))):
+            return importer.graph.slice(x, given[0], rows[0], len(rows))
+    found = [importer.constants.get(index) for index in indices]
+    order = []
+    for dim, index in enumerate(found):
+        if index is None or index.numel() != x.shape[dim]:
+            break
+        counted = [len(shape) - index.dim() + i for i, n in enumerate(index.shape) if n != 1]
+        if len(counted) > 1 or index.flatten().tolist() != list(range(x.shape[dim])):
+            break
+        order += counted
+    else:
+        if len(found) == len(x.shape) and order == sorted(order):
+            return importer.graph.reshape(x, shape)
+    raise ImportFailure(f"{place(node)}: expects indices that follow from no input and count "
+                        "dimensions in order")
+
+
+@handles("aten.conv2d.default")
+def convert_convolution(importer: Importer, node: Any) -> Value:
+    """Patches that do not overlap: a matmul."""
+    x, weight = (importer.value(item) for item in node.args[:2])
+    kernel = weight.shape[2:]
+    settings = [tuple(argument(node, i, name, default)) for i, name, default in
+                ((3, "stride", (1, 1)), (4, "padding", (0, 0)), (5, "dilation", (1, 1)))]
+    groups = argument(node, 6, "groups", 1)
+    if settings != [kernel, (0, 0), (1, 1)] or groups != 1 or \
+            any(size % part for size, part in zip(x.shape[2:], kernel)):
+        raise ImportFailure(f"{place(node)}: expects a convolution of patches that do not overlap")
+    batch, channels, height, width = x.shape
+    patches = importer.graph.reshape(x, (batch, channels, height // kernel[0], kernel[0],
+                                         width // kernel[1], kernel[1]))
+    y = importer.graph.einsum("bchpwq", "dcpq", "bdhw", patches, weight)
+    bias = argument(node, 2, "bias")
+    if bias is None:
+        return y
+    vector_ = importer.graph.broadcast(importer.value(bias), y.shape, [1])
+    return importer.graph.binary("arith.addf", y, vector_)
