@@ -134,6 +134,8 @@ private:
   void remarkOnMismatch(const ShardingChoice &searched);
 
   PipelineOptions options;
+  /// Someone reads remarks.
+  bool explains = false;
   /// Bytes of the smallest arena of a candidate.
   int64_t least = std::numeric_limits<int64_t>::max();
   /// Seconds of the fastest candidate of the last mesh that was tried.
@@ -313,7 +315,7 @@ ChooseShardingsPass::searchCopy(ModuleOp program,
     silence.emplace(&getContext(), [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> copy = program.clone();
   ShardingSearchOptions explained = search;
-  explained.explains = getContext().getRemarkEngine() != nullptr;
+  explained.explains = explains;
   return searchShardings(*copy, explained);
 }
 
@@ -513,8 +515,20 @@ LogicalResult ChooseShardingsPass::choose() {
 }
 
 void ChooseShardingsPass::runOnOperation() {
-  if (!options.choice->isMade && failed(choose()))
-    signalPassFailure();
+  if (options.choice->isMade)
+    return;
+  // Whether anyone reads remarks is known from one.
+  auto remark = remark::passed(
+      getOperation().getLoc(),
+      remark::RemarkOpts::name("ChosenShardings").category("propagation"));
+  explains = bool(remark);
+  if (failed(choose())) {
+    remark << remark::add("no shardings");
+    return signalPassFailure();
+  }
+  remark << remark::add("shardings of {0}", describe(*options.choice))
+         << remark::metric("us", options.choice->seconds * 1e6)
+         << remark::metric("tried", options.choice->tried);
 }
 
 std::unique_ptr<Pass>

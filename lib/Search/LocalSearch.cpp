@@ -51,6 +51,10 @@ std::vector<unsigned> LocalSearch::getCenters() const {
   for (auto [variable, state] : llvm::enumerate(states))
     above.push_back(costs.getCost(variable, state));
   for (auto [e, edge] : llvm::enumerate(network.edges)) {
+    // A state that is removed stands out by itself.
+    if (!costs.isAlive(edge.first, states[edge.first]) ||
+        !costs.isAlive(edge.second, states[edge.second]))
+      continue;
     int64_t cost =
         costs.getResidual(e, states[edge.first], states[edge.second]);
     above[edge.first] = addCosts(above[edge.first], cost);

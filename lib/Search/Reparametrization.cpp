@@ -8,106 +8,299 @@
 #include "Reparametrization.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::search;
 
+/// Positions are copied without those of removed states once that leaves less
+/// than this share of them.
+static constexpr double kShrunkShare = 0.75;
+
 NetworkView::NetworkView(const CostNetwork &network)
     : network(network), earlier(network.variables.size()),
       later(network.variables.size()) {
-  std::map<std::pair<unsigned, int64_t>, std::shared_ptr<const CostTable>>
-      scaled;
+  struct Scaled {
+    std::shared_ptr<const CostTable> table;
+    int64_t largest;
+  };
+  std::map<std::pair<unsigned, int64_t>, Scaled> scaled;
   for (auto [e, edge] : llvm::enumerate(network.edges)) {
     later[edge.first].push_back(e);
     earlier[edge.second].push_back(e);
-    auto &table = scaled[{edge.table, edge.weight}];
+    auto &[table, largest] = scaled[{edge.table, edge.weight}];
     if (!table) {
       auto copy = std::make_shared<CostTable>(network.tables[edge.table]);
       for (int64_t &cost : copy->costs)
         cost = scaleCost(cost, edge.weight);
+      largest = getLargestFinite(copy->costs);
       table = std::move(copy);
     }
     tables.push_back(table);
-    total += getLargestFinite(table->costs);
+    total += largest;
   }
   for (const CostNetwork::Variable &variable : network.variables)
     total += getLargestFinite(variable.costs);
 }
 
-Reparametrization::Reparametrization(const NetworkView &view) : view(&view) {
+Reparametrization::Reparametrization(const NetworkView &view,
+                                     llvm::ArrayRef<int64_t> counts)
+    : view(&view), counts(counts) {
+  if (counts.empty())
+    this->counts.assign(view.network.edges.size(), 1);
   for (const CostNetwork::Variable &variable : view.network.variables) {
+    size_t count = variable.costs.size();
+    states.emplace_back(count);
+    std::iota(states.back().begin(), states.back().end(), 0u);
     costs.push_back(variable.costs);
-    marginals.emplace_back(variable.costs.size(), 0);
+    marginals.emplace_back(count, 0);
     alive.push_back(llvm::count_if(
         variable.costs, [](int64_t cost) { return cost < kInfinite; }));
+    numAlive += alive.back();
+    numPositions += count;
+    auto sum = [&](llvm::ArrayRef<unsigned> at) {
+      int64_t all = 0;
+      for (unsigned e : at)
+        all += this->counts[e];
+      return all;
+    };
+    unsigned number = states.size() - 1;
+    parts.push_back(
+        std::max(sum(view.earlier[number]), sum(view.later[number])));
   }
-  for (const CostNetwork::Edge &edge : view.network.edges) {
+  for (auto [e, edge] : llvm::enumerate(view.network.edges)) {
     toFirst.emplace_back(costs[edge.first].size(), 0);
     toSecond.emplace_back(costs[edge.second].size(), 0);
+    edges.push_back({view.tables[e].get(),
+                     &view.network.classes[edge.firstClasses],
+                     &view.network.classes[edge.secondClasses]});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// The position of a state; kNone if it was removed and copied without.
+unsigned Reparametrization::find(unsigned variable, unsigned state) const {
+  llvm::ArrayRef<unsigned> list = states[variable];
+  if (state < list.size() && list[state] == state)
+    return state;
+  const unsigned *it = llvm::lower_bound(list, state);
+  return it == list.end() || *it != state ? kNone : it - list.begin();
 }
 
 std::vector<unsigned> Reparametrization::getStates(unsigned variable) const {
-  std::vector<unsigned> states;
-  for (unsigned state = 0; state < costs[variable].size(); ++state)
-    if (isAlive(variable, state))
-      states.push_back(state);
-  return states;
+  std::vector<unsigned> left;
+  for (auto [state, cost] : llvm::zip_equal(states[variable], costs[variable]))
+    if (cost < kNearInfinite)
+      left.push_back(state);
+  return left;
 }
 
-bool Reparametrization::remove(unsigned variable, unsigned state) {
-  costs[variable][state] = kInfinite;
+std::vector<int64_t> Reparametrization::getMoved(unsigned e,
+                                                 bool isFirst) const {
+  const CostNetwork::Edge &edge = view->network.edges[e];
+  unsigned variable = isFirst ? edge.first : edge.second;
+  std::vector<int64_t> all(view->network.variables[variable].costs.size());
+  for (auto [state, moved] :
+       llvm::zip_equal(states[variable], isFirst ? toFirst[e] : toSecond[e]))
+    all[state] = moved;
+  return all;
+}
+
+bool Reparametrization::remove(unsigned variable, unsigned position) {
+  costs[variable][position] = kInfinite;
+  --numAlive;
   return --alive[variable] != 0;
 }
 
 void Reparametrization::keepOnly(unsigned variable, unsigned state) {
-  for (auto [other, cost] : llvm::enumerate(costs[variable]))
+  for (auto [other, cost] : llvm::zip_equal(states[variable], costs[variable]))
     if (other != state)
       cost = kInfinite;
+  numAlive -= alive[variable] - 1;
   alive[variable] = 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Smaller copies
+//===----------------------------------------------------------------------===//
+
+/// Equal layers lose the same states, so they share what is left. Addresses
+/// in a map stay.
+struct Reparametrization::Shrunk {
+  /// The table of the rows and columns that are left.
+  std::map<std::tuple<const CostTable *, std::vector<uint32_t>,
+                      std::vector<uint32_t>>,
+           CostTable>
+      tables;
+  /// Of itself.
+  std::set<std::vector<uint32_t>> classes;
+
+  const CostTable *addTable(const CostTable &from, std::vector<uint32_t> rows,
+                            std::vector<uint32_t> columns);
+};
+
+const CostTable *
+Reparametrization::Shrunk::addTable(const CostTable &from,
+                                    std::vector<uint32_t> rows,
+                                    std::vector<uint32_t> columns) {
+  if (rows.size() == from.rows && columns.size() == from.columns)
+    return &from;
+  auto [it, isNew] = tables.try_emplace({&from, rows, columns});
+  CostTable &table = it->second;
+  if (!isNew)
+    return &table;
+  table.rows = rows.size();
+  table.columns = columns.size();
+  table.costs.reserve(rows.size() * columns.size());
+  for (uint32_t row : rows)
+    for (uint32_t column : columns)
+      table.costs.push_back(from.at(row, column));
+  return &table;
+}
+
+/// Leaves the entries of `list` whose positions are of states that are left.
+template <typename T>
+static void keepAlive(std::vector<T> &list, llvm::ArrayRef<int64_t> costs) {
+  size_t kept = 0;
+  for (auto [position, cost] : llvm::enumerate(costs))
+    if (cost < kNearInfinite)
+      list[kept++] = list[position];
+  list.resize(kept);
+}
+
+/// Numbers the classes of states that are left anew; returns them, ascending.
+static std::vector<uint32_t> renumber(std::vector<uint32_t> &classes) {
+  std::vector<uint32_t> left = classes;
+  llvm::sort(left);
+  left.erase(llvm::unique(left), left.end());
+  for (uint32_t &number : classes)
+    number = llvm::lower_bound(left, number) - left.begin();
+  return left;
+}
+
+void Reparametrization::dropRemoved() {
+  for (unsigned e = 0; e < edges.size(); ++e) {
+    const CostNetwork::Edge &edge = view->network.edges[e];
+    keepAlive(toFirst[e], costs[edge.first]);
+    keepAlive(toSecond[e], costs[edge.second]);
+  }
+  for (unsigned v = 0; v < costs.size(); ++v) {
+    keepAlive(states[v], costs[v]);
+    keepAlive(marginals[v], costs[v]);
+    llvm::erase_if(costs[v],
+                   [](int64_t cost) { return cost >= kNearInfinite; });
+  }
+  numPositions = numAlive;
+}
+
+/// Copies what is left, if that is much less.
+void Reparametrization::shrink() {
+  if (double(numAlive) > kShrunkShare * double(numPositions))
+    return;
+  dropRemoved();
+  auto next = std::make_shared<Shrunk>();
+  for (unsigned e = 0; e < edges.size(); ++e) {
+    const CostNetwork::Edge &edge = view->network.edges[e];
+    auto getClasses = [&](unsigned variable, unsigned number) {
+      std::vector<uint32_t> classes;
+      for (unsigned state : states[variable])
+        classes.push_back(view->network.classes[number][state]);
+      return classes;
+    };
+    std::vector<uint32_t> first = getClasses(edge.first, edge.firstClasses);
+    std::vector<uint32_t> second = getClasses(edge.second, edge.secondClasses);
+    std::vector<uint32_t> rows = renumber(first), columns = renumber(second);
+    edges[e].table =
+        next->addTable(*view->tables[e], std::move(rows), std::move(columns));
+    edges[e].first = &*next->classes.insert(std::move(first)).first;
+    edges[e].second = &*next->classes.insert(std::move(second)).first;
+  }
+  shrunk = std::move(next);
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+/// taken[i] = min(taken[i], costs[i] + given).
+LLVM_ATTRIBUTE_ALWAYS_INLINE static void
+takeLeast(int64_t *taken, const int64_t *costs, int64_t given, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    taken[i] = std::min(taken[i], costs[i] + given);
+}
+
+/// The least of costs[i] + given[i].
+LLVM_ATTRIBUTE_ALWAYS_INLINE static int64_t
+getLeast(const int64_t *costs, const int64_t *given, size_t count) {
+  int64_t least = kInfinite;
+  for (size_t i = 0; i < count; ++i)
+    least = std::min(least, costs[i] + given[i]);
+  return least;
+}
+
+/// The cheapest pair of each row with `given` for the columns, or of each
+/// column with `given` for the rows, into `taken`. The sweeps' inner loop.
+LLVM_ATTRIBUTE_ALWAYS_INLINE static void takePairs(const CostTable &table,
+                                                   bool byRow,
+                                                   const int64_t *given,
+                                                   int64_t *taken) {
+  const int64_t *costs = table.costs.data();
+  for (unsigned row = 0; row < table.rows; ++row, costs += table.columns)
+    if (byRow)
+      taken[row] = getLeast(costs, given, table.columns);
+    else if (given[row] < kNearInfinite)
+      takeLeast(taken, costs, given[row], table.columns);
+}
+
+#if defined(__x86_64__)
+/// The same with four costs at a time: the instructions that every x86-64
+/// processor has do not compare integers of 64 bits.
+__attribute__((target("avx2"))) static void
+takePairsWide(const CostTable &table, bool byRow, const int64_t *given,
+              int64_t *taken) {
+  takePairs(table, byRow, given, taken);
+}
+static const bool hasWide = __builtin_cpu_supports("avx2");
+#else
+static constexpr bool hasWide = false;
+static constexpr auto takePairsWide = takePairs;
+#endif
 
 /// Moves to each state of `variable` what its cheapest pair on `edge` costs,
 /// which leaves 0 there. A state without a pair of finite cost is removed.
 void Reparametrization::collect(unsigned variable, unsigned e) {
   const CostNetwork::Edge &edge = view->network.edges[e];
-  const CostTable &table = *view->tables[e];
+  const CostTable &table = *edges[e].table;
   bool isFirst = edge.first == variable;
-  unsigned other = isFirst ? edge.second : edge.first;
-  llvm::ArrayRef<uint32_t> mine =
-      view->network.classes[isFirst ? edge.firstClasses : edge.secondClasses];
+  llvm::ArrayRef<int64_t> others = costs[isFirst ? edge.second : edge.first];
+  llvm::ArrayRef<uint32_t> mine = *(isFirst ? edges[e].first : edges[e].second);
   llvm::ArrayRef<uint32_t> theirs =
-      view->network.classes[isFirst ? edge.secondClasses : edge.firstClasses];
+      *(isFirst ? edges[e].second : edges[e].first);
   std::vector<int64_t> &myMoved = isFirst ? toFirst[e] : toSecond[e];
   const std::vector<int64_t> &theirMoved = isFirst ? toSecond[e] : toFirst[e];
 
   given.assign(isFirst ? table.columns : table.rows, kInfinite);
-  for (auto [state, moved] : llvm::enumerate(theirMoved))
-    if (isAlive(other, state))
-      given[theirs[state]] = std::min(given[theirs[state]], -moved);
+  for (auto [i, moved] : llvm::enumerate(theirMoved))
+    if (others[i] < kNearInfinite)
+      given[theirs[i]] = std::min(given[theirs[i]], -moved);
   taken.assign(isFirst ? table.rows : table.columns, kInfinite);
-  for (unsigned row = 0; row < table.rows; ++row) {
-    const int64_t *cost = table.costs.data() + size_t(row) * table.columns;
-    if (isFirst) {
-      int64_t least = kInfinite;
-      for (unsigned column = 0; column < table.columns; ++column)
-        least = std::min(least, cost[column] + given[column]);
-      taken[row] = least;
-    } else if (given[row] < kNearInfinite) {
-      for (unsigned column = 0; column < table.columns; ++column)
-        taken[column] = std::min(taken[column], cost[column] + given[row]);
-    }
-  }
-  for (auto [state, cost] : llvm::enumerate(costs[variable])) {
+  (hasWide ? takePairsWide : takePairs)(table, isFirst, given.data(),
+                                        taken.data());
+  for (auto [i, cost] : llvm::enumerate(costs[variable])) {
     if (cost >= kNearInfinite)
       continue;
-    int64_t least = taken[mine[state]];
+    int64_t least = taken[mine[i]];
     if (least >= kNearInfinite) {
-      remove(variable, state);
+      remove(variable, i);
       continue;
     }
-    cost += least - myMoved[state];
-    myMoved[state] = least;
+    cost += least - myMoved[i];
+    myMoved[i] = least;
     largestMoved = std::max(largestMoved, std::abs(least));
   }
 }
@@ -119,15 +312,15 @@ bool Reparametrization::normalize(unsigned variable, int64_t limit) {
   std::vector<int64_t> &mine = costs[variable];
   int64_t least = *llvm::min_element(mine);
   bound += least;
-  for (auto [state, cost] : llvm::enumerate(mine)) {
-    marginals[variable][state] = kInfinite;
+  for (auto [i, cost] : llvm::enumerate(mine)) {
+    marginals[variable][i] = kInfinite;
     if (cost >= kNearInfinite)
       continue;
     cost -= least;
     if (bound + cost > limit)
-      remove(variable, state);
+      remove(variable, i);
     else
-      marginals[variable][state] = bound + cost;
+      marginals[variable][i] = bound + cost;
   }
   return alive[variable] != 0;
 }
@@ -152,45 +345,49 @@ void Reparametrization::start(std::vector<std::vector<int64_t>> moved) {
 void Reparametrization::distribute(unsigned variable, bool forward) {
   llvm::ArrayRef<unsigned> next =
       forward ? view->later[variable] : view->earlier[variable];
-  int64_t shares =
-      std::max(view->later[variable].size(), view->earlier[variable].size());
-  for (unsigned e : next) {
-    std::vector<int64_t> &moved = forward ? toFirst[e] : toSecond[e];
-    for (auto [state, cost] : llvm::enumerate(costs[variable]))
-      if (cost < kNearInfinite)
-        moved[state] -= cost / shares;
+  int64_t numShares = 0;
+  for (unsigned e : next)
+    numShares += counts[e];
+  shares.clear();
+  for (int64_t &cost : costs[variable]) {
+    shares.push_back(cost < kNearInfinite ? cost / parts[variable] : 0);
+    cost -= numShares * shares.back();
   }
-  int64_t count = next.size();
-  for (int64_t &cost : costs[variable])
-    if (cost < kNearInfinite)
-      cost -= count * (cost / shares);
+  for (unsigned e : next)
+    for (auto [moved, share] :
+         llvm::zip_equal(forward ? toFirst[e] : toSecond[e], shares))
+      moved -= share * counts[e];
 }
 
 int64_t Reparametrization::getResidual(unsigned e, unsigned firstState,
                                        unsigned secondState) const {
   const CostNetwork::Edge &edge = view->network.edges[e];
-  int64_t cost = view->network.getEdgeCost(edge, firstState, secondState);
-  return cost >= kNearInfinite
-             ? kInfinite
-             : cost - toFirst[e][firstState] - toSecond[e][secondState];
+  unsigned first = find(edge.first, firstState);
+  unsigned second = find(edge.second, secondState);
+  if (first == kNone || second == kNone)
+    return kInfinite;
+  int64_t cost =
+      edges[e].table->at((*edges[e].first)[first], (*edges[e].second)[second]);
+  return cost >= kNearInfinite ? kInfinite
+                               : cost - toFirst[e][first] - toSecond[e][second];
 }
 
 std::vector<unsigned> Reparametrization::round(bool forward) const {
   unsigned count = costs.size();
-  std::vector<unsigned> states(count);
+  std::vector<unsigned> chosen(count);
   for (unsigned i = 0; i < count; ++i) {
     unsigned variable = forward ? i : count - 1 - i;
     std::vector<int64_t> sums = costs[variable];
     for (unsigned e : (forward ? view->earlier : view->later)[variable]) {
       const CostNetwork::Edge &edge = view->network.edges[e];
-      for (auto [state, sum] : llvm::enumerate(sums))
+      for (auto [state, sum] : llvm::zip_equal(states[variable], sums))
         sum =
-            addCosts(sum, forward ? getResidual(e, states[edge.first], state)
-                                  : getResidual(e, state, states[edge.second]));
+            addCosts(sum, forward ? getResidual(e, chosen[edge.first], state)
+                                  : getResidual(e, state, chosen[edge.second]));
     }
-    states[variable] = llvm::min_element(sums) - sums.begin();
+    chosen[variable] = states[variable][llvm::min_element(sums) - sums.begin()];
   }
-  return states;
+  return chosen;
 }
 
 bool Reparametrization::sweep(bool forward, int64_t limit) {
@@ -198,6 +395,7 @@ bool Reparametrization::sweep(bool forward, int64_t limit) {
   constexpr int64_t kMostMoved = int64_t(1) << 58;
   if (largestMoved > kMostMoved)
     return true;
+  shrink();
   limit = std::min(limit, view->total);
   unsigned count = costs.size();
   for (unsigned i = 0; i < count; ++i) {

@@ -16,6 +16,9 @@
 // least `getBound() + getCost(i, k)`; a state for which that is above the cost
 // of a known assignment is removed (reduced-cost fixing).
 //
+// Sweeps go over the states and entries of tables that are left: once many are
+// removed, all is copied without them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_SEARCH_REPARAMETRIZATION_H
@@ -49,7 +52,10 @@ public:
 /// See the file comment. A copy is independent.
 class Reparametrization {
 public:
-  explicit Reparametrization(const NetworkView &view);
+  /// `counts`: how many equal edges each edge stands for, which get as many
+  /// shares of a variable's cost; empty: one each.
+  explicit Reparametrization(const NetworkView &view,
+                             llvm::ArrayRef<int64_t> counts = {});
 
   /// Moves costs from the first to the last variable, or back. Removes states
   /// whose assignments all cost more than `limit`, and those that have no
@@ -62,26 +68,26 @@ public:
   /// What an assignment with this state costs at least above the bound at
   /// present.
   int64_t getCost(unsigned variable, unsigned state) const {
-    return costs[variable][state];
+    unsigned position = find(variable, state);
+    return position == kNone ? kInfinite : costs[variable][position];
   }
   bool isAlive(unsigned variable, unsigned state) const {
-    return costs[variable][state] < kNearInfinite;
+    return getCost(variable, state) < kNearInfinite;
   }
   unsigned countStates(unsigned variable) const { return alive[variable]; }
   /// The states that are left.
   std::vector<unsigned> getStates(unsigned variable) const;
   /// What an assignment with this state cost at least when the last sweep was
-  /// at its variable.
+  /// at its variable; kInfinite for a state that is removed.
   int64_t getMarginalBound(unsigned variable, unsigned state) const {
-    return marginals[variable][state];
+    unsigned position = find(variable, state);
+    return position == kNone ? kInfinite : marginals[variable][position];
   }
 
   /// What was moved from an edge to each state of its first variable, or of its
-  /// second.
-  llvm::ArrayRef<int64_t> getMoved(unsigned edge, bool isFirst) const {
-    return isFirst ? toFirst[edge] : toSecond[edge];
-  }
-  /// What an edge still costs for two states.
+  /// second; 0 for a state that is removed.
+  std::vector<int64_t> getMoved(unsigned edge, bool isFirst) const;
+  /// What an edge still costs for two states that are left.
   int64_t getResidual(unsigned edge, unsigned firstState,
                       unsigned secondState) const;
   /// Of a new reparametrization: moves `moved[e]` from edge e to its first
@@ -92,28 +98,48 @@ public:
   /// that is cheapest with those before it.
   std::vector<unsigned> round(bool forward) const;
 
-  /// Removes a state. False if it was the last.
-  bool remove(unsigned variable, unsigned state);
   /// Removes all states but one, which is alive.
   void keepOnly(unsigned variable, unsigned state);
 
 private:
+  static constexpr unsigned kNone = ~0u;
+  /// What an edge costs: a table, and the row or column of each state of its
+  /// variables, by position.
+  struct EdgeCosts {
+    const CostTable *table;
+    const std::vector<uint32_t> *first, *second;
+  };
+  /// Tables and classes without what is removed.
+  struct Shrunk;
+
+  unsigned find(unsigned variable, unsigned state) const;
+  bool remove(unsigned variable, unsigned position);
+  void shrink();
+  void dropRemoved();
   void collect(unsigned variable, unsigned edge);
   bool normalize(unsigned variable, int64_t limit);
   void distribute(unsigned variable, bool forward);
 
   const NetworkView *view;
   int64_t bound = 0;
-  /// By variable and state; kInfinite for a state that is removed.
+  /// For each variable the states that lists have a position for, ascending;
+  /// costs at positions of removed states are kInfinite.
+  std::vector<std::vector<unsigned>> states;
   std::vector<std::vector<int64_t>> costs, marginals;
   std::vector<unsigned> alive;
-  /// By edge and state: what was moved from the edge to its first and to its
+  /// By edge and position: what was moved from the edge to its first and to its
   /// second variable.
   std::vector<std::vector<int64_t>> toFirst, toSecond;
-  /// A bound of their magnitudes.
+  std::vector<EdgeCosts> edges;
+  /// The shares of each edge, and those into which a variable's cost is cut.
+  std::vector<int64_t> counts, parts;
+  std::shared_ptr<const Shrunk> shrunk;
+  /// States that are left, and positions.
+  size_t numAlive = 0, numPositions = 0;
+  /// A bound of the magnitudes of what was moved.
   int64_t largestMoved = 0;
-  /// Scratch, by class.
-  std::vector<int64_t> given, taken;
+  /// Scratch, by class, and by position.
+  std::vector<int64_t> given, taken, shares;
 };
 
 } // namespace tessera::search

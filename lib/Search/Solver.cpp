@@ -254,7 +254,8 @@ NetworkSolution Search::run() {
 static std::vector<std::vector<int64_t>>
 spreadMessages(const FoldedNetwork &folded, unsigned sweeps) {
   NetworkView view(folded.network);
-  Reparametrization costs(view);
+  // An edge that one of the copies has is not to take what all of them cost.
+  Reparametrization costs(view, folded.counts);
   for (unsigned i = 0; i < sweeps; ++i) {
     costs.sweep(/*forward=*/true);
     costs.sweep(/*forward=*/false);
@@ -283,7 +284,9 @@ NetworkSolution Search::bound(const FoldedNetwork &folded, int64_t known) {
   while (isLeft && result.sweeps < limits.sweeps) {
     isLeft = sweepThereAndBack(costs);
     int64_t gained = costs.getBound() - before;
-    if (gained <= (result.cost - costs.getBound()) / kLeastGain)
+    int64_t gap = result.cost - costs.getBound();
+    if (gained <= gap / kLeastGain ||
+        double(gap) <= limits.gap * double(result.cost))
       break;
     before = costs.getBound();
   }

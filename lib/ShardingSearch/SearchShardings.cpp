@@ -33,30 +33,33 @@ struct SearchShardingsPass
         signalPassFailure();
       return;
     }
+    // Whether anyone reads remarks is known from one.
+    auto remark = remark::passed(
+        module.getLoc(),
+        remark::RemarkOpts::name("ShardingSearch").category("propagation"));
     if (!given.solution) {
       ShardingSearchOptions options;
       options.dump = dump;
       options.memoryLimit = memoryLimit;
       options.foldsLayers = foldLayers;
-      options.explains = getContext().getRemarkEngine() != nullptr;
+      options.explains = bool(remark);
       auto found = searchShardings(module, options);
-      if (failed(found))
+      if (failed(found)) {
+        remark << remark::add("no shardings");
         return signalPassFailure();
+      }
       given = found->front();
     }
-    remark::analysis(
-        module.getLoc(),
-        remark::RemarkOpts::name("ShardingSearch").category("propagation"))
-        << remark::add("kernels and transfers")
-        << remark::metric("us", double(given.cost) * 1e-6)
-        << remark::metric("usAtLeast", double(given.bound) * 1e-6)
-        << remark::metric("gap", given.gap())
-        << remark::metric("kernelUs", double(given.times.kernels) * 1e-6)
-        << remark::metric("waitedUs", double(given.times.waited) * 1e-6)
-        << remark::metric("besideUs", double(given.times.beside) * 1e-6)
-        << remark::metric("bytes", given.bytes)
-        << remark::metric("variables", given.variables)
-        << remark::metric("solved", given.solved);
+    remark << remark::add("kernels and transfers")
+           << remark::metric("us", double(given.cost) * 1e-6)
+           << remark::metric("usAtLeast", double(given.bound) * 1e-6)
+           << remark::metric("gap", given.gap())
+           << remark::metric("kernelUs", double(given.times.kernels) * 1e-6)
+           << remark::metric("waitedUs", double(given.times.waited) * 1e-6)
+           << remark::metric("besideUs", double(given.times.beside) * 1e-6)
+           << remark::metric("bytes", given.bytes)
+           << remark::metric("variables", given.variables)
+           << remark::metric("solved", given.solved);
     if (failed(applyShardings(module, given)))
       signalPassFailure();
   }

@@ -39,6 +39,8 @@ static constexpr unsigned kExplainSweeps = 40;
 static constexpr unsigned kBoundSweeps = 30;
 /// A gap at which the search ends.
 static constexpr double kSmallGap = 1e-3;
+/// The same where layers may differ.
+static constexpr double kSmallUnfoldedGap = 5e-5;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
 /// a byte.
 static constexpr unsigned kMostMultipliers = 8;
@@ -208,6 +210,7 @@ Searcher::solve(ShardingNetwork &network) {
   best->bound = 0;
   search::SolveLimits limits;
   limits.sweeps = kBoundSweeps;
+  limits.gap = kSmallUnfoldedGap;
   search::NetworkSolution bounded =
       search::boundUnfolded(network.network, folded, *best, limits);
   if (bounded.cost < best->cost) {

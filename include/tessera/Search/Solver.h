@@ -34,6 +34,8 @@ struct SolveLimits {
   unsigned nodes = 300;
   /// Entries of a table of exact elimination.
   double tableEntries = 3e6;
+  /// The gap at which boundUnfolded() ends.
+  double gap = 0;
 };
 
 /// An assignment, and how far from the best it can be.

@@ -65,7 +65,7 @@ struct ShardingSearchOptions {
   /// Picoseconds above which shardings are of no use: where the bound is above
   /// it, a search ends early.
   int64_t ceiling = std::numeric_limits<int64_t>::max();
-  /// What else each op might do is priced.
+  /// What else each op might do is priced, for remarks: as long again.
   bool explains = false;
   /// Layers that are equal are solved as one.
   bool foldsLayers = true;

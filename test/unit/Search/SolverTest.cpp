@@ -222,3 +222,48 @@ TEST(Solver, EmptyNetwork) {
   EXPECT_EQ(solution->cost, 0);
   EXPECT_TRUE(solution->isOptimal());
 }
+
+TEST(Solver, EdgesThatStandForManyGetAsManyShares) {
+  // 0 --- 1    stands for three edges
+  //  \--- 2
+  CostNetwork network;
+  network.addVariable({0, 80});
+  network.addVariable({0, 0});
+  network.addVariable({0, 0});
+  network.addEdge(0, 1, {0, 0, 0, 0});
+  network.addEdge(0, 2, {0, 0, 0, 0});
+  NetworkView view(network);
+  Reparametrization costs(view, {3, 1});
+  ASSERT_TRUE(costs.sweep(/*forward=*/true));
+  EXPECT_EQ(costs.getMoved(0, /*isFirst=*/true),
+            (std::vector<int64_t>{0, -60}));
+  EXPECT_EQ(costs.getMoved(1, /*isFirst=*/true),
+            (std::vector<int64_t>{0, -20}));
+}
+
+TEST(Solver, StatesThatAreLeftKeepTheirNumbers) {
+  // Sweeps copy what is left without states 0, 1 and 3.
+  CostNetwork network;
+  network.addVariable({50, 60, 3, 70, 4});
+  network.addVariable({0, 1});
+  network.addEdge(0, 1, {0, 0, 0, 0, 2, 0, 0, 0, 0, 2});
+  NetworkView view(network);
+  Reparametrization costs(view);
+  for (bool forward : {true, false, true, false})
+    ASSERT_TRUE(costs.sweep(forward, /*limit=*/6));
+  EXPECT_EQ(costs.getBound(), 4);
+  EXPECT_EQ(costs.getStates(0), (std::vector<unsigned>{2, 4}));
+  for (unsigned state : {0u, 1u, 3u}) {
+    EXPECT_FALSE(costs.isAlive(0, state));
+    EXPECT_EQ(costs.getMarginalBound(0, state), kInfinite);
+  }
+  EXPECT_EQ(costs.getMoved(0, /*isFirst=*/true).size(), 5u);
+  // States 4 and 0 cost 4, as do 2 and 1; 2 and 0 cost 5.
+  EXPECT_EQ(network.evaluate(costs.round(/*forward=*/true)), 4);
+  EXPECT_EQ(costs.getBound() + costs.getCost(0, 4) + costs.getCost(1, 0) +
+                costs.getResidual(0, 4, 0),
+            4);
+  EXPECT_EQ(costs.getBound() + costs.getCost(0, 2) + costs.getCost(1, 0) +
+                costs.getResidual(0, 2, 0),
+            5);
+}
