@@ -49,9 +49,9 @@ if toolkit and os.path.exists(
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
 
-# A Python with jax, and one with torch and transformers, with which their functions and
-# modules are imported.
-for framework in ["jax", "torch"]:
+# A Python with jax, one with torch and transformers, and one with torch and onnx, with which
+# their functions, modules and files are imported.
+for framework in ["jax", "torch", "onnx"]:
     python = os.environ.get(f"TESSERA_{framework.upper()}_PYTHON")
     if python:
         config.available_features.add(framework)

@@ -7,6 +7,7 @@
 
 #include "Evaluate.h"
 #include "dialects/NN/NN.h"
+#include "mlir/IR/Matchers.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Raise/Passes.h"
 
@@ -98,6 +99,7 @@ private:
   bool isFolded(Operation *op) const;
   SmallVector<Operation *> collect(Operation *root) const;
   void fold(Operation *op);
+  void foldSplat(nn::BroadcastOp op);
 
   /// Ops whose results follow from constants; and those that positions are a
   /// part of.
@@ -184,6 +186,18 @@ void FoldConstantsPass::fold(Operation *op) {
   op->getResult(0).replaceAllUsesWith(result);
 }
 
+/// One number that is repeated is a constant, of any size.
+void FoldConstantsPass::foldSplat(nn::BroadcastOp op) {
+  SplatElementsAttr splat;
+  if (!matchPattern(op.getX(), m_Constant(&splat)))
+    return;
+  OpBuilder builder(op);
+  ElementwiseBuilder b{builder, op.getLoc()};
+  op.replaceAllUsesWith(Value(b.make<arith::ConstantOp>(
+      cast<TypedAttr>(Attribute(DenseElementsAttr::get(
+          op.getType(), splat.getSplatValue<Attribute>()))))));
+}
+
 void FoldConstantsPass::runOnOperation() {
   for (Block &block : getOperation().getBody()) {
     fixed.clear();
@@ -204,6 +218,8 @@ void FoldConstantsPass::runOnOperation() {
         folded.push_back(op);
     for (Operation *op : folded)
       fold(op);
+    for (auto op : block.getOps<nn::BroadcastOp>())
+      foldSplat(op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();

@@ -13,6 +13,7 @@
 #include "RowTrial.h"
 
 #include "dialects/NN/NN.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 
@@ -296,7 +297,85 @@ static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
   return arrange(b, loc, x, kept, letters);
 }
 
-static void rewrite(const Match &match) {
+/// `x` without the factors of one number that it was multiplied by, which join
+/// `scale`.
+static Value peelScale(Value x, double &scale) {
+  while (auto mul = x.getDefiningOp<arith::MulFOp>()) {
+    std::optional<double> left = getNumber(mul.getLhs());
+    std::optional<double> right = getNumber(mul.getRhs());
+    if (!left && !right)
+      break;
+    scale *= right ? *right : *left;
+    x = right ? mul.getLhs() : mul.getRhs();
+  }
+  return x;
+}
+
+/// What has each of the heads of dimension `dim` once, where groups of
+/// consecutive heads are the same: [g] to [g, r] to [g r]. Null where they are
+/// not; `count` is r.
+static Value findRepeated(Value x, int64_t dim, int64_t &count) {
+  auto collapse = x.getDefiningOp<tensor::CollapseShapeOp>();
+  auto spread = collapse ? collapse.getSrc().getDefiningOp<nn::BroadcastOp>()
+                         : nn::BroadcastOp();
+  if (!spread || spread.getType().getRank() != typeOf(x).getRank() + 1 ||
+      collapse.getReassociationIndices()[dim].size() != 2)
+    return Value();
+  SmallVector<int64_t> kept;
+  for (int64_t i = 0; i < spread.getType().getRank(); ++i)
+    if (i != dim + 1)
+      kept.push_back(i);
+  count = spread.getType().getDimSize(dim + 1);
+  return spread.getDims() == ArrayRef(kept) ? spread.getX() : Value();
+}
+
+/// Reads keys and values that repeat heads before they are repeated: each is
+/// that of a group of queries.
+static void groupHeads(Match &match) {
+  AttentionLetters &l = match.letters;
+  if (l.group == ' ' || l.head != ' ')
+    return;
+  int64_t kCount = 0, vCount = 0;
+  Value k = findRepeated(match.k, match.kLetters.find(l.group), kCount);
+  Value v = findRepeated(match.v, match.vLetters.find(l.group), vCount);
+  if (!k || !v || kCount != vCount)
+    return;
+  match.k = k;
+  match.v = v;
+  std::string all = match.qLetters + match.kLetters + match.vLetters;
+  l.head = 'a';
+  while (all.find(l.head) != std::string::npos)
+    ++l.head;
+  OpBuilder b(match.result);
+  size_t dim = match.qLetters.find(l.group);
+  SmallVector<int64_t> shape(typeOf(match.q).getShape());
+  shape[dim] /= kCount;
+  shape.insert(shape.begin() + dim + 1, kCount);
+  SmallVector<ReassociationIndices> parts;
+  for (size_t i = 0, next = 0; i < match.qLetters.size(); ++i) {
+    parts.push_back({int64_t(next++)});
+    if (i == dim)
+      parts.back().push_back(next++);
+  }
+  match.q = tensor::ExpandShapeOp::create(
+      b, match.result.getLoc(), typeOf(match.q).clone(shape), match.q, parts);
+  for (std::string *letters : {&match.qLetters, &match.resultLetters})
+    letters->insert(letters->find(l.group) + 1, 1, l.head);
+}
+
+/// `x`, in which a dimension was divided, in the shape that it had.
+static Value mergeHeads(OpBuilder &b, Location loc, Value x,
+                        RankedTensorType type) {
+  if (x.getType() == type)
+    return x;
+  auto parts = getReassociationIndicesForReshape(typeOf(x), type);
+  return tensor::CollapseShapeOp::create(b, loc, type, x, *parts);
+}
+
+static void rewrite(Match match) {
+  match.q = peelScale(match.q, match.function.scale);
+  match.k = peelScale(match.k, match.function.scale);
+  groupHeads(match);
   const AttentionLetters &l = match.letters;
   nn::EinsumOp last = match.result;
   OpBuilder b(last);
@@ -325,7 +404,8 @@ static void rewrite(const Match &match) {
           b.getF64FloatAttr(match.function.scale), /*key_size=*/IntegerAttr(),
           nn::ZigzagAttr())
           .getResult();
-  last.replaceAllUsesWith(restore(b, loc, mixed, order, match.resultLetters));
+  Value restored = restore(b, loc, mixed, order, match.resultLetters);
+  last.replaceAllUsesWith(mergeHeads(b, loc, restored, last.getType()));
   remark::passed(loc, remark::RemarkOpts::name("Raised").category("import"))
       << remark::add("nn.attention")
       << remark::metric("error", match.function.error);

@@ -41,8 +41,7 @@ std::optional<size_t> TrialResult::findEqual() const {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The float of a constant of one value.
-static std::optional<double> getNumber(Value value) {
+std::optional<double> tessera::getNumber(Value value) {
   SplatElementsAttr splat;
   if (!matchPattern(value, m_Constant(&splat)) ||
       !isa<FloatType>(splat.getElementType()))

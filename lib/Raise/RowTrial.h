@@ -56,6 +56,9 @@ std::optional<TrialResult> tryProposals(const RowRegion &region,
                                         llvm::ArrayRef<Proposal> proposals,
                                         llvm::ArrayRef<MaskNumbers> masks = {});
 
+/// The float of a constant of one value; none of another value.
+std::optional<double> getNumber(mlir::Value value);
+
 /// The positive constants of a region, as the shortest decimal that rounds to
 /// them: what an eps may be.
 llvm::SmallVector<double> findConstants(const RowRegion &region);

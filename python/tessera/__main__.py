@@ -22,6 +22,7 @@ Reads a graph and runs `tessera import` on it. FILE is
                   example arguments (of JAX arrays or jax.ShapeDtypeStruct; of torch a
                   last one that is a dict has names), in this order: f, x, y, ...
   model.mlir      StableHLO as text, bytecode or portable artifact
+  model.onnx      ONNX, opset 13 to 23
 """
 
 
@@ -45,10 +46,11 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
 
 @dataclasses.dataclass
 class Source:
-    """What is imported: its text; a torch module, or a function of JAX, and its arguments;
-    a module's parameters by name."""
+    """What is imported: its text; a torch module, a function of JAX, and its arguments, or an
+    ONNX file's model; parameters of a module or a file by name."""
     text: str
     module: Any = None
+    model: Any = None
     function: Any = None
     arguments: Sequence[Any] = ()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -57,7 +59,7 @@ class Source:
 def read(source: str) -> Source:
     path, _, name = source.partition(":")
     if not path.endswith(".py"):
-        return Source(jax_import.read_file(pathlib.Path(source)))
+        return read_file(pathlib.Path(source))
     if not name:
         raise ImportFailure(f"{source}: expects {path}:NAME")
     function, arguments = load_function(pathlib.Path(path), name)
@@ -68,6 +70,14 @@ def read(source: str) -> Source:
     from . import torch_import
     text, weights = torch_import.read_module(function, arguments)
     return Source(text, function, arguments=arguments, weights=weights)
+
+
+def read_file(path: pathlib.Path) -> Source:
+    if path.suffix != ".onnx":
+        return Source(jax_import.read_file(path))
+    from . import onnx_import
+    text, weights, model = onnx_import.read_file(path)
+    return Source(text, model=model, weights=weights)
 
 
 def find_compiler() -> str:
@@ -89,7 +99,8 @@ def run_check(source: Source, graph: pathlib.Path) -> None:
               re.findall(r'nn\.input = "([^"]*)"[^}]*nn\.vocab = (\d+)', text)}
     outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
                if name not in ("loss_sum", "tokens")]
-    run = run_torch if source.module is not None else run_jax
+    run = run_torch if source.module is not None else \
+        run_onnx if source.model is not None else run_jax
     weights, inputs, results, gradients = run(source, text, limits)
     check.check(find_compiler(), graph, weights, inputs, dict(zip(outputs, results)), gradients)
 
@@ -101,6 +112,12 @@ Computed = tuple[dict[str, Any], dict[str, Any], list[Any], dict[str, Any]]
 def run_jax(source: Source, text: str, limits: dict[str, int]) -> Computed:
     from . import jax_check
     return jax_check.run_function(source.function, source.arguments, text, limits)
+
+
+def run_onnx(source: Source, text: str, limits: dict[str, int]) -> Computed:
+    from . import onnx_check
+    inputs, results = onnx_check.run_model(source.model, limits)
+    return source.weights, inputs, results, {}
 
 
 def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
@@ -128,10 +145,11 @@ def run_import(options: argparse.Namespace) -> int:
         if value:
             command += [name, value]
     source = read(options.file)
-    if options.weights_out and source.module is None:
-        raise ImportFailure("--weights-out expects a torch module")
-    if options.check and source.module is None and source.function is None:
-        raise ImportFailure("--check expects a torch module or a JAX function")
+    has_weights = source.module is not None or source.model is not None
+    if options.weights_out and not has_weights:
+        raise ImportFailure("--weights-out expects a torch module or a file of ONNX")
+    if options.check and not has_weights and source.function is None:
+        raise ImportFailure("--check expects a torch module, a JAX function or a file of ONNX")
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
@@ -140,7 +158,9 @@ def run_import(options: argparse.Namespace) -> int:
     status = subprocess.run(command, input=source.text, text=True, check=False).returncode
     if status == 0 and options.weights_out:
         from . import safetensors_file
-        safetensors_file.write(pathlib.Path(options.weights_out), source.weights)
+        weights = {name: safetensors_file.Tensor.of(weight)
+                   for name, weight in source.weights.items()}
+        safetensors_file.write(pathlib.Path(options.weights_out), weights)
     if status == 0 and options.check:
         run_check(source, pathlib.Path(options.output))
     return status
@@ -169,11 +189,11 @@ def main() -> int:
                           help="by how many tokens labels are later than tokens: 1 (default), "
                           "or 0 for a loss that shifts them itself")
     importer.add_argument("--weights-out", metavar="FILE",
-                          help="write the parameters of a torch module as safetensors: what "
-                          "programs read with --weights")
+                          help="write the parameters of a torch module or a file of ONNX as "
+                          "safetensors: what programs read with --weights")
     importer.add_argument("--check", action="store_true",
                           help="compare results and gradients of the graph with torch's or "
-                          "JAX's, in the interpreter")
+                          "JAX's, and results with ONNX's, in the interpreter")
     importer.add_argument("--generic", action="store_true",
                           help="print what tessera import reads, and stop")
     try:

@@ -3,27 +3,47 @@ elements."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import struct
-from typing import Mapping
-
-import torch
+from typing import Any, Mapping, Sequence
 
 from .errors import ImportFailure
 
-TYPES = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
-         torch.float16: "F16"}
+TYPES = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
 
 
-def write(path: pathlib.Path, weights: Mapping[str, torch.Tensor]) -> None:
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """A tensor of torch or NumPy."""
+    tensor: Any
+    # A name of NumPy.
+    dtype: str
+    shape: Sequence[int]
+    # In bytes.
+    size: int
+
+    @staticmethod
+    def of(tensor: Any) -> Tensor:
+        return Tensor(tensor, str(tensor.dtype).rpartition(".")[2], list(tensor.shape),
+                      int(tensor.nbytes))
+
+    @property
+    def data(self) -> bytes:
+        if not hasattr(self.tensor, "contiguous"):
+            return bytes(self.tensor.tobytes())
+        import torch
+        return bytes(self.tensor.contiguous().cpu().view(torch.uint8).numpy().tobytes())
+
+
+def write(path: pathlib.Path, weights: Mapping[str, Tensor]) -> None:
     header: dict[str, object] = {}
     offset = 0
     for name, tensor in weights.items():
-        size = tensor.numel() * tensor.element_size()
-        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape),
-                        "data_offsets": [offset, offset + size]}
-        offset += size
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": tensor.shape,
+                        "data_offsets": [offset, offset + tensor.size]}
+        offset += tensor.size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     partial = path.with_name(path.name + ".partial")
@@ -31,7 +51,7 @@ def write(path: pathlib.Path, weights: Mapping[str, torch.Tensor]) -> None:
         with partial.open("wb") as file:
             file.write(struct.pack("<Q", len(text)) + text)
             for tensor in weights.values():
-                file.write(tensor.contiguous().cpu().view(torch.uint8).numpy().tobytes())
+                file.write(tensor.data)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -11,7 +11,8 @@ from typing import Any, Callable, Sequence
 import torch
 
 from .errors import ImportFailure
-from .graph_text import Graph, Value, quote
+from .graph_text import Value, quote
+from .walk import Walk
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
@@ -40,20 +41,12 @@ def element_of(dtype: torch.dtype) -> str:
     return ELEMENTS[dtype]
 
 
-class Importer:
+class Importer(Walk):
     """The walk over an exported program."""
 
     def __init__(self, program: Any) -> None:
+        super().__init__()
         self.program = program
-        self.graph = Graph()
-        self.constants: dict[Any, Any] = {}
-        self.values: dict[Any, Any] = {}
-        # Constants that the graph has.
-        self.written: dict[Any, Value] = {}
-        # What a value was before its leading dimensions were merged, and what was repeated.
-        self.unmerged: dict[Value, Value] = {}
-        self.repeated: dict[Value, Value] = {}
-        self.losses: dict[Value, list[tuple[str, Value]]] = {}
         # Nodes that gradients of parameters pass, and results of parts without gradients.
         self.trained: set[Any] = set()
         self.parts: dict[Any, Sequence[Any]] = {}
@@ -61,16 +54,6 @@ class Importer:
         self.is_loss = False
 
     # Operands.
-
-    def value(self, item: Any) -> Value:
-        """The value of a node; a constant is written."""
-        if item in self.values:
-            return self.values[item]
-        if item not in self.constants:
-            raise ImportFailure(f"{item}: expects a tensor")
-        if item not in self.written:
-            self.written[item] = self.write(self.constants[item])
-        return self.written[item]
 
     def write(self, tensor: torch.Tensor) -> Value:
         """A constant without the dimensions along which it does not vary."""
@@ -96,17 +79,6 @@ class Importer:
         if isinstance(item, (int, float, bool)):
             return self.graph.constant(item, shape, element)
         return self.graph.expand(self.graph.cast(self.value(item), element), shape)
-
-    def merged(self, x: Value, shape: Sequence[int]) -> Value:
-        """A reshape, which remembers what it was."""
-        shape = tuple(shape)
-        source = self.unmerged.get(x, x)
-        if source.shape == shape:
-            return source
-        result = self.graph.reshape(x, shape)
-        if result != x:
-            self.unmerged[result] = source
-        return result
 
     # The walk.
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
+from . import groups
 from .errors import ImportFailure
-from .graph_text import LETTERS, Graph, Value
+from .graph_text import LETTERS, Value
 from .torch_importer import (HANDLERS, IDENTITIES, Importer, argument, element_of, handles, place,
                              positive)
 
@@ -76,19 +77,9 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 @handles("aten.pow.Tensor_Scalar", "aten.square.default")
 def convert_power(importer: Importer, node: Any) -> Value:
     x, exponent = importer.operand(node, node.args[0]), argument(node, 1, "exponent", 2)
-    graph = importer.graph
-    if exponent in (1, 2, 3, 4):
-        result = x
-        for _ in range(int(exponent) - 1):
-            result = graph.binary("arith.mulf" if x.is_float else "arith.muli", result, x)
-        return result
-    if not x.is_float:
+    if not x.is_float and exponent not in (1, 2, 3, 4):
         raise ImportFailure(f"{place(node)}: expects floats but got {x.type}")
-    if exponent == 0.5:
-        return graph.unary("math.sqrt", x)
-    if exponent == -0.5:
-        return graph.unary("math.rsqrt", x)
-    return graph.binary("math.powf", x, graph.constant(exponent, x.shape, x.element))
+    return groups.power(importer.graph, x, exponent)
 
 
 @handles("aten.reciprocal.default")
@@ -99,11 +90,7 @@ def convert_reciprocal(importer: Importer, node: Any) -> Value:
 
 @handles("aten.sigmoid.default")
 def convert_sigmoid(importer: Importer, node: Any) -> Value:
-    """(1 + tanh(x / 2)) / 2: its gradient is finite everywhere."""
-    x, graph = importer.operand(node, node.args[0]), importer.graph
-    half = graph.constant(0.5, x.shape, x.element)
-    t = graph.unary("math.tanh", graph.binary("arith.mulf", x, half))
-    return graph.binary("arith.addf", graph.binary("arith.mulf", t, half), half)
+    return groups.sigmoid(importer.graph, importer.operand(node, node.args[0]))
 
 
 @handles("aten.relu.default")
@@ -167,23 +154,12 @@ def convert_identity(importer: Importer, node: Any) -> Value:
          "aten.view_as.default")
 def convert_reshape(importer: Importer, node: Any) -> Value:
     x, shape = importer.value(node.args[0]), tuple(node.meta["val"].shape)
-    result = importer.merged(x, shape)
-    source = importer.repeated.get(x)
-    # Heads of a group that were repeated: [b, g, 1 -> r, t, d] to [b, g r, t, d].
-    if source and len(x.shape) == 5 and shape == (x.shape[0], x.shape[1] * x.shape[2],
-                                                  *x.shape[3:]):
-        importer.repeated[result] = source
-    return result
+    return importer.merged(x, shape)
 
 
 @handles("aten.expand.default", "aten.broadcast_to.default")
 def convert_expand(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.args[0])
-    result = importer.graph.expand(x, node.meta["val"].shape)
-    if len(x.shape) == 5 and x.shape[2] == 1 and result.shape[2] > 1 and \
-            result.shape[:2] + result.shape[3:] == x.shape[:2] + x.shape[3:]:
-        importer.repeated[result] = importer.graph.reshape(x, x.shape[:2] + x.shape[3:])
-    return result
+    return importer.expanded(importer.value(node.args[0]), node.meta["val"].shape)
 
 
 @handles("aten.permute.default")
@@ -277,22 +253,6 @@ def convert_pad(importer: Importer, node: Any) -> Value:
 
 # Matmuls.
 
-def linear(importer: Importer, x: Value, weight: Value, is_transposed: bool) -> Value:
-    """Over the last dimension of x, whose leading dimensions may have been merged."""
-    source = importer.unmerged.get(x, x)
-    whole = source if source.shape[-1:] == x.shape[-1:] and len(x.shape) == 2 else x
-    rank = len(whole.shape)
-    batch, k, n = LETTERS[2:1 + rank], "a", "b"
-    letters = n + k if is_transposed else k + n
-    return importer.graph.einsum(batch + k, letters, batch + n, whole, weight)
-
-
-def add_bias(importer: Importer, y: Value, bias: Value | None) -> Value:
-    if bias is None:
-        return y
-    return importer.graph.binary("arith.addf", y, importer.graph.expand(bias, y.shape))
-
-
 def finish_linear(importer: Importer, node: Any, y: Value) -> Value:
     return importer.merged(y, node.meta["val"].shape)
 
@@ -301,8 +261,8 @@ def finish_linear(importer: Importer, node: Any, y: Value) -> Value:
 def convert_linear(importer: Importer, node: Any) -> Value:
     x, weight = (importer.value(item) for item in node.args[:2])
     bias = argument(node, 2, "bias")
-    y = linear(importer, x, weight, is_transposed=True)
-    y = add_bias(importer, y, importer.value(bias) if bias is not None else None)
+    y = importer.linear(x, weight, is_transposed=True)
+    y = groups.add_bias(importer.graph, y, importer.value(bias) if bias is not None else None)
     return finish_linear(importer, node, y)
 
 
@@ -311,7 +271,7 @@ def convert_addmm(importer: Importer, node: Any) -> Value:
     if argument(node, 3, "beta", 1) != 1 or argument(node, 4, "alpha", 1) != 1:
         raise ImportFailure(f"{place(node)}: expects addmm without factors")
     bias, x, weight = (importer.value(item) for item in node.args[:3])
-    y = add_bias(importer, linear(importer, x, weight, is_transposed=False), bias)
+    y = groups.add_bias(importer.graph, importer.linear(x, weight, is_transposed=False), bias)
     return finish_linear(importer, node, y)
 
 
@@ -319,7 +279,7 @@ def convert_addmm(importer: Importer, node: Any) -> Value:
 def convert_matmul(importer: Importer, node: Any) -> Value:
     x, y = (importer.value(item) for item in node.args[:2])
     if len(y.shape) == 2 and len(x.shape) >= 2:
-        return finish_linear(importer, node, linear(importer, x, y, is_transposed=False))
+        return finish_linear(importer, node, importer.linear(x, y, is_transposed=False))
     rank = len(x.shape)
     if rank < 2 or len(y.shape) != rank:
         raise ImportFailure(f"{place(node)}: expects matmuls of matrices but got {x.type} and "
@@ -404,14 +364,8 @@ def convert_softmax(importer: Importer, node: Any) -> Value:
 
 @handles("aten.log_softmax.int", "aten._log_softmax.default")
 def convert_log_softmax(importer: Importer, node: Any) -> Value:
-    x, graph = importer.operand(node, node.args[0]), importer.graph
-    dim = positive(node.args[1], len(x.shape))
-    kept = [i for i in range(len(x.shape)) if i != dim]
-    largest = graph.broadcast(graph.reduce("max", x, [dim]), x.shape, kept)
-    moved = graph.binary("arith.subf", x, largest)
-    total = graph.reduce("sum", graph.unary("math.exp", moved), [dim])
-    return graph.binary("arith.subf", moved,
-                        graph.broadcast(graph.unary("math.log", total), x.shape, kept))
+    x = importer.operand(node, node.args[0])
+    return groups.log_softmax(importer.graph, x, positive(node.args[1], len(x.shape)))
 
 
 # Ops that nn has.
@@ -439,10 +393,9 @@ def convert_layer_norm(importer: Importer, node: Any) -> Value:
                             f"{list(node.args[1])}")
     gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
     beta = vector(importer, node, argument(node, 3, "bias"), x, 0)
-    eps = argument(node, 4, "eps", 1e-5)
+    eps = groups.literal_eps(argument(node, 4, "eps", 1e-5))
     return importer.graph.op(
-        f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {literal_eps(eps)} : {x.type}, "
-        f"{gamma.type}, {beta.type}", x.shape, x.element)
+        f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {eps} : {x.type}, {gamma.type}, {beta.type}", x.shape, x.element)
 
 
 @handles("aten.rms_norm.default")
@@ -451,13 +404,8 @@ def convert_rms_norm(importer: Importer, node: Any) -> Value:
     if list(node.args[1]) != list(x.shape[-1:]) or eps is None:
         raise ImportFailure(f"{place(node)}: expects a norm of the last dimension with an eps")
     gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
-    return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {literal_eps(eps)} : "
+    return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {groups.literal_eps(eps)} : "
                              f"{x.type}, {gamma.type}", x.shape, x.element)
-
-
-def literal_eps(eps: float) -> str:
-    text = repr(float(eps))
-    return text if "." in text else text.replace("e", ".0e")
 
 
 @handles("aten.gelu.default")
@@ -475,14 +423,7 @@ def convert_silu(importer: Importer, node: Any) -> Value:
 @handles("aten.embedding.default")
 def convert_embedding(importer: Importer, node: Any) -> Value:
     table, ids = (importer.value(item) for item in node.args[:2])
-    ids = importer.unmerged.get(ids, ids)
-    attributes = importer.graph.attributes(ids)
-    if attributes is not None:
-        attributes["nn.vocab"] = f"{table.shape[0]} : i64"
-    shape = ids.shape + table.shape[-1:]
-    rows = importer.graph.op(f"nn.embedding {table.name}, {ids.name} : {table.type}, {ids.type} -> "
-                             f"tensor<{'x'.join(map(str, shape))}x{table.element}>", shape,
-                             table.element)
+    rows = importer.embedding(table, ids)
     return importer.merged(rows, node.meta["val"].shape)
 
 
@@ -517,42 +458,11 @@ def convert_attention(importer: Importer, node: Any) -> Value:
         k, v = (importer.repeated.get(x, x) for x in (k, v))
         if k.shape[1] != v.shape[1]:
             k, v = (importer.value(item) for item in node.args[1:3])
-        return grouped_attention(importer.graph, q, k, v, scale, mask == "causal")
+        return groups.grouped_attention(importer.graph, q, k, v, scale, mask == "causal")
     if k.shape[1] != q.shape[1]:
         raise ImportFailure(f"{place(node)}: expects as many heads of keys as of queries beside a "
                             "mask")
-    return masked_attention(importer.graph, q, k, v, scale, mask)
-
-
-def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
-                      is_causal: bool) -> Value:
-    batch, heads, queries, dim = q.shape
-    groups = k.shape[1]
-    split = graph.reshape(q, (batch, groups, heads // groups, queries, dim))
-    split = graph.transpose(split, [0, 3, 1, 2, 4])
-    k, v = (graph.transpose(x, [0, 2, 1, 3]) for x in (k, v))
-    shape = split.shape[:-1] + v.shape[-1:]
-    kind = f"tensor<{'x'.join(map(str, shape))}x{q.element}>"
-    mixed = graph.op(f"nn.attention {'causal ' if is_causal else ''}scale {literal_eps(scale)} "
-                     f"{split.name}, {k.name}, {v.name} : {split.type}, {k.type}, {v.type} -> "
-                     f"{kind}", shape, q.element)
-    mixed = graph.transpose(mixed, [0, 2, 3, 1, 4])
-    return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
-
-
-def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
-                     mask: Value) -> Value:
-    scores = graph.einsum("abcd", "abed", "abce", q, k)
-    scores = graph.binary("arith.mulf", scores, graph.constant(scale, scores.shape, scores.element))
-    mask = graph.expand(mask, scores.shape)
-    if mask.element == "i1":
-        lowest = {"f32": -1e30, "f64": -1e30, "bf16": -1e30, "f16": -6e4}[scores.element]
-        scores = graph.select(mask, scores, graph.constant(lowest, scores.shape, scores.element))
-    else:
-        scores = graph.binary("arith.addf", scores, graph.cast(mask, scores.element))
-    weights = graph.op(f"nn.softmax {scores.name} dim 3 : {scores.type}", scores.shape,
-                       scores.element)
-    return graph.einsum("abce", "abef", "abcf", weights, v)
+    return groups.masked_attention(importer.graph, q, k, v, scale, mask)
 
 
 @handles("aten.cross_entropy_loss.default")
@@ -561,27 +471,13 @@ def convert_cross_entropy(importer: Importer, node: Any) -> Value:
     kind, ignore = argument(node, 3, "reduction", 1), argument(node, 4, "ignore_index", -100)
     if argument(node, 2, "weight") is not None or argument(node, 5, "label_smoothing", 0.0):
         raise ImportFailure(f"{place(node)}: expects a cross entropy without weights and smoothing")
-    sources = importer.unmerged.get(logits, logits), importer.unmerged.get(labels, labels)
-    if sources[0].shape[:-1] == sources[1].shape:
-        logits, labels = sources
+    logits, labels = importer.unmerged_rows(logits, labels)
     if logits.shape[:-1] != labels.shape:
         raise ImportFailure(f"{place(node)}: expects classes in the last dimension")
-    graph, shape = importer.graph, labels.shape
-    element = logits.element if logits.element == "f64" else "f32"
-    each = graph.op(
-        f"nn.cross_entropy {logits.name}, {labels.name} ignore {ignore} : {logits.type}, "
-        f"{labels.type} -> tensor<{''.join(f'{n}x' for n in shape)}{element}>", shape, element)
-    result = element_of(node.meta["val"].dtype)
-    if kind == 0:
-        return importer.merged(graph.cast(each, result), node.meta["val"].shape)
-    total = graph.reduce("sum", each, range(len(shape)))
-    if kind == 2:
-        return graph.cast(total, result)
-    counted = graph.compare("ne", labels, graph.constant(ignore, shape, labels.element))
-    count = graph.reduce("sum", graph.cast(counted, element), range(len(shape)))
-    mean = graph.cast(graph.binary("arith.divf", total, count), result)
-    importer.losses[mean] = [("loss", mean), ("loss_sum", total), ("tokens", count)]
-    return mean
+    kinds = ("none", "mean", "sum")
+    result = importer.cross_entropy(logits, labels, ignore, kinds[kind],
+                                    element_of(node.meta["val"].dtype))
+    return importer.merged(result, node.meta["val"].shape)
 
 
 @handles("aten.gather.default")
@@ -636,14 +532,11 @@ def convert_convolution(importer: Importer, node: Any) -> Value:
     kernel = weight.shape[2:]
     settings = [tuple(argument(node, i, name, default)) for i, name, default in
                 ((3, "stride", (1, 1)), (4, "padding", (0, 0)), (5, "dilation", (1, 1)))]
-    groups = argument(node, 6, "groups", 1)
-    if settings != [kernel, (0, 0), (1, 1)] or groups != 1 or \
+    parts = argument(node, 6, "groups", 1)
+    if settings != [kernel, (0, 0), (1, 1)] or parts != 1 or \
             any(size % part for size, part in zip(x.shape[2:], kernel)):
         raise ImportFailure(f"{place(node)}: expects a convolution of patches that do not overlap")
-    batch, channels, height, width = x.shape
-    patches = importer.graph.reshape(x, (batch, channels, height // kernel[0], kernel[0],
-                                         width // kernel[1], kernel[1]))
-    y = importer.graph.einsum("bchpwq", "dcpq", "bdhw", patches, weight)
+    y = groups.patches(importer.graph, x, weight)
     bias = argument(node, 2, "bias")
     if bias is None:
         return y

@@ -81,3 +81,18 @@ func.func @list(%table: tensor<8x16xf32>) -> tensor<4x16xf32> {
   %1 = nn.embedding %table, %0 : tensor<8x16xf32>, tensor<4xi64> -> tensor<4x16xf32>
   return %1 : tensor<4x16xf32>
 }
+
+// -----
+
+// One number that is repeated is a constant of any size, of which others follow.
+// CHECK-LABEL: @splat
+// CHECK-NEXT: %[[TWO:.+]] = arith.constant dense<2.000000e+00> : tensor<256x256xf32>
+// CHECK-NEXT: %[[Y:.+]] = arith.mulf %arg0, %[[TWO]]
+// CHECK-NEXT: return %[[Y]]
+func.func @splat(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = arith.constant dense<1.0> : tensor<f32>
+  %1 = arith.addf %0, %0 : tensor<f32>
+  %2 = nn.broadcast %1 dims [] : tensor<f32> -> tensor<256x256xf32>
+  %3 = arith.mulf %x, %2 : tensor<256x256xf32>
+  return %3 : tensor<256x256xf32>
+}

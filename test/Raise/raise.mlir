@@ -329,6 +329,30 @@ func.func @attention_causal(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: 
 
 // -----
 
+// Queries and keys that are scaled before they meet; keys and values that groups of
+// heads share.
+// CHECK-LABEL: @attention_shared_heads(
+// CHECK: %[[Q:.+]] = tensor.expand_shape %arg0 {{\[\[}}0], [1], [2, 3], [4]] output_shape [2, 8, 2, 2, 4]
+// CHECK-NEXT: %[[Y:.+]] = nn.attention scale 5.0{{0*}}e-01 %[[Q]], %arg1, %arg2 : tensor<2x8x2x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>
+// CHECK-NEXT: %[[R:.+]] = tensor.collapse_shape %[[Y]] {{\[\[}}0], [1], [2, 3], [4]]
+// CHECK-NEXT: return %[[R]]
+func.func @attention_shared_heads(%arg0: tensor<2x8x4x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x2x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x2x4xf32> {nn.param = "v"}) -> (tensor<2x8x4x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<2.500000e-01> : tensor<2x8x4x4xf32>
+  %cst_0 = arith.constant dense<2.000000e+00> : tensor<2x8x4x4xf32>
+  %0 = nn.broadcast %arg1 dims [0, 1, 2, 4] : tensor<2x8x2x4xf32> -> tensor<2x8x2x2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1], [2, 3], [4]] : tensor<2x8x2x2x4xf32> into tensor<2x8x4x4xf32>
+  %2 = nn.broadcast %arg2 dims [0, 1, 2, 4] : tensor<2x8x2x4xf32> -> tensor<2x8x2x2x4xf32>
+  %3 = tensor.collapse_shape %2 [[0], [1], [2, 3], [4]] : tensor<2x8x2x2x4xf32> into tensor<2x8x4x4xf32>
+  %4 = arith.mulf %arg0, %cst : tensor<2x8x4x4xf32>
+  %5 = arith.mulf %cst_0, %1 : tensor<2x8x4x4xf32>
+  %6 = nn.einsum "adbc,aebc->abde" %4, %5 : tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32> -> tensor<2x4x8x8xf32>
+  %7 = nn.softmax %6 dim 3 : tensor<2x4x8x8xf32>
+  %8 = nn.einsum "acbd,abec->aebd" %3, %7 : tensor<2x8x4x4xf32>, tensor<2x4x8x8xf32> -> tensor<2x8x4x4xf32>
+  return %8 : tensor<2x8x4x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @attention_hidden(
 // CHECK: nn.attention causal scale 5.0{{0*}}e-01
 func.func @attention_hidden(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {

@@ -15,8 +15,8 @@ def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let description = [{
     The interpreter computes a value that follows from constants, of at most
     64 KiB. It is stored without the dimensions along which it does not vary, and
-    broadcast along these, so that they can be sharded; integers in equal steps
-    become `nn.iota`. A value of several dimensions that positions (`nn.iota`) are
+    broadcast along these, so that they can be sharded; one number that is
+    repeated is a constant of any size; integers in equal steps become `nn.iota`. A value of several dimensions that positions (`nn.iota`) are
     part of, such as a causal mask, stays computed: its devices count from their
     own positions.
 

@@ -1,0 +1,47 @@
+"""Files of ONNX: the graph of a model, by the onnx package."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from .errors import ImportFailure
+
+# Versions of ONNX's own ops.
+OLDEST, NEWEST = 13, 23
+
+
+def load(path: pathlib.Path) -> Any:
+    """The model of a file, its local functions inlined."""
+    try:
+        import onnx
+        import onnx.inliner
+    except ImportError as error:
+        raise ImportFailure(f"expects onnx, which reads {path}: {error}") from None
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except OSError as error:
+        raise ImportFailure(f"{path}: {error.strerror}") from None
+    except Exception:  # What protobuf raises has no base.
+        raise ImportFailure(f"{path}: expects a file of ONNX") from None
+    versions = [item.version for item in model.opset_import if item.domain in ("", "ai.onnx")]
+    if len(versions) != 1 or not OLDEST <= versions[0] <= NEWEST:
+        raise ImportFailure(f"{path}: expects opset {OLDEST} to {NEWEST} but got "
+                            f"{versions[0] if versions else 'none'}")
+    return onnx.inliner.inline_local_functions(model) if model.functions else model
+
+
+def read_file(path: pathlib.Path) -> tuple[str, dict[str, Any], Any]:
+    """The graph of a file's model, its parameters by name, and the model."""
+    model = load(path)
+    from . import onnx_importer, onnx_ops
+    folder = str(path.parent)
+    try:
+        first = onnx_ops.Importer(model, folder, set())
+        first.graph = onnx_importer.Scratch()
+        first.run(path.stem)
+        importer = onnx_ops.Importer(model, folder, first.weights)
+        text = importer.run(model.graph.name or path.stem)
+    except ImportFailure as error:
+        raise ImportFailure(f"{path}: {error}") from None
+    return text, importer.arrays, model

@@ -1,0 +1,320 @@
+"""The walk over the graph of an ONNX file: arguments, nodes, results, and which initializers
+are parameters. Nodes that follow from no parameter and no input run in onnx's reference.
+onnx_ops.py has the ops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Sequence
+
+import numpy
+import onnx
+
+from . import onnx_reference
+from .errors import ImportFailure
+from .graph_text import Graph, Value, quote
+from .walk import Walk
+
+ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
+            "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+          "RandomUniformLike"}
+# Ops whose operands of floats are weights, whatever their shape.
+WEIGHTED = {"MatMul", "Gemm", "Conv", "Einsum", "LayerNormalization", "RMSNormalization",
+            "Concat"}
+TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
+# The largest number of a mask that hides.
+HIDDEN = -1e4
+
+Handler = Callable[["Importer", Any], Any]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    """Registers the handler of ops."""
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+    return register
+
+
+def element_of(dtype: Any) -> str:
+    name = numpy.dtype(dtype).name
+    if name not in ELEMENTS:
+        raise ImportFailure(f"expects tensors of floats or signed integers but got {name}")
+    return ELEMENTS[name]
+
+
+def element_of_type(kind: int) -> str:
+    """The element type of a number of TensorProto.DataType."""
+    if kind not in onnx.TensorProto.DataType.values() or kind == onnx.TensorProto.STRING:
+        raise ImportFailure(f"expects tensors of numbers but got the type {kind}")
+    return element_of(onnx.helper.tensor_dtype_to_np_dtype(kind))
+
+
+class Scratch(Graph):
+    """A graph that is thrown away: without the elements of constants."""
+
+    def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
+        return Value("%dense", tuple(shape), element)
+
+
+class Importer(Walk):
+    """The walk over a graph. An initializer of floats is a parameter if what follows from it
+    alone meets what follows from inputs as a weight does: in a matmul or a norm, as the table
+    of an embedding, or as a vector or table that is added. A mask that is added (0, or
+    at most -1e4) and tables that are multiplied, as those of rotary embeddings, are constants.
+    A first walk, in which all initializers are constants, finds out which are parameters."""
+
+    def __init__(self, model: Any, folder: str, parameters: set[str]) -> None:
+        super().__init__()
+        self.model, self.folder, self.parameters = model, folder, parameters
+        # The initializers that a constant follows from, and those that are weights.
+        self.origins: dict[str, set[str]] = {}
+        self.weights: set[str] = set()
+        # The parameters by name.
+        self.arrays: dict[str, Any] = {}
+
+    # The walk.
+
+    def run(self, name: str) -> str:
+        graph = self.model.graph
+        # What torch's exporter says of its initializers.
+        kinds = {item.name: entry.value for item in graph.value_info
+                 for entry in item.metadata_props if entry.key == TORCH_KIND}
+        self.buffers = {name for name, kind in kinds.items() if kind != "PARAMETER"}
+        self.uses = {item for node in graph.node for item in node.input} | \
+            {result.name for result in graph.output}
+        self.read_initializers()
+        for item in graph.input:
+            if item.name not in self.constants and item.name not in self.values:
+                self.read_input(item)
+        for node in graph.node:
+            try:
+                self.visit(node)
+            except ImportFailure as error:
+                raise ImportFailure(f"{place(node)}: {error}") from None
+        return self.graph.finish(name, self.name_results())
+
+    def read_initializers(self) -> None:
+        if self.model.graph.sparse_initializer:
+            raise ImportFailure(f"{self.model.graph.sparse_initializer[0].values.name}: expects "
+                                "an initializer that is not sparse")
+        for tensor in self.model.graph.initializer:
+            array = read_tensor(tensor, self.folder)
+            if tensor.name in self.parameters:
+                if tensor.name in self.uses:
+                    self.values[tensor.name] = self.read_parameter(tensor.name, array)
+            else:
+                self.constants[tensor.name] = array
+                self.origins[tensor.name] = {tensor.name}
+
+    def read_parameter(self, name: str, array: Any) -> Value:
+        self.arrays[name] = array
+        return self.graph.argument(array.shape, element_of(array.dtype),
+                                   parameter_attributes(name, array.shape))
+
+    def read_input(self, item: Any) -> None:
+        if not item.type.HasField("tensor_type"):
+            raise ImportFailure(f"{item.name}: expects a tensor but got another input")
+        shape = []
+        kind = item.type.tensor_type
+        if not kind.HasField("shape"):
+            raise ImportFailure(f"{item.name}: expects a static shape")
+        for dim, size in enumerate(kind.shape.dim):
+            if not size.HasField("dim_value"):
+                raise ImportFailure(f"{item.name}: expects a static size of dimension {dim} but "
+                                    f"got {size.dim_param or 'none'}")
+            shape.append(size.dim_value)
+        try:
+            element = element_of_type(kind.elem_type)
+        except ImportFailure as error:
+            raise ImportFailure(f"{item.name}: {error}") from None
+        self.values[item.name] = self.graph.argument(shape, element,
+                                                     {"nn.input": quote(item.name)})
+
+    def visit(self, node: Any) -> None:
+        name = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+        if name in RANDOM:
+            raise ImportFailure(f"expects no random numbers but got {name}")
+        if not any(output in self.uses for output in node.output):
+            return
+        given = [item for item in node.input if item]
+        if node.op_type == "Constant" and node.output[0] in self.parameters:
+            self.set_results(node, [self.read_parameter(node.output[0], self.evaluate(node)[0])])
+            return
+        if all(item in self.constants for item in given) and not has_graphs(node):
+            self.set_results(node, self.evaluate(node))
+            self.trace(node, given)
+            return
+        if name in ("Shape", "Size"):
+            self.set_results(node, measure(node, self.value(node.input[0]).shape))
+            return
+        handler = HANDLERS.get(name)
+        if handler is None:
+            raise ImportFailure(f"expects an op that has a meaning in nn but got {name}")
+        self.find_weights(node)
+        result = handler(self, node)
+        self.set_results(node, result if isinstance(result, list) else [result])
+
+    def set_results(self, node: Any, results: Sequence[Any]) -> None:
+        for i, name in enumerate(node.output):
+            if i < len(results):
+                found = self.values if isinstance(results[i], Value) else self.constants
+                found[name] = results[i]
+            elif name in self.uses:
+                raise ImportFailure(f"expects no use of result {i}")
+
+    def evaluate(self, node: Any) -> list[Any]:
+        given = list(dict.fromkeys(item for item in node.input if item))
+        helper = onnx.helper
+        graph = helper.make_graph(
+            [node], "node", [helper.make_empty_tensor_value_info(item) for item in given],
+            [helper.make_empty_tensor_value_info(item) for item in node.output if item])
+        model = helper.make_model(graph, opset_imports=self.model.opset_import)
+        try:
+            return onnx_reference.evaluate(model, {item: self.constants[item] for item in given})
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise ImportFailure(f"expects what onnx can evaluate: {lines[0]}") from None
+
+    # Which initializers are parameters.
+
+    def trace(self, node: Any, given: Sequence[str]) -> None:
+        found: set[str] = set().union(*(self.origins.get(item, set()) for item in given))
+        for output in node.output:
+            self.origins[output] = {output} if node.op_type == "Constant" else found
+
+    def find_weights(self, node: Any) -> None:
+        for i, item in enumerate(node.input):
+            array = self.constants.get(item)
+            if array is not None and item in self.origins and is_weight(node.op_type, i, array):
+                self.weights |= {name for name in self.origins[item] - self.buffers
+                                 if is_float(self.constants[name])}
+
+    # Operands.
+
+    def write(self, constant: Any) -> Value:
+        array = numpy.asarray(constant)
+        element, shape = element_of(array.dtype), array.shape
+        for dim, size in enumerate(shape):
+            first = array.take([0], dim)
+            if size > 1 and bool((array == first).all()):
+                array = first
+        if array.size == 1:
+            return self.graph.constant(array.reshape(()).item(), shape, element)
+        kept = [i for i, size in enumerate(array.shape) if size != 1]
+        value = self.graph.dense(numpy.ascontiguousarray(array).tobytes(),
+                                 [array.shape[i] for i in kept], element)
+        return self.graph.broadcast(value, shape, kept)
+
+    def operand(self, node: Any, index: int) -> Value | None:
+        """None where an operand is left out."""
+        return self.value(node.input[index]) if self.has(node, index) else None
+
+    def has(self, node: Any, index: int) -> bool:
+        return len(node.input) > index and node.input[index] != ""
+
+    def operands(self, node: Any) -> list[Value]:
+        """All of them, in one shape."""
+        values = [self.value(item) for item in node.input]
+        shape = numpy.broadcast_shapes(*(value.shape for value in values))
+        return [self.graph.expand(value, shape) for value in values]
+
+    def constant(self, node: Any, index: int, name: str) -> Any:
+        """The elements of an operand that follow from no input; None where it is left out."""
+        if not self.has(node, index):
+            return None
+        if node.input[index] not in self.constants:
+            raise ImportFailure(f"expects {name} that follow from no input")
+        return self.constants[node.input[index]]
+
+    def numbers(self, node: Any, index: int, name: str) -> list[int] | None:
+        """Numbers of an operand or, in older files, of an attribute."""
+        found = self.constant(node, index, name)
+        if found is not None:
+            return [int(number) for number in numpy.asarray(found).reshape(-1)]
+        given = attribute(node, name)
+        return None if given is None else list(given)
+
+    def name_results(self) -> list[tuple[str, Value]]:
+        named: list[tuple[str, Value]] = []
+        outputs = self.model.graph.output
+        for output in outputs:
+            value = self.value(output.name)
+            if value in self.losses:
+                named += self.losses[value]
+            else:
+                is_loss = value.is_float and not value.shape and len(outputs) == 1
+                named.append(("loss" if is_loss else output.name, value))
+        return named
+
+
+def parameter_attributes(name: str, shape: Sequence[int]) -> dict[str, str]:
+    strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    source = f"#nn.source<{quote(name)}, {list(shape)}, offset 0, strides {strides}>"
+    return {"nn.param": quote(name), "nn.source": source}
+
+
+def is_float(array: Any) -> bool:
+    return not ELEMENTS.get(numpy.dtype(array.dtype).name, "i").startswith("i")
+
+
+def is_weight(op: str, index: int, array: Any) -> bool:
+    """Whether a constant that an op reads beside what follows from inputs is trained."""
+    if not is_float(array) or array.ndim == 0:
+        return False
+    if op in WEIGHTED or (op == "Gather" and index == 0):
+        return True
+    if op not in ("Add", "Sub", "Mul", "Div"):
+        return False
+    is_mask = bool(((array == 0) | (array <= HIDDEN)).all()) and bool((array != 0).any())
+    is_vector = sum(size != 1 for size in array.shape) == 1
+    if is_vector or op in ("Mul", "Div"):
+        return is_vector and not is_mask
+    return not is_mask and bool((array != 0).any())
+
+
+def has_graphs(node: Any) -> bool:
+    return any(item.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+               for item in node.attribute)
+
+
+def measure(node: Any, shape: Sequence[int]) -> list[Any]:
+    """What Shape or Size says of a tensor."""
+    if node.op_type == "Size":
+        return [numpy.array(math.prod(shape), dtype=numpy.int64)]
+    first, last = attribute(node, "start", 0), attribute(node, "end")
+    return [numpy.array(shape[first:last], dtype=numpy.int64)]
+
+
+def attribute(node: Any, name: str, default: Any = None) -> Any:
+    """An attribute; a float of f32 as the shortest number that rounds to it."""
+    for item in node.attribute:
+        if item.name == name:
+            value = onnx.helper.get_attribute_value(item)
+            if item.type == onnx.AttributeProto.FLOAT:
+                return float(str(numpy.float32(value)))
+            return value.decode() if isinstance(value, bytes) else value
+    return default
+
+
+def positive(dim: int, rank: int) -> int:
+    return dim + rank if dim < 0 else dim
+
+
+def place(node: Any) -> str:
+    return f"node {node.name or node.output[0]} ({node.op_type})"
+
+
+def read_tensor(tensor: Any, folder: str) -> Any:
+    try:
+        array = onnx.numpy_helper.to_array(tensor, folder)
+        element_of(array.dtype)
+        return array
+    except ImportFailure as error:
+        raise ImportFailure(f"{tensor.name}: {error}") from None
+    except Exception as error:
+        raise ImportFailure(f"{tensor.name}: expects the tensor's elements: "
+                            f"{str(error).splitlines()[0]}") from None

@@ -1,0 +1,289 @@
+"""Writes files of ONNX: python onnx_models.py NAME OPSET FILE; or imports those that cannot
+be: python onnx_models.py refused FOLDER."""
+
+import logging
+import math
+import pathlib
+import sys
+import warnings
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+WIDTH, HEADS, GROUPS, SEQ, BATCH, VOCAB = 16, 4, 2, 8, 2, 32
+
+
+def export(module, arguments, opset, path):
+    """By torch's exporter, with random parameters: it makes equal ones one."""
+    import torch
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(0.2 * torch.randn(parameter.shape))
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    # One tensor would be one input.
+    arguments = tuple(argument.clone() for argument in arguments)
+    program = torch.onnx.export(module, arguments, dynamo=True, opset_version=opset,
+                                verbose=False)
+    for node in program.model.graph:
+        node.metadata_props.clear()
+    program.save(path)
+
+
+def make_patterns():
+    """Every group of ops that is one op of nn."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Patterns(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(VOCAB, WIDTH)
+            self.gain = nn.Parameter(torch.ones(WIDTH))
+            self.norm = nn.LayerNorm(WIDTH)
+            dim = WIDTH // HEADS
+            self.q, self.k, self.v = (nn.Linear(WIDTH, n * dim) for n in (HEADS, GROUPS, GROUPS))
+            self.out = nn.Linear(WIDTH, WIDTH)
+            self.gate, self.up, self.erf, self.tanh = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+            inverse = 100.0 ** -(torch.arange(0, dim, 2) / dim)
+            self.register_buffer("inverse", inverse)
+
+        def rope(self, x):
+            angles = torch.arange(SEQ)[:, None] * self.inverse
+            angles = torch.cat([angles, angles], dim=-1)
+            a, b = x.chunk(2, dim=-1)
+            return x * angles.cos() + torch.cat([-b, a], dim=-1) * angles.sin()
+
+        def forward(self, tokens, labels):
+            x = self.embed(tokens)
+            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain
+            q, k, v = (layer(y).view(BATCH, SEQ, -1, WIDTH // HEADS).transpose(1, 2)
+                       for layer in (self.q, self.k, self.v))
+            q, k = self.rope(q), self.rope(k)
+            k, v = (t.repeat_interleave(HEADS // GROUPS, dim=1) for t in (k, v))
+            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(y.transpose(1, 2).reshape(BATCH, SEQ, WIDTH))
+            y = self.norm(x)
+            x = x + functional.silu(self.gate(y)) * self.up(y)
+            x = x + functional.gelu(self.erf(x))
+            x = x + functional.gelu(self.tanh(x), approximate="tanh")
+            x = x * torch.softmax(x, dim=-1)
+            logits = x @ self.embed.weight.T
+            return functional.cross_entropy(logits.view(-1, VOCAB), labels.view(-1))
+    ids = torch.zeros(BATCH, SEQ, dtype=torch.long)
+    return Patterns().eval(), ids, ids
+
+
+def make_ops(opset, path):
+    """Ops by themselves, of a tensor of floats and of integers."""
+    random = numpy.random.default_rng(0)
+    nodes, weights, results = [], [], []
+
+    def constant(value, dtype="f4"):
+        name = f"c{len(weights)}"
+        weights.append(onnx.numpy_helper.from_array(numpy.asarray(value, dtype), name))
+        return name
+
+    def weight(*shape):
+        return constant(random.standard_normal(shape))
+
+    def node(op, *inputs, outputs=1, is_result=True, **attributes):
+        names = [f"{op}_{len(nodes)}_{i}" if i else f"{op}_{len(nodes)}" for i in range(outputs)]
+        nodes.append(helper.make_node(op, inputs, names, name=names[0], **attributes))
+        if is_result:
+            results.extend(names)
+        return names[0] if outputs == 1 else names
+
+    def ints(*values):
+        return constant(values, "i8")
+    for op in ("Tanh", "Exp", "Erf", "Cos", "Sin", "Floor", "Ceil", "Round", "Neg", "Abs",
+               "Sigmoid", "Relu", "Identity", "Flatten", "LogSoftmax", "Reciprocal"):
+        node(op, "x")
+    positive = node("Abs", "x", is_result=False)
+    node("Sqrt", positive)
+    node("Log", positive)
+    for exponent in (2, 3, 0.5, -0.5, 1.7):
+        node("Pow", positive, constant(exponent))
+    node("Pow", positive, node("Cast", "n", to=TensorProto.FLOAT, is_result=False))
+    for op in ("Add", "Sub", "Mul", "Div"):
+        node(op, "x", weight(4))
+    for op in ("Max", "Min", "Sum"):
+        node(op, "x", "x", constant(0.5))
+    node("Clip", "x", constant(-0.5), constant(0.5))
+    node("Clip", "x", "", constant(0.5))
+    less = node("Less", "x", constant(0.0), is_result=False)
+    equal = node("Equal", "n", constant(1, "i8"), is_result=False)
+    both = node("And", less, node("Not", equal, is_result=False), is_result=False)
+    either = node("Xor", both, node("Or", less, equal, is_result=False), is_result=False)
+    is_nan = node("IsNaN", "x", is_result=False)
+    at_least = node("GreaterOrEqual", "x", constant(0.1), is_result=False)
+    for condition in (both, either, is_nan, at_least):
+        node("Where", condition, "x", constant(0.25))
+    node("Cast", node("Abs", node("Neg", "n", is_result=False), is_result=False),
+         to=TensorProto.FLOAT)
+    node("Reshape", "x", ints(0, -1, 2))
+    node("Squeeze", node("Unsqueeze", "x", ints(0, -1), is_result=False), ints(0))
+    node("Transpose", "x", perm=[2, 0, 1])
+    node("Transpose", "x")
+    node("Expand", node("Slice", "x", ints(1), ints(2), ints(1), is_result=False), ints(2, 3, 1))
+    node("Tile", "x", ints(1, 2, 1))
+    node("Slice", "x", ints(-3, 0), ints(9, 4), ints(2, 1), ints(2, 1))
+    node("Split", "x", ints(1, 3), outputs=2, axis=2)
+    node("Split", "x", outputs=2, axis=-1, **({"num_outputs": 2} if opset >= 18 else {}))
+    node("Concat", "x", "x", axis=1)
+    node("Pad", "x", ints(0, 1, 0, 0, 0, 2), constant(0.5))
+    node("Gather", "x", ints(0, 1, 2), axis=1)
+    node("Gather", "x", constant(-1, "i8"), axis=2)
+    node("GatherND", "x", constant([[[0, 2], [1, 2]]], "i8"))
+    node("GatherElements", "x", constant(numpy.full((2, 3, 4), 1), "i8"), axis=1)
+    node("GatherElements", "x", node("Cast", node("Slice", "n", ints(0), ints(1), ints(2),
+                                                  is_result=False), to=TensorProto.INT64,
+                                     is_result=False), axis=2)
+    node("Gather", weight(3, 6), "n")
+    node("MatMul", "x", weight(4, 6))
+    node("MatMul", "x", node("Transpose", "x", perm=[0, 2, 1], is_result=False))
+    flat = node("Reshape", "x", ints(6, 4), is_result=False)
+    node("Gemm", flat, weight(5, 4), weight(5), transB=1)
+    node("Gemm", node("Transpose", flat, perm=[1, 0], is_result=False), weight(4, 5), weight(6, 5),
+         transA=1)
+    node("Einsum", "x", weight(4, 2, 3), equation="bsd, dhk -> bhsk")
+    image = node("Reshape", "x", ints(1, 1, 4, 6), is_result=False)
+    node("Conv", image, weight(3, 1, 2, 3), weight(3), strides=[2, 3])
+    for kind in ("Sum", "Mean", "Max", "Min", "SumSquare"):
+        old = opset < 18 and kind != "Sum"
+        axes = {"axes": [1]} if old else {}
+        node(f"Reduce{kind}", "x", *([] if old else [ints(1)]), **axes)
+        node(f"Reduce{kind}", "x", keepdims=0)
+    node("Softmax", "x", axis=1)
+    size = node("Shape", "x", is_result=False)
+    node("Reshape", "x", node("Concat", ints(1), node("Gather", size, ints(0), is_result=False),
+                              ints(-1), axis=0, is_result=False))
+    if opset >= 15:
+        node("CastLike", "n", "x")
+    if opset >= 17:
+        node("LayerNormalization", "x", weight(4), weight(4), epsilon=1e-3)
+        node("LayerNormalization", "x", weight(4))
+    if opset >= 20:
+        node("Gelu", "x")
+        node("Gelu", "x", approximate="tanh")
+    if opset >= 23:
+        node("RMSNormalization", "x", weight(4), epsilon=1e-3)
+        wide = node("Reshape", "x", ints(1, 3, 8), is_result=False)
+        cos, sin = (constant(f(numpy.arange(3)[:, None] * [1.0, 0.1])) for f in (numpy.cos,
+                                                                              numpy.sin))
+        node("RotaryEmbedding", wide, cos, sin, ints(*range(3)), num_heads=2)
+        positions = constant([[0, 1, 2]], "i8")
+        nodes[-1].input[3] = positions
+        node("RotaryEmbedding", wide, cos, sin, positions, num_heads=2, interleaved=1)
+        small = constant(math.cos(1) * numpy.ones((3, 1))), constant(math.sin(1) * numpy.ones(
+            (3, 1)))
+        node("RotaryEmbedding", wide, *small, positions, num_heads=2, rotary_embedding_dim=2)
+        node("Attention", wide, wide, wide, q_num_heads=4, kv_num_heads=4)
+        node("Attention", wide, wide, wide, q_num_heads=2, kv_num_heads=2, is_causal=1, scale=0.3)
+        mask = constant(numpy.tri(3, k=1)[None, None], "bool")
+        node("Attention", wide, wide, wide, mask, q_num_heads=4, kv_num_heads=4)
+        narrow = node("Slice", wide, ints(0), ints(4), ints(2), is_result=False)
+        node("Attention", wide, narrow, narrow, q_num_heads=4, kv_num_heads=2)
+        node("Attention", wide, narrow, narrow, mask, q_num_heads=4, kv_num_heads=2)
+    scores = node("Reshape", "x", ints(2, 4, 3), is_result=False)
+    labels = node("Reshape", node("Slice", "n", ints(0), ints(1), ints(2), is_result=False),
+                  ints(2, 3), is_result=False)
+    node("SoftmaxCrossEntropyLoss", scores, labels, reduction="none")
+    save(path, opset, nodes, weights, results, {"x": (TensorProto.FLOAT, (2, 3, 4)),
+                                                "n": (TensorProto.INT64, (2, 3, 4))})
+
+
+def save(path, opset, nodes, weights, results, inputs, functions=()):
+    values = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in results]
+    graph = helper.make_graph(nodes, "graph", values, outputs, weights)
+    domains = [("", opset), ("com.microsoft", 1), ("local", 1)]
+    onnx.save(helper.make_model(graph, functions=functions, opset_imports=[
+        helper.make_opsetid(*domain) for domain in domains]), path)
+
+
+def make_refused(name, path):
+    """A file that cannot be imported."""
+    node = {"random": helper.make_node("RandomNormalLike", ["x"], ["y"], name="noise"),
+            "top": helper.make_node("TopK", ["x", "k"], ["y", "z"], name="top"),
+            "domain": helper.make_node("FusedMatMul", ["x", "x"], ["y"], domain="com.microsoft"),
+            "dropout": helper.make_node("Dropout", ["x", "ratio", "yes"], ["y"]),
+            "norm": helper.make_node("LayerNormalization", ["x", "ratio"], ["y"], axis=0),
+            "quantized": helper.make_node("DequantizeLinear", ["q", "scale"], ["y"]),
+            "indices": helper.make_node("Gather", ["x", "order"], ["y"], axis=1),
+            }.get(name, helper.make_node("Tanh", ["x"], ["y"]))
+    weights = [onnx.numpy_helper.from_array(array, key) for key, array in
+               {"k": numpy.array([1]), "ratio": numpy.float32(0.5), "yes": numpy.array(True),
+                "order": numpy.array([2, 0, 1])}.items()]
+    if name == "loop":
+        inner = helper.make_graph(
+            [helper.make_node("Identity", ["go"], ["still"]),
+             helper.make_node("Tanh", ["state"], ["next"])], "body",
+            [helper.make_tensor_value_info(item, kind, shape) for item, kind, shape in
+             (("i", TensorProto.INT64, ()), ("go", TensorProto.BOOL, ()),
+              ("state", TensorProto.FLOAT, (3, 4)))],
+            [helper.make_tensor_value_info("still", TensorProto.BOOL, ()),
+             helper.make_tensor_value_info("next", TensorProto.FLOAT, (3, 4))])
+        node = helper.make_node("Loop", ["k", "yes", "x"], ["y"], name="loop", body=inner)
+    kind = TensorProto.UINT8 if name == "unsigned" else TensorProto.FLOAT
+    inputs = {"x": (kind, ("batch", 4) if name == "dynamic" else (3, 4))}
+    if name == "quantized":
+        inputs |= {"q": (TensorProto.INT8, (3, 4)), "scale": (TensorProto.FLOAT, ())}
+    opset = 12 if name == "old" else 24 if name == "new" else 18
+    save(path, opset, [node], weights, ["y"], inputs)
+
+
+def make_function(path):
+    """A local function, and a weight in a node Constant."""
+    twice = helper.make_function("local", "Twice", ["a"], ["b"],
+                                 [helper.make_node("Add", ["a", "a"], ["b"])],
+                                 [helper.make_opsetid("", 18)])
+    table = onnx.numpy_helper.from_array(numpy.eye(4, 5, dtype="f4") + 0.5)
+    nodes = [helper.make_node("Constant", [], ["w"], value=table),
+             helper.make_node("Twice", ["x"], ["xx"], domain="local"),
+             helper.make_node("MatMul", ["xx", "w"], ["y"])]
+    save(path, 18, nodes, [], ["y"], {"x": (TensorProto.FLOAT, (3, 4))}, [twice])
+
+
+REFUSED = ("random", "top", "domain", "loop", "dropout", "norm", "quantized", "indices", "dynamic",
+           "unsigned", "old", "new", "broken", "missing")
+
+
+def import_refused(folder):
+    """Prints the line for each file; exit status 1 where one is imported."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+    from tessera import __main__ as command
+    imported = 0
+    sys.stderr = sys.stdout
+    for name in REFUSED:
+        path = f"{folder}/{name}.onnx"
+        if name == "broken":
+            pathlib.Path(path).write_text("broken")
+        elif name != "missing":
+            make_refused(name, path)
+        sys.argv = ["tessera", "import", path, "-o", f"{folder}/{name}.mlir"]
+        imported += command.main() == 0 or pathlib.Path(f"{folder}/{name}.mlir").exists()
+    return 1 if imported else 0
+
+
+def main(name, opset, path):
+    if name == "ops":
+        make_ops(opset, path)
+    elif name == "function":
+        make_function(path)
+    elif name == "patterns":
+        module, *arguments = make_patterns()
+        export(module, arguments, opset, path)
+    else:
+        import torch_models
+        module, *arguments = getattr(torch_models, f"make_{name}")()
+        export(module, arguments, opset, path)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "refused":
+        sys.exit(import_refused(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
