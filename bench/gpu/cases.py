@@ -45,6 +45,8 @@ RANK_PLANS = {
                                    "--micro-batches", "4"]),
     "zb-h1": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule", "zb-h1",
                                     "--micro-batches", "8"]),
+    "zb-v": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule", "zb-v",
+                                   "--micro-batches", "8"]),
     "dualpipe-v": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule",
                                          "dualpipe-v", "--micro-batches", "8"]),
 }
@@ -70,3 +72,38 @@ FLOORS = {"gpt2-2-layers": ("gpt2", 32, 1024, {"n_layer": 2})}
 
 # Dense bf16 operations per second by the vendor's datasheet.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}
+
+# Causal attention alone, forward and backward, around a ring: groups, heads of a group and
+# their dimension as llama3-8b has them, and the tokens of a device.
+CONTEXT_HEADS, CONTEXT_TOKENS = (8, 4, 128), 8192
+CONTEXT_METHODS = ["ring", "all_gather", "all_to_all"]
+# Devices of a program; one device plays them where there are fewer.
+CONTEXT_RANKS = [4, 8]
+
+
+def context_graph(tokens):
+    """The module: one row of so many tokens of random numbers."""
+    groups, heads, size = CONTEXT_HEADS
+    q = f"tensor<1x{tokens}x{groups}x{heads}x{size}xbf16>"
+    k = f"tensor<1x{tokens}x{groups}x{size}xbf16>"
+    stats = f"tensor<1x{tokens}x{groups}x{heads}xf32>"
+
+    def argument(name, kind):
+        dims = ", ".join(["\"batch\"", "\"seq\""] + ["\"\""] * (kind.count("x") - 2))
+        return (f'%{name}: {kind} {{nn.input = "{name}", nn.init = #nn.init<normal, 1.0>, '
+                f"nn.dims = [{dims}]}}")
+
+    scale = f"causal scale {size ** -0.5!r}"
+    arguments = ", ".join(argument(n, t) for n, t in zip("qkvg", (q, k, k, q)))
+    return f"""func.func @main({arguments}) -> ({q}, {q}, {k}, {k}) {{
+  %o, %l = nn.attention {scale} %q, %k, %v : {q}, {k}, {k} -> {q} stats {stats}
+  %dq, %dk, %dv = nn.attention_backward {scale} %g, %q, %k, %v, %o, %l : {q}, {k}, {k}, {q}, {stats}
+  return %o, %dq, %dk, %dv : {q}, {q}, {k}, {k}
+}}
+"""
+
+
+def context_operations(tokens):
+    """Forward and backward of causal attention: 2 and 5 matmuls, half of each is masked."""
+    groups, heads, size = CONTEXT_HEADS
+    return 7 * tokens * tokens * groups * heads * size

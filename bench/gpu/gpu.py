@@ -29,6 +29,7 @@ PARTS = {
     "curves": (parts.curves, 180, "losses of the tiny models, f32, bf16 and fp8"),
     "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
     "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),
+    "context": (measure.context, 120, "attention around a ring beside that of one device"),
     "sanitizer": (parts.sanitizer, 240, "compute-sanitizer: memcheck and racecheck"),
     "losses": (measure.losses, 120, "losses of GPT-2 124M beside PyTorch's"),
     "speed": (measure.speed, 540, "time of training steps beside PyTorch"),
@@ -135,7 +136,7 @@ def main():
     parser.add_argument("--torch-python", default=sys.executable, help="a Python with PyTorch")
     parser.add_argument("--torch-modes", nargs="*", choices=measure.MODES,
                         default=list(measure.MODES), help="of speed: PyTorch's ways to run")
-    parser.add_argument("--only", nargs="*", help="of curves, ranks and speed: these cases")
+    parser.add_argument("--only", nargs="*", help="of curves, ranks, context and speed: these cases")
     parser.add_argument("--repeats", type=int, default=3, help="of speed: runs of each side (3)")
     parser.add_argument("--limit", type=float, default=570, metavar="SECONDS",
                         help="for all parts together (570)")

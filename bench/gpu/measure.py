@@ -151,6 +151,43 @@ def speed(session):
         session.emit(**line)
 
 
+def devices_of(session):
+    """How many devices this machine has."""
+    if session.options.device != "cuda":
+        return 1
+    result = subprocess.run(["nvidia-smi", "-L"], text=True, stdout=subprocess.PIPE)
+    return sum(line.startswith("GPU") for line in result.stdout.splitlines())
+
+
+def context(session):
+    """Operations per second and device of attention whose sequence several devices
+    share, beside one device's own. Where there are too few devices, one plays them in
+    turn: that is the time of their kernels and of copies in place of transfers."""
+    devices, alone = devices_of(session), None
+    names = ["context-1"] + [f"context-{method}-{ranks}" for ranks in cases.CONTEXT_RANKS
+                             for method in cases.CONTEXT_METHODS]
+    for name in names:
+        if name != "context-1" and session.options.only and name not in session.options.only:
+            continue
+        program, facts = session.program(name)
+        if program is None:
+            continue
+        ranks = facts["ranks"]
+        simulated = 1 < ranks and devices < ranks
+        flags = [] if ranks == 1 else [f"--{'simulate-' if simulated else ''}ranks={ranks}"]
+        status, out, err = session.run([program, "--steps", 8, "--quiet", "--report", "json",
+                                        *flags])
+        if status:
+            session.emit(case=name, good=False, status=status, error=err.strip()[-2000:])
+            continue
+        seconds = statistics.median(json.loads(out.splitlines()[-1])["step_seconds"][3:])
+        rate = cases.context_operations(facts["tokens"]) / seconds / (1 if simulated else ranks)
+        alone = alone or rate
+        session.emit(case=name, ranks=ranks, tokens=facts["tokens"], one_device_plays=simulated,
+                     ms=seconds * 1e3, operations_per_second_and_device=rate,
+                     of_one_device=rate / alone)
+
+
 METRICS = {"seconds": "gpu__time_duration.sum", "bytes": "dram__bytes.sum",
            "operations": "sm__ops_path_tensor_src_bf16_dst_fp32.sum"}
 

@@ -18,7 +18,7 @@ import time
 import cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PARTS = ("curves", "ranks", "speed")
+PARTS = ("curves", "ranks", "context", "speed")
 
 
 class Preparation:
@@ -90,6 +90,18 @@ class Preparation:
             for name in names:
                 self.compile(f"{name}-{plan}", self.curve_graph(name), *cases.CURVE_OPTIONS,
                              *options)
+
+    def context(self):
+        """Attention alone on one device, and around a ring in each way."""
+        # The emulated device only shows that the scripts run.
+        tokens = cases.CONTEXT_TOKENS if self.options.target == "cuda" else 32
+        for ranks in [1, *cases.CONTEXT_RANKS]:
+            graph = self.folder / "graphs" / f"context-{ranks}.mlir"
+            graph.write_text(cases.context_graph(tokens * ranks))
+            for method in cases.CONTEXT_METHODS if ranks > 1 else [""]:
+                flags = ["--mesh", f"cp={ranks}", "--strategy", f"cp={method}"] if method else []
+                name = f"context-{method}-{ranks}" if method else "context-1"
+                self.compile(name, graph, *flags, ranks=ranks, tokens=tokens * ranks)
 
     def speed(self):
         for name, (model, batch, seq, changes) in {**cases.SPEED, **cases.FLOORS}.items():

@@ -5,7 +5,8 @@
 //
 // Puts an attention with `dist.ring`, the gathers of its keys and values, and
 // the scatters of their gradients into one op. A gather over more axes than the
-// ring's becomes one over the others and one around the ring.
+// ring's becomes one over the others and one around the ring. A gradient that
+// is summed for all devices, or that nothing reads, is scattered first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,7 @@ public:
   LogicalResult form();
 
 private:
+  void scatterSums();
   bool collect();
   void narrowGather(dist::AllGatherOp &gather);
   void narrowScatter(dist::ReduceScatterOp &scatter);
@@ -57,6 +59,47 @@ std::optional<dist::AxesAttr> RingFormer::getOthers(dist::AxesAttr all) const {
   if (!isPrefix(ring, list))
     return std::nullopt;
   return dist::AxesAttr::get(b.getContext(), mesh, dropPrefix(ring, list));
+}
+
+/// An all-reduce of a gradient of keys or values becomes a scatter and a
+/// gather.
+void RingFormer::scatterSums() {
+  auto first = attention->getOperand(2).getDefiningOp<dist::AllGatherOp>();
+  if (attention->getNumResults() != 3 || !first)
+    return;
+  b.setInsertionPointAfter(attention);
+  for (OpResult gradient : attention->getResults().drop_front()) {
+    auto type = cast<RankedTensorType>(gradient.getType());
+    auto sum = gradient.hasOneUse()
+                   ? dyn_cast<dist::AllReduceOp>(*gradient.user_begin())
+                   : dist::AllReduceOp();
+    bool isSummed = sum && sum.getKind() == dist::ReductionKind::Sum &&
+                    getOthers(sum.getAxes());
+    if (!isSummed && !gradient.use_empty())
+      continue;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[first.getDim()] /= numShards(axes.toAxes(mesh));
+    auto kind =
+        dist::ReductionKindAttr::get(b.getContext(), dist::ReductionKind::Sum);
+    Value part = dist::ReduceScatterOp::create(
+        b, attention->getLoc(), type.clone(shape), gradient, first.getDimAttr(),
+        kind, axes, first.getMeshAttr(), dist::ShardingAttr(),
+        dist::ShardingAttr());
+    if (!sum)
+      continue;
+    dist::AxesAttr others = *getOthers(sum.getAxes());
+    if (!others.getRefs().empty())
+      part = dist::AllReduceOp::create(
+          b, sum.getLoc(), part.getType(), part, kind, others,
+          sum.getMeshAttr(), dist::ShardingAttr(), dist::ShardingAttr());
+    sum.replaceAllUsesWith(
+        dist::AllGatherOp::create(b, sum.getLoc(), type, part,
+                                  first.getDimAttr(), axes, sum.getMeshAttr(),
+                                  dist::ShardingAttr(), dist::ShardingAttr())
+            .getResult());
+    sum.erase();
+  }
+  b.setInsertionPoint(attention);
 }
 
 /// Finds the collectives; false if others are there. Other operands may be
@@ -165,6 +208,7 @@ LogicalResult RingFormer::form() {
     return isa<RankedTensorType>(value.getType()) ||
            value.getDefiningOp<dist::AxisOffsetOp>();
   };
+  scatterSums();
   if (!collect() || !llvm::all_of(attention->getOperands(), isOffset))
     return attention->emitOpError(
                "expects keys and values that are gathered, and gradients of "

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CublasLt.h. Each matmul is timed on its own operands, before these have
-// numbers: what is computed is overwritten.
+// See CublasLt.h. Each matmul is timed on its own operands before these have
+// the program's numbers: they are made up, and what is computed is overwritten.
 //
 //===----------------------------------------------------------------------===//
 

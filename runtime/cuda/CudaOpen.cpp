@@ -19,6 +19,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <unistd.h>
 
 using namespace tessera::rt;
@@ -75,11 +76,30 @@ Status CudaTarget::openDevice(const Manifest &manifest,
   if (error.empty())
     error = device->allocateHost(stagingBytes, staging);
   deviceArena = static_cast<uint8_t *>(arena);
-  // Small numbers in every type of float: what is timed before there are
-  // arguments computes with them.
   if (error.empty())
-    error = device->fillBytes(compute, arena, 0x3C, arenaBytes);
+    error = fillArena();
   return check(error);
+}
+
+std::string CudaTarget::fillArena() {
+  // Pairs of bytes: any sign and fraction, and an exponent that makes numbers
+  // of up to 2 in every type of float.
+  auto *pattern = static_cast<uint8_t *>(staging);
+  std::mt19937 random;
+  for (int64_t i = 0; i < stagingBytes; i += 2) {
+    uint32_t bits = random();
+    pattern[i] = uint8_t(bits) & 0xBF;
+    pattern[i + 1] = 0x3C | (uint8_t(bits >> 8) & 0x83);
+  }
+  int64_t done = std::min(stagingBytes, arenaBytes);
+  std::string error = device->copyIn(compute, deviceArena, pattern, done);
+  while (error.empty() && done < arenaBytes) {
+    int64_t bytes = std::min(done, arenaBytes - done);
+    error = device->copy(compute, deviceArena + done, deviceArena, bytes);
+    done += bytes;
+  }
+  // The host's block is written to again.
+  return error.empty() ? device->synchronize(compute) : error;
 }
 
 Status CudaTarget::openKernels() {

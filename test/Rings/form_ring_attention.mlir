@@ -49,6 +49,25 @@ func.func @backward(%g: tensor<2x8x2x1x8xf32>, %q: tensor<2x8x2x1x8xf32>, %k: te
   return %dq, %2, %3 : tensor<2x8x2x1x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>
 }
 
+// A gradient that all devices get is scattered around the ring, summed over the
+// other axes, and gathered again; one that nothing reads is scattered.
+// CHECK-LABEL: func @summed
+func.func @summed(%g: tensor<2x8x2x1x8xf32>, %q: tensor<2x8x2x1x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>, %o: tensor<2x8x2x1x8xf32>, %l: tensor<2x8x2x1xf32>)
+    -> (tensor<2x8x2x1x8xf32>, tensor<2x16x2x8xf32>) attributes {dist.local} {
+  // CHECK: %[[R:.*]]:3 = dist.ring_attention
+  // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = nn.attention_backward
+  // CHECK: dist.reduce_scatter <sum> %[[DK]] dim 1 over <{"cp":(1)2}> on @mesh : tensor<2x16x2x8xf32> -> tensor<2x8x2x8xf32>
+  // CHECK: dist.reduce_scatter <sum> %[[DV]] dim 1 over <{"cp":(1)2}> on @mesh : tensor<2x16x2x8xf32> -> tensor<2x8x2x8xf32>
+  // CHECK: %[[S:.*]] = dist.all_reduce <sum> %[[R]]#1 over <{"cp":(2)2}>
+  // CHECK: %[[W:.*]] = dist.all_gather %[[S]] dim 1 over <{"cp":(1)2}> on @mesh : tensor<2x8x2x8xf32> -> tensor<2x16x2x8xf32>
+  // CHECK: return %[[R]]#0, %[[W]]
+  %0 = dist.all_gather %k dim 1 over <{"cp"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x16x2x8xf32>
+  %1 = dist.all_gather %v dim 1 over <{"cp"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x16x2x8xf32>
+  %dq, %dk, %dv = nn.attention_backward scale 0.25 %g, %q, %0, %1, %o, %l {dist.backward, dist.ring = #dist.axes<{"cp":(1)2}>} : tensor<2x8x2x1x8xf32>, tensor<2x16x2x8xf32>, tensor<2x16x2x8xf32>, tensor<2x8x2x1x8xf32>, tensor<2x8x2x1xf32>
+  %2 = dist.all_reduce <sum> %dk over <{"cp"}> on @mesh : tensor<2x16x2x8xf32> -> tensor<2x16x2x8xf32>
+  return %dq, %2 : tensor<2x8x2x1x8xf32>, tensor<2x16x2x8xf32>
+}
+
 //--- whole.mlir
 // WHOLE: error: 'nn.attention' op expects keys and values that are gathered, and gradients of both that are scattered, next to it over #dist.axes<{"cp"}> to run around a ring
 dist.mesh @mesh ["cp"=4]
