@@ -156,3 +156,59 @@ bool tessera::tile(ArrayRef<View> views, int64_t elements) {
   }
   return next == elements;
 }
+
+/// Gives `axes` to the view's dimensions `dims`, the outermost first. False
+/// where they have no place.
+static bool placeAxes(ArrayRef<AxisRef> axes, ArrayRef<size_t> dims,
+                      const View &view, Sharding &result) {
+  AxisList left(axes);
+  // One dimension is padded where its size does not divide.
+  if (dims.size() == 1) {
+    result.dims[dims[0]].axes = left;
+    return true;
+  }
+  for (size_t dim : dims) {
+    int64_t size = view.shape[dim], shards = numShards(left);
+    if (size % shards == 0) {
+      result.dims[dim].axes = left;
+      return true;
+    }
+    auto split = shards % size == 0 ? splitAt(left, size) : std::nullopt;
+    if (!split)
+      return false;
+    std::tie(result.dims[dim].axes, left) = *split;
+  }
+  return left.empty();
+}
+
+Sharding tessera::shardView(const Sharding &sharding, ArrayRef<int64_t> shape,
+                            const View &view, bool &isWhole) {
+  Sharding result = Sharding::replicatedOf(view.shape.size());
+  result.replicated = sharding.replicated;
+  result.unreduced = sharding.unreduced;
+  result.reduction = sharding.reduction;
+  isWhole = true;
+  SmallVector<int64_t> strides = makeIdentity(shape).strides;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    SmallVector<size_t> dims;
+    for (size_t j = 0; j < view.shape.size(); ++j)
+      if (view.shape[j] != 1 && view.strides[j] >= strides[i] &&
+          view.strides[j] < strides[i] * shape[i])
+        dims.push_back(j);
+    llvm::sort(dims, [&](size_t a, size_t b) {
+      return view.strides[a] > view.strides[b];
+    });
+    const DimSharding &whole = sharding.dims[i];
+    bool isPlaced =
+        whole.axes.empty() || placeAxes(whole.axes, dims, view, result);
+    isWhole &= isPlaced;
+    for (size_t j : dims) {
+      if (!isPlaced)
+        result.dims[j].axes.clear();
+      result.dims[j].open = whole.open || !isPlaced;
+      if (!result.dims[j].axes.empty())
+        result.dims[j].priority = whole.priority;
+    }
+  }
+  return result;
+}

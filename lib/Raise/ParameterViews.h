@@ -9,6 +9,7 @@
 #define TESSERA_LIB_RAISE_PARAMETERVIEWS_H
 
 #include "mlir/IR/PatternMatch.h"
+#include "tessera/Interfaces/Axes.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
@@ -35,6 +36,13 @@ std::optional<View> applyOp(mlir::Operation *op, const View &view);
 
 /// Whether views have each of `elements` elements once.
 bool tile(llvm::ArrayRef<View> views, int64_t elements);
+
+/// The sharding of a view of a tensor of this shape and sharding: that of each
+/// dimension goes to the outermost dimensions of the view that are a part of
+/// it. `isWhole` is false where axes have no place, which leaves these
+/// dimensions open.
+Sharding shardView(const Sharding &sharding, llvm::ArrayRef<int64_t> shape,
+                   const View &view, bool &isWhole);
 
 /// Patterns that move changes of shape and slices of a matmul's result or
 /// operand to its weight, also through biases.

@@ -10,7 +10,9 @@
 
 #include "ParameterViews.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Raise/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -104,6 +106,31 @@ static nn::SourceAttr composeSource(nn::SourceAttr source, StringRef name,
                              source.getOffset() + toFile(view.offset), strides);
 }
 
+/// The sharding of a view of an argument; null where the argument has none.
+static dist::ShardingAttr makeSharding(func::FuncOp function, unsigned number,
+                                       const View &view) {
+  auto whole = function.getArgAttrOfType<dist::ShardingAttr>(
+      number, dist::DistDialect::kShardingAttr);
+  dist::MeshOp mesh =
+      whole ? dist::lookupMesh(function, whole.getMesh()) : dist::MeshOp();
+  if (!mesh)
+    return {};
+  Mesh plain = mesh.getMesh().toMesh();
+  auto type = cast<RankedTensorType>(function.getArgument(number).getType());
+  bool isWhole = false;
+  Sharding sharding =
+      shardView(whole.toSharding(plain), type.getShape(), view, isWhole);
+  if (!isWhole)
+    remark::missed(
+        function.getArgument(number).getLoc(),
+        remark::RemarkOpts::name("ShardingOfView").category("import"))
+        << remark::add("{0}", function
+                                  .getArgAttrOfType<StringAttr>(
+                                      number, nn::NNDialect::kParamAttr)
+                                  .getValue());
+  return dist::ShardingAttr::get(whole.getMesh(), plain, sharding);
+}
+
 /// Replaces argument `number` by one for each view.
 void ViewParametersPass::replace(unsigned number, ArrayRef<ViewUse> uses) {
   func::FuncOp function = getOperation();
@@ -125,6 +152,8 @@ void ViewParametersPass::replace(unsigned number, ArrayRef<ViewUse> uses) {
     list.set(nn::NNDialect::kParamAttr, builder.getStringAttr(own));
     list.set(nn::NNDialect::kSourceAttr,
              composeSource(source, name, type.getShape(), view, &getContext()));
+    if (dist::ShardingAttr sharding = makeSharding(function, number, view))
+      list.set(dist::DistDialect::kShardingAttr, sharding);
     unsigned at = number + 1 + i;
     (void)function.insertArgument(at, type.clone(view.shape),
                                   list.getDictionary(&getContext()),

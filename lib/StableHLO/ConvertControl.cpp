@@ -77,11 +77,22 @@ static LogicalResult convertBranch(OpConversion &c) {
   return c.yield(results);
 }
 
+/// A sharding that propagation keeps.
+static LogicalResult convertConstraint(OpConversion &c) {
+  auto sharding = readSharding(c.op, getSourceAttr(c.op, "sharding"),
+                               c.converter.mesh, "sharding");
+  if (failed(sharding))
+    return failure();
+  return c.yield(Value(c.b.make<dist::ConstraintOp>(c.operands[0], *sharding)));
+}
+
 void tessera::stablehlo::addControlHandlers(HandlerTable &t) {
   constexpr int kAny = HandlerTable::kAny;
   t.add("func.call", kAny, convertCall, kAny);
   t.add("stablehlo.composite", kAny, convertComposite, kAny);
   t.add("stablehlo.optimization_barrier", kAny, convertBarrier, kAny);
+  t.add("sdy.sharding_constraint", 1, convertConstraint);
+  t.add("sdy.reshard", 1, convertConstraint);
   t.add("stablehlo.while", kAny, convertWhile, kAny);
   t.add("stablehlo.if", 1, convertBranch, kAny);
   t.add("stablehlo.case", 1, convertBranch, kAny);

@@ -92,8 +92,9 @@ LogicalResult OpConversion::yield(ValueRange built) const {
 // All ops
 //===----------------------------------------------------------------------===//
 
-Converter::Converter(ModuleOp module, OpBuilder &builder)
-    : builder(builder), symbols(module), budget(kMaxOps) {
+Converter::Converter(ModuleOp module, const SourceMesh &mesh,
+                     OpBuilder &builder)
+    : mesh(mesh), builder(builder), symbols(module), budget(kMaxOps) {
   addElementwiseHandlers(table);
   addShapeHandlers(table);
   addReductionHandlers(table);
@@ -149,6 +150,11 @@ LogicalResult Converter::convert(Operation *op) {
   const HandlerTable::Entry *entry = table.find(name);
   if (!entry)
     return op->emitOpError("expects an op that has a meaning in nn");
+  for (StringRef sharding : {"sdy.sharding", "mhlo.sharding"})
+    if (Attribute attr = op->getDiscardableAttr(sharding))
+      return op->emitOpError("expects shardings of arguments, results and "
+                             "constraints but got ")
+             << sharding << " = " << attr;
   if (failed(spend(op)))
     return failure();
   auto isExpected = [](int expected, unsigned number) {

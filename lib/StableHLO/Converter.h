@@ -16,6 +16,7 @@
 
 #include "GraphBuilder.h"
 #include "SourceAttributes.h"
+#include "SourceShardings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -107,7 +108,8 @@ void addControlHandlers(HandlerTable &table);
 /// Converts the ops of functions.
 class Converter {
 public:
-  Converter(mlir::ModuleOp module, mlir::OpBuilder &builder);
+  Converter(mlir::ModuleOp module, const SourceMesh &mesh,
+            mlir::OpBuilder &builder);
 
   /// Converts the ops of a function's body, with these values as arguments, and
   /// returns the operands of its return.
@@ -130,6 +132,7 @@ public:
   /// The number of ids of an argument that is an index of a gather.
   llvm::MapVector<Value, int64_t> vocabularies;
 
+  const SourceMesh &mesh;
   mlir::OpBuilder &builder;
 
 private:

@@ -24,6 +24,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
+/// Shardings of arguments and results.
+static constexpr StringRef kSharding = "sdy.sharding";
+
 /// Whether an op of the module is of a dialect that is not registered.
 static bool hasSourceOps(ModuleOp module) {
   return module
@@ -69,8 +72,13 @@ public:
     if (!hasSourceOps(module))
       return;
     FailureOr<func::FuncOp> source = findEntry(module);
-    if (failed(source) || failed(checkModule(module)) ||
-        failed(checkAttributes(*source)))
+    if (failed(source))
+      return signalPassFailure();
+    FailureOr<SourceMesh> found = readMesh(module);
+    if (failed(found))
+      return signalPassFailure();
+    mesh = *found;
+    if (failed(checkAttributes(*source)))
       return signalPassFailure();
     OwningOpRef<func::FuncOp> graph = convert(*source);
     if (!graph)
@@ -78,13 +86,16 @@ public:
     eraseDeadOps(graph->getBody().front());
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       op.erase();
+    if (mesh.mesh) {
+      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+      dist::MeshOp::create(builder, module.getLoc(), mesh.name, mesh.mesh);
+    }
     module.push_back(graph.release());
     for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"})
       module->removeAttr(name);
   }
 
 private:
-  LogicalResult checkModule(ModuleOp module);
   LogicalResult checkAttributes(func::FuncOp source);
   LogicalResult checkAttribute(func::FuncOp source, StringRef what,
                                NamedAttribute attr);
@@ -92,21 +103,12 @@ private:
   LogicalResult nameArguments(func::FuncOp source, func::FuncOp graph,
                               const Converter &converter);
   void nameResults(func::FuncOp source, func::FuncOp graph);
+  LogicalResult shard(func::FuncOp source, func::FuncOp graph);
+
+  SourceMesh mesh;
 };
 
 } // namespace
-
-/// A program of one partition: shardings are not read.
-LogicalResult StableHLOToNNPass::checkModule(ModuleOp module) {
-  for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"}) {
-    auto count = module->getAttrOfType<IntegerAttr>(name);
-    if (count && !count.getValue().isOne())
-      return module.emitError("expects ")
-             << name << " = 1, a program without shardings, but got "
-             << Attribute(count);
-  }
-  return success();
-}
 
 /// Accepts attributes that do not change results, and those of nn and dist,
 /// which are kept; any other is an error.
@@ -116,7 +118,8 @@ LogicalResult StableHLOToNNPass::checkAttribute(func::FuncOp source,
   StringRef name = attr.getName().getValue();
   StringRef dialect = name.split('.').first;
   bool isKnown = dialect == "jax" || dialect == "nn" || dialect == "dist" ||
-                 name == "tf.aliasing_output" || name == "mhlo.layout_mode";
+                 name == "tf.aliasing_output" || name == "mhlo.layout_mode" ||
+                 name == kSharding;
   if (isKnown)
     return success();
   return source.emitError("expects ")
@@ -149,7 +152,7 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
       return nullptr;
     to.setLoc(from.getLoc());
   }
-  Converter converter(getOperation(), builder);
+  Converter converter(getOperation(), mesh, builder);
   SmallVector<Value> results;
   if (failed(converter.convertBody(source, source.getBody(),
                                    entry->getArguments(), results)))
@@ -162,6 +165,8 @@ OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   if (failed(nameArguments(source, *graph, converter)))
     return nullptr;
   nameResults(source, *graph);
+  if (failed(shard(source, *graph)))
+    return nullptr;
   return graph;
 }
 
@@ -200,6 +205,28 @@ LogicalResult StableHLOToNNPass::nameArguments(func::FuncOp source,
   return source.emitError("expects an argument for each of inputs but has none "
                           "named ")
          << isInput.begin()->getKey();
+}
+
+/// Gives arguments and results the shardings of the source's.
+LogicalResult StableHLOToNNPass::shard(func::FuncOp source,
+                                       func::FuncOp graph) {
+  for (unsigned i = 0, e = source.getNumArguments(); i < e; ++i)
+    if (Attribute attr = source.getArgAttr(i, kSharding)) {
+      auto sharding =
+          readSharding(source, attr, mesh, "that of argument " + Twine(i));
+      if (failed(sharding))
+        return failure();
+      graph.setArgAttr(i, dist::DistDialect::kShardingAttr, *sharding);
+    }
+  for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)
+    if (Attribute attr = source.getResultAttr(i, kSharding)) {
+      auto sharding =
+          readSharding(source, attr, mesh, "that of result " + Twine(i));
+      if (failed(sharding))
+        return failure();
+      graph.setResultAttr(i, dist::DistDialect::kShardingAttr, *sharding);
+    }
+  return success();
 }
 
 void StableHLOToNNPass::nameResults(func::FuncOp source, func::FuncOp graph) {

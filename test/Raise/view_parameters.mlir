@@ -155,3 +155,28 @@ func.func @overlapping(%x: tensor<8x16xf32>, %w: tensor<16x18xf32> {nn.param = "
   %c = tensor.extract_slice %1[0, 0, 5] [8, 2, 4] [1, 1, 1] : tensor<8x2x9xf32> to tensor<8x2x4xf32>
   return %a, %b, %c : tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>
 }
+
+// -----
+
+// Shardings go to the outermost dimensions of a view; over four devices two groups
+// of heads have two axes, and a dimension of a fused weight is each part's.
+// CHECK-LABEL: @sharded(
+// CHECK-SAME: tensor<16x2x4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {"tp":(1)2}, {"tp":(2)2}, {}]>, nn.param = "w"
+// CHECK-SAME: tensor<16x12xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>, nn.param = "fused.0"
+// CHECK-SAME: tensor<16x12xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>, nn.param = "fused.1"
+// CHECK-SAME: tensor<16x3x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {?}, {?}]>, nn.param = "heads"
+dist.mesh @mesh ["dp"=2, "tp"=4]
+func.func @sharded(%x: tensor<8x16xf32>,
+    %w: tensor<16x16xf32> {nn.param = "w", dist.sharding = #dist.sharding<@mesh, [{"dp"}, {"tp"}]>},
+    %fused: tensor<16x24xf32> {nn.param = "fused", dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>},
+    %heads: tensor<16x12xf32> {nn.param = "heads", dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>})
+    -> (tensor<8x2x4x2xf32>, tensor<8x12xf32>, tensor<8x12xf32>, tensor<8x3x4xf32>) {
+  %0 = nn.einsum "ac,cb->ab" %x, %w : tensor<8x16xf32>, tensor<16x16xf32> -> tensor<8x16xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2, 3]] output_shape [8, 2, 4, 2] : tensor<8x16xf32> into tensor<8x2x4x2xf32>
+  %2 = nn.einsum "ac,cb->ab" %x, %fused : tensor<8x16xf32>, tensor<16x24xf32> -> tensor<8x24xf32>
+  %3 = tensor.extract_slice %2[0, 0] [8, 12] [1, 1] : tensor<8x24xf32> to tensor<8x12xf32>
+  %4 = tensor.extract_slice %2[0, 12] [8, 12] [1, 1] : tensor<8x24xf32> to tensor<8x12xf32>
+  %5 = nn.einsum "ac,cb->ab" %x, %heads : tensor<8x16xf32>, tensor<16x12xf32> -> tensor<8x12xf32>
+  %6 = tensor.expand_shape %5 [[0], [1, 2]] output_shape [8, 3, 4] : tensor<8x12xf32> into tensor<8x3x4xf32>
+  return %1, %3, %4, %6 : tensor<8x2x4x2xf32>, tensor<8x12xf32>, tensor<8x12xf32>, tensor<8x3x4xf32>
+}

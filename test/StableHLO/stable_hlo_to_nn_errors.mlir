@@ -296,7 +296,7 @@
 // -----
 
 // A program of several partitions.
-// expected-error @+1 {{expects mhlo.num_partitions = 1, a program without shardings, but got 4 : i32}}
+// expected-error @+1 {{expects a mesh of mhlo.num_partitions = 4 devices but got no mesh}}
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):

@@ -126,7 +126,8 @@ def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
     all of whose uses are then views (slices, splits) that have each of its elements
     once is divided into one for each view, which says by `nn.source` where files
     have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
-    read in part) it stays whole.
+    read in part) it stays whole. A parameter's sharding goes to its views: that of
+    a dimension to the outermost ones that are a part of it.
 
     ```mlir
     func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x24xf32> {nn.param = "qk"}) {

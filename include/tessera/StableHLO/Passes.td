@@ -28,6 +28,9 @@ def StableHLOToNNPass : Pass<"stablehlo-to-nn", "::mlir::ModuleOp"> {
     it gets `nn.vocab`, and the wrapping of negative ids and the marks of those
     beyond the table, which JAX adds, are left out.
 
+    `sdy.mesh` becomes `dist.mesh`, `sdy.sharding` of arguments and results
+    `dist.sharding`, and a `sdy.sharding_constraint` a `dist.constraint`.
+
     ```mlir
     %1 = "stablehlo.dot_general"(%x, %w) <{
         dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1],
@@ -44,7 +47,8 @@ def StableHLOToNNPass : Pass<"stablehlo-to-nn", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect", "::tessera::nn::NNDialect"];
+    "::mlir::tensor::TensorDialect", "::tessera::dist::DistDialect",
+    "::tessera::nn::NNDialect"];
   let options = [
     ListOption<"inputs", "inputs", "std::string",
                "arguments of floats that are inputs, not parameters">,

@@ -1,0 +1,90 @@
+"""The unrolled model of jax_models with shardings over tp=4, and what XLA makes of it:
+python jax_sharded.py prints collectives and bytes of XLA's module."""
+
+import json
+import os
+import pathlib
+import re
+import sys
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy  # noqa: E402
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import jax_models  # noqa: E402
+
+MESH = Mesh(numpy.array(jax.devices()[:4]), ("tp",))
+HEADS = {"q": P(None, "tp"), "k": P(None, "tp"), "v": P(None, "tp"), "q_bias": P("tp"),
+         "k_bias": P("tp"), "v_bias": P("tp"), "out": P("tp")}
+NORM = {"scale": P(), "bias": P()}
+BLOCK = {"norm1": NORM, "norm2": NORM, "up": P(None, "tp"), "up_bias": P("tp"),
+         "down": P("tp"), "attention": HEADS}
+
+
+def sharded(shape, spec):
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=NamedSharding(MESH, spec))
+
+
+def parameters(vocabulary):
+    shapes = jax_models.unrolled_parameters()
+    shapes["embedding"] = jax_models.shape(vocabulary, jax_models.WIDTH)
+    # XLA divides arguments evenly only.
+    table = P("tp") if vocabulary % 4 == 0 else P()
+    specs = {"embedding": table, "positions": P(), "norm": NORM, "blocks": [BLOCK, BLOCK]}
+    return jax.tree.map(sharded, shapes, specs)
+
+
+IDS = sharded(jax_models.IDS, P())
+
+
+def constrain(x, *spec):
+    return jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P(*spec)))
+
+
+def make_logits():
+    return (lambda p, tokens: {"logits": jax_models.unrolled_logits(p, tokens)}), \
+        parameters(64), IDS
+
+
+def make_loss():
+    def loss(p, tokens, labels):
+        return jax_models.mean_loss(jax_models.unrolled_logits(p, tokens), labels)
+    return loss, parameters(64), IDS, IDS
+
+
+def make_constrained():
+    """A vocabulary that tp does not divide, and activations that are constrained."""
+    def loss(p, tokens, labels):
+        p = {**p, "embedding": constrain(p["embedding"], "tp")}
+        x = constrain(p["embedding"][tokens] + p["positions"][jnp.arange(jax_models.SEQ)])
+        for block in p["blocks"]:
+            x = constrain(x + jax_models.attention(jax_models.layer_norm(x, block["norm1"]),
+                                                   block["attention"]), None, None, None)
+            hidden = jax_models.layer_norm(x, block["norm2"]) @ block["up"] + block["up_bias"]
+            hidden = jax.nn.gelu(constrain(hidden, None, None, "tp"))
+            x = constrain(x + hidden @ block["down"])
+        logits = jax_models.layer_norm(x, p["norm"]) @ p["embedding"].T
+        return jax_models.mean_loss(constrain(logits, None, None, "tp"), labels)
+    return loss, parameters(259), IDS, IDS
+
+
+def count(make):
+    """Collectives of XLA's program and the bytes that a rank receives by them."""
+    function, *arguments = make()
+    text = jax.jit(function).lower(*arguments).compile().as_text()
+    number, total = 0, 0
+    for kinds, op in re.findall(r"= (\(?[^=]*?\)?) (all-reduce|all-gather|all-to-all|"
+                                r"reduce-scatter|collective-permute)(?:-start)?\(", text):
+        for element, sizes in re.findall(r"(f32|s32|pred)\[([0-9,]*)\]", kinds):
+            size = numpy.prod([int(n) for n in sizes.split(",") if n], dtype=int)
+            total += {"pred": 1}.get(element, 4) * int(size) * (6 if op == "all-reduce" else 3) // 4
+        number += 1
+    return {"collectives": number, "bytes": total}
+
+
+if __name__ == "__main__":
+    print(json.dumps({"logits": count(make_logits), "loss": count(make_loss)}))

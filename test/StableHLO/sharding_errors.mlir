@@ -1,0 +1,115 @@
+// Meshes and shardings that have no meaning in dist.
+// RUN: tessera-opt %s --allow-unregistered-dialect --stablehlo-to-nn --split-input-file --verify-diagnostics
+
+// Two meshes.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  // expected-error @+1 {{expects one mesh but got "b" beside "a"}}
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2, "y"=2]>, sym_name = "b"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Devices in another order.
+"builtin.module"() ({
+  // expected-error @+1 {{expects a mesh of named axes, whose devices are in order, but got #sdy.mesh<["x"=4], device_ids=[0, 2, 1, 3]>}}
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4], device_ids=[0, 2, 1, 3]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Another number of devices.
+// expected-error @+1 {{expects a mesh of mhlo.num_partitions = 8 devices but got 4 devices}}
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) {mhlo.num_partitions = 8 : i32} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expects mhlo.num_replicas = 1 but got 2}}
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) {mhlo.num_replicas = 2 : i32} : () -> ()
+
+// -----
+
+// A mesh that is not the program's.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  // expected-error @+1 {{expects a sharding over the program's mesh as that of argument 0 but got #sdy.sharding<@b, [{"x"}]>}}
+  "func.func"() <{arg_attrs = [{sdy.sharding = #sdy.sharding<@b, [{"x"}]>}], function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// What is no sharding.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a sharding over the program's mesh as sharding but got #sdy.sharding<@a, [{x}]>}}
+    %0 = "sdy.sharding_constraint"(%x) <{sharding = #sdy.sharding<@a, [{x}]>}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// An axis that the mesh lacks.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects an axis of mesh @a but got "y"}}
+    %0 = "sdy.sharding_constraint"(%x) <{sharding = #sdy.sharding<@a, [{"y"}]>}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// The sharding of an op.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects shardings of arguments, results and constraints but got sdy.sharding = #sdy.sharding_per_value<[<@a, [{"x"}]>]>}}
+    %0 = "stablehlo.tanh"(%x) {sdy.sharding = #sdy.sharding_per_value<[<@a, [{"x"}]>]>} : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// shard_map.
+"builtin.module"() ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{'sdy.manual_computation' op expects an op that has a meaning in nn}}
+    %0 = "sdy.manual_computation"(%x) ({
+    ^bb0(%y: tensor<1xf32>):
+      "sdy.return"(%y) : (tensor<1xf32>) -> ()
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
