@@ -67,8 +67,8 @@ void RingFormer::scatterSums() {
   auto first = attention->getOperand(2).getDefiningOp<dist::AllGatherOp>();
   if (attention->getNumResults() != 3 || !first)
     return;
-  b.setInsertionPointAfter(attention);
   for (OpResult gradient : attention->getResults().drop_front()) {
+    b.setInsertionPointAfter(attention);
     auto type = cast<RankedTensorType>(gradient.getType());
     auto sum = gradient.hasOneUse()
                    ? dyn_cast<dist::AllReduceOp>(*gradient.user_begin())
