@@ -77,13 +77,56 @@ static LogicalResult convertBranch(OpConversion &c) {
   return c.yield(results);
 }
 
-/// A sharding that propagation keeps.
-static LogicalResult convertConstraint(OpConversion &c) {
-  auto sharding = readSharding(c.op, getSourceAttr(c.op, "sharding"),
-                               c.converter.mesh, "sharding");
-  if (failed(sharding))
+/// A sharding that propagation keeps, in dimensions other than `open`.
+static LogicalResult constrain(OpConversion &c, Attribute attr,
+                               ArrayRef<int64_t> open) {
+  const SourceMesh &mesh = c.converter.mesh;
+  auto found =
+      readSharding(c.op, attr, mesh, c.operandType(0).getRank(), "sharding");
+  if (failed(found))
     return failure();
-  return c.yield(Value(c.b.make<dist::ConstraintOp>(c.operands[0], *sharding)));
+  dist::ShardingAttr sharding = *found;
+  if (!open.empty()) {
+    Mesh plain = mesh.mesh.toMesh();
+    Sharding opened = sharding.toSharding(plain);
+    for (int64_t dim : open)
+      opened.dims[dim].open = true;
+    sharding = dist::ShardingAttr::get(sharding.getMesh(), plain, opened);
+  }
+  return c.yield(Value(c.b.make<dist::ConstraintOp>(c.operands[0], sharding)));
+}
+
+static LogicalResult convertConstraint(OpConversion &c) {
+  return constrain(c, getSourceAttr(c.op, "sharding"), {});
+}
+
+/// A constraint by tiles, which names dimensions that propagation may shard:
+/// `unspecified_dims=[0,1]`.
+static LogicalResult convertCustomCall(OpConversion &c) {
+  auto target =
+      dyn_cast_or_null<StringAttr>(getSourceAttr(c.op, "call_target_name"));
+  if (!target || target != "Sharding" || c.operands.size() != 1)
+    return c.error() << "expects a target that has a meaning in nn but got "
+                     << (target ? Attribute(target)
+                                : c.b.b.getStringAttr("none"));
+  auto config =
+      dyn_cast_or_null<StringAttr>(getSourceAttr(c.op, "backend_config"));
+  StringRef text = config ? config.getValue() : StringRef();
+  SmallVector<int64_t> open;
+  if (text.consume_front("unspecified_dims=[") && text.consume_back("]")) {
+    SmallVector<StringRef> numbers;
+    text.split(numbers, ',');
+    for (StringRef number : numbers)
+      if (number.trim().getAsInteger(10, open.emplace_back()))
+        return c.error() << "expects numbers of dimensions but got " << config;
+    if (failed(
+            c.checkDims(open, c.operandType(0).getRank(), "unspecified_dims")))
+      return failure();
+  } else if (!text.empty()) {
+    return c.error() << "expects unspecified_dims as backend_config but got "
+                     << config;
+  }
+  return constrain(c, c.op->getDiscardableAttr(kTiles), open);
 }
 
 void tessera::stablehlo::addControlHandlers(HandlerTable &t) {
@@ -93,6 +136,7 @@ void tessera::stablehlo::addControlHandlers(HandlerTable &t) {
   t.add("stablehlo.optimization_barrier", kAny, convertBarrier, kAny);
   t.add("sdy.sharding_constraint", 1, convertConstraint);
   t.add("sdy.reshard", 1, convertConstraint);
+  t.add(kCustomCall, kAny, convertCustomCall, kAny);
   t.add("stablehlo.while", kAny, convertWhile, kAny);
   t.add("stablehlo.if", 1, convertBranch, kAny);
   t.add("stablehlo.case", 1, convertBranch, kAny);

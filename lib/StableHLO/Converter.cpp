@@ -150,8 +150,9 @@ LogicalResult Converter::convert(Operation *op) {
   const HandlerTable::Entry *entry = table.find(name);
   if (!entry)
     return op->emitOpError("expects an op that has a meaning in nn");
-  for (StringRef sharding : {"sdy.sharding", "mhlo.sharding"})
-    if (Attribute attr = op->getDiscardableAttr(sharding))
+  for (StringRef sharding : {StringRef(kSdySharding), StringRef(kTiles)})
+    if (Attribute attr = op->getDiscardableAttr(sharding);
+        attr && name != kCustomCall)
       return op->emitOpError("expects shardings of arguments, results and "
                              "constraints but got ")
              << sharding << " = " << attr;

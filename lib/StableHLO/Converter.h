@@ -25,6 +25,9 @@ namespace tessera::stablehlo {
 
 class Converter;
 
+/// An op whose meaning is its target's.
+inline constexpr llvm::StringLiteral kCustomCall = "stablehlo.custom_call";
+
 /// The conversion of one op.
 class OpConversion {
 public:

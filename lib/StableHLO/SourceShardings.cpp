@@ -8,8 +8,10 @@
 #include "SourceShardings.h"
 
 #include "SourceAttributes.h"
+#include "tessera/StableHLO/DeviceTiles.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -44,6 +46,57 @@ static LogicalResult checkCounts(ModuleOp module, const SourceMesh &mesh) {
   return success();
 }
 
+/// The texts of `mhlo.sharding` of arguments, results and ops.
+static SmallVector<std::pair<Operation *, StringAttr>>
+findTiles(ModuleOp module) {
+  SmallVector<std::pair<Operation *, StringAttr>> found;
+  auto add = [&](Operation *op, Attribute attr) {
+    if (auto text = dyn_cast_or_null<StringAttr>(attr))
+      found.push_back({op, text});
+  };
+  module.walk([&](Operation *op) {
+    add(op, op->getDiscardableAttr(kTiles));
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function)
+      return;
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      add(op, function.getArgAttr(i, kTiles));
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+      add(op, function.getResultAttr(i, kTiles));
+  });
+  return found;
+}
+
+/// The mesh of all tiles; none where there are none.
+static FailureOr<SourceMesh> refineMesh(ModuleOp module) {
+  SmallVector<DeviceTiles> shardings;
+  auto count = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+  int64_t devices = count && count.getValue().isIntN(32) ? count.getInt() : 1;
+  auto found = findTiles(module);
+  for (auto [op, text] : found) {
+    auto tiles = parseTiles(text);
+    if (!tiles)
+      return op->emitError("expects tiles of devices in order as mhlo.sharding "
+                           "but got ")
+             << text;
+    if (!tiles->devices)
+      continue;
+    if (devices == 1)
+      devices = tiles->devices;
+    if (tiles->devices != devices)
+      return op->emitError("expects tiles of ")
+             << devices << " devices as mhlo.sharding but got " << text;
+    shardings.push_back(*tiles);
+  }
+  if (found.empty() || devices < 2)
+    return SourceMesh();
+  std::optional<Mesh> mesh = refineTiles(shardings, devices);
+  if (!mesh)
+    return module.emitError("expects tiles of mhlo.sharding that nest");
+  return SourceMesh{StringAttr::get(module.getContext(), "mesh"),
+                    dist::MeshAttr::get(module.getContext(), *mesh)};
+}
+
 FailureOr<SourceMesh> tessera::stablehlo::readMesh(ModuleOp module) {
   SourceMesh found;
   for (Operation &op : *module.getBody()) {
@@ -62,17 +115,44 @@ FailureOr<SourceMesh> tessera::stablehlo::readMesh(ModuleOp module) {
              << name << " beside " << found.name;
     found = {name, mesh};
   }
+  if (!found.mesh) {
+    FailureOr<SourceMesh> refined = refineMesh(module);
+    if (failed(refined))
+      return failure();
+    found = *refined;
+  } else if (auto tiles = findTiles(module); !tiles.empty()) {
+    return tiles[0].first->emitError("expects one kind of shardings but got "
+                                     "mhlo.sharding beside sdy.mesh");
+  }
   if (failed(checkCounts(module, found)))
     return failure();
   return found;
 }
 
+/// The sharding of a text of tiles; none where its rank is another.
+static dist::ShardingAttr readTiles(StringAttr text, const SourceMesh &mesh,
+                                    int64_t rank) {
+  std::optional<DeviceTiles> tiles = parseTiles(text);
+  if (!tiles || (tiles->devices && int64_t(tiles->dims.size()) != rank))
+    return {};
+  Mesh plain = mesh.mesh.toMesh();
+  Sharding sharding = Sharding::replicatedOf(rank);
+  for (auto [i, strides] : llvm::enumerate(tiles->dims))
+    sharding.dims[i].axes = mergeAdjacent(findAxes(strides, plain));
+  return dist::ShardingAttr::get(FlatSymbolRefAttr::get(mesh.name), plain,
+                                 sharding);
+}
+
 FailureOr<dist::ShardingAttr>
 tessera::stablehlo::readSharding(Operation *op, Attribute attr,
-                                 const SourceMesh &mesh, const Twine &what) {
-  auto sharding = parseAs<dist::ShardingAttr>(attr);
-  if (!sharding || !mesh.mesh ||
-      sharding.getMesh().getAttr() != mesh.name.getValue())
+                                 const SourceMesh &mesh, int64_t rank,
+                                 const Twine &what) {
+  auto text = dyn_cast_or_null<StringAttr>(attr);
+  dist::ShardingAttr sharding;
+  if (mesh.mesh)
+    sharding =
+        text ? readTiles(text, mesh, rank) : parseAs<dist::ShardingAttr>(attr);
+  if (!sharding || sharding.getMesh().getAttr() != mesh.name.getValue())
     return op->emitError("expects a sharding over the program's mesh as ")
            << what << " but got " << attr;
   return sharding;

@@ -24,9 +24,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// Shardings of arguments and results.
-static constexpr StringRef kSharding = "sdy.sharding";
-
 /// Whether an op of the module is of a dialect that is not registered.
 static bool hasSourceOps(ModuleOp module) {
   return module
@@ -119,7 +116,7 @@ LogicalResult StableHLOToNNPass::checkAttribute(func::FuncOp source,
   StringRef dialect = name.split('.').first;
   bool isKnown = dialect == "jax" || dialect == "nn" || dialect == "dist" ||
                  name == "tf.aliasing_output" || name == "mhlo.layout_mode" ||
-                 name == kSharding;
+                 name == kSdySharding || name == kTiles;
   if (isKnown)
     return success();
   return source.emitError("expects ")
@@ -210,22 +207,31 @@ LogicalResult StableHLOToNNPass::nameArguments(func::FuncOp source,
 /// Gives arguments and results the shardings of the source's.
 LogicalResult StableHLOToNNPass::shard(func::FuncOp source,
                                        func::FuncOp graph) {
-  for (unsigned i = 0, e = source.getNumArguments(); i < e; ++i)
-    if (Attribute attr = source.getArgAttr(i, kSharding)) {
-      auto sharding =
-          readSharding(source, attr, mesh, "that of argument " + Twine(i));
-      if (failed(sharding))
-        return failure();
+  auto read = [&](DictionaryAttr attrs, Type type, const Twine &what) {
+    Attribute attr = attrs ? attrs.get(kSdySharding) : Attribute();
+    if (!attr && attrs && mesh.mesh)
+      attr = attrs.get(kTiles);
+    if (!attr)
+      return FailureOr<dist::ShardingAttr>(dist::ShardingAttr());
+    return readSharding(source, attr, mesh,
+                        cast<RankedTensorType>(type).getRank(), what);
+  };
+  for (auto [i, type] : llvm::enumerate(graph.getArgumentTypes())) {
+    auto sharding =
+        read(source.getArgAttrDict(i), type, "that of argument " + Twine(i));
+    if (failed(sharding))
+      return failure();
+    if (*sharding)
       graph.setArgAttr(i, dist::DistDialect::kShardingAttr, *sharding);
-    }
-  for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)
-    if (Attribute attr = source.getResultAttr(i, kSharding)) {
-      auto sharding =
-          readSharding(source, attr, mesh, "that of result " + Twine(i));
-      if (failed(sharding))
-        return failure();
+  }
+  for (auto [i, type] : llvm::enumerate(graph.getResultTypes())) {
+    auto sharding =
+        read(source.getResultAttrDict(i), type, "that of result " + Twine(i));
+    if (failed(sharding))
+      return failure();
+    if (*sharding)
       graph.setResultAttr(i, dist::DistDialect::kShardingAttr, *sharding);
-    }
+  }
   return success();
 }
 

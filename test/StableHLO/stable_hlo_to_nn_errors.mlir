@@ -283,18 +283,6 @@
 
 // -----
 
-// A sharding.
-"builtin.module"() ({
-  // expected-error @+1 {{expects argument 0 without mhlo.sharding, which has no meaning in nn}}
-  "func.func"() <{arg_attrs = [{mhlo.sharding = "{replicated}"}], function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
-  ^bb0(%x: tensor<4xf32>):
-    %r = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    "func.return"(%r) : (tensor<4xf32>) -> ()
-  }) : () -> ()
-}) : () -> ()
-
-// -----
-
 // A program of several partitions.
 // expected-error @+1 {{expects a mesh of mhlo.num_partitions = 4 devices but got no mesh}}
 "builtin.module"() ({

@@ -29,7 +29,8 @@ def StableHLOToNNPass : Pass<"stablehlo-to-nn", "::mlir::ModuleOp"> {
     beyond the table, which JAX adds, are left out.
 
     `sdy.mesh` becomes `dist.mesh`, `sdy.sharding` of arguments and results
-    `dist.sharding`, and a `sdy.sharding_constraint` a `dist.constraint`.
+    `dist.sharding`, and a `sdy.sharding_constraint` a `dist.constraint`. So do
+    the tiles of `mhlo.sharding`, whose boundaries are the axes of the mesh.
 
     ```mlir
     %1 = "stablehlo.dot_general"(%x, %w) <{

@@ -72,6 +72,12 @@ def make_constrained():
     return loss, parameters(259), IDS, IDS
 
 
+def make_tiles():
+    """As JAX without Shardy writes it: tiles of devices."""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    return make_constrained()
+
+
 def count(make):
     """Collectives of XLA's program and the bytes that a rank receives by them."""
     function, *arguments = make()
