@@ -60,9 +60,11 @@ public:
   void reductions();
   void permutes() {
     State next = state;
-    for (Parts &dim : next.dims)
+    for (Parts &dim : next.dims) {
+      held.push_back(space.expand(dim));
       dim = Parts();
-    arrange(next, 0, blocked, 1);
+    }
+    arrange(next, 0, blocked, 1, 0);
   }
 
 private:
@@ -79,7 +81,9 @@ private:
   void gather(size_t dim, ArrayRef<Part> kept, ArrayRef<Part> suffix);
   void reduce(Parts &chosen, uint64_t taken, bool sorted);
   State withoutPartial(ArrayRef<Part> chosen) const;
-  void arrange(State &next, size_t dim, uint64_t taken, int64_t count);
+  void arrange(State &next, size_t dim, uint64_t taken, int64_t count,
+               uint64_t changed);
+  bool admitsPermute(uint64_t changed);
 
   const ReshardSpace &space;
   const State &state;
@@ -89,6 +93,10 @@ private:
   llvm::SmallVector<int64_t, 4> counts;
   /// Parts that cannot be put on a dimension; those that a permute cannot.
   uint64_t used = 0, blocked = 0;
+  /// The finest parts of each dimension of `state`.
+  llvm::SmallVector<Parts, 4> held;
+  /// Seconds of a permute of groups that differ in these parts.
+  llvm::SmallDenseMap<uint64_t, double, 16> permuteTimes;
 };
 
 } // namespace tessera
@@ -214,23 +222,35 @@ void MoveGenerator::reductions() {
     reduce(chosen, 0, true);
 }
 
+/// True if a permute of groups that differ in the parts `changed`, and maybe in
+/// more, can be short enough. It takes as long as its slowest link, and more
+/// parts add links.
+bool MoveGenerator::admitsPermute(uint64_t changed) {
+  if (changed == 0)
+    return true;
+  auto [it, isNew] = permuteTimes.try_emplace(changed);
+  if (isNew)
+    it->second =
+        space.getTime(CollectiveKind::Permute, size, space.spansOf(changed));
+  return limits.admits(it->second);
+}
+
 /// Backtracking over all states with as many shards for each dimension as this
 /// one. Fills dimension `dim` of `next`, which has `count` shards so far, with
-/// parts that are not `taken`.
+/// parts that are not `taken`. Dimensions before it have `changed` these parts.
 void MoveGenerator::arrange(State &next, size_t dim, uint64_t taken,
-                            int64_t count) {
+                            int64_t count, uint64_t changed) {
   while (dim < counts.size() && count == counts[dim]) {
+    changed |=
+        ReshardSpace::getChanged(held[dim], space.expand(next.dims[dim]));
     ++dim;
     count = 1;
   }
+  if (!admitsPermute(changed))
+    return;
   if (dim == counts.size()) {
-    if (next == state)
-      return;
-    uint64_t changed = space.getChanged(state, next);
-    double time =
-        space.getTime(CollectiveKind::Permute, size, space.spansOf(changed));
-    if (limits.admits(time))
-      visit({Kind::Permute, {}, 0, 0, time}, next);
+    if (changed != 0)
+      visit({Kind::Permute, {}, 0, 0, permuteTimes.lookup(changed)}, next);
     return;
   }
   for (Part p = 0; p < space.parts.size(); ++p) {
@@ -240,7 +260,7 @@ void MoveGenerator::arrange(State &next, size_t dim, uint64_t taken,
         (!list.empty() && space.join(list.back(), p) != space.kNone))
       continue;
     list.push_back(p);
-    arrange(next, dim, taken | space.conflicts[p], n);
+    arrange(next, dim, taken | space.conflicts[p], n, changed);
     next.dims[dim].pop_back();
   }
 }

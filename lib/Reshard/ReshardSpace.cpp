@@ -347,22 +347,27 @@ static AxisList unite(const Mesh &mesh, AxisList refs) {
 /// devices of one group of the permute differ in these alone.
 uint64_t ReshardSpace::getChanged(const State &from, const State &to) const {
   uint64_t changed = 0;
-  for (auto [before, after] : llvm::zip(from.dims, to.dims)) {
-    Parts a = expand(before), b = expand(after);
-    ArrayRef<Part> old = a, now = b;
-    while (!old.empty() && !now.empty() && old.front() == now.front()) {
-      old = old.drop_front();
-      now = now.drop_front();
-    }
-    while (!old.empty() && !now.empty() && old.back() == now.back()) {
-      old = old.drop_back();
-      now = now.drop_back();
-    }
-    for (Part p : old)
-      changed |= uint64_t(1) << p;
-    for (Part p : now)
-      changed |= uint64_t(1) << p;
+  for (auto [before, after] : llvm::zip(from.dims, to.dims))
+    changed |= getChanged(expand(before), expand(after));
+  return changed;
+}
+
+/// The same of the finest parts of one dimension.
+uint64_t ReshardSpace::getChanged(const Parts &from, const Parts &to) {
+  ArrayRef<Part> old = from, now = to;
+  while (!old.empty() && !now.empty() && old.front() == now.front()) {
+    old = old.drop_front();
+    now = now.drop_front();
   }
+  while (!old.empty() && !now.empty() && old.back() == now.back()) {
+    old = old.drop_back();
+    now = now.drop_back();
+  }
+  uint64_t changed = 0;
+  for (Part p : old)
+    changed |= uint64_t(1) << p;
+  for (Part p : now)
+    changed |= uint64_t(1) << p;
   return changed;
 }
 

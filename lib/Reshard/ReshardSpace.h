@@ -212,6 +212,7 @@ private:
   /// Appends and joins.
   void append(Parts &list, llvm::ArrayRef<Part> more) const;
   uint64_t getChanged(const State &from, const State &to) const;
+  static uint64_t getChanged(const Parts &from, const Parts &to);
   llvm::ArrayRef<LinkSpan> spansOf(uint64_t mask) const;
   double getTime(CollectiveKind kind, int64_t size,
                  llvm::ArrayRef<LinkSpan> spans) const;

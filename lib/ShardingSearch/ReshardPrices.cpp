@@ -82,6 +82,31 @@ int64_t ReshardPrices::addKernels(double seconds, unsigned to,
   return toPicoseconds(rates.kernelFloor + 2 * bytes / rates.bytesPerSecond);
 }
 
+/// What the time of a move depends on: the bytes of the tensor, and of each
+/// dimension its axes at both ends and by what they may divide it. Dimensions
+/// are in any order: [a,-] to [-,a] takes as long as [-,a] to [a,-].
+std::vector<int64_t> ReshardPrices::describe(unsigned from, unsigned to,
+                                             unsigned shape) const {
+  const Sharding &has = getSharding(from), &needs = getSharding(to);
+  int64_t devices = mesh.numDevices(), bytes = shapes[shape].elementBytes;
+  std::vector<std::vector<int64_t>> dims;
+  for (auto [size, a, b] :
+       llvm::zip_equal(getPadded(from, to, shape), has.dims, needs.dims)) {
+    bytes *= size;
+    std::vector<int64_t> &dim = dims.emplace_back();
+    dim.push_back(std::gcd(size, devices));
+    addToKey(dim, a.axes);
+    addToKey(dim, b.axes);
+  }
+  llvm::sort(dims);
+  std::vector<int64_t> key{bytes};
+  for (const std::vector<int64_t> &dim : dims)
+    key.insert(key.end(), dim.begin(), dim.end());
+  addToKey(key, has.unreduced);
+  addToKey(key, needs.unreduced);
+  return key;
+}
+
 ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
                                             unsigned shape) {
   auto [it, isNew] =
@@ -93,11 +118,12 @@ ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
     price.cost = search::kInfinite;
     return price;
   }
-  price.cost = addKernels(getLeastReshardTime(mesh, links, getSharding(from),
-                                              getSharding(to),
-                                              getPadded(from, to, shape),
-                                              shapes[shape].elementBytes),
-                          to, shape);
+  auto [least, isNewMove] = leastTimes.try_emplace(describe(from, to, shape));
+  if (isNewMove)
+    least->second = getLeastReshardTime(
+        mesh, links, getSharding(from), getSharding(to),
+        getPadded(from, to, shape), shapes[shape].elementBytes);
+  price.cost = addKernels(least->second, to, shape);
   price.isPlanned = false;
   return price;
 }
@@ -118,12 +144,17 @@ bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {
   if (price.isPlanned)
     return false;
   int64_t before = price.cost;
-  ReshardPlan plan =
-      planReshard(mesh, links, getSharding(from), getSharding(to),
-                  getPadded(from, to, shape), shapes[shape].elementBytes);
+  auto [time, isNew] = planTimes.try_emplace(describe(from, to, shape));
+  if (isNew) {
+    ReshardPlan plan =
+        planReshard(mesh, links, getSharding(from), getSharding(to),
+                    getPadded(from, to, shape), shapes[shape].elementBytes);
+    if (plan.error.empty())
+      time->second = plan.time;
+  }
   price.isPlanned = true;
-  price.cost = plan.error.empty()
-                   ? std::max(before, addKernels(plan.time, to, shape))
+  price.cost = time->second
+                   ? std::max(before, addKernels(*time->second, to, shape))
                    : search::kInfinite;
   return price.cost != before;
 }

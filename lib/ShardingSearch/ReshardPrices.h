@@ -52,6 +52,8 @@ private:
     bool isPlanned;
   };
   int64_t addKernels(double seconds, unsigned to, unsigned shape) const;
+  std::vector<int64_t> describe(unsigned from, unsigned to,
+                                unsigned shape) const;
   Price &lookup(unsigned from, unsigned to, unsigned shape);
   llvm::SmallVector<int64_t, 4> getPadded(unsigned from, unsigned to,
                                           unsigned shape) const;
@@ -65,6 +67,10 @@ private:
   std::map<std::vector<int64_t>, unsigned> shapeNumbers;
   std::vector<Shape> shapes;
   llvm::DenseMap<std::pair<uint64_t, unsigned>, Price> prices;
+  /// Seconds of moves that look alike: at least, and of a plan; none if there
+  /// is no plan.
+  std::map<std::vector<int64_t>, double> leastTimes;
+  std::map<std::vector<int64_t>, std::optional<double>> planTimes;
 };
 
 /// Seconds as the picoseconds of a network's costs.
