@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LinalgBodies.h"
+#include "tessera/Interfaces/LinalgBodies.h"
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/NeutralElements.h"
-#include "LinalgBodies.h"
+#include "tessera/Interfaces/LinalgBodies.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

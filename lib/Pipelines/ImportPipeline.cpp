@@ -23,6 +23,7 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   source.inputs.assign(options.inputs.begin(), options.inputs.end());
   pm.addPass(createStableHLOToNNPass(source));
   OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createLiftLinalgPass());
   functions.addPass(createFoldConstantsPass());
   functions.addPass(createFoldShapesPass());
   functions.addPass(createCSEPass());

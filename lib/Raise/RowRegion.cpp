@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tessera;
 
 /// The most ops of a region, and regions of a value.
-static constexpr size_t kMaxOps = 64, kMaxRegions = 24;
+static constexpr size_t kMaxOps = 96, kMaxRegions = 24;
 
 namespace {
 

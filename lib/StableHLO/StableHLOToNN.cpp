@@ -88,8 +88,11 @@ public:
       dist::MeshOp::create(builder, module.getLoc(), mesh.name, mesh.mesh);
     }
     module.push_back(graph.release());
-    for (StringRef name : {"mhlo.num_partitions", "mhlo.num_replicas"})
-      module->removeAttr(name);
+    // What jax and XLA say of the program.
+    for (NamedAttribute attr : module->getDiscardableAttrs())
+      if (StringRef name = attr.getName().getValue();
+          name.starts_with("jax.") || name.starts_with("mhlo."))
+        module->removeAttr(attr.getName());
   }
 
 private:

@@ -50,12 +50,13 @@ constexpr OptionSpec kOptions[] = {
 constexpr CommandSpec kCommand = {
     "import",
     "FILE.mlir [options]",
-    "Reads a graph of StableHLO or of the compiler's own ops.",
+    "Reads a graph of StableHLO, linalg or the compiler's own ops.",
     "FILE.mlir is a module of StableHLO in MLIR's generic form, or of nn, "
     "arith,\n"
-    "math and tensor; python3 -m tessera import makes it of a torch module, a "
-    "JAX\n"
-    "function, pretty text and bytecode. Of StableHLO integers are inputs and "
+    "math, tensor and linalg; python3 -m tessera import makes it of a torch "
+    "module,\n"
+    "a JAX function, a file of ONNX, pretty text and bytecode. Of StableHLO "
+    "integers are inputs and "
     "floats\n"
     "parameters; a function of one float is a loss. The graph is what tessera "
     "model\n"

@@ -10,15 +10,54 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LiftLinalgPass : Pass<"nn-lift-linalg", "::mlir::func::FuncOp"> {
+  let summary = "linalg on tensors becomes nn, arith and math";
+  let description = [{
+    An op of linalg becomes the ops of its body on tensors that have a dimension
+    for each of its loops: operands are transposed and broadcast to these, and
+    loops that reduce by a sum, maximum or minimum become `nn.reduce`. A sum of
+    products of two operands is `nn.einsum`, a table that is read by an operand
+    `nn.embedding` or `nn.take_along_axis`. So the graph has gradients, and
+    `nn-raise` finds norms and attention in it. What has no such meaning
+    (windows, other reductions, dynamic shapes) stays, and the remark `NotLifted`
+    names it.
+
+    ```mlir
+    %1 = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>)
+                       outs(%zeros : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                                          affine_map<(i, j) -> (j)>,
+                                          affine_map<(i, j) -> (i, j)>],
+                         iterator_types = ["parallel", "parallel"]}
+        ins(%1, %b : tensor<8x4xf32>, tensor<4xf32>) outs(%e : tensor<8x4xf32>) {
+    ^bb0(%y: f32, %c: f32, %out: f32):
+      %s = arith.addf %y, %c : f32
+      linalg.yield %s : f32
+    } -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = nn.einsum "ac,cb->ab" %x, %w
+        : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+    %c = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<8x4xf32>
+    %2 = arith.addf %1, %c : tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
 def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Computes what follows from constants";
   let description = [{
     The interpreter computes a value that follows from constants, of at most
     64 KiB. It is stored without the dimensions along which it does not vary, and
     broadcast along these, so that they can be sharded; one number that is
-    repeated is a constant of any size; integers in equal steps become `nn.iota`. A value of several dimensions that positions (`nn.iota`) are
-    part of, such as a causal mask, stays computed: its devices count from their
-    own positions.
+    repeated is a constant of any size; integers in equal steps become `nn.iota`.
+    A value of several dimensions that positions (`nn.iota`) are part of, such as a
+    causal mask, stays computed: its devices count from their own positions.
 
     ```mlir
     %0 = nn.iota : tensor<8xi32>

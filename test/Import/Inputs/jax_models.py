@@ -121,3 +121,28 @@ def make_scanned_loss():
     def loss(p, tokens, labels):
         return mean_loss(scanned_logits(p, tokens), labels)
     return loss, scanned_parameters(), IDS, IDS
+
+
+# Every group of ops that is one op of nn.
+
+
+def patterns_loss(p, tokens, labels):
+    x = p["embed"][tokens]
+    y = rms_norm(x, p["gain"])
+    q, k, v = (jnp.einsum("bsd,dhk->bshk", y, p[name]) for name in "qkv")
+    q, k = rotate(q), rotate(k)
+    x = x + jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape) @ p["out"]
+    y = layer_norm(x, p["norm"])
+    x = x + jax.nn.silu(y @ p["gate"]) * (y @ p["up"])
+    x = x + jax.nn.gelu(x @ p["erf"], approximate=False)
+    x = x + jax.nn.gelu(x @ p["tanh"])
+    x = x * jax.nn.softmax(x)
+    return mean_loss(x @ p["embed"].T, labels)
+
+
+def make_patterns():
+    heads = {"q": shape(WIDTH, HEADS, SIZE), "k": shape(WIDTH, HEADS // 2, SIZE),
+             "v": shape(WIDTH, HEADS // 2, SIZE)}
+    square = {name: shape(WIDTH, WIDTH) for name in ("out", "gate", "up", "erf", "tanh")}
+    norms = {"gain": shape(WIDTH), "norm": {"scale": shape(WIDTH), "bias": shape(WIDTH)}}
+    return patterns_loss, {"embed": shape(VOCAB, WIDTH), **heads, **square, **norms}, IDS, IDS

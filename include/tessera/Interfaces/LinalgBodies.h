@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_INTERFACES_LINALGBODIES_H
-#define TESSERA_LIB_INTERFACES_LINALGBODIES_H
+#ifndef TESSERA_INTERFACES_LINALGBODIES_H
+#define TESSERA_INTERFACES_LINALGBODIES_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tessera/Interfaces/ShardingRule.h"
@@ -38,4 +38,4 @@ bool yieldsZeros(mlir::linalg::LinalgOp op, const llvm::SmallBitVector &zeros);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_INTERFACES_LINALGBODIES_H
+#endif // TESSERA_INTERFACES_LINALGBODIES_H
