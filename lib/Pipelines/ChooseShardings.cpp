@@ -31,7 +31,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A candidate replaces an earlier one if it is faster by this share.
+/// Meshes whose networks differ by less than this share take as long.
 static constexpr double kFasterBy = 1e-3;
 /// Relative difference of the times of network and scheduled program above
 /// which there is a remark.
@@ -52,7 +52,7 @@ static std::string describe(const ShardingChoice &choice) {
   return (choice.found.solution ? "the search" : print(choice.strategy)) + on;
 }
 
-/// The strategies of dp and tp that the mesh has axes for.
+/// The strategies that use all axes of the mesh: dp, tp, cp.
 static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
   std::vector<Strategy> all;
   for (int zero = 0; zero <= 3; ++zero)
@@ -60,9 +60,10 @@ static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
       Strategy strategy;
       strategy.dp = mesh.find("dp").has_value();
       strategy.tp = mesh.find("tp").has_value();
+      strategy.cp = mesh.find("cp").has_value();
       strategy.sp = sp;
       strategy.zero = zero;
-      if ((zero > 0 && !strategy.dp) || (sp && !strategy.tp) ||
+      if ((zero > 0 && !strategy.dp && !strategy.cp) || (sp && !strategy.tp) ||
           strategy.isUnseeded())
         continue;
       if (llvm::Error error = checkStrategy(strategy, mesh))
@@ -125,11 +126,12 @@ private:
   void tryWithin(const SearchedMesh &on);
   void tryMeshes(ArrayRef<SearchedMesh> searched);
   LogicalResult writeDecisions(ArrayRef<SearchedMesh> searched);
-  void tryFound(const SearchedMesh &on, ArrayRef<FoundShardings> found);
-  void tryAll(const SearchedMesh &on);
+  std::optional<int64_t> tryFound(const SearchedMesh &on,
+                                  ArrayRef<FoundShardings> found);
+  void tryNamed(const SearchedMesh &on);
   FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
                                     std::string &error);
-  void tryOne(const ShardingChoice &candidate);
+  std::optional<int64_t> tryOne(const ShardingChoice &candidate);
   PipelineOptions getTrialOptions(const ShardingChoice &candidate) const;
   void remarkOnMismatch(const ShardingChoice &searched);
 
@@ -233,7 +235,10 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate,
   return made;
 }
 
-void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
+/// Takes a candidate that is the fastest so far and within the limit. Bytes of
+/// its arena; none if it does not get through the phases.
+std::optional<int64_t>
+ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   std::string error;
   FailureOr<ShardingChoice> made = compile(candidate, error);
   if (failed(made)) {
@@ -242,7 +247,7 @@ void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
         remark::RemarkOpts::name("TriedShardings").category("propagation"))
         << remark::add("shardings of {0} do not get through the phases: {1}",
                        describe(candidate), error);
-    return;
+    return std::nullopt;
   }
   least = std::min(least, made->arenaBytes);
   fastest = fastest == 0 ? made->seconds : std::min(fastest, made->seconds);
@@ -256,27 +261,33 @@ void ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
       << remark::metric("waitedUs", double(made->found.times.waited) * 1e-6)
       << remark::metric("besideUs", double(made->found.times.beside) * 1e-6);
   if (options.memoryLimit > 0 && made->arenaBytes > options.memoryLimit)
-    return;
+    return made->arenaBytes;
   ShardingChoice &best = *options.choice;
   unsigned tried = best.tried + 1;
-  if (!best.isMade || made->seconds < best.seconds * (1 - kFasterBy))
+  if (!best.isMade || made->seconds < best.seconds)
     best = *made;
   best.tried = tried;
+  return made->arenaBytes;
 }
 
-void ChooseShardingsPass::tryFound(const SearchedMesh &on,
-                                   ArrayRef<FoundShardings> found) {
+/// Bytes of the smallest arena of the shardings of a search.
+std::optional<int64_t>
+ChooseShardingsPass::tryFound(const SearchedMesh &on,
+                              ArrayRef<FoundShardings> found) {
+  std::optional<int64_t> smallest;
   for (const FoundShardings &shardings : found) {
     ShardingChoice candidate;
     candidate.mesh = on.mesh;
     candidate.strategy = options.strategy;
     candidate.found = shardings;
-    tryOne(candidate);
+    std::optional<int64_t> bytes = tryOne(candidate);
+    if (bytes && (!smallest || *bytes < *smallest))
+      smallest = bytes;
   }
+  return smallest;
 }
 
-void ChooseShardingsPass::tryAll(const SearchedMesh &on) {
-  tryFound(on, on.found);
+void ChooseShardingsPass::tryNamed(const SearchedMesh &on) {
   std::optional<Mesh> mesh = on.mesh ? on.mesh : options.mesh;
   if (options.strategy.pp || options.updatesDecisions || !mesh)
     return;
@@ -391,24 +402,25 @@ FailureOr<std::vector<SearchedMesh>> ChooseShardingsPass::searchMeshes() {
 }
 
 /// What the network counts is not all that an arena holds: its limit is lowered
-/// until an arena fits.
+/// until an arena fits. Named strategies that fit may be slower.
 void ChooseShardingsPass::tryWithin(const SearchedMesh &on) {
-  tryAll(on);
   ShardingSearchOptions search = options.search;
   search.takesLeast = true;
   std::vector<FoundShardings> found = on.found;
+  std::optional<int64_t> arena = tryFound(on, found);
   for (unsigned round = 1; round < kMostCompilations; ++round) {
-    if (options.memoryLimit == 0 || options.choice->isMade)
-      return;
-    double share = double(options.memoryLimit) / double(least);
+    if (options.memoryLimit == 0 || !arena || *arena <= options.memoryLimit)
+      break;
+    double share = double(options.memoryLimit) / double(*arena);
     search.memoryLimit = static_cast<int64_t>(double(found.front().bytes) *
                                               std::min(share, kLessMemory));
     auto smaller = searchCopy(*on.program, search);
     if (failed(smaller) || smaller->front().bytes >= found.front().bytes)
-      return;
+      break;
     found = std::move(*smaller);
-    tryFound(on, found);
+    arena = tryFound(on, found);
   }
+  tryNamed(on);
 }
 
 static void remarkOnMesh(ModuleOp module, const SearchedMesh &on,

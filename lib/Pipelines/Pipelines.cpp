@@ -340,6 +340,23 @@ std::string tessera::listPhases() {
   return llvm::join(std::begin(phaseNames), std::end(phaseNames), ", ");
 }
 
+llvm::Expected<int64_t> tessera::parseMemoryLimit(StringRef name,
+                                                  StringRef text) {
+  StringRef digits = text;
+  double factor = 1;
+  for (auto [unit, size] :
+       {std::pair("KB", 1e3), std::pair("MB", 1e6), std::pair("GB", 1e9)})
+    if (digits.consume_back(unit)) {
+      factor = size;
+      break;
+    }
+  double number = 0;
+  if (digits.getAsDouble(number) || !(number > 0) || number * factor > 1e17)
+    return llvm::createStringError(
+        name + " expects bytes above 0, as 450MB, but got '" + text + "'");
+  return static_cast<int64_t>(number * factor);
+}
+
 //===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
@@ -369,6 +386,8 @@ parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
       return error("ranks= expects a number of devices but got '" + word + "'");
     return success();
   }
+  if (word.consume_front("memory-limit="))
+    return take(parseMemoryLimit("memory-limit=", word), options.memoryLimit);
   if (word.consume_front("training=")) {
     if (llvm::Error found = options.plan.parse(word))
       return error(llvm::toString(std::move(found)));
@@ -404,7 +423,8 @@ static LogicalResult parseCompileTo(StringRef text, Phase &last,
     } else {
       return error("--compile-to expects a phase (" + listPhases() +
                    "), mesh=..., strategy=..., training=..., cluster=..., "
-                   "target=..., pad=... or forward but got '" +
+                   "ranks=..., memory-limit=..., target=..., pad=... or "
+                   "forward but got '" +
                    word + "'");
     }
   }
@@ -422,7 +442,8 @@ static LogicalResult parsePlanOptions(StringRef text, PipelineOptions &options,
     std::optional<LogicalResult> parsed = parsePlanOption(word, options, error);
     if (!parsed)
       return error("--tessera-plan expects mesh=..., strategy=..., "
-                   "training=..., cluster=... or forward but got '" +
+                   "training=..., cluster=..., ranks=..., memory-limit=... or "
+                   "forward but got '" +
                    word + "'");
     if (failed(*parsed))
       return failure();

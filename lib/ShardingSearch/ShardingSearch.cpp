@@ -458,11 +458,7 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   };
   // Seeds may ask for axes apart.
   std::string error;
-  SmallVector<int64_t> percents{kOverlapSlowdownPercent};
-  // Within a limit each search is many.
-  if (options.memoryLimit == 0)
-    percents.push_back(100);
-  for (int64_t percent : percents) {
+  for (int64_t percent : {kOverlapSlowdownPercent, int64_t(100)}) {
     if (!found.empty() &&
         llvm::all_of(found, [&](const FoundShardings &shardings) {
           return shardings.bound > options.ceiling;

@@ -27,7 +27,7 @@
 // STAGES: error: ep: expects 1 to be compiled but got 2
 // BATCH: error: global-batch: expects the 6 sequences of the program's batch but got 4
 // MESH: error: expects a mesh such as dp=2,tp=4 but got 'dp'
-// WORD: error: --tessera-plan expects mesh=..., strategy=..., training=..., cluster=... or forward but got 'partition'
+// WORD: error: --tessera-plan expects mesh=..., strategy=..., training=..., cluster=..., ranks=..., memory-limit=... or forward but got 'partition'
 // UNKNOWN: error: speed: expects a known field
 
 //--- loss.mlir

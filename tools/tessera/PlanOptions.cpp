@@ -239,23 +239,6 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
   return llvm::Error::success();
 }
 
-/// Bytes, as 450MB: of 10^3, 10^6, 10^9.
-static llvm::Expected<int64_t> readBytes(StringRef name, StringRef text) {
-  StringRef digits = text;
-  double factor = 1;
-  for (auto [unit, size] :
-       {std::pair("KB", 1e3), std::pair("MB", 1e6), std::pair("GB", 1e9)})
-    if (digits.consume_back(unit)) {
-      factor = size;
-      break;
-    }
-  double number = 0;
-  if (digits.getAsDouble(number) || !(number > 0) || number * factor > 1e17)
-    return llvm::createStringError(
-        name + " expects bytes above 0, as 450MB, but got '" + text + "'");
-  return static_cast<int64_t>(number * factor);
-}
-
 /// What a search may do, of --strategy auto.
 static llvm::Error readSearch(const ParsedOptions &parsed,
                               PipelineOptions &options) {
@@ -264,7 +247,8 @@ static llvm::Error readSearch(const ParsedOptions &parsed,
     if (parsed.has(name) && !options.strategy.isSearched)
       return llvm::createStringError(name + " expects --strategy auto");
   if (parsed.has("--memory-limit")) {
-    auto bytes = readBytes("--memory-limit", parsed.get("--memory-limit"));
+    auto bytes =
+        parseMemoryLimit("--memory-limit", parsed.get("--memory-limit"));
     if (!bytes)
       return bytes.takeError();
     options.memoryLimit = *bytes;

@@ -92,6 +92,11 @@ struct ShardingChoice {
 /// search.
 void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
 
+/// Bytes above 0, as 450MB: units are of 10^3, 10^6 and 10^9. An error names
+/// the option `name`.
+llvm::Expected<int64_t> parseMemoryLimit(llvm::StringRef name,
+                                         llvm::StringRef text);
+
 /// What a user asks of a compilation.
 struct PipelineOptions {
   /// None: the module has a dist.mesh, or is for one device.

@@ -1,0 +1,124 @@
+"""What --strategy auto takes beside the named strategies.
+
+auto_against_named.py [--build DIR] [--model NAME] [--mesh 2x4] ...
+
+For each model, mesh and kind of links, one JSON line without a limit on memory
+and one with half of the arena that was taken then: the microseconds of the
+scheduled program of auto, of the search's first plan alone, of the best named
+strategy that fits on a mesh of dp, dp and tp, or dp, tp and cp, and of the best
+one under any other names of the axes.
+`links` is equal (100 GB/s) or 10:1, where the first axis, or half of an only
+one, is over links of a tenth of the others' speed.
+"""
+import argparse
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+MODELS = {
+    "tiny-gpt2": ["--batch", "16", "--seq", "32"],
+    "tiny-llama": ["--batch", "16", "--seq", "32"],
+    "llama3-8b": ["--batch", "16", "--seq", "2048", "--dtype", "bf16", "--layers", "2"],
+}
+MESHES = ["2", "4", "8", "2x4", "2x2x2"]
+NAMES = ["dp", "tp", "cp"]
+
+
+def make_cluster(path, inside):
+    """H100s in nodes of `inside`, links between nodes a tenth as fast."""
+    with open("share/clusters/h100-sxm-ib.json") as file:
+        cluster = json.load(file)
+    near, far = cluster["levels"][:2]
+    near["devices"] = inside
+    far["bytes_per_s"]["value"] = near["bytes_per_s"]["value"] / 10
+    far["efficiency"]["value"] = near["efficiency"]["value"]
+    cluster["levels"] = [near, far]
+    with open(path, "w") as file:
+        json.dump(cluster, file)
+
+
+def try_all(build, graph, mesh, cluster, limit):
+    """What auto takes, and (name, us, bytes) of each program that it tried."""
+    options = f"mesh={mesh} strategy=auto"
+    options += f" cluster={cluster}" if cluster else ""
+    options += f" memory-limit={limit}" if limit else ""
+    done = subprocess.run(
+        [f"{build}/bin/tessera-opt", graph, f"--compile-to=plan {options}",
+         "--remarks-filter=propagation", "--remark-policy=all", "-o", "/dev/null"],
+        capture_output=True, text=True)
+    tried, taken = [], None
+    for line in (done.stdout + done.stderr).splitlines():
+        fields = {k: float(v) for k, v in re.findall(r"(\w+)=([0-9.]+(?:e[+-]\d+)?)\b", line)}
+        subject = re.search(r'Remark="shardings of ([^"]*)"', line)
+        if "] TriedShardings |" in line and subject and "us" in fields:
+            tried.append((subject[1], fields["us"], fields["arenaBytes"]))
+        if "] ChosenShardings |" in line and subject:
+            taken = fields["us"]
+    error = re.search(r"error: (.*)", done.stderr)
+    return taken, tried, error and error[1]
+
+
+def compare(build, graph, sizes, cluster, limit):
+    row, named, renamed = {}, [], []
+    for names in itertools.permutations(NAMES, len(sizes)):
+        mesh = ",".join(f"{n}={s}" for n, s in zip(names, sizes))
+        taken, tried, error = try_all(build, graph, mesh, cluster, limit)
+        fits = [t for t in tried if not limit or t[2] <= limit]
+        mine = [(us, f"{name} on {mesh}") for name, us, _ in fits if name != "the search"]
+        if row:
+            renamed += mine
+            continue
+        named = mine
+        searched = [t for t in fits if t[0] == "the search"]
+        row = {"auto_us": taken, "pass_us": searched[0][1] if searched else None}
+        row["arena"] = next((b for _, us, b in fits if us == taken), None)
+        if error:
+            row["error"] = error
+    if named:
+        row["named_us"], row["named"] = min(named)
+    if renamed:
+        row["renamed_us"], row["renamed"] = min(renamed)
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--model", action="append")
+    parser.add_argument("--mesh", action="append")
+    parser.add_argument("--links", action="append")
+    args = parser.parse_args()
+    os.chdir(os.path.join(os.path.dirname(__file__), ".."))
+    with tempfile.TemporaryDirectory() as folder:
+        for model in args.model or MODELS:
+            graph = f"{folder}/{model}.mlir"
+            subprocess.run(
+                [f"{args.build}/bin/tessera", "model", f"share/models/{model}.json",
+                 "--train", *MODELS[model], "--quiet", "-o", graph], check=True)
+            for mesh, links in itertools.product(args.mesh or MESHES,
+                                                 args.links or ["equal", "10:1"]):
+                sizes = [int(size) for size in mesh.split("x")]
+                cluster = ""
+                if links == "10:1":
+                    inside = math.prod(sizes[1:]) if len(sizes) > 1 else sizes[0] // 2
+                    if inside == 1:
+                        continue
+                    cluster = f"{folder}/cluster-{inside}.json"
+                    make_cluster(cluster, inside)
+                limit = 0
+                for share in ["none", "half"]:
+                    row = compare(args.build, graph, sizes, cluster, limit)
+                    print(json.dumps({
+                        "bench": "auto_against_named", "model": model, "mesh": mesh,
+                        "links": links, "limit": limit or None, **row}), flush=True)
+                    if row.get("arena") is None:
+                        break
+                    limit = int(row["arena"]) // 2
+
+
+if __name__ == "__main__":
+    main()
