@@ -133,15 +133,20 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
   Expected<ClusterSpec> spec = clusterOf(row);
   if (!spec)
     return spec.takeError();
-  if (Error error = checkPrecision(row.plan.precision, spec->device))
+  return predict(row, *spec);
+}
+
+Expected<Prediction> Evaluator::predict(const PlanRow &row,
+                                        const ClusterSpec &spec) {
+  if (Error error = checkPrecision(row.plan.precision, spec.device))
     return std::move(error);
   Expected<ModelWork> work = reader.read(row.model, row.plan);
   if (!work)
     return work.takeError();
   if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)
-    return predictMemory(row, *work, *spec);
+    return predictMemory(row, *work, spec);
 
-  Machine machine(*spec, row.plan);
+  Machine machine(spec, row.plan);
   PricedModel priced = priceModel(*work, machine);
   Prediction result;
   // Where parameters are frozen a third of the work is not done.

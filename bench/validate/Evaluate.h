@@ -38,6 +38,11 @@ public:
 
   /// An error says why the row cannot be expressed.
   llvm::Expected<Prediction> predict(const PlanRow &row);
+  /// The same on a cluster with other constants.
+  llvm::Expected<Prediction> predict(const PlanRow &row,
+                                     const ClusterSpec &spec);
+  /// The row's cluster: its preset, with what the row says otherwise of it.
+  llvm::Expected<ClusterSpec> clusterOf(const PlanRow &row);
 
   /// The preset of this name.
   llvm::Expected<ClusterSpec> cluster(const std::string &name);
@@ -52,8 +57,6 @@ public:
                    double value);
 
 private:
-  llvm::Expected<cost::ModelWork> work(const PlanRow &row);
-  llvm::Expected<ClusterSpec> clusterOf(const PlanRow &row);
   llvm::Expected<Prediction> predictMemory(const PlanRow &row,
                                            const cost::ModelWork &work,
                                            const ClusterSpec &spec);

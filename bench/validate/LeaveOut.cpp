@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LeaveOut.h"
+#include "tessera/Cost/Observe.h"
 #include "llvm/Support/Format.h"
 #include <cmath>
 
@@ -120,6 +121,61 @@ static std::vector<LeftOutRow> price(ArrayRef<Group> groups, size_t own,
   return rows;
 }
 
+/// Sweeps of fewer layouts say nothing of a choice.
+static constexpr size_t kSweep = 4;
+
+/// The mean error of the other rows of a sweep, on the cluster that the
+/// observation of one of them leaves.
+static std::optional<double> errorOnceObserved(const LeftOutRow &observed,
+                                               ArrayRef<LeftOutRow *> sweep,
+                                               Evaluator &evaluator) {
+  Expected<ClusterSpec> spec = evaluator.clusterOf(observed.row);
+  if (!spec) {
+    consumeError(spec.takeError());
+    return std::nullopt;
+  }
+  cost::Observation observation;
+  observation.plan = observed.row.plan;
+  observation.seconds = observed.row.measured;
+  auto price = [&](const ClusterSpec &cluster,
+                   const Plan &) -> Expected<cost::ObservedPrice> {
+    Expected<Prediction> prediction = evaluator.predict(observed.row, cluster);
+    if (!prediction)
+      return prediction.takeError();
+    return cost::ObservedPrice{prediction->value, 0};
+  };
+  auto fit = cost::observe(*spec, observation, "", price);
+  if (!fit) {
+    consumeError(fit.takeError());
+    return std::nullopt;
+  }
+  double sum = 0, count = 0;
+  for (const LeftOutRow *other : sweep) {
+    if (other == &observed)
+      continue;
+    Expected<Prediction> prediction = evaluator.predict(other->row, *spec);
+    if (!prediction) {
+      consumeError(prediction.takeError());
+      continue;
+    }
+    sum += std::fabs(prediction->value / other->row.measured - 1);
+    ++count;
+  }
+  return sum / count;
+}
+
+/// Observes each row of each large enough sweep.
+static void observeSweeps(std::vector<LeftOutRow> &rows, Evaluator &evaluator) {
+  std::map<std::string, std::vector<LeftOutRow *>> sweeps;
+  for (LeftOutRow &left : rows)
+    if (!left.sample.sweep.empty())
+      sweeps[left.sample.sweep].push_back(&left);
+  for (const auto &[name, sweep] : sweeps)
+    if (sweep.size() >= kSweep)
+      for (LeftOutRow *left : sweep)
+        left->observedError = errorOnceObserved(*left, sweep, evaluator);
+}
+
 std::vector<std::vector<LeftOutRow>>
 tessera::validate::leaveOneOut(ArrayRef<Group> groups, Evaluator &evaluator,
                                FitValues &fitted) {
@@ -129,9 +185,22 @@ tessera::validate::leaveOneOut(ArrayRef<Group> groups, Evaluator &evaluator,
   for (size_t i = 0; i < groups.size(); ++i) {
     fit.apply(fit.fit(fitted, i, /*iterations=*/3));
     leftOut.push_back(price(groups, i, evaluator));
+    observeSweeps(leftOut.back(), evaluator);
   }
   fit.apply(fitted);
   return leftOut;
+}
+
+std::vector<std::vector<LeftOutRow>>
+tessera::validate::fitOnAll(ArrayRef<Group> groups, Evaluator &evaluator,
+                            FitValues &fitted) {
+  Fit fit(rowsToFit(groups), groups.size(), evaluator);
+  fitted = fit.fit(fit.current(), std::nullopt, /*iterations=*/5);
+  fit.apply(fitted);
+  std::vector<std::vector<LeftOutRow>> priced;
+  for (size_t i = 0; i < groups.size(); ++i)
+    priced.push_back(price(groups, i, evaluator));
+  return priced;
 }
 
 /// "8.1", or "-" for none.
@@ -166,9 +235,9 @@ static bool isInside(const LeftOutRow &left) {
 void tessera::validate::printMarkdown(
     ArrayRef<Group> groups, ArrayRef<std::vector<LeftOutRow>> leftOut,
     const std::map<std::string, double> &before, raw_ostream &os) {
-  os << "| left out | rows | before | time | median | bias | null | regret | "
-        "in 80 % | width | not seen | goal | |\n"
-     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  os << "| left out | rows | before | time | median | bias | null | regret | one "
+        "row | in 80 % | width | not seen | goal | |\n"
+     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   size_t all = 0, allInside = 0;
   for (auto [group, rows] : zip_equal(groups, leftOut)) {
     Samples samples;
@@ -187,6 +256,15 @@ void tessera::validate::printMarkdown(
       widths.push_back(interval.high - interval.low);
     }
     sort(widths);
+    std::optional<double> observed;
+    double observations = 0;
+    for (const LeftOutRow &left : rows)
+      if (left.observedError) {
+        observed = observed.value_or(0) + *left.observedError;
+        ++observations;
+      }
+    if (observed)
+      *observed /= observations;
     all += rows.size();
     allInside += inside;
     double goal = 2 * unseen > double(rows.size()) ? 0.15 : 0.08;
@@ -204,7 +282,8 @@ void tessera::validate::printMarkdown(
                                         : std::optional(found->second / 100))
        << " | " << percent(error) << " | " << percent(medianError(samples))
        << " | " << percent(bias(samples)) << " | " << percent(null) << " | "
-       << percent(regret(inSweeps(samples, 4))) << " | "
+       << percent(regret(inSweeps(samples, kSweep))) << " | "
+       << percent(observed) << " | "
        << percent(double(inside) / double(rows.size())) << " | "
        << percent(widths[widths.size() / 2]) << " | "
        << (novel.empty() ? "-" : novel) << " | " << percent(goal) << " | "

@@ -23,6 +23,9 @@ struct LeftOutRow {
   Sample sample;
   /// How it differs from all rows that the constants were fitted on.
   cost::Novelty novelty;
+  /// Of a row in a sweep of four or more: the mean error of the others once it
+  /// has been observed (cost::observe).
+  std::optional<double> observedError;
 
   /// The doubt that a plan's report would state of it.
   cost::Doubt doubt() const { return cost::timeDoubt(novelty); }
@@ -49,8 +52,13 @@ std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
                                                  Evaluator &evaluator,
                                                  FitValues &fitted);
 
+/// Fits the constants on all groups and prices each with them.
+std::vector<std::vector<LeftOutRow>>
+fitOnAll(llvm::ArrayRef<Group> groups, Evaluator &evaluator, FitValues &fitted);
+
 /// The scores as a table of Markdown: time, median, bias, null model, regret of
-/// sweeps of four and more, whether device and framework are known without the
+/// sweeps of four and more, the error on the rest of them once one row of them
+/// is observed, whether device and framework are known without the
 /// group, and whether the goal holds (8 % of a known device and framework, 15 %
 /// otherwise, and less than the null model); the share of rows within the 80 %
 /// interval that a report would state, and the median of its width. `before`

@@ -57,6 +57,7 @@ static void applyNanotron(PlanRow &row) {
 static void applyInternEvo(PlanRow &row) {
   Plan &l = row.plan;
   l.eager = true;
+  l.fusedOptimizer = false;
   l.gradDType = GradDType::BF16;
   l.gradCopyBytes = l.zero == 3 ? 14 : 18;
   if (l.pp > 1)

@@ -27,8 +27,9 @@ using namespace tessera;
 using namespace tessera::validate;
 
 static cl::OptionCategory category("validate_cost");
-static cl::opt<std::string> folder(cl::Positional, cl::Required,
-                                   cl::desc("FOLDER"), cl::cat(category));
+static cl::list<std::string> folders(cl::Positional, cl::OneOrMore,
+                                     cl::desc("FOLDER or FILE.csv ..."),
+                                     cl::cat(category));
 static cl::opt<bool> asJson("json", cl::desc("print JSON"), cl::cat(category));
 static cl::opt<std::string>
     clusterFolder("clusters", cl::desc("folder of the cluster presets"),
@@ -43,6 +44,11 @@ static cl::opt<bool> leaveOut(
     cl::desc("fit the constants on all groups but one, score that one; for "
              "each group"),
     cl::cat(category));
+static cl::opt<bool>
+    fitAll("fit",
+           cl::desc("fit the constants on all groups, print them as --set "
+                    "takes them, and the error of each group with them"),
+           cl::cat(category));
 static cl::opt<bool>
     markdown("markdown",
              cl::desc("with --leave-one-out: tables of Markdown, which is the "
@@ -377,6 +383,10 @@ static void printLeftOutJson(ArrayRef<Group> groups,
                                   {"predicted", left.sample.predicted},
                                   {"weight", left.sample.weight},
                                   {"plan", left.row.plan.summary()},
+                                  {"model", left.row.model.name},
+                                  {"seq", left.row.plan.seq},
+                                  {"devices", left.row.devices},
+                                  {"global_batch", left.row.globalBatch},
                                   {"new_device", left.novelty.device},
                                   {"new_framework", left.novelty.framework},
                                   {"new_precision", left.novelty.precision}});
@@ -391,6 +401,27 @@ static void printLeftOutJson(ArrayRef<Group> groups,
                                  {"left_out", std::move(scores)},
                                  {"constants", std::move(constants)}}))
          << "\n";
+}
+
+/// Constants, one a line, then errors in percent.
+static int runFit(ArrayRef<Table> tables, Evaluator &evaluator) {
+  std::vector<Group> groups = readGroups(tables, evaluator);
+  FitValues fitted;
+  auto priced = fitOnAll(groups, evaluator, fitted);
+  for (auto [parameter, value] : zip_equal(fitParameters(), fitted))
+    outs() << parameter.device << ":" << parameter.name << "="
+           << format("%.4g", value) << "\n";
+  for (auto [group, rows] : zip_equal(groups, priced)) {
+    Samples samples;
+    for (const LeftOutRow &row : rows)
+      samples.push_back(row.sample);
+    outs() << left_justify(group.name, 42);
+    printPercent(meanError(samples));
+    printPercent(medianError(samples));
+    printPercent(bias(samples));
+    outs() << "\n";
+  }
+  return 0;
 }
 
 /// The exit status.
@@ -417,24 +448,43 @@ static int runLeaveOneOut(ArrayRef<Table> tables, Evaluator &evaluator) {
   return 0;
 }
 
+/// The tables of a folder in the order of their names, or the one table; none
+/// where there is none.
+static std::vector<std::string> listTables(const std::string &path) {
+  auto isTable = [](StringRef name) {
+    return sys::path::extension(name) == ".csv";
+  };
+  if (isTable(path) && sys::fs::is_regular_file(path))
+    return {path};
+  std::set<std::string> tables;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(path, error), end; it != end && !error;
+       it.increment(error))
+    if (isTable(it->path()))
+      tables.insert(it->path());
+  if (error)
+    return {};
+  return {tables.begin(), tables.end()};
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "Prices the rows of every table in FOLDER with the cost and memory "
+      "Prices the rows of every table in each FOLDER with the cost and memory "
       "models\nand prints how far they are off, by source.\n");
 
-  std::set<std::string> paths;
-  std::error_code error;
-  for (sys::fs::directory_iterator it(folder, error), end; it != end && !error;
-       it.increment(error))
-    if (sys::path::extension(it->path()) == ".csv")
-      paths.insert(it->path());
-  if (error || paths.empty()) {
-    errs() << "validate_cost: expects a folder with .csv files but got '"
-           << folder << "'\n";
-    return 1;
+  std::vector<std::string> paths;
+  for (const std::string &folder : folders) {
+    std::vector<std::string> found = listTables(folder);
+    if (found.empty()) {
+      errs() << "validate_cost: expects a folder with .csv files, or one of "
+                "them, but got '"
+             << folder << "'\n";
+      return 1;
+    }
+    append_range(paths, found);
   }
   std::vector<Table> tables;
   for (const std::string &path : paths) {
@@ -454,6 +504,8 @@ int main(int argc, char **argv) {
     }
   if (leaveOut || pairs)
     return runLeaveOneOut(tables, evaluator);
+  if (fitAll)
+    return runFit(tables, evaluator);
   if (repeat) {
     runRepeatedly(tables, evaluator);
     return 0;

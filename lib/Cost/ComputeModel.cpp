@@ -77,9 +77,25 @@ double tessera::cost::matmulSeconds(const DeviceModel &device,
   return isAligned(dims, type) ? best : best / kUnalignedRate;
 }
 
-/// Rate of FlashAttention relative to FlashAttention-2 (Dao 2023, figures 4 to
-/// 6).
-static const double kFirstRate = 0.55;
+/// Rate of the first FlashAttention in Triton relative to FlashAttention-2 (Dao
+/// 2023, figures 4 to 6: 1.3 to 2.5 times slower).
+static const double kFirstRate = 0.6;
+
+/// By how much a head dimension of 64 is slower in kernels without the device's
+/// newest instructions (Dao 2023, figures 4 to 6).
+static const double kPortableNarrow = 0.06;
+
+/// FLOPs of the backward of attention over those of its forward: five matmuls
+/// for two.
+static const double kBackwardFlops = 2.5;
+
+/// Keys that a query is multiplied with on average: half of all under a causal
+/// mask.
+static double averageKeys(const OpWork &op, bool backward) {
+  const MatmulDims &d = op.matmul;
+  double forward = op.flops / (backward ? kBackwardFlops : 1);
+  return forward / (4.0 * double(d.batch) * double(d.m) * double(d.k));
+}
 
 double tessera::cost::attentionSeconds(const DeviceModel &device,
                                        const OpWork &op) {
@@ -91,13 +107,16 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
   double rate = device.peakBF16 * share * (op.isFirst ? kFirstRate : 1);
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
-  double narrow = 1 + 0.06 * (128.0 / op.matmul.k - 1);
+  double slower = op.portable ? kPortableNarrow : device.attentionNarrow;
+  double narrow = 1 + slower * (128.0 / op.matmul.k - 1);
+  double keys = averageKeys(op, backward);
+  double filled = keys > 0 ? 1 + device.attentionFill / keys : 1;
   double blocks = double(op.matmul.batch) * std::ceil(op.matmul.m / 128.0);
   double waves = blocks / device.multiprocessors;
   double quantised = std::ceil(waves) / waves;
   // Longer runs of blocks even out what quantisation loses.
   double idle = waves >= 4 ? 1 : quantised;
-  return op.flops / rate * narrow * idle;
+  return op.flops / rate * narrow * filled * idle;
 }
 
 double tessera::cost::kernelSeconds(const DeviceModel &device,

@@ -23,6 +23,8 @@ const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
       {"attention_backward_rate", &DeviceModel::attentionBackwardRate},
       {"portable_attention_rate", &DeviceModel::portableRate},
       {"portable_attention_backward_rate", &DeviceModel::portableBackwardRate},
+      {"attention_fill", &DeviceModel::attentionFill},
+      {"attention_narrow", &DeviceModel::attentionNarrow},
       {"kernel_floor_s", &DeviceModel::kernelFloor},
       {"host_launch_s", &DeviceModel::hostLaunch},
       {"overlap_slowdown", &DeviceModel::overlapSlowdown},

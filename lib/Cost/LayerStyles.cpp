@@ -118,7 +118,30 @@ void tessera::cost::unfuseNorms(LayerWork &layer) {
   }
 }
 
-void tessera::cost::unfuseLoss(LayerWork &layer, int64_t copies) {
+/// The kernels of a loss in f32, after the cast of the logits. Where PyTorch's
+/// ops run one by one, log-softmax is one of them; Megatron's loss, whose rows
+/// may be sharded, takes maximum, exponentials, sum and quotient apart.
+static void addLossKernels(LayerWork &layer, double wide, bool isLogSoftmax) {
+  auto add = [&](OpClass kind, const char *name, double read, double written) {
+    layer.add(passOver(kind, name, read, written));
+    return &layer.ops.back();
+  };
+  if (isLogSoftmax) {
+    add(OpClass::RowReduction, "loss.log_softmax", wide, wide);
+    // Of the rows of its gradient all but one element are zeros, which are
+    // written none the less.
+    add(OpClass::Elementwise, "loss.zeros", 0, wide)->forwardOnly = true;
+    return;
+  }
+  add(OpClass::RowReduction, "loss.max", wide, 0)->linear = true;
+  add(OpClass::Elementwise, "loss.exp", wide, wide);
+  add(OpClass::RowReduction, "loss.sum", wide, 0)->linear = true;
+  // The gradient of the whole loss is one pass over the probabilities.
+  add(OpClass::Elementwise, "loss.quotient", wide, wide)->forwardOnly = true;
+}
+
+void tessera::cost::unfuseLoss(LayerWork &layer, bool isLogSoftmax,
+                               int64_t copies) {
   rewriteOps(layer, [&](const OpWork &op) {
     if (op.name != "loss")
       return layer.add(op);
@@ -126,22 +149,46 @@ void tessera::cost::unfuseLoss(LayerWork &layer, int64_t copies) {
     double wide = narrow / byteWidth(op.dtype) * 4;
     layer.add(passOver(OpClass::Elementwise, "loss.cast", narrow, wide));
     layer.ops.back().linear = true;
-    OpWork max = passOver(OpClass::RowReduction, "loss.max", wide, 0);
-    max.linear = true;
-    layer.add(max);
-    layer.add(passOver(OpClass::Elementwise, "loss.exp", wide, wide));
-    OpWork sum = passOver(OpClass::RowReduction, "loss.sum", wide, 0);
-    sum.linear = true;
-    layer.add(sum);
-    OpWork quotient =
-        passOver(OpClass::Elementwise, "loss.quotient", wide, wide);
-    // The gradient of the whole loss is one pass over the probabilities.
-    quotient.forwardOnly = true;
-    layer.add(quotient);
+    addLossKernels(layer, wide, isLogSoftmax);
     // Their gradient, before it is cast.
     layer.workspaceBytes += double(1 + copies) * wide;
     layer.saved.push_back({"loss.probabilities", wide});
   });
+}
+
+void tessera::cost::addLossMetrics(LayerWork &layer, int64_t count) {
+  rewriteOps(layer, [&](const OpWork &op) {
+    layer.add(op);
+    if (op.name != "loss")
+      return;
+    double narrow = op.bytesRead;
+    double wide = narrow / byteWidth(op.dtype) * 4;
+    for (int64_t i = 0; i < count; ++i) {
+      OpWork cast = passOver(OpClass::Elementwise, "metric.cast", narrow, wide);
+      OpWork softmax =
+          passOver(OpClass::RowReduction, "metric.log_softmax", wide, wide);
+      cast.forwardOnly = softmax.forwardOnly = true;
+      layer.add(cast);
+      layer.add(softmax);
+    }
+  });
+}
+
+void tessera::cost::addGatherCopies(LayerWork &layer, int64_t bytes,
+                                    double gradientBytes) {
+  std::vector<OpWork> copies;
+  for (const CommWork &comm : layer.comms)
+    if (comm.parameter && comm.kind == CollectiveKind::AllGather &&
+        comm.pass == Pass::Forward) {
+      double elements = comm.bytes / comm.gatherShare / gradientBytes;
+      double moved = elements * double(bytes);
+      OpWork copy = passOver(OpClass::Elementwise, "parameter_copies",
+                             moved / 2, moved / 2);
+      copy.pass = Pass::BackwardInput;
+      copies.push_back(copy);
+    }
+  for (const OpWork &copy : copies)
+    layer.add(copy);
 }
 
 /// A kernel that can write its result in 8 bits as well.
@@ -186,6 +233,22 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
     op.dtype = format.type;
     layer.add(op);
   });
+}
+
+void tessera::cost::narrowGathers(LayerWork &layer,
+                                  const MatmulFormat &format) {
+  if (!format.travels)
+    return;
+  for (CommWork &comm : layer.comms) {
+    bool isTensor = !comm.axes.empty() && comm.axes.front() == "tp";
+    bool isGather = comm.kind == CollectiveKind::AllGather;
+    if (!comm.parameter &&
+        !(isTensor && (isGather || comm.kind == CollectiveKind::ReduceScatter)))
+      continue;
+    comm.gatherShare = format.elementBytes / 2;
+    if (isGather)
+      comm.bytes *= comm.gatherShare;
+  }
 }
 
 /// Keys and values of `ranks` parts are gathered; in a ring chunk by chunk,

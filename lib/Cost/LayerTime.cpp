@@ -25,6 +25,8 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
   shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
   if (plan.hostLaunchMicros > 0)
     device.hostLaunch = plan.hostLaunchMicros * 1e-6;
+  if (plan.stepFloorMicros > 0)
+    device.stepFloor = plan.stepFloorMicros * 1e-6;
   links = makeMeshLinks(cluster, mesh);
 }
 
@@ -114,9 +116,10 @@ PassTime &PassTime::operator+=(const PassTime &o) {
   return *this;
 }
 
-/// Host time to issue a collective, in kernels: it is set up, launched, and
-/// waited for by the compute stream.
-static const double kLaunchesOfCollective = 2.8;
+/// Host time to issue a collective beside that of a kernel: the library plans
+/// it, and the compute stream is made to wait for it. The library's part does
+/// not grow with what a framework takes for an op.
+static const double kCollectiveHostSeconds = 13e-6;
 
 LayerTime tessera::cost::priceLayer(const LayerWork &layer,
                                     const Machine &machine) {
@@ -136,7 +139,7 @@ LayerTime tessera::cost::priceLayer(const LayerWork &layer,
     if (seconds == 0)
       continue;
     PassTime &pass = passOf(comm.pass);
-    pass.kernels.host += kLaunchesOfCollective * machine.device.hostLaunch;
+    pass.kernels.host += machine.device.hostLaunch + kCollectiveHostSeconds;
     PassTime one;
     std::string axes = comm.parameter ? "" : llvm::join(comm.axes, "+");
     (comm.overlappable ? one.beside : one.inLine).push_back({axes, seconds});

@@ -26,9 +26,9 @@ tessera::cost::getMatmulFormat(Precision precision) {
   case Precision::F16:
     return std::nullopt;
   case Precision::FP8:
-    return MatmulFormat{DType::FP8, 1, 1, true, 0};
+    return MatmulFormat{DType::FP8, 1, 1, true, 0, 1, /*travels=*/true};
   case Precision::FP8Current:
-    return MatmulFormat{DType::FP8, 1, 2, false, 0};
+    return MatmulFormat{DType::FP8, 1, 2, false, 0, 1, /*travels=*/true};
   case Precision::FP8Row:
     // Its columns have scales of their own: a second read. Kernels that scale
     // rows as they add are slower (torchtitan's tables of both).

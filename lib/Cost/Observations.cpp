@@ -85,6 +85,8 @@ public:
   RowReader(StringRef file, const Plan &base) : file(file), base(base) {}
 
   Error readHeader(StringRef line, unsigned number) {
+    if (Error error = checkQuotes(line, number))
+      return error;
     static constexpr StringRef known[] = {"layout", "seconds", "ms",
                                           "bytes",  "model",   "cluster"};
     for (const std::string &cell : splitCells(line)) {
@@ -95,9 +97,16 @@ public:
                         join(ArrayRef<StringRef>(known), ", ") + " but got '" +
                         columns.back() + "'" +
                         didYouMean(columns.back(), known));
+      if (llvm::count(columns, columns.back()) > 1)
+        return fail(number, columns.size(),
+                    "expects each column once but got '" + columns.back() +
+                        "' again");
     }
-    bool hasTime =
-        is_contained(columns, "seconds") || is_contained(columns, "ms");
+    bool hasSeconds = is_contained(columns, "seconds"),
+         hasTime = hasSeconds || is_contained(columns, "ms");
+    if (hasSeconds && is_contained(columns, "ms"))
+      return createStringError(file + ":" + Twine(number) +
+                               ": expects a column seconds or ms but got both");
     if (!is_contained(columns, "layout") || !hasTime)
       return createStringError(file + ":" + Twine(number) +
                                ": expects columns layout and seconds or ms "
@@ -107,6 +116,8 @@ public:
   }
 
   Expected<Observation> readRow(StringRef line, unsigned number) {
+    if (Error error = checkQuotes(line, number))
+      return std::move(error);
     SmallVector<std::string> cells = splitCells(line);
     if (cells.size() != columns.size())
       return createStringError(formatv("{0}:{1}: expects {2} cells but got {3}",
@@ -122,6 +133,14 @@ public:
   }
 
 private:
+  Error checkQuotes(StringRef line, unsigned number) const {
+    if (line.count('"') % 2 == 0)
+      return Error::success();
+    return createStringError(file + ":" + Twine(number) + ": column " +
+                             Twine(splitCells(line).size()) +
+                             ": expects a closing quote");
+  }
+
   Error readCell(StringRef cell, unsigned number, size_t column,
                  Observation &observation) {
     StringRef name = columns[column];
@@ -221,9 +240,16 @@ static Expected<Observation> readObject(const json::Object &object,
     *field = *number;
   }
   for (auto [key, field] : {std::pair("model", &observation.model),
-                            std::pair("cluster", &observation.cluster)})
-    if (auto text = object.getString(key))
-      *field = text->str();
+                            std::pair("cluster", &observation.cluster)}) {
+    const json::Value *value = object.get(key);
+    if (!value)
+      continue;
+    auto text = value->getAsString();
+    if (!text)
+      return fail(key,
+                  "expects a text but got " + formatv("{0}", *value).str());
+    *field = text->str();
+  }
   if (const json::Value *layout = object.get("layout")) {
     auto plan = readLayout(*layout, base);
     if (!plan)

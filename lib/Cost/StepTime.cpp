@@ -54,6 +54,13 @@ double tessera::cost::stragglerShare(int64_t devices) {
 
 double tessera::cost::optimizerBytes(const Plan &plan) {
   double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
+  bool isAdamW = plan.optimizer == OptimizerKind::AdamW ||
+                 plan.optimizer == OptimizerKind::AdamWNoMaster;
+  // Op by op in f32: norm and clipping (4, 8); both moments are scaled and
+  // added to (8 + 12 each); root, quotient and sum of the denominator (8 each);
+  // the update (16); the cast of the parameter (6).
+  if (isAdamW && !plan.fusedOptimizer)
+    return 4 + 8 + 2 * (8 + 12) + 3 * 8 + 16 + 6;
   // Reads the gradient twice (norm, update); reads and writes its state; writes
   // the parameter.
   switch (plan.optimizer) {

@@ -114,9 +114,11 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   switch (comm.kind) {
   case CollectiveKind::AllGather:
     dual.kind = CollectiveKind::ReduceScatter;
+    dual.bytes /= comm.gatherShare;
     break;
   case CollectiveKind::ReduceScatter:
     dual.kind = CollectiveKind::AllGather;
+    dual.bytes *= comm.gatherShare;
     break;
   default:
     break;
@@ -210,10 +212,21 @@ static void overlapTensorAxis(LayerWork &layer) {
       comm.overlappable = true;
 }
 
+/// Gradients of gathered parameters are scattered in the type of their sums.
+static void setGradientBytes(LayerWork &layer, double parameterBytes,
+                             double gradientBytes) {
+  for (CommWork &comm : layer.comms)
+    if (comm.parameter)
+      comm.gatherShare *= parameterBytes / gradientBytes;
+}
+
 void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
   int64_t gradBytes = plan.gradDType == GradDType::BF16   ? 2
                       : plan.gradDType == GradDType::Both ? kSummedApart
                                                           : 4;
+  bool isF32 = plan.precision == Precision::F32;
+  double parameterBytes = isF32 ? 4 : 2,
+         scatteredBytes = isF32 || plan.gradDType == GradDType::F32 ? 4 : 2;
   std::optional<MatmulFormat> format = getMatmulFormat(plan.precision);
   for (LayerWork &layer : model.kinds) {
     shardContext(layer, plan.cp, plan.cpMethod);
@@ -227,15 +240,22 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
       unfuseNorms(layer);
     if (plan.dropout)
       addDropout(layer);
+    if (plan.lossMetrics > 0)
+      addLossMetrics(layer, plan.lossMetrics);
     if (!plan.fusedLoss)
-      unfuseLoss(layer, plan.lossCopies);
-    if (format && layer.name == "block")
+      unfuseLoss(layer, /*isLogSoftmax=*/plan.eager, plan.lossCopies);
+    if (format && layer.name == "block") {
       quantizeMatmuls(layer, *format);
+      narrowGathers(layer, *format);
+    }
+    setGradientBytes(layer, parameterBytes, scatteredBytes);
     if (plan.overlapTp)
       overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? plan.recompute : Recompute::None,
                    gradBytes, plan.frozen);
+    if (plan.gatherCopyBytes > 0)
+      addGatherCopies(layer, plan.gatherCopyBytes, scatteredBytes);
   }
 }

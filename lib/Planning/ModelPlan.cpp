@@ -129,8 +129,8 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
     return fail("the graph cannot be built");
   PassManager pm(context.get());
   pm.enableVerifier(false);
-  // On one device the global program is the local one.
-  if (options.mesh || last == Phase::Kernels)
+  // On one device the global program is the local one, but for its padding.
+  if (options.mesh || options.padMultiple > 0 || last == Phase::Kernels)
     buildPhasesUpTo(pm, last, options);
   else if (!options.forward)
     buildPhasesUpTo(pm, Phase::Train, options);

@@ -23,7 +23,8 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
           int64_t(l.recompute), int64_t(l.precision), int64_t(l.gradDType),
           int64_t(l.attention), l.dropout, l.fusedLoss, l.frozen, l.overlapTp,
           l.eager, l.keepGathered, l.padMultiple,
-          int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
+          int64_t(l.hostLaunchMicros * 1e3), l.lossCopies, l.lossMetrics,
+          l.gatherCopyBytes,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
           // A mesh within one group of a level has its links, a larger one

@@ -47,17 +47,19 @@ static constexpr Setting kMegatronCore[] = {
     {"grad-dtype", "f32"},        {"overlap", "true"},
     {"overlap-tp", "false"},      {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis}};
-static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis}};
+/// Its performance recipes sum and reduce gradients in 16 bits.
+static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis},
+                                    {"grad-dtype", "bf16"}};
 /// Narayanan et al. 2021, Korthikanti et al. 2022.
 static constexpr Setting kMegatron2021[] = {
     {"attention", "naive"},  {"dropout", "true"},  {"fused-loss", "false"},
     {"grad-dtype", "bf16"},  {"overlap", "false"}, {"overlap-tp", "false"},
     {"stage-layers", "even"}};
-/// Stages send whole activations; the host needs 58 us for a kernel, so that
+/// Stages send whole activations; the host needs 62 us for a kernel, so that
 /// layers take no less than 3 ms however small they are (vTrain's profiles).
 static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
                                          {"scatter-transfers", "false"},
-                                         {"host-launch-us", "58"}};
+                                         {"host-launch-us", "62"}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
 /// gathers them. Over tp its loss is no compiled kernel: shifted logits, their
 /// exponentials and two gradients are f32 tensors of their own. With stages it
@@ -73,11 +75,22 @@ static constexpr Setting kTorchtitan[] = {
     {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis},
     {"f32-parameters", "true", shardsParameters},
+    {"gather-copy-bytes", "14", shardsParameters},
     {"f32-parameters", "false", hasStages}};
-/// llm-foundry of 2023.
+/// llm-foundry of 2023 on Composer, which logs cross entropy and perplexity,
+/// each from the logits, and has an AdamW of its own, op by op. The gradients
+/// of a flat parameter's views are concatenated and divided by a share of the
+/// ranks.
 static constexpr Setting kFSDP[] = {
-    {"attention", "flash1"}, {"eager", "true"},   {"fused-loss", "false"},
-    {"grad-dtype", "bf16"},  {"overlap", "true"}, {"stage-layers", "even"}};
+    {"attention", "flash1"},
+    {"eager", "true"},
+    {"fused-loss", "false"},
+    {"loss-metrics", "2"},
+    {"grad-dtype", "bf16"},
+    {"overlap", "true"},
+    {"stage-layers", "even"},
+    {"fused-optimizer", "false"},
+    {"gather-copy-bytes", "8", shardsParameters}};
 /// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums.
 static constexpr Setting kNanotron[] = {
     {"attention", "flash2"},      {"eager", "true"},
@@ -85,13 +98,16 @@ static constexpr Setting kNanotron[] = {
     {"grad-dtype", "f32"},        {"grad-copy-bytes", "2", hasData},
     {"overlap", "true"},          {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis}};
-/// From the kernels that the compiler makes: attention and loss are one each.
+/// From the kernels that the compiler makes: attention and loss are one each. A
+/// step is recorded as a graph, so that the host issues nothing between its
+/// kernels; it starts the graph and reads the loss.
 static constexpr Setting kTessera[] = {
-    {"attention", "flash"},      {"dropout", "false"},
-    {"eager", "false"},          {"fused-loss", "true"},
-    {"grad-dtype", "f32"},       {"overlap", "true"},
-    {"overlap-tp", "false"},     {"stage-layers", "time"},
-    {"pad-to-multiple-of", "64"}};
+    {"attention", "flash"},       {"dropout", "false"},
+    {"eager", "false"},           {"fused-loss", "true"},
+    {"grad-dtype", "f32"},        {"overlap", "true"},
+    {"overlap-tp", "false"},      {"stage-layers", "time"},
+    {"pad-to-multiple-of", "64"}, {"host-launch-us", "0.1"},
+    {"step-floor-us", "100"}};
 
 static SmallVector<Setting> settingsOf(Framework framework) {
   SmallVector<Setting> all;
@@ -135,13 +151,25 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 }
 
 std::string tessera::describeSettings(const Plan &plan) {
-  static constexpr StringRef fields[] = {
-      "attention",          "dropout",           "eager",
-      "fused-loss",         "loss-copies",       "keep-gathered",
-      "pad-to-multiple-of", "grad-dtype",        "overlap",
-      "overlap-tp",         "grad-copy-bytes",   "sp",
-      "f32-parameters",     "scatter-transfers", "stage-layers",
-      "host-launch-us"};
+  static constexpr StringRef fields[] = {"attention",
+                                         "dropout",
+                                         "eager",
+                                         "fused-loss",
+                                         "loss-copies",
+                                         "loss-metrics",
+                                         "keep-gathered",
+                                         "pad-to-multiple-of",
+                                         "grad-dtype",
+                                         "overlap",
+                                         "overlap-tp",
+                                         "grad-copy-bytes",
+                                         "sp",
+                                         "f32-parameters",
+                                         "scatter-transfers",
+                                         "stage-layers",
+                                         "host-launch-us",
+                                         "step-floor-us",
+                                         "gather-copy-bytes"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {
@@ -153,5 +181,7 @@ std::string tessera::describeSettings(const Plan &plan) {
     if (value != "true")
       text += " " + value;
   }
+  if (!plan.fusedOptimizer)
+    text += StringRef(comma).str() + "no-fused-optimizer";
   return text;
 }

@@ -18,7 +18,7 @@
 namespace tessera::cost {
 
 /// What a data sheet says of a device, and the constants of the model: at most
-/// thirteen. The field's name is the name in a cluster file.
+/// fifteen. The field's name is the name in a cluster file.
 struct DeviceModel {
   // The data sheet. 8 and 4 bits have a peak of 0 where the device has no units
   // for them.
@@ -46,6 +46,14 @@ struct DeviceModel {
   /// The same of kernels without the device's newest instructions
   /// (AttentionKind::Flash2).
   double portableRate = 0.35, portableBackwardRate = 0.3;
+  /// Keys that a block of queries of fused attention loses to the half-masked
+  /// tiles at the diagonal and to filling and draining its pipeline: why short
+  /// sequences are slower.
+  double attentionFill = 225;
+  /// By how much a head dimension of 64 is slower than one of 128 (0.5: half
+  /// as long again) in kernels with the device's newest instructions: softmax
+  /// takes the same for both.
+  double attentionNarrow = 0.3;
   /// Seconds that the device needs to start and drain a kernel.
   double kernelFloor = 3e-6;
   /// Seconds that the host needs to issue a kernel. Kernels are issued ahead:

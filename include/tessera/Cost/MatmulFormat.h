@@ -35,6 +35,9 @@ struct MatmulFormat {
   double wideBlocks = 0;
   /// Rate of its matmuls relative to those with one scale for each tensor.
   double rate = 1;
+  /// Operands are cast before they are gathered, over tp and, of parameters,
+  /// over the data axes: with one scale for a tensor all ranks cast alike.
+  bool travels = false;
 };
 
 /// The format of a precision; none if its matmuls have 16 bits or more.

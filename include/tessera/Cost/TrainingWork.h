@@ -31,9 +31,19 @@ void addDropout(LayerWork &layer);
 /// kernel for them: cast, square, mean, product, cast, scale.
 void unfuseNorms(LayerWork &layer);
 
-/// Replaces a loss of one pass by kernels in f32: cast, maximum, exponentials,
-/// sum, quotient. `copies`: Plan::lossCopies.
-void unfuseLoss(LayerWork &layer, int64_t copies = 0);
+/// Replaces a loss of one pass by kernels in f32: a cast, then PyTorch's
+/// log-softmax or, not `isLogSoftmax`, maximum, exponentials, sum and quotient.
+/// `copies`: Plan::lossCopies.
+void unfuseLoss(LayerWork &layer, bool isLogSoftmax, int64_t copies = 0);
+
+/// After the loss, `count` metrics that compute it again from the logits: a
+/// cast to f32 and its log-softmax, with no gradient.
+void addLossMetrics(LayerWork &layer, int64_t count);
+
+/// Copies of gathered parameters and of their gradients between flat buffers
+/// and tensors, `bytes` for each parameter, in the backward pass
+/// (Plan::gatherCopyBytes). Gradients are scattered in `gradientBytes` each.
+void addGatherCopies(LayerWork &layer, int64_t bytes, double gradientBytes);
 
 /// Matmuls with parameters read operands of a format below 16 bits. An
 /// activation is cast, together with its transpose, by the norm or the
@@ -41,6 +51,11 @@ void unfuseLoss(LayerWork &layer, int64_t copies = 0);
 /// gradient; where it comes from elsewhere (attention, the residual stream), by
 /// a kernel of its own.
 void quantizeMatmuls(LayerWork &layer, const MatmulFormat &format);
+
+/// Around matmuls of a format whose operands are cast before they travel,
+/// gathers of activations over tp and of parameters move its bytes, here and in
+/// the backward; scatters move 16 bits.
+void narrowGathers(LayerWork &layer, const MatmulFormat &format);
 
 /// Turns the attention of a sequence's part into that of one of `ranks` parts.
 /// Keys and values are gathered over the axis "cp", queries stay; with a ring

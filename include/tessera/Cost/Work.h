@@ -129,6 +129,10 @@ struct CommWork {
   bool overlappable = false;
   /// Gathers a parameter where it is used; its gradient is scattered.
   bool parameter = false;
+  /// Bytes of what a gather moves relative to those of the scatter of the
+  /// gradient: below 1 where operands of matmuls are cast before they travel,
+  /// and where gradients are reduced in f32.
+  double gatherShare = 1;
   std::string name;
 };
 

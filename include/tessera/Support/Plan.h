@@ -269,6 +269,9 @@ struct Plan {
   /// Without fusedLoss, f32 copies of the logits that are alive at once beside
   /// the probabilities and their gradient.
   int64_t lossCopies = 0;
+  /// Metrics that each micro-batch computes from its logits anew, in f32 and
+  /// with no gradient, as a training loop does that logs a loss of its own.
+  int64_t lossMetrics = 0;
   /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
   /// state of the others.
   bool frozen = false;
@@ -279,6 +282,13 @@ struct Plan {
   /// Microseconds that the host needs to issue a kernel; 0: the device's
   /// constant.
   double hostLaunchMicros = 0;
+  /// Microseconds of a step that belong to no layer; 0: the device's constant.
+  double stepFloorMicros = 0;
+  /// Under ZeRO-3, bytes that copies read and write for each parameter that is
+  /// gathered: between flat buffers of collectives and tensors.
+  int64_t gatherCopyBytes = 0;
+  /// AdamW passes once over its state; otherwise it runs op by op.
+  bool fusedOptimizer = true;
 
   //===--------------------------------------------------------------------===//
   // Optimizer

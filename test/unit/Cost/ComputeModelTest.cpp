@@ -96,10 +96,48 @@ TEST(ComputeModel, attention) {
   op.matmul = {1000, 8192, 8192, 128};
   op.flops = 4.0 * 1000 * 8192.0 * 8192 * 128 / 2;
   DeviceModel d = device();
+  d.attentionFill = 0;
   double forward = attentionSeconds(d, op);
   EXPECT_NEAR(op.flops / forward / d.peakBF16, d.attentionRate, 1e-6);
   op.pass = Pass::BackwardInput;
   EXPECT_GT(attentionSeconds(d, op), forward);
+}
+
+TEST(ComputeModel, attention_over_few_keys_is_slower) {
+  // 1024 and 16384 tokens under a causal mask: 512 and 8192 keys a query, of
+  // which as many again as the fill are lost.
+  DeviceModel d = device();
+  d.attentionFill = 256;
+  auto rate = [&](int64_t tokens, Pass pass) {
+    OpWork op;
+    op.kind = OpClass::Attention;
+    op.pass = pass;
+    op.matmul = {1000, tokens, tokens, 128};
+    op.flops = 4.0 * 1000 * double(tokens) * double(tokens) * 128 / 2;
+    if (pass == Pass::BackwardInput)
+      op.flops *= 2.5;
+    return op.flops / attentionSeconds(d, op) / d.peakBF16;
+  };
+  EXPECT_NEAR(rate(1024, Pass::Forward) / d.attentionRate, 512.0 / 768, 1e-9);
+  EXPECT_NEAR(rate(16384, Pass::Forward) / d.attentionRate, 8192.0 / 8448,
+              1e-9);
+  EXPECT_NEAR(rate(1024, Pass::BackwardInput) / d.attentionBackwardRate,
+              512.0 / 768, 1e-9);
+}
+
+TEST(ComputeModel, narrow_heads_are_slower) {
+  DeviceModel d = device();
+  d.attentionNarrow = 0.5;
+  auto seconds = [&](int64_t headDim, bool portable) {
+    OpWork op;
+    op.kind = OpClass::Attention;
+    op.portable = portable;
+    op.matmul = {1000, 8192, 8192, headDim};
+    op.flops = 4.0 * 1000 * 8192.0 * 8192 * double(headDim) / 2;
+    return attentionSeconds(d, op);
+  };
+  EXPECT_NEAR(2 * seconds(64, false) / seconds(128, false), 1.5, 1e-9);
+  EXPECT_NEAR(2 * seconds(64, true) / seconds(128, true), 1.06, 1e-9);
 }
 
 TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
@@ -112,7 +150,7 @@ TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
   EXPECT_EQ(model.unitType(DType::FP8), DType::BF16);
   EXPECT_EQ(model.peak(DType::FP8), 1e14);
   EXPECT_EQ(model.peak(DType::F32), 5e13);
-  EXPECT_LE(deviceConstants().size(), 13u);
+  EXPECT_LE(deviceConstants().size(), 15u);
 }
 
 } // namespace

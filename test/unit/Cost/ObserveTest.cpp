@@ -8,6 +8,7 @@
 #include "tessera/Cost/Observe.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <random>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -178,10 +179,65 @@ TEST(Observations, errors_name_line_and_column) {
             "r:2: column 1: tp: expects an integer from 1 to 2147483647 but "
             "got 'none'");
   EXPECT_EQ(readError("layout,seconds\n"), "r: expects runs but got none");
+  EXPECT_EQ(readError("layout,seconds,seconds\ntp=2,1,2\n"),
+            "r:1: column 3: expects each column once but got 'seconds' again");
+  EXPECT_EQ(readError("layout,seconds,ms\ntp=2,1,1000\n"),
+            "r:1: expects a column seconds or ms but got both");
+  EXPECT_EQ(readError("layout,seconds\n\"tp=2,1\n"),
+            "r:2: column 1: expects a closing quote");
+  EXPECT_EQ(readError("[{\"seconds\": 1, \"model\": 5}]"),
+            "r: run 1: model: expects a text but got 5");
   EXPECT_EQ(readError("[{\"seconds\": 1, \"hours\": 2}]"),
             "r: run 1: expects a known field but got 'hours'");
   EXPECT_EQ(readError("[{\"layout\": \"tp=2\"}]"),
             "r: run 1: seconds: expects a number above 0 but got nothing");
+}
+
+/// Texts of which a few characters are changed, removed or repeated.
+std::string mutate(std::string text, std::mt19937 &random) {
+  static const char letters[] = "\",\n=-+.e0195xz{}[]: ";
+  for (unsigned i = 0, n = 1 + random() % 3; i < n && !text.empty(); ++i) {
+    size_t at = random() % text.size();
+    switch (random() % 3) {
+    case 0:
+      text[at] = letters[random() % (sizeof(letters) - 1)];
+      break;
+    case 1:
+      text.erase(at, 1 + random() % 4);
+      break;
+    default:
+      text.insert(at, text.substr(random() % text.size(), 6));
+    }
+  }
+  return text;
+}
+
+TEST(Observations, damaged_texts_are_read_or_refused_in_one_line) {
+  std::mt19937 random(7);
+  const std::string texts[] = {
+      "layout,ms,bytes\n\"dp=4,tp=2,global-batch=64\",1500,4e9\n"
+      "\"tp=4,micro-batch=2\",2500,5e9\n",
+      R"([{"layout": {"tp": 2}, "seconds": 3, "model": "m", "bytes": 1e9}])",
+      "{\"event\": \"step\", \"ms\": 900}\n{\"event\": \"step\", \"ms\": 9}\n"};
+  unsigned refused = 0;
+  for (const std::string &text : texts)
+    for (int i = 0; i < 2000; ++i) {
+      std::string damaged = mutate(text, random);
+      auto runs = parseObservations(damaged, "r", base());
+      if (!runs) {
+        std::string error = llvm::toString(runs.takeError());
+        EXPECT_EQ(error.rfind("r:", 0), 0u) << damaged << "\n" << error;
+        EXPECT_EQ(error.find('\n'), std::string::npos) << damaged;
+        ++refused;
+        continue;
+      }
+      EXPECT_FALSE(runs->empty()) << damaged;
+      for (const Observation &run : *runs)
+        EXPECT_TRUE(std::isfinite(run.seconds) && run.seconds > 0) << damaged;
+    }
+  // Both happen.
+  EXPECT_GT(refused, 1000u);
+  EXPECT_LT(refused, 5900u);
 }
 
 } // namespace

@@ -180,6 +180,113 @@ TEST(TrainingWork, norms_op_by_op_pass_over_their_input_in_f32) {
   EXPECT_EQ(layer.ops[0].kernels, 6);
 }
 
+TEST(TrainingWork, metrics_compute_the_loss_again) {
+  LayerWork layer;
+  OpWork loss;
+  loss.kind = OpClass::RowReduction;
+  loss.name = "loss";
+  loss.bytesRead = 2 * 1000;
+  layer.add(loss);
+  LayerWork plain = layer;
+  addLossMetrics(layer, 2);
+  appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+  appendBackward(plain, Recompute::None, 4, /*frozen=*/false);
+  double bytes = 0, before = 0;
+  for (const OpWork &op : layer.ops)
+    bytes += op.bytesRead + op.bytesWritten;
+  for (const OpWork &op : plain.ops)
+    before += op.bytesRead + op.bytesWritten;
+  // r2 w4, r4 w4 of each logit and metric, and no gradient.
+  EXPECT_EQ(bytes - before, 2 * 14 * 1000);
+}
+
+TEST(TrainingWork, a_loss_kernel_by_kernel_passes_over_f32_logits) {
+  auto bytes = [](bool isLogSoftmax) {
+    LayerWork layer;
+    OpWork loss;
+    loss.kind = OpClass::RowReduction;
+    loss.name = "loss";
+    loss.bytesRead = 2 * 1000;
+    layer.add(loss);
+    unfuseLoss(layer, isLogSoftmax);
+    appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+    double sum = 0;
+    for (const OpWork &op : layer.ops)
+      sum += op.bytesRead + op.bytesWritten;
+    return sum / 1000;
+  };
+  // Forward r2 w4, r4 w4, w4; backward r4 r4 w4, r4 w2.
+  EXPECT_EQ(bytes(true), 36);
+  // Forward r2 w4, r4, r4 w4, r4, r4 w4; backward the same.
+  EXPECT_EQ(bytes(false), 48);
+}
+
+TEST(TrainingWork, gathered_parameters_are_copied) {
+  LayerWork layer;
+  layer.add(weightMatmul(512, 256, 128));
+  CommWork gather;
+  gather.kind = CollectiveKind::AllGather;
+  gather.bytes = 2.0 * 128 * 256;
+  gather.axes = {"dp"};
+  gather.parameter = gather.overlappable = true;
+  layer.add(gather);
+  appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+  size_t before = layer.ops.size();
+  addGatherCopies(layer, 8, /*gradientBytes=*/2);
+  // Once, though the backward gathers again.
+  ASSERT_EQ(layer.ops.size(), before + 1);
+  EXPECT_EQ(layer.ops.back().bytesRead + layer.ops.back().bytesWritten,
+            8.0 * 128 * 256);
+  EXPECT_EQ(layer.ops.back().pass, Pass::BackwardInput);
+}
+
+TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
+  // Bytes of the gather and of the scatter of 1000 parameters of a block.
+  auto moved = [](Precision precision, GradDType type) {
+    ModelWork model;
+    model.kinds.resize(1);
+    model.kinds[0].name = "block";
+    CommWork gather;
+    gather.kind = CollectiveKind::AllGather;
+    gather.bytes = (precision == Precision::F32 ? 4.0 : 2.0) * 1000;
+    gather.axes = {"dp"};
+    gather.parameter = true;
+    model.kinds[0].add(gather);
+    Plan plan;
+    plan.precision = precision;
+    plan.gradDType = type;
+    buildTrainingWork(model, plan);
+    const std::vector<CommWork> &comms = model.kinds[0].comms;
+    EXPECT_EQ(comms.size(), 3u); // forward; backward: again, and its dual
+    return std::pair(comms[1].bytes / 1000, comms[2].bytes / 1000);
+  };
+  EXPECT_EQ(moved(Precision::F32, GradDType::F32), std::pair(4.0, 4.0));
+  EXPECT_EQ(moved(Precision::BF16, GradDType::F32), std::pair(2.0, 4.0));
+  EXPECT_EQ(moved(Precision::BF16, GradDType::BF16), std::pair(2.0, 2.0));
+  EXPECT_EQ(moved(Precision::FP8Current, GradDType::F32), std::pair(1.0, 4.0));
+  EXPECT_EQ(moved(Precision::FP8, GradDType::BF16), std::pair(1.0, 2.0));
+  // With a scale for each row ranks cast after the gather.
+  EXPECT_EQ(moved(Precision::FP8Row, GradDType::BF16), std::pair(2.0, 2.0));
+}
+
+TEST(TrainingWork, activations_travel_over_tp_in_8_bits) {
+  LayerWork layer;
+  for (CollectiveKind kind :
+       {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    CommWork comm;
+    comm.kind = kind;
+    comm.bytes = 1000;
+    comm.axes = {"tp"};
+    layer.add(comm);
+  }
+  narrowGathers(layer, *getMatmulFormat(Precision::FP8));
+  appendBackward(layer, Recompute::None, 2, /*frozen=*/false);
+  ASSERT_EQ(layer.comms.size(), 4u);
+  // Gathers move 8 bits, forward and backward, scatters 16.
+  for (const CommWork &comm : layer.comms)
+    EXPECT_EQ(comm.bytes, comm.kind == CollectiveKind::AllGather ? 500 : 1000);
+}
+
 TEST(TrainingWork, formats_differ_in_casts_and_scales) {
   using Bytes = std::pair<double, double>;
   EXPECT_EQ(castBytes(Precision::FP8), Bytes(2, 2));
@@ -381,6 +488,42 @@ TEST(StepTime, zero_cuts_the_optimizer) {
   EXPECT_NEAR(sharded.optimizer, whole.optimizer / 8, 1e-12);
   l.frozen = true;
   EXPECT_EQ(price(l).optimizer, 0);
+}
+
+TEST(StepTime, an_optimizer_op_by_op_passes_more_often) {
+  Plan l;
+  l.precision = Precision::BF16;
+  l.gradDType = GradDType::F32;
+  // r4 r4 of the gradient, r4 w4 of three, w2; or 98 bytes.
+  double fused = price(l).optimizer;
+  l.fusedOptimizer = false;
+  EXPECT_NEAR(price(l).optimizer / fused, 98.0 / 34, 1e-9);
+}
+
+TEST(StepTime, a_plan_may_say_what_belongs_to_no_layer) {
+  Plan l;
+  l.precision = Precision::BF16;
+  StepTime step = price(l);
+  EXPECT_EQ(step.fixed, 0);
+  l.stepFloorMicros = 250;
+  EXPECT_NEAR(price(l).total - step.total, 250e-6, 1e-12);
+}
+
+TEST(StepTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
+  // With 58 us a kernel, tp adds a collective's own 13 us to each launch.
+  LayerWork layer;
+  layer.add(weightMatmul(64, 64, 64));
+  CommWork sum;
+  sum.bytes = 1024;
+  sum.axes = {"tp"};
+  layer.add(sum);
+  Plan l;
+  l.tp = 2;
+  for (double micros : {8.0, 58.0}) {
+    l.hostLaunchMicros = micros;
+    LayerTime time = priceLayer(layer, Machine(cluster(300e9), l));
+    EXPECT_NEAR(time.forward.kernels.host, (2 * micros + 13) * 1e-6, 1e-12);
+  }
 }
 
 TEST(StepTime, recomputation_costs_a_forward) {

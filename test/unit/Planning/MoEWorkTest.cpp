@@ -156,8 +156,9 @@ TEST(MoEWork, zero_3_gathers_parameters) {
       for (const ParameterWork &p : layer.parameters)
         expertBytes += p.expertRanks > 1 ? 2 * p.elements : 0;
       EXPECT_EQ(gathered, 2 * bytes) << layer.name;
-      EXPECT_EQ(scattered, bytes) << layer.name;
-      EXPECT_EQ(experts, 3 * expertBytes) << layer.name;
+      // Gradients are reduced in f32.
+      EXPECT_EQ(scattered, 2 * bytes) << layer.name;
+      EXPECT_EQ(experts, 4 * expertBytes) << layer.name;
       EXPECT_EQ(layer.ops.size(), plain.ops.size());
     }
   }

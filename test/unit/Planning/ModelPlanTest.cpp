@@ -353,4 +353,25 @@ TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
   EXPECT_EQ(derived.numGraphs(), built.numGraphs());
 }
 
+/// A vocabulary that is no multiple of 64 is padded on one device too.
+TEST(ModelPlan, one_device_pads_sizes) {
+  ModelConfig config = llama();
+  config.vocab = 50257;
+  Plan l;
+  l.precision = Precision::BF16;
+  l.seq = 1024;
+  auto columns = [&](int64_t multiple) {
+    l.padMultiple = multiple;
+    int64_t most = 0;
+    ModelWork work = read(config, l);
+    for (const LayerWork &layer : work.kinds)
+      for (const OpWork &op : layer.ops)
+        if (op.kind == OpClass::Matmul && op.pass == Pass::Forward)
+          most = std::max(most, op.matmul.n);
+    return most;
+  };
+  EXPECT_EQ(columns(0), 50257);
+  EXPECT_EQ(columns(64), 50304);
+}
+
 } // namespace
