@@ -34,6 +34,14 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
 
 llvm::Expected<const PlanPricer::Layers *>
 PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
+  auto layers = findLayers(plan, machine);
+  if (!layers)
+    return layers.takeError();
+  return *layers;
+}
+
+llvm::Expected<PlanPricer::Layers *>
+PlanPricer::findLayers(const Plan &plan, const Machine &machine) {
   Key key = keyOf(plan);
   auto found = models.find(key);
   if (found != models.end())
@@ -67,14 +75,38 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
   return *fastest;
 }
 
+llvm::Expected<Plan> PlanPricer::split(Layers &layers, const Plan &plan,
+                                       const Machine &machine) {
+  // The pairs of a list of a file, and whether it fits, are its own matter.
+  bool isKept = plan.pp > 1 && !plan.evenStages && plan.stageLayers.empty() &&
+                plan.scheduleFile.empty();
+  if (!isKept)
+    return splitByTime(layers.model, plan, machine, pipelines);
+  auto [found, isNew] =
+      layers.splits.try_emplace({plan.pp, plan.chunks(), plan.schedule});
+  if (isNew) {
+    auto split = splitByTime(layers.model, plan, machine, pipelines);
+    if (!split) {
+      layers.splits.erase(found);
+      return split.takeError();
+    }
+    found->second = std::move(split->stageLayers);
+    split->stageLayers = found->second;
+    return split;
+  }
+  Plan split = plan;
+  split.stageLayers = found->second;
+  return split;
+}
+
 llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
                                                   Plan &chosen) {
   Machine machine(cluster, plan);
-  llvm::Expected<const Layers *> layers = getLayers(plan, machine);
+  llvm::Expected<Layers *> layers = findLayers(plan, machine);
   if (!layers)
     return layers.takeError();
   const PricedModel &model = (*layers)->model;
-  llvm::Expected<Plan> split = splitByTime(model, plan, machine, pipelines);
+  llvm::Expected<Plan> split = this->split(**layers, plan, machine);
   if (!split)
     return split.takeError();
   llvm::Expected<StepTime> step = priceStep(model, *split, machine, pipelines);

@@ -15,6 +15,8 @@
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Planning/Subject.h"
+#include <map>
+#include <tuple>
 
 namespace tessera {
 
@@ -39,6 +41,10 @@ public:
   struct Layers {
     cost::PricedModel model;
     cost::MemoryModel memory;
+    /// Blocks of each chunk by stages, chunks and schedule, where they are
+    /// split by time: the number of micro-batches does not matter for it.
+    std::map<std::tuple<int64_t, int64_t, ScheduleKind>, std::vector<double>>
+        splits = {};
   };
 
   /// The same numbers as makePlanReport() gives, of the fastest method of
@@ -51,6 +57,9 @@ public:
   /// errors: sizes that the graph cannot have.
   llvm::Expected<const Layers *> getLayers(const Plan &plan,
                                            const cost::Machine &machine);
+  /// splitByTime(), kept for plans that differ in no stage.
+  llvm::Expected<Plan> split(Layers &layers, const Plan &plan,
+                             const cost::Machine &machine);
 
   /// Layers priced so far: how often a question was not answered from what is
   /// kept.
@@ -63,6 +72,8 @@ public:
 
 private:
   llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan &split);
+  llvm::Expected<Layers *> findLayers(const Plan &plan,
+                                      const cost::Machine &machine);
   using Key = std::vector<int64_t>;
   Key keyOf(const Plan &plan) const;
 

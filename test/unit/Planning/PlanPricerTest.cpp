@@ -58,6 +58,39 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
     }
 }
 
+/// Splits that are kept are those that a plan has by itself: schedules, chunks
+/// and stages do not mix, and micro-batches do not matter.
+TEST(PlanPricer, keeps_splits_by_stages) {
+  PlanPricer pricer(llama(), cluster());
+  Plan l = layouts().front();
+  l.tp = 1;
+  struct Case {
+    int64_t pp, vpp;
+    ScheduleKind schedule;
+  };
+  for (int64_t batch : {256, 512})
+    for (Case c : {Case{4, 1, ScheduleKind::OneFOneB},
+                   Case{4, 1, ScheduleKind::ZeroBubbleV},
+                   Case{4, 1, ScheduleKind::DualPipe},
+                   Case{4, 2, ScheduleKind::Interleaved},
+                   Case{8, 1, ScheduleKind::OneFOneB}}) {
+      l.pp = c.pp;
+      l.vpp = c.vpp;
+      l.schedule = c.schedule;
+      l.dp = 64 / l.pp;
+      llvm::cantFail(l.setGlobalBatch(batch));
+      SCOPED_TRACE(l.summary());
+      Plan kept, own;
+      auto price = pricer.price(l, &kept);
+      ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
+      auto alone = PlanPricer(llama(), cluster()).price(l, &own);
+      ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
+      EXPECT_EQ(kept.stageLayers, own.stageLayers);
+      EXPECT_EQ(price->step.total, alone->step.total);
+    }
+  EXPECT_EQ(pricer.numPricedModels(), 1u);
+}
+
 TEST(PlanPricer, prices_layers_once) {
   PlanPricer pricer(llama(), cluster());
   Plan l = layouts().front();
