@@ -23,6 +23,7 @@ Reads a graph and runs `tessera import` on it. FILE is
                   last one that is a dict has names), in this order: f, x, y, ...
   model.mlir      StableHLO as text, bytecode or portable artifact
   model.onnx      ONNX, opset 13 to 23
+  model.pt2       a program of torch.export.save
 """
 
 
@@ -54,6 +55,8 @@ class Source:
     function: Any = None
     arguments: Sequence[Any] = ()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
+    # Whether the module is a graph that was exported before.
+    is_exported: bool = False
 
 
 def read(source: str) -> Source:
@@ -73,11 +76,24 @@ def read(source: str) -> Source:
 
 
 def read_file(path: pathlib.Path) -> Source:
+    if path.suffix == ".pt2":
+        return read_exported(path)
     if path.suffix != ".onnx":
         return Source(jax_import.read_file(path))
     from . import onnx_import
     text, weights, model = onnx_import.read_file(path)
     return Source(text, model=model, weights=weights)
+
+
+def read_exported(path: pathlib.Path) -> Source:
+    try:
+        from . import torch_import
+    except ImportError as error:
+        raise ImportFailure(f"expects torch, which reads {path}: {error}") from None
+    text, weights, program = torch_import.read_file(path)
+    arguments, keywords = program.example_inputs or ((), {})
+    return Source(text, program.module(), arguments=[*arguments, *([keywords] if keywords else [])],
+                  weights=weights, is_exported=True)
 
 
 def find_compiler() -> str:
@@ -123,6 +139,8 @@ def run_onnx(source: Source, text: str, limits: dict[str, int]) -> Computed:
 def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
     from . import torch_check
     names = re.findall(r'nn\.input = "([^"]*)"', text)
+    if not source.arguments:
+        raise ImportFailure("--check expects a program with example inputs")
     keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
     positional = list(source.arguments[:-1] if keywords else source.arguments)
     examples = dict(zip(names, [*positional, *keywords.values()]))
@@ -131,7 +149,7 @@ def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
     drawn = [inputs.get(name, example) for name, example in examples.items()]
     results, gradients = torch_check.run_module(
         source.module, drawn[:len(positional)], dict(zip(keywords, drawn[len(positional):])),
-        weights)
+        weights, source.is_exported)
     return (weights, {name: torch_check.array(tensor) for name, tensor in inputs.items()},
             results, gradients)
 
@@ -147,9 +165,10 @@ def run_import(options: argparse.Namespace) -> int:
     source = read(options.file)
     has_weights = source.module is not None or source.model is not None
     if options.weights_out and not has_weights:
-        raise ImportFailure("--weights-out expects a torch module or a file of ONNX")
+        raise ImportFailure("--weights-out expects a torch module or program, or a file of ONNX")
     if options.check and not has_weights and source.function is None:
-        raise ImportFailure("--check expects a torch module, a JAX function or a file of ONNX")
+        raise ImportFailure("--check expects a torch module or program, a JAX function or a file "
+                            "of ONNX")
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
@@ -189,8 +208,8 @@ def main() -> int:
                           help="by how many tokens labels are later than tokens: 1 (default), "
                           "or 0 for a loss that shifts them itself")
     importer.add_argument("--weights-out", metavar="FILE",
-                          help="write the parameters of a torch module or a file of ONNX as "
-                          "safetensors: what programs read with --weights")
+                          help="write the parameters of a torch module or program, or a file of "
+                          "ONNX, as safetensors: what programs read with --weights")
     importer.add_argument("--check", action="store_true",
                           help="compare results and gradients of the graph with torch's or "
                           "JAX's, and results with ONNX's, in the interpreter")

@@ -25,19 +25,32 @@ def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
 
 
 def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
-               weights: Mapping[str, torch.Tensor]) -> tuple[list[Any], dict[str, Any]]:
-    """Results and gradients, in f64: the gradients of the first result if it is one float."""
-    module = module.double()
-    cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+               weights: Mapping[str, torch.Tensor],
+               is_exported: bool) -> tuple[list[Any], dict[str, Any]]:
+    """Results and gradients, in f64, of a graph that was exported in its own types: the
+    gradients of the first result if it is one float."""
+    module = module if is_exported else module.double()
+    cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() \
+        and not is_exported else x
     results = module(*map(cast, arguments), **{k: cast(v) for k, v in keywords.items()})
     flat = [r for r in torch.utils._pytree.tree_flatten(results)[0] if isinstance(r, torch.Tensor)]
     gradients = {}
     if flat and not flat[0].shape and flat[0].requires_grad:
         flat[0].backward()
-        parameters = dict(module.named_parameters(remove_duplicate=False))
-        gradients = {name: array(parameters[name].grad) for name in weights
-                     if parameters[name].grad is not None}
+        gradients = find_gradients(dict(module.named_parameters(remove_duplicate=False)), weights)
     return [array(result) for result in flat], gradients
+
+
+def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
+                   weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the parameters `weights`: of one storage in several parameters the sum."""
+    gradients = {}
+    for name in weights:
+        shared = {id(other): other.grad for other in parameters.values()
+                  if other.data_ptr() == parameters[name].data_ptr() and other.grad is not None}
+        if shared:
+            gradients[name] = sum(array(gradient) for gradient in shared.values())
+    return gradients
 
 
 def array(tensor: torch.Tensor) -> numpy.ndarray:

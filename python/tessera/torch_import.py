@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
+import zipfile
 from typing import Any, Iterator, Sequence
 
 import torch
@@ -49,10 +51,32 @@ def read_module(module: torch.nn.Module,
         program = export(module, arguments)
     importer = torch_ops.Importer(program)
     text = importer.run(type(module).__name__)
+    if importer.is_loss and functions:
+        raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)")
+    return text, find_weights(program)
+
+
+def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
+    """The graph of a program that torch.export.save wrote, its parameters by name, and the
+    program."""
+    if not zipfile.is_zipfile(path):
+        raise ImportFailure(f"{path}: expects a file of torch.export.save")
+    try:
+        program = torch.export.load(path)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ImportFailure(f"{path}: expects a file of torch.export.save but got: "
+                            f"{lines[0]}") from None
+    try:
+        return torch_ops.Importer(program).run(path.stem), find_weights(program), program
+    except ImportFailure as error:
+        raise ImportFailure(f"{path}: {error}") from None
+
+
+def find_weights(program: Any) -> dict[str, torch.Tensor]:
+    """Parameters by their first name."""
     weights: dict[str, torch.Tensor] = {}
     for name, parameter in program.named_parameters():
         if all(parameter.data_ptr() != other.data_ptr() for other in weights.values()):
             weights[name] = parameter.detach()
-    if importer.is_loss and functions:
-        raise ImportFailure(f"{functions[0]}: expects no gradient of its own (autograd.Function)")
-    return text, weights
+    return weights

@@ -64,6 +64,8 @@ namespace {
 struct Seed {
   std::string name, text;
   std::vector<std::string> pipelines;
+  /// Whether it is a source's, with ops of dialects that are not registered.
+  bool isSource = false;
 };
 
 /// How far a child got; in memory that the parent sees.
@@ -75,6 +77,7 @@ enum Outcome : int { Accepted = 0, Refused = 1, Unparsed = 2, Silent = 3 };
 struct Trial {
   uint64_t number = 0;
   std::string name, text, pipeline;
+  bool isSource = false;
 };
 
 } // namespace
@@ -210,13 +213,14 @@ static std::vector<Seed> readSeeds() {
     }
     StringRef text = (*buffer)->getBuffer();
     std::vector<std::string> pipelines = readPipelines(text);
+    bool isSource = text.contains("--allow-unregistered-dialect");
     SmallVector<StringRef> parts;
     text.split(parts, "// -----");
     for (StringRef part : parts) {
       // A large program takes its time by itself.
       std::string program = withoutComments(part);
       if (StringRef(program).contains("func") && program.size() < 20000)
-        seeds.push_back({file, program, pipelines});
+        seeds.push_back({file, program, pipelines, isSource});
     }
   }
   return seeds;
@@ -240,6 +244,8 @@ static const std::vector<std::string> kPhases{
 
 static std::string choosePipeline(const Seed &from, Random &random) {
   size_t kind = random.below(10);
+  if (kind >= 4 && from.isSource)
+    return "tessera-import";
   if (kind < 4 && !from.pipelines.empty())
     return from.pipelines[random.below(from.pipelines.size())];
   return kind < 8 ? kPhases[random.below(kPhases.size())] : "verify";
@@ -296,6 +302,7 @@ static Outcome run(const Trial &trial, MLIRContext &context,
     (void)diagnostic.str();
     return success();
   });
+  context.allowUnregisteredDialects(trial.isSource);
   ParserConfig config(&context);
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(trial.text, config);
@@ -371,12 +378,13 @@ void Runner::start(uint64_t number) {
   Child child;
   if (sizes) {
     auto &[from, text] = resized[number % resized.size()];
-    child.trial = {number, from->name, text, choosePipeline(*from, random)};
+    child.trial = {number, from->name, text, choosePipeline(*from, random),
+                   from->isSource};
   } else {
     const Seed &from = seeds[random.below(seeds.size())];
     child.trial = {number, from.name,
                    mangler->mangle(from.text, changes, random),
-                   choosePipeline(from, random)};
+                   choosePipeline(from, random), from.isSource};
   }
   child.stage = test::makeShared<volatile int>();
   *child.stage = Parsing;

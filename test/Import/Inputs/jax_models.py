@@ -146,3 +146,20 @@ def make_patterns():
     square = {name: shape(WIDTH, WIDTH) for name in ("out", "gate", "up", "erf", "tanh")}
     norms = {"gain": shape(WIDTH), "norm": {"scale": shape(WIDTH), "bias": shape(WIDTH)}}
     return patterns_loss, {"embed": shape(VOCAB, WIDTH), **heads, **square, **norms}, IDS, IDS
+
+
+# flax's layer norm.
+
+
+def flax_norm(x, p):
+    mean = x.mean(-1)
+    variance = jnp.maximum(0.0, lax.square(x).mean(-1) - lax.square(mean))
+    scale = lax.rsqrt(variance[..., None] + 1e-6) * p["scale"]
+    return (x - mean[..., None]) * scale + p["bias"]
+
+
+def make_flax_norm():
+    def loss(p, tokens):
+        return jnp.square(flax_norm(p["embedding"][tokens], p)).mean()
+    return loss, {"embedding": shape(VOCAB, WIDTH), "scale": shape(WIDTH), "bias": shape(WIDTH)}, \
+        IDS
