@@ -30,6 +30,8 @@ struct SearchedTimes {
   /// Transfers that are waited for, and those that run beside kernels.
   int64_t waited = 0, beside = 0;
 
+  /// All of it, one after the other.
+  int64_t blocking() const { return kernels + waited + beside; }
   /// All of it, where kernels hide what they can.
   int64_t overlapped() const {
     return waited + std::max(kernels, beside + longest);
