@@ -49,6 +49,10 @@ if toolkit and os.path.exists(
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
 
+# Another solver of cost networks.
+if shutil.which("toulbar2"):
+    config.available_features.add("toulbar2")
+
 # A Python with jax, one with torch and transformers, and one with torch and onnx, with which
 # their functions, modules and files are imported.
 for framework in ["jax", "torch", "onnx"]:

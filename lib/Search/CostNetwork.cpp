@@ -175,12 +175,12 @@ int64_t CostNetwork::evaluate(ArrayRef<unsigned> states) const {
   return cost;
 }
 
-void CostNetwork::writeCfn(llvm::raw_ostream &os) const {
+void CostNetwork::writeCfn(llvm::raw_ostream &os, llvm::StringRef name) const {
   // Costs from the upper bound on are infinite to toulbar2. It is above any
   // finite sum, also where that is rounded.
   int64_t top = int64_t(getTotal(*this) * (1 + 1e-9)) + 2;
   auto print = [&](int64_t cost) { os << std::min(cost, top); };
-  os << "{\"problem\": {\"name\": \"tessera\", \"mustbe\": \"<" << top
+  os << "{\"problem\": {\"name\": \"" << name << "\", \"mustbe\": \"<" << top
      << "\"},\n\"variables\": {";
   for (auto [i, variable] : llvm::enumerate(variables)) {
     os << (i ? ",\n" : "\n") << "\"v" << i << "\": [";

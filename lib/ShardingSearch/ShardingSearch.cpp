@@ -121,7 +121,8 @@ private:
                   search::NetworkSolution &best) const;
   std::vector<std::vector<unsigned>>
   getIncumbents(const ShardingNetwork &network) const;
-  llvm::Error writeDump(const ShardingNetwork &network);
+  llvm::Error writeDump(const ShardingNetwork &network,
+                        const search::NetworkSolution &solution);
 
   ModuleOp module;
   const ShardingSearchOptions &options;
@@ -224,7 +225,9 @@ Searcher::solve(ShardingNetwork &network) {
   return best;
 }
 
-llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
+/// The network, under a name that says what was found for it.
+llvm::Error Searcher::writeDump(const ShardingNetwork &network,
+                                const search::NetworkSolution &solution) {
   if (options.dump.empty())
     return llvm::Error::success();
   std::error_code code;
@@ -232,7 +235,8 @@ llvm::Error Searcher::writeDump(const ShardingNetwork &network) {
   if (code)
     return llvm::createStringError("cannot write " + options.dump + ": " +
                                    code.message());
-  network.network.writeCfn(os);
+  network.network.writeCfn(os, "tessera_cost_" + std::to_string(solution.cost) +
+                                   "_bound_" + std::to_string(solution.bound));
   return llvm::Error::success();
 }
 
@@ -439,7 +443,7 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
                    network->network.variables.size(),
                    countSolved(network->getTies(blocks))});
   // The last one has the most axes apart.
-  llvm::Error error = writeDump(*network);
+  llvm::Error error = writeDump(*network, *solution);
   solved.push_back({std::move(network), std::move(solution->states)});
   return error;
 }

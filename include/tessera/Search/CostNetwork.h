@@ -116,7 +116,8 @@ struct CostNetwork {
 
   /// Writes the network in toulbar2's cost function network format (JSON):
   /// variables `v0`, `v1`, ... with states `s0`, ..., every cost an integer.
-  void writeCfn(llvm::raw_ostream &os) const;
+  /// The problem bears `name`, of letters, digits and `_`.
+  void writeCfn(llvm::raw_ostream &os, llvm::StringRef name = "tessera") const;
 };
 
 } // namespace tessera::search
