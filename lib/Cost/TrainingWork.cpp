@@ -52,14 +52,16 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
   weight.bytesWritten = 2.0 * gradBytes * elements;
   if (gradBytes != kSummedApart)
     return layer.add(weight);
-  // Written once in 16 bits; a pass of its own adds it to the sum in f32.
+  // Written once in 16 bits; a copy of it in f32 is added to the sum
+  // (update_hp_grads of DeepSpeed's BF16_Optimizer).
   weight.bytesWritten = 2 * elements;
   layer.add(weight);
   OpWork sum;
   sum.name = "gradient_sum";
   sum.pass = Pass::BackwardWeight;
-  sum.bytesRead = (2 + 4) * elements;
-  sum.bytesWritten = 4 * elements;
+  sum.bytesRead = (2 + 4 + 4) * elements;
+  sum.bytesWritten = (4 + 4) * elements;
+  sum.kernels = 2;
   layer.add(sum);
 }
 

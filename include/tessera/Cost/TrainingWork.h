@@ -67,7 +67,7 @@ void shardContext(LayerWork &layer, int64_t ranks,
                   const ContextMethod &method = {});
 
 /// In place of bytes of a gradient: each micro-batch's is written in 16 bits,
-/// and a pass of its own adds it to a sum in f32 (GradDType::Both).
+/// and a copy of it in f32 is added to a sum in f32 (GradDType::Both).
 constexpr int64_t kSummedApart = 0;
 
 /// Appends the backward pass to a forward one, and before it what is recomputed
