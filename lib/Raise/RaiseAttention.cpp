@@ -297,16 +297,19 @@ static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
   return arrange(b, loc, x, kept, letters);
 }
 
-/// `x` without the factors of one number that it was multiplied by, which join
-/// `scale`.
+/// `x` without the positive factors of one number that it was multiplied by,
+/// which join `scale`.
 static Value peelScale(Value x, double &scale) {
+  auto isFactor = [](std::optional<double> number) {
+    return number && *number > 0 && std::isfinite(*number);
+  };
   while (auto mul = x.getDefiningOp<arith::MulFOp>()) {
     std::optional<double> left = getNumber(mul.getLhs());
     std::optional<double> right = getNumber(mul.getRhs());
-    if (!left && !right)
+    if (!isFactor(left) && !isFactor(right))
       break;
-    scale *= right ? *right : *left;
-    x = right ? mul.getLhs() : mul.getRhs();
+    scale *= isFactor(right) ? *right : *left;
+    x = isFactor(right) ? mul.getLhs() : mul.getRhs();
   }
   return x;
 }
