@@ -15,6 +15,10 @@
 
 using namespace tessera::test;
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
 void tessera::test::limitTime(unsigned seconds) {
   itimerval limit{};
   limit.it_value.tv_sec = seconds;
@@ -27,8 +31,11 @@ pid_t tessera::test::startApart(unsigned seconds, bool isQuiet,
   pid_t pid = fork();
   if (pid != 0)
     return pid;
+  // AddressSanitizer reserves terabytes of addresses.
+#if !__has_feature(address_sanitizer)
   rlimit memory{rlim_t(4) << 30, rlim_t(4) << 30};
   setrlimit(RLIMIT_AS, &memory);
+#endif
   rlimit core{0, 0};
   setrlimit(RLIMIT_CORE, &core);
   limitTime(seconds);
