@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   tessera_rt_attention_desc d = {};
-  d.dtype = dtypeFromName(argv[2]);
+  d.dtype = d.result_dtype = dtypeFromName(argv[2]);
   int64_t *fields[] = {&d.batch,     &d.q_len,    &d.kv_len, &d.groups,
                        &d.per_group, &d.head_dim, &d.causal};
   for (int i = 0; i < 7; ++i)
@@ -50,8 +50,8 @@ int main(int argc, char **argv) {
   std::vector<double> times;
   for (int i = 0; i < repeats + 2; ++i) {
     double begin = monotonicSeconds();
-    if (tessera_rt_attention(rank, &d, q, k, v, out, nullptr,
-                             d.kv_len - d.q_len, 0))
+    if (tessera_rt_attention(rank, &d, /*starts=*/nullptr, q, k, v, out,
+                             nullptr, d.kv_len - d.q_len, 0))
       return 1;
     if (i >= 2)
       times.push_back(monotonicSeconds() - begin);

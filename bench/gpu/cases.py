@@ -77,8 +77,10 @@ PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}
 # their dimension as llama3-8b has them, and the tokens of a device.
 CONTEXT_HEADS, CONTEXT_TOKENS = (8, 4, 128), 8192
 CONTEXT_METHODS = ["ring", "all_gather", "all_to_all"]
-# Devices of a program; one device plays them where there are fewer.
+# Devices of a program; one device plays them where there are fewer: then the
+# largest are left out.
 CONTEXT_RANKS = [4, 8]
+CONTEXT_MOST_PLAYED = 4
 
 
 def context_graph(tokens):

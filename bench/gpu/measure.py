@@ -174,18 +174,22 @@ def context(session):
             continue
         ranks = facts["ranks"]
         simulated = 1 < ranks and devices < ranks
+        if simulated and ranks > cases.CONTEXT_MOST_PLAYED:
+            session.emit(case=name, skipped=f"needs {ranks} devices")
+            continue
         flags = [] if ranks == 1 else [f"--{'simulate-' if simulated else ''}ranks={ranks}"]
-        status, out, err = session.run([program, "--steps", 8, "--quiet", "--report", "json",
-                                        *flags])
+        status, out, err = session.run([program, "--steps", 8, "--report", "json", *flags])
         if status:
             session.emit(case=name, good=False, status=status, error=err.strip()[-2000:])
             continue
-        seconds = statistics.median(json.loads(out.splitlines()[-1])["step_seconds"][3:])
+        report = json.loads(out.splitlines()[-1])
+        seconds = statistics.median(report["step_seconds"][3:])
         rate = cases.context_operations(facts["tokens"]) / seconds / (1 if simulated else ranks)
         alone = alone or rate
         session.emit(case=name, ranks=ranks, tokens=facts["tokens"], one_device_plays=simulated,
                      ms=seconds * 1e3, operations_per_second_and_device=rate,
-                     of_one_device=rate / alone)
+                     of_one_device=rate / alone, attention=report["device"]["attention"],
+                     remarks=[line for line in err.splitlines() if "kernels: " in line])
 
 
 METRICS = {"seconds": "gpu__time_duration.sum", "bytes": "dram__bytes.sum",

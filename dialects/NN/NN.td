@@ -342,8 +342,11 @@ def NN_AttentionOp : NN_Op<"attention",
     With `stats` it also returns, for the backward, the logarithm of each query's
     sum of exponentials, of scaled scores, [batch, query, group, head]: minus
     infinity for a query that sees no key.
+    The result may be f32 where the operands are narrower: then it is not rounded,
+    for those who add it to others.
     (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
-    v have one key size; (C4) all have one element type; (C5) there is no stat or
+    v have one key size; (C4) operands have one element type and the result the same,
+    or f32; (C5) there is no stat or
     one: of the result's shape without the last dimension, f32 (f64 for f64);
     (C6) a window is at least 1 and comes with `causal`; (C7) starts are i32
     [batch, query].

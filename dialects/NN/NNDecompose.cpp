@@ -252,6 +252,7 @@ FailureOr<Values> AttentionBackwardOp::decompose(OpBuilder &builder,
   Value dq = b.einsum("bgrst,btgd->bsgrd", ds, k, b.typeOf(q).getShape());
   Value dk = b.einsum("bgrst,bsgrd->btgd", ds, q, b.typeOf(k).getShape());
   Value dv = b.einsum("bgrst,bsgre->btge", p, grad, b.typeOf(v).getShape());
-  return Values{b.narrow(dq, getQ().getType()), b.narrow(dk, getK().getType()),
-                b.narrow(dv, getV().getType())};
+  return Values{b.narrow(dq, getDq().getType()),
+                b.narrow(dk, getDk().getType()),
+                b.narrow(dv, getDv().getType())};
 }

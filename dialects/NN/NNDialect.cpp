@@ -41,6 +41,25 @@ static void printFrequencies(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// The types of gradients, which are written where they are not the operands'.
+static ParseResult parseGradientTypes(OpAsmParser &parser, Type &dq, Type &dk,
+                                      Type &dv, Type q, Type k, Type v) {
+  dq = q;
+  dk = k;
+  dv = v;
+  if (parser.parseOptionalArrow())
+    return success();
+  return failure(parser.parseType(dq) || parser.parseComma() ||
+                 parser.parseType(dk) || parser.parseComma() ||
+                 parser.parseType(dv));
+}
+
+static void printGradientTypes(OpAsmPrinter &printer, Operation *, Type dq,
+                               Type dk, Type dv, Type q, Type k, Type v) {
+  if (dq != q || dk != k || dv != v)
+    printer << " -> " << dq << ", " << dk << ", " << dv;
+}
+
 #define GET_OP_CLASSES
 #include "dialects/NN/NNOps.cpp.inc"
 

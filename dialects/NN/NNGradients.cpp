@@ -127,10 +127,13 @@ Operation *AttentionOp::saveForBackward(OpBuilder &builder) {
 LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
   if (failed(checkStats(g, *this)))
     return failure();
+  TensorBuilder b = at(g);
+  Type element = g.elementType(0);
   auto backward = AttentionBackwardOp::create(
       g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
-      g.ofResult(0), getQ(), getK(), getV(), getResult(), getStats().front(),
-      getQOffset(), getKOffset(), getStarts(), getCausalAttr(), getWindowAttr(),
+      b.cast(g.ofResult(0), element), getQ(), getK(), getV(),
+      b.cast(getResult(), element), getStats().front(), getQOffset(),
+      getKOffset(), getStarts(), getCausalAttr(), getWindowAttr(),
       getScaleAttr(), getKeySizeAttr(), getOrderAttr());
   for (unsigned i = 0; i < 3; ++i)
     if (g.isNeeded(i))

@@ -213,10 +213,17 @@ LogicalResult tessera::nn::verifyAttention(Operation *op, Value query,
     return op->emitOpError(
                "(C3) expects keys and values of one length but got ")
            << k.getDimSize(1) << " and " << v.getDimSize(1);
-  for (Value other : {key, value, out})
+  for (Value other : {key, value})
     if (failed(verifySameElement(op, "(C4)", query, other)))
       return failure();
   return success();
+}
+
+bool tessera::nn::isSameOrWide(Value operand, Value result) {
+  Type narrow = typeOf(operand).getElementType(),
+       wide = typeOf(result).getElementType();
+  return narrow == wide ||
+         (wide.isF32() && narrow.getIntOrFloatBitWidth() < 32);
 }
 
 LogicalResult tessera::nn::verifyWindow(Operation *op, bool causal,
@@ -246,6 +253,10 @@ LogicalResult AttentionOp::verify() {
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
       failed(verifyStarts(*this, getQ(), getStarts())))
     return failure();
+  if (!isSameOrWide(getQ(), getResult()))
+    return emitOpError("(C4) expects a result of element type ")
+           << typeOf(getQ()).getElementType() << " or f32 but got "
+           << typeOf(getResult()).getElementType();
   return verifyStats(*this, "(C5)", getStats(), 1, typeOf(getResult()));
 }
 

@@ -28,9 +28,7 @@ def NN_BoolScalar : Type<And<[StaticShapeTensorOf<[I1]>.predicate,
 def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
      "commutesWithReduction"],
-    [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>,
-     AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
-     AllTypesMatch<["v", "dv"]>]> {
+    [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>]> {
   let summary = "gradients of attention's queries, keys and values";
   let description = [{
     From the gradient of the result, the operands, the result and the saved
@@ -38,9 +36,12 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     p = exp(scale q.k - logsumexp) (0 for a key that is not seen) and
     delta = sum over the dim of grad * result: dv = p^T grad,
     ds = scale p (grad.v - delta), dq = ds k, dk = ds^T q. Sums are in f32 at
-    least.
+    least. Gradients have the types of q, k and v, or are f32 where these are
+    narrower; then their types are written.
     (C1) the operands, the result, the window and the starts are those of
-    `nn.attention` (C1 to C4, C6, C7); (C2) logsumexp is its stat (C5).
+    `nn.attention` (C1 to C4, C6, C7), grad and the result of the operands' type;
+    (C2) logsumexp is its stat (C5); (C3) gradients have the shapes of q, k and v, and
+    all of them the operands' element type, or all f32.
 
     ```mlir
     %dq, %dk, %dv = nn.attention_backward causal scale 0.125
@@ -65,6 +66,8 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     (`q_offset` $q_offset^)? (`k_offset` $k_offset^)?
     (`starts` $starts^ `:` type($starts))? attr-dict `:` type($q) `,` type($k)
     `,` type($v) `,` type($out) `,` type($logsumexp)
+    custom<GradientTypes>(type($dq), type($dk), type($dv), ref(type($q)),
+                          ref(type($k)), ref(type($v)))
   }];
   let hasVerifier = 1;
 }

@@ -17,9 +17,20 @@ using namespace tessera::nn;
 LogicalResult AttentionBackwardOp::verify() {
   if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())) ||
       failed(verifyWindow(*this, getCausal(), getWindow())) ||
-      failed(verifyStarts(*this, getQ(), getStarts())))
+      failed(verifyStarts(*this, getQ(), getStarts())) ||
+      failed(verifySameElement(*this, "(C4)", getQ(), getOut())) ||
+      failed(verifyStat(*this, "(C2)", getLogsumexp(), typeOf(getOut()))))
     return failure();
-  return verifyStat(*this, "(C2)", getLogsumexp(), typeOf(getOut()));
+  Type element = typeOf(getDq()).getElementType();
+  for (auto [gradient, operand] :
+       llvm::zip_equal(getResults(), ValueRange{getQ(), getK(), getV()})) {
+    RankedTensorType type = typeOf(gradient);
+    if (type.getShape() != typeOf(operand).getShape() ||
+        type.getElementType() != element || !isSameOrWide(operand, gradient))
+      return emitOpError("(C3) expects gradients like ")
+             << typeOf(operand) << ", or all in f32, but got " << type;
+  }
+  return success();
 }
 
 LogicalResult LayerNormBackwardOp::verify() {

@@ -299,6 +299,7 @@ template <typename Op> static Arguments attentionArguments(Op op) {
   ArrayRef<int64_t> sizes = op.getSizes();
   tessera_rt_attention_desc desc = {};
   desc.dtype = getRuntimeType(op.getElement()).value_or(-1);
+  desc.result_dtype = getRuntimeType(op.getResultElement()).value_or(-1);
   desc.batch = sizes[0];
   desc.q_len = sizes[1];
   desc.kv_len = sizes[2];

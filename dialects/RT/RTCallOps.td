@@ -227,27 +227,28 @@ def RT_CallScaledMatmulOp : RT_CallOp<"call_scaled_matmul"> {
 defvar RT_AttentionArguments = (ins UnitAttr:$causal,
     OptionalAttr<I64Attr>:$window, F64Attr:$scale,
     OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
-    DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
-    OptionalAttr<I64Attr>:$starts,
+    TypeAttr:$result_element, DenseI64ArrayAttr:$sizes,
+    DenseI64ArrayAttr:$offsets, OptionalAttr<I64Attr>:$starts,
     Variadic<Index>:$position_offsets);
 
 def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   let summary = "attention: tessera_rt_attention";
   let description = [{
-    `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result
+    `element` is that of the operands, `result_element` that of the result or the
+    gradients; `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result
     and, where it is wanted, logsumexp; `starts` is that of the starts.
     (C1) seven sizes, four or five byte offsets; (C2) both position offsets or
     none.
 
     ```mlir
-    rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+    rt.call_attention causal scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
         at [0, 4096, 8192, 12288]
     ```
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $element $sizes `at` $offsets (`starts` $starts^)?
+    $element `->` $result_element $sizes `at` $offsets (`starts` $starts^)?
     (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -261,14 +262,14 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
     (C1) seven sizes, nine byte offsets; (C2) both position offsets or none.
 
     ```mlir
-    rt.call_attention_backward scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+    rt.call_attention_backward scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
         at [0, 64, 128, 192, 256, 320, 384, 448, 512]
     ```
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
     (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
-    $element $sizes `at` $offsets (`starts` $starts^)?
+    $element `->` $result_element $sizes `at` $offsets (`starts` $starts^)?
     (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;

@@ -171,16 +171,20 @@ LogicalResult MatmulFusedOp::verify() {
 
 /// What attention and its gradients have in common (labels C1 to C3).
 template <typename Op>
-static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat) {
+static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat,
+                                     Type resultElement) {
   auto q = op.getQ().getType(), k = op.getK().getType(),
        v = op.getV().getType();
   Type element = q.getElementType();
   if (!element.isF32() && !element.isBF16())
     return op.emitOpError("(C1) expects f32 or bf16 but got ") << element;
-  for (auto type : {k, v, out})
+  for (auto type : {k, v})
     if (type.getElementType() != element)
       return op.emitOpError("(C1) expects one element type but got ")
              << element << " and " << type.getElementType();
+  if (resultElement != element && !resultElement.isF32())
+    return op.emitOpError("(C1) expects a result of ")
+           << element << " or f32 but got " << resultElement;
   if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4 ||
       out.getRank() != 5)
     return op.emitOpError("(C2) expects ranks 5, 4, 4 and 5");
@@ -214,11 +218,23 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("(C4) expects one stat or none but got ")
            << getStats().size();
   return verifyAttention(*this, getResult().getType(),
-                         getStats().empty() ? Value() : getStats().front());
+                         getStats().empty() ? Value() : getStats().front(),
+                         getResult().getType().getElementType());
 }
 
 LogicalResult AttentionBackwardOp::verify() {
-  return verifyAttention(*this, getOut().getType(), getLogsumexp());
+  Type element = getDq().getType().getElementType();
+  if (getOut().getType().getElementType() != getQ().getType().getElementType())
+    return emitOpError("(C1) expects one element type but got ")
+           << getQ().getType().getElementType() << " and "
+           << getOut().getType().getElementType();
+  for (auto [gradient, operand] :
+       {std::pair(getDq(), getQ()), {getDk(), getK()}, {getDv(), getV()}})
+    if (gradient.getType() != operand.getType().clone(element))
+      return emitOpError("(C2) expects a gradient of ")
+             << operand.getType().clone(element) << " but got "
+             << gradient.getType();
+  return verifyAttention(*this, getOut().getType(), getLogsumexp(), element);
 }
 
 //===----------------------------------------------------------------------===//

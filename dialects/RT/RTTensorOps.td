@@ -120,7 +120,8 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments]> {
     positions of the first query and the first key; keys at positions from `keys` on
     are padding. The stat, where
     there is one, is the logsumexp of each query.
-    (C1) element type f32 or bf16, one for all, the stat f32, starts i32; (C2) the shapes of
+    (C1) element type f32 or bf16, one for all operands, the result the same or f32,
+    the stat f32, starts i32; (C2) the shapes of
     `nn.attention`: q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,V], result
     [B,S,G,R,V], stat [B,S,G,R], starts [B,S]; (C3) both offsets or none; (C4) one stat or
     none.
@@ -147,19 +148,21 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments]> {
 
 def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
     AttrSizedOperandSegments,
-    AllTypesMatch<["grad", "out"]>, AllTypesMatch<["q", "dq"]>,
-    AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
+    AllTypesMatch<["grad", "out"]>]> {
   let summary = "gradients of attention in the form of a library call";
   let description = [{
     As `nn.attention_backward`; the attributes and offsets are those of
     `rt.attention`.
-    (C1) to (C3) of `rt.attention`, for the operands, the result and the stat.
+    (C1) to (C3) of `rt.attention`, for the operands, the result and the stat; the
+    result has the operands' element type, and gradients the shapes of q, k and v and
+    that type, or f32.
 
     ```mlir
     %dq, %dk, %dv = rt.attention_backward causal scale 0.125
         %grad, %q, %k, %v, %o, %lse
         : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
           tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+        -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
     ```
   }];
   let arguments = (ins RT_Tensor:$grad, RT_Tensor:$q, RT_Tensor:$k,
@@ -173,6 +176,7 @@ def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
     $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp
     (`offsets` $position_offsets^)? (`starts` $starts^ `:` type($starts))?
     attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
+    `->` type($dq) `,` type($dk) `,` type($dv)
   }];
   let hasVerifier = 1;
 }

@@ -96,8 +96,9 @@ template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
   for (Value value : op->getResults())
     offsets.push_back(offsetOf(value));
   Call::create(b, op.getCausal(), op.getWindowAttr(), op.getScale(),
-               op.getKeySizeAttr(), op.getQ().getType().getElementType(), sizes,
-               offsets, starts, positions);
+               op.getKeySizeAttr(), op.getQ().getType().getElementType(),
+               getElementTypeOrSelf(op->getResult(0)), sizes, offsets, starts,
+               positions);
 }
 template void
     StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);

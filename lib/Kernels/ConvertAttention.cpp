@@ -31,6 +31,12 @@ static Type getLibraryType(GenericBuilder &b, Type element) {
   return element.isBF16() ? element : b.getF32Type();
 }
 
+/// What the call writes for a result of this type: it can keep f32.
+static Type getResultType(GenericBuilder &b, Value result, Type library) {
+  auto type = cast<RankedTensorType>(result.getType());
+  return type.clone(type.getElementType().isF32() ? b.getF32Type() : library);
+}
+
 static Value zeroWhere(GenericBuilder &b, Value condition, Value otherwise) {
   Value zero = b.constant(otherwise.getType(), 0);
   return arith::SelectOp::create(b, condition, zero, otherwise);
@@ -146,13 +152,13 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
       rewriter.replaceOp(op, decompose(b, op));
       return success();
     }
-    Type library = getLibraryType(b, element);
+    Type library = getLibraryType(b, getElementTypeOrSelf(op.getQ().getType()));
     auto call = rt::AttentionOp::create(
-        b, RankedTensorType::get(type.getShape(), library),
-        op.getStats().getTypes(), b.castTensor(op.getQ(), library),
-        b.castTensor(op.getK(), library), b.castTensor(op.getV(), library),
-        getPositions(b, op), op.getStarts(), op.getCausalAttr(),
-        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
+        b, getResultType(b, op.getResult(), library), op.getStats().getTypes(),
+        b.castTensor(op.getQ(), library), b.castTensor(op.getK(), library),
+        b.castTensor(op.getV(), library), getPositions(b, op), op.getStarts(),
+        op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
+        op.getKeySizeAttr());
     SmallVector<Value> results(call->getResults());
     results[0] = b.castTensor(results[0], element);
     rewriter.replaceOp(op, results);
@@ -211,14 +217,16 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
          {op.getGrad(), op.getQ(), op.getK(), op.getV(), op.getOut()})
       operands.push_back(b.castTensor(value, library));
     auto call = rt::AttentionBackwardOp::create(
-        b, operands[1].getType(), operands[2].getType(), operands[3].getType(),
-        operands[0], operands[1], operands[2], operands[3], operands[4],
-        op.getLogsumexp(), getPositions(b, op), op.getStarts(),
-        op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
-        op.getKeySizeAttr());
+        b, getResultType(b, op.getDq(), library),
+        getResultType(b, op.getDk(), library),
+        getResultType(b, op.getDv(), library), operands[0], operands[1],
+        operands[2], operands[3], operands[4], op.getLogsumexp(),
+        getPositions(b, op), op.getStarts(), op.getCausalAttr(),
+        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
     SmallVector<Value> results;
-    for (Value value : call->getResults())
-      results.push_back(b.castTensor(value, element));
+    for (auto [value, result] :
+         llvm::zip_equal(call->getResults(), op->getResults()))
+      results.push_back(b.castTensor(value, getElementTypeOrSelf(result)));
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -215,12 +215,12 @@ ContextCost Costing::run() {
       (q + o) * (double(g - 1) / double(g) + double(r - 1) / double(r));
   AxisList gathered = cost.isRing ? AxisList() : axes.query;
   gathered.append(axes.head);
-  // A ring's sums of gradients, and its matmuls, are in f32.
+  // A ring's sums of gradients are in f32.
   double sums = std::max(1.0, 4.0 / double(problem.elementBytes));
   auto attendTo = [&](double matmuls, double bytes) {
     double seconds = attend(matmuls);
     return exchange(q) + exchange(o) +
-           (cost.isRing ? goAround(bytes, sums * seconds) : seconds);
+           (cost.isRing ? goAround(bytes, seconds) : seconds);
   };
   cost.forwardBytes = std::llround(inner + outside + others);
   cost.seconds = moveKeys(Kind::AllGather, gathered) + attendTo(2, chunk);

@@ -42,10 +42,17 @@ Value tessera::narrow(ImplicitLocOpBuilder &b, Value value, Type like) {
 }
 
 Value tessera::widen(ImplicitLocOpBuilder &b, Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementTypeBitWidth() >= 32)
+  RankedTensorType wide = widenType(value.getType());
+  if (wide == value.getType())
     return value;
-  return arith::ExtFOp::create(b, type.clone(b.getF32Type()), value);
+  return arith::ExtFOp::create(b, wide, value);
+}
+
+RankedTensorType tessera::widenType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getElementTypeBitWidth() >= 32
+             ? tensor
+             : tensor.clone(Float32Type::get(type.getContext()));
 }
 
 /// Each query's row of a result by its weight.

@@ -39,7 +39,8 @@ mlir::Value concat(mlir::ImplicitLocOpBuilder &b,
 mlir::Value narrow(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                    mlir::Type like);
 
-/// A value in f32 at least.
+/// A tensor's type with elements of f32 at least, and a value in that type.
+mlir::RankedTensorType widenType(mlir::Type type);
 mlir::Value widen(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 
 } // namespace tessera

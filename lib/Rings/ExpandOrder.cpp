@@ -138,11 +138,15 @@ Attended OrderExpander<nn::AttentionOp>::attend(unsigned query, unsigned key) {
   if (!op.getStats().empty() || k.size() > 1)
     stats.push_back(
         RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), wide));
+  // What is combined is not rounded before.
+  RankedTensorType type = whole.clone(shape);
+  if (k.size() > 1)
+    type = widenType(type);
   auto piece = nn::AttentionOp::create(
-      b, whole.clone(shape), stats, q[query], k[key], v[key],
-      queries.getOffset(query), keys.getOffset(key), starts[query],
-      op.getCausalAttr(), op.getWindowAttr(), op.getScaleAttr(),
-      op.getKeySizeAttr(), nn::ZigzagAttr());
+      b, type, stats, q[query], k[key], v[key], queries.getOffset(query),
+      keys.getOffset(key), starts[query], op.getCausalAttr(),
+      op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr(),
+      nn::ZigzagAttr());
   return {piece.getResult(),
           stats.empty() ? Value() : piece.getStats().front()};
 }
@@ -153,7 +157,7 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionOp>::build() {
     Attended all = attend(i, 0);
     for (unsigned j = 1; j < k.size(); ++j)
       all = combine(b, all, attend(i, j));
-    results.push_back(all.result);
+    results.push_back(narrow(b, all.result, op.getResult().getType()));
     stats.push_back(all.logsumexp);
   }
   SmallVector<Value> joined{queries.join(results)};

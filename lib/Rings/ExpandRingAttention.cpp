@@ -12,9 +12,9 @@
 //     device 2  2      1      0        dk, dv: sums that go along with the
 //     chunk
 //
-// Each step is an attention of its own in f32, with the logarithm l of its sums
-// of exponentials, by which results are combined (Liu et al., Ring Attention
-// with Blockwise Transformers, 2023).
+// Each step is an attention of its own with results in f32, with the logarithm
+// l of its sums of exponentials, by which results are combined (Liu et al.,
+// Ring Attention with Blockwise Transformers, 2023).
 //
 // The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
 // its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
@@ -65,7 +65,8 @@ private:
   int64_t getDistance(unsigned number) const {
     return steps[number] - steps[number - 1];
   }
-  Value widen(Value value) { return tessera::widen(b, value); }
+  /// The type of what a step gives: f32 at least.
+  RankedTensorType wide(Type type) { return widenType(type); }
   /// The own chunk of what the region gathers.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
@@ -182,11 +183,8 @@ template <typename Op> void RingExpander::findSteps(Op attention) {
 /// The attention of the own queries to the chunk of a step.
 Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
                               Value v, int64_t step) {
-  k = widen(k);
-  v = widen(v);
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
-  auto type = cast<RankedTensorType>(attention.getResult().getType())
-                  .clone(getElementTypeOrSelf(q));
+  RankedTensorType type = wide(attention.getResult().getType());
   Type stats =
       RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
   auto partial = nn::AttentionOp::create(
@@ -204,7 +202,7 @@ void RingExpander::receiveChunk(Value &k, Value &v, int64_t distance) {
 
 SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
-  Value q = widen(inputs.lookup(attention.getQ()));
+  Value q = inputs.lookup(attention.getQ());
   std::optional<Attended> all;
   findSteps(attention);
   for (auto [number, step] : llvm::enumerate(steps)) {
@@ -222,7 +220,7 @@ SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
 /// Operands stay; dq is summed here, dk and dv as they go around.
 SmallVector<Value>
 RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
-  auto own = [&](Value value) { return widen(inputs.lookup(value)); };
+  auto own = [&](Value value) { return inputs.lookup(value); };
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value grad = own(attention.getGrad()), q = own(attention.getQ()),
         out = own(attention.getOut()), l = own(attention.getLogsumexp());
@@ -238,10 +236,9 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
       receiveChunk(nextK, nextV, getDistance(number + 1));
     if (dk)
       receiveChunk(dk, dv, getDistance(number));
-    Value wideK = widen(k), wideV = widen(v);
     auto partial = nn::AttentionBackwardOp::create(
-        b, q.getType(), wideK.getType(), wideV.getType(), grad, q, wideK, wideV,
-        out, l, queryOffset, getOffset(step),
+        b, wide(q.getType()), wide(k.getType()), wide(v.getType()), grad, q, k,
+        v, out, l, queryOffset, getOffset(step),
         inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
         attention.getWindowAttr(), attention.getScaleAttr(),
         attention.getKeySizeAttr(), attention.getOrderAttr());
@@ -300,12 +297,12 @@ Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
   auto type = cast<RankedTensorType>(attention.getResult().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[1] = cast<RankedTensorType>(q.getType()).getDimSize(1);
-  Type element = getElementTypeOrSelf(q);
+  Type element = wide(type).getElementType();
   Type stats =
       RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), element);
   auto partial = nn::AttentionOp::create(
-      b, RankedTensorType::get(shape, element), TypeRange(stats), q, widen(k),
-      widen(v), /*q_offset=*/Value(), /*k_offset=*/Value(), /*starts=*/Value(),
+      b, RankedTensorType::get(shape, element), TypeRange(stats), q, k, v,
+      /*q_offset=*/Value(), /*k_offset=*/Value(), /*starts=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
       attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
   return {partial.getResult(), partial.getStats().front()};
@@ -314,7 +311,7 @@ Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
 SmallVector<Value> RingExpander::expandZigzag(nn::AttentionOp attention) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
-  Value q = widen(inputs.lookup(attention.getQ()));
+  Value q = inputs.lookup(attention.getQ());
   Attended first, second;
   for (int64_t step = 0; step < count; ++step) {
     Value nextK = k, nextV = v;
@@ -349,11 +346,10 @@ std::array<Value, 3>
 RingExpander::differentiate(nn::AttentionBackwardOp attention,
                             ArrayRef<Value> queries, Value k, Value v,
                             bool causal) {
-  k = widen(k);
-  v = widen(v);
   auto partial = nn::AttentionBackwardOp::create(
-      b, queries[1].getType(), k.getType(), v.getType(), queries[0], queries[1],
-      k, v, queries[2], queries[3], /*q_offset=*/Value(),
+      b, wide(queries[1].getType()), wide(k.getType()), wide(v.getType()),
+      queries[0], queries[1], k, v, queries[2], queries[3],
+      /*q_offset=*/Value(),
       /*k_offset=*/Value(), /*starts=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
       attention.getScaleAttr(), /*key_size=*/IntegerAttr(), nn::ZigzagAttr());
@@ -366,7 +362,7 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
   SmallVector<Value> queries, secondQueries;
   for (Value value : {attention.getGrad(), attention.getQ(), attention.getOut(),
                       attention.getLogsumexp()}) {
-    queries.push_back(widen(inputs.lookup(value)));
+    queries.push_back(inputs.lookup(value));
     secondQueries.push_back(secondHalf(queries.back()));
   }
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());

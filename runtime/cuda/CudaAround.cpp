@@ -245,7 +245,10 @@ std::string CudaTarget::describeJson() const {
       matmuls ? plain(matmuls->name()).c_str() : "",
       noted.attentions.empty()
           ? ""
-          : plain((cudnn ? *cudnn : *kernels).name()).c_str(),
+          : plain(
+                (cudnn ? *cudnn : *kernels).name() +
+                (cudnn && !ownAttentions.empty() ? ", " + kernels->name() : ""))
+                .c_str(),
       communication ? plain(communication->name()).c_str() : "",
       (long long)graphNodes, (long long)notedLaunches,
       (long long)(device->allocatedBytes() - arenaBytes),

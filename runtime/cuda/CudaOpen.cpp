@@ -324,45 +324,41 @@ Status CudaTarget::openMatmul(const Options &options) {
                                              : check(error);
 }
 
-Status CudaTarget::prepareAttention(Attention &attention, int64_t &bytes) {
-  for (const AttentionUse &use : noted.attentions) {
-    int64_t needed = 0;
-    std::string error = attention.prepare(use.desc, use.qOffset, use.kOffset,
-                                          use.isBackward, needed);
-    if (!error.empty())
-      return check(attention.name() +
-                   " cannot be used for attention: " + error);
-    bytes = std::max(bytes, needed);
-  }
-  return TESSERA_RT_OK;
-}
-
+/// cuDNN's for the calls that it has, the runtime's own kernels for the others.
 Status CudaTarget::openAttention(const Options &options) {
-  int64_t bytes = noted.embeddingWorkspace;
-  std::string error;
-  if (!noted.attentions.empty() && !device->isEmulated()) {
+  std::string missing, firstRefusal;
+  if (!noted.attentions.empty() && !device->isEmulated())
     cudnn = createCudnnAttention(
         *device,
         {.deterministic = options.deterministic, .isRecorded = usesGraph},
-        error);
-    for (const AttentionUse &use : noted.attentions) {
-      int64_t needed = 0;
-      if (cudnn && error.empty())
-        error = cudnn->prepare(use.desc, use.qOffset, use.kOffset,
+        missing);
+  workspaceBytes = noted.embeddingWorkspace;
+  for (const AttentionUse &use : noted.attentions) {
+    int64_t needed = 0;
+    auto prepare = [&](Attention &attention) {
+      return attention.prepare(use.desc, use.qOffset, use.kOffset,
                                use.isBackward, needed);
-      bytes = std::max(bytes, needed);
+    };
+    std::string refusal = cudnn ? prepare(*cudnn) : missing;
+    if (!cudnn || !refusal.empty()) {
+      if (ownAttentions.empty())
+        firstRefusal = refusal;
+      ownAttentions.push_back(use);
+      std::string error = prepare(*kernels);
+      if (!error.empty())
+        return check(kernels->name() +
+                     " cannot be used for attention: " + error);
     }
-    if (!error.empty()) {
-      cudnn.reset();
-      bytes = noted.embeddingWorkspace;
-      remark("attention by the runtime's own kernels: " + error);
-    }
+    workspaceBytes = std::max(workspaceBytes, needed);
   }
-  if (!cudnn)
-    if (Status status = prepareAttention(*kernels, bytes))
-      return status;
-  workspaceBytes = bytes;
-  return bytes ? check(device->allocate(bytes, workspace)) : TESSERA_RT_OK;
+  size_t own = ownAttentions.size(), all = noted.attentions.size();
+  if (own == all)
+    cudnn.reset();
+  if (own > 0 && !device->isEmulated())
+    remark((cudnn ? format("%zu of %zu calls of ", own, all) : "") +
+           "attention by the runtime's own kernels: " + firstRefusal);
+  return workspaceBytes ? check(device->allocate(workspaceBytes, workspace))
+                        : TESSERA_RT_OK;
 }
 
 Status CudaTarget::openCommunication(const Options &options) {

@@ -220,14 +220,21 @@ extern "C" int32_t tessera_rt_matmul_fused(
   return static_cast<CudaTarget *>(ctx->target.get())->matmulCall(call);
 }
 
+Attention &CudaTarget::attentionFor(const AttentionUse &use) {
+  bool isOwn = !cudnn || std::find(ownAttentions.begin(), ownAttentions.end(),
+                                   use) != ownAttentions.end();
+  return isOwn ? *kernels : *cudnn;
+}
+
 Status CudaTarget::attention(const AttentionCall &call, void *out,
                              float *logsumexp) {
+  AttentionUse use{call.desc, call.qOffset, call.kOffset, false};
   ++noted.calls;
   if (isNoting) {
-    noted.attentions.push_back({call.desc, call.qOffset, call.kOffset, false});
+    noted.attentions.push_back(use);
     return TESSERA_RT_OK;
   }
-  Attention &attention = cudnn ? *cudnn : *kernels;
+  Attention &attention = attentionFor(use);
   return check(attention.forward(compute, call, out, logsumexp, workspace));
 }
 
@@ -235,12 +242,13 @@ Status CudaTarget::attentionBackward(const AttentionCall &call,
                                      const void *grad, const void *out,
                                      const float *logsumexp, void *dq, void *dk,
                                      void *dv) {
+  AttentionUse use{call.desc, call.qOffset, call.kOffset, true};
   ++noted.calls;
   if (isNoting) {
-    noted.attentions.push_back({call.desc, call.qOffset, call.kOffset, true});
+    noted.attentions.push_back(use);
     return TESSERA_RT_OK;
   }
-  Attention &attention = cudnn ? *cudnn : *kernels;
+  Attention &attention = attentionFor(use);
   return check(attention.backward(compute, call, grad, out, logsumexp, dq, dk,
                                   dv, workspace));
 }

@@ -19,6 +19,7 @@
 #include "Matmul.h"
 #include "run/Options.h"
 
+#include <cstring>
 #include <set>
 
 namespace tessera::rt::cuda {
@@ -28,6 +29,11 @@ struct AttentionUse {
   tessera_rt_attention_desc desc;
   int64_t qOffset, kOffset;
   bool isBackward;
+  bool operator==(const AttentionUse &other) const {
+    return memcmp(&desc, &other.desc, sizeof(desc)) == 0 &&
+           qOffset == other.qOffset && kOffset == other.kOffset &&
+           isBackward == other.isBackward;
+  }
 };
 
 /// What a step does, as its calls say.
@@ -127,7 +133,7 @@ private:
   Status openMatmul(const Options &options);
   Status checkScaledMatmuls();
   Status openAttention(const Options &options);
-  Status prepareAttention(Attention &attention, int64_t &workspace);
+  Attention &attentionFor(const AttentionUse &use);
   Status openCommunication(const Options &options);
 
   /// Enqueues the program's calls, or records or replays them.
@@ -140,8 +146,10 @@ private:
   std::unique_ptr<Device> device;
   std::unique_ptr<Kernels> kernels;
   std::unique_ptr<Matmul> matmuls;
-  /// cuDNN's; null: the kernels' own.
+  /// cuDNN's, and the calls that it does not have: those are the kernels' own,
+  /// as all are where it is null.
   std::unique_ptr<Attention> cudnn;
+  std::vector<AttentionUse> ownAttentions;
   std::unique_ptr<Communication> communication;
   /// Generated kernels by number.
   std::vector<Kernel> generated;

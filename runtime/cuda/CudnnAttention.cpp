@@ -77,6 +77,8 @@ struct Problem {
   std::string refuse() const {
     if (desc.dtype != TESSERA_RT_BF16)
       return "cuDNN's attention is for bf16";
+    if (desc.result_dtype != TESSERA_RT_BF16)
+      return "cuDNN rounds its results, and those here are in f32";
     if (keys() <= 0)
       return "no query sees a key";
     if (desc.has_starts)

@@ -179,24 +179,29 @@ Status NcclCommunication::splitGroups() {
 }
 
 /// Makes pairs, and groups too where the steps of ranks differ in them, as in a
-/// pipeline: each by itself.
+/// pipeline: each by itself. NCCL 2.28 does not come together where a process
+/// has begun to make two. So each waits for one before it begins the next, all
+/// ranks in the order of identities: the first of those that are left always
+/// has all its ranks.
 Status NcclCommunication::connectEach(bool withGroups) {
   std::vector<Communicator *> alone;
   for (std::unique_ptr<Communicator> &comm : comms)
     if (comm->isPair || withGroups)
       alone.push_back(comm.get());
+  std::sort(alone.begin(), alone.end(),
+            [](auto *a, auto *b) { return a->identity < b->identity; });
   // The sender, or first member, makes the identity. Every identity is there
   // before anybody waits for one.
   for (Communicator *comm : alone)
     if (comm->index == 0)
       if (Status status = library.announceIdentity(*comm))
         return status;
-  for (Communicator *comm : alone)
+  for (Communicator *comm : alone) {
     if (Status status = library.connect(*comm))
       return status;
-  for (Communicator *comm : alone)
     if (Status status = library.waitReady(*comm))
       return status;
+  }
   return TESSERA_RT_OK;
 }
 

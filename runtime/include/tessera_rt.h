@@ -226,10 +226,10 @@ int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const float *scale_a, const float *scale_b,
                                  void *c);
 
-/// Describes an attention call; a constant array of 13 64-bit integers is a
+/// Describes an attention call; a constant array of 14 64-bit integers is a
 /// descriptor.
 typedef struct tessera_rt_attention_desc {
-  int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
+  int64_t dtype;      ///< [0] of q, k, v: F32 or BF16.
   int64_t batch;      ///< [1] B
   int64_t q_len;      ///< [2] S, query positions held here.
   int64_t kv_len;     ///< [3] T, key positions held here.
@@ -243,7 +243,9 @@ typedef struct tessera_rt_attention_desc {
                     ///< no query sees; 0: there is none.
   int64_t window;   ///< [11] keys that a query sees at most, of causal ones the
                     ///< last; 0: all.
-  int64_t has_starts; ///< [12] 0 or 1: there are starts.
+  int64_t has_starts;   ///< [12] 0 or 1: there are starts.
+  int64_t result_dtype; ///< [13] of what the call writes, out or dq, dk and dv:
+                        ///< as dtype, or F32 with BF16.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -264,7 +266,8 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              int64_t k_offset);
 
 /// Gradients of the call above with respect to q, k and v from `grad`, the
-/// gradient of `out`, and from what the call left in `out` and `logsumexp`.
+/// gradient of `out`, and from what the call left in `out` and `logsumexp`;
+/// `grad` and `out` are of `dtype`.
 /// Sums are in f32, in an order that does not depend on the number of threads.
 int32_t tessera_rt_attention_backward(
     tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,

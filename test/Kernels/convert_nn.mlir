@@ -192,6 +192,23 @@ func.func @attention_f64(%q: tensor<1x4x2x1x4xf64>, %k: tensor<1x4x2x4xf64>) -> 
 
 // -----
 
+// The call keeps f32 for who adds results up.
+// CHECK-LABEL: func.func @attention_to_f32
+// CHECK-NOT: linalg.generic
+// CHECK: rt.attention scale {{.*}} : tensor<1x4x2x1x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16> -> tensor<1x4x2x1x4xf32> stats tensor<1x4x2x1xf32>
+// CHECK: rt.attention_backward scale {{.*}}, tensor<1x4x2x1xf32> -> tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @attention_to_f32(%q: tensor<1x4x2x1x4xbf16>, %k: tensor<1x8x2x4xbf16>, %g: tensor<1x4x2x1x4xbf16>)
+    -> (tensor<1x4x2x1x4xf32>, tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>) {
+  %0, %l = nn.attention scale 0.5 %q, %k, %k : tensor<1x4x2x1x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16> -> tensor<1x4x2x1x4xf32> stats tensor<1x4x2x1xf32>
+  %1:3 = nn.attention_backward scale 0.5 %g, %q, %k, %k, %g, %l : tensor<1x4x2x1x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x4x2x1x4xbf16>, tensor<1x4x2x1xf32>
+    -> tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
+  return %0, %1#0, %1#1 : tensor<1x4x2x1x4xf32>, tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>
+}
+
+// -----
+
 // The statistic is a result of the call; f16 goes through f32, but the
 // statistic, which is f32 anyway.
 // CHECK-LABEL: func.func @attention_gradients

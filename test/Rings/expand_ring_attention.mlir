@@ -2,20 +2,19 @@
 
 dist.mesh @mesh ["cp"=2]
 
-// Chunks travel in their own type; each is attended to in f32, with the position
+// Chunks travel in their own type; results of each are in f32, with the position
 // of its first key. The own chunk is number i, the neighbour's i + 1 modulo 2.
 // CHECK-LABEL: func @forward
 // CHECK-SAME: (%[[Q:.*]]: tensor<2x4x2x2x8xbf16>, %[[K:.*]]: tensor<2x4x2x8xbf16>, %[[V:.*]]: tensor<2x4x2x8xbf16>)
 func.func @forward(%q: tensor<2x4x2x2x8xbf16>, %k: tensor<2x4x2x8xbf16>, %v: tensor<2x4x2x8xbf16>) -> tensor<2x4x2x2x8xbf16> attributes {dist.local} {
   // CHECK: %[[P:.*]] = dist.axis_offset <{"cp"}> size 4
-  // CHECK: %[[Q32:.*]] = arith.extf %[[Q]]
+  // CHECK-NOT: arith.extf
   // CHECK: %[[K1:.*]] = dist.collective_permute %[[K]] targets [1, 0] over <{"cp"}> on @mesh : tensor<2x4x2x8xbf16>
   // CHECK: %[[V1:.*]] = dist.collective_permute %[[V]] targets [1, 0]
-  // CHECK: %[[O0:.*]], %[[L0:.*]] = nn.attention causal scale 2.500000e-01 %[[Q32]], %{{.*}}, %{{.*}} q_offset %[[P]] k_offset %{{.*}} : tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32> -> tensor<2x4x2x2x8xf32> stats tensor<2x4x2x2xf32>
+  // CHECK: %[[O0:.*]], %[[L0:.*]] = nn.attention causal scale 2.500000e-01 %[[Q]], %[[K]], %[[V]] q_offset %[[P]] k_offset %{{.*}} : tensor<2x4x2x2x8xbf16>, tensor<2x4x2x8xbf16>, tensor<2x4x2x8xbf16> -> tensor<2x4x2x2x8xf32> stats tensor<2x4x2x2xf32>
   // CHECK-NOT: collective_permute
-  // CHECK: arith.extf %[[K1]]
   // CHECK: %[[OFFSET:.*]] = arith.remui
-  // CHECK: %[[O1:.*]], %[[L1:.*]] = nn.attention causal {{.*}} q_offset %[[P]] k_offset %[[OFFSET]]
+  // CHECK: %[[O1:.*]], %[[L1:.*]] = nn.attention causal scale 2.500000e-01 %[[Q]], %[[K1]], %[[V1]] q_offset %[[P]] k_offset %[[OFFSET]]
   // CHECK: arith.maximumf %[[L0]], %[[L1]]
   // CHECK: arith.mulf %[[O0]]
   // CHECK: arith.mulf %[[O1]]

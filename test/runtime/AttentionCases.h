@@ -58,9 +58,11 @@ struct AttentionCase {
                   (long long)window, (long long)document);
   }
 
-  tessera_rt_attention_desc desc(bool bf16) const {
+  /// Of bf16 operands; `wide`: with results in f32.
+  tessera_rt_attention_desc desc(bool bf16, bool wide = false) const {
     tessera_rt_attention_desc d = {};
     d.dtype = bf16 ? TESSERA_RT_BF16 : TESSERA_RT_F32;
+    d.result_dtype = wide ? TESSERA_RT_F32 : d.dtype;
     d.batch = b;
     d.q_len = s;
     d.kv_len = t;

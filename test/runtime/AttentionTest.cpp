@@ -16,14 +16,16 @@
 
 using namespace tessera::rt;
 
-static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
-  SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32"));
+static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16,
+                  bool wide = false) {
+  SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32") + (wide ? " to f32" : ""));
   AttentionOperand q(c.rows() * c.k, 1, bf16),
       k(c.b * c.t * c.g * c.k, 2, bf16);
   AttentionOperand v(c.b * c.t * c.g * c.kv, 3, bf16);
-  AttentionOperand out(c.rows() * c.kv, bf16), plain(c.rows() * c.kv, bf16);
+  bool rounds = bf16 && !wide;
+  AttentionOperand out(c.rows() * c.kv, rounds), plain(c.rows() * c.kv, rounds);
   std::vector<float> logsumexp(size_t(c.rows()) + 1, 99.0f);
-  tessera_rt_attention_desc d = c.desc(bf16);
+  tessera_rt_attention_desc d = c.desc(bf16, wide);
   std::vector<int32_t> starts = c.starts();
   ASSERT_EQ(tessera_rt_attention(ctx, &d, dataOf(starts), q.data(), k.data(),
                                  v.data(), out.data(), logsumexp.data(),
@@ -50,7 +52,7 @@ static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
         wanted +=
             weights[size_t(t)] *
             double(v.exact[size_t(((at.b * c.t + t) * c.g + at.g) * c.kv + x)]);
-      ASSERT_NEAR(out.at(row * c.kv + x), wanted, bf16 ? 0.01 : 2e-5)
+      ASSERT_NEAR(out.at(row * c.kv + x), wanted, rounds ? 0.01 : 2e-5)
           << "row " << row << " element " << x;
       ASSERT_EQ(out.at(row * c.kv + x), plain.at(row * c.kv + x));
     }
@@ -67,6 +69,21 @@ TEST(attention, bf16) {
   SingleRank rank(3, 4096);
   for (const AttentionCase &c : attentionCases)
     check(rank, c, true);
+}
+
+TEST(attention, bf16_to_f32) {
+  SingleRank rank(2, 4096);
+  for (const AttentionCase &c : attentionCases)
+    check(rank, c, true, /*wide=*/true);
+}
+
+TEST(attention, a_result_is_not_narrower) {
+  SingleRank rank(1, 4096);
+  float x[1] = {1};
+  tessera_rt_attention_desc d = attentionCases[0].desc(false);
+  d.result_dtype = TESSERA_RT_BF16;
+  EXPECT_EQ(tessera_rt_attention(rank, &d, nullptr, x, x, x, x, nullptr, 0, 0),
+            TESSERA_RT_INVALID);
 }
 
 TEST(attention, large_scores_do_not_overflow) {

@@ -164,9 +164,9 @@ template <int D> struct OfKeys : Backward<D> {
       TESSERA_UNROLL
       for (int n = 0; n < D / 8; ++n) {
         int column = 8 * n + 2 * (lane % 4);
-        storePair(p.dk, index, p.headDim, column, dk[n][2 * half] * scale,
-                  dk[n][2 * half + 1] * scale);
-        storePair(p.dv, index, p.valueDim, column, dv[n][2 * half],
+        storePair(p.wide, p.dk, index, p.headDim, column,
+                  dk[n][2 * half] * scale, dk[n][2 * half + 1] * scale);
+        storePair(p.wide, p.dv, index, p.valueDim, column, dv[n][2 * half],
                   dv[n][2 * half + 1]);
       }
     }
@@ -268,7 +268,7 @@ template <int D> struct OfRows : Backward<D> {
       int64_t index = this->rowIndex(mine + 8 * half);
       TESSERA_UNROLL
       for (int n = 0; n < D / 8; ++n)
-        storePair(p.dq, index, p.headDim, 8 * n + 2 * (lane % 4),
+        storePair(p.wide, p.dq, index, p.headDim, 8 * n + 2 * (lane % 4),
                   dq[n][2 * half] * scale, dq[n][2 * half + 1] * scale);
     }
   }

@@ -119,7 +119,7 @@ template <int D> struct Forward : AttentionBlock {
       int64_t index = rowIndex(row);
       TESSERA_UNROLL
       for (int n = 0; n < D / 8; ++n)
-        storePair(p.out, index, p.valueDim, 8 * n + 2 * (lane % 4),
+        storePair(p.wide, p.out, index, p.valueDim, 8 * n + 2 * (lane % 4),
                   output[n][2 * half] * scale, output[n][2 * half + 1] * scale);
       if (p.logsumexp && lane % 4 == 0)
         reinterpret_cast<float *>(p.logsumexp)[index] =

@@ -97,13 +97,20 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     for (int i = 0; i < perLane; ++i)
       sums[i] = 0;
   }
-  static TESSERA_DEVICE void store(int64_t tensor, int64_t index, int64_t dim,
-                                   const float (&sums)[perLane], float scale) {
+  TESSERA_DEVICE void store(int64_t tensor, int64_t index, int64_t dim,
+                            const float (&sums)[perLane], float scale) const {
     T *to = reinterpret_cast<T *>(tensor) + index * dim;
+    float *wide = reinterpret_cast<float *>(tensor) + index * dim;
     TESSERA_UNROLL
-    for (int i = 0; i < perLane; ++i)
-      if (lane() + plainLanes * i < dim)
-        narrow(sums[i] * scale, to[lane() + plainLanes * i]);
+    for (int i = 0; i < perLane; ++i) {
+      int x = lane() + plainLanes * i;
+      if (x >= dim)
+        continue;
+      if (p.wide)
+        wide[x] = sums[i] * scale;
+      else
+        narrow(sums[i] * scale, to[x]);
+    }
   }
 
   /// The first key of the first block that a row from `first` on sees.

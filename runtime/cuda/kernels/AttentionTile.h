@@ -119,12 +119,18 @@ TESSERA_DEVICE void multiplyWeights(float (&result)[D / 8][4],
   }
 }
 
-/// Writes two neighbouring elements of a row, rounded.
-TESSERA_DEVICE void storePair(int64_t tensor, int64_t row, int64_t dim,
-                              int column, float low, float high) {
-  if (column < dim)
-    *reinterpret_cast<uint32_t *>(tensor + 2 * (row * dim + column)) =
-        packPair(low, high);
+/// Writes two neighbouring elements of a row of f32, or rounded to bf16.
+TESSERA_DEVICE void storePair(bool wide, int64_t tensor, int64_t row,
+                              int64_t dim, int column, float low, float high) {
+  int64_t index = row * dim + column;
+  if (column >= dim)
+    return;
+  if (wide) {
+    reinterpret_cast<float *>(tensor)[index] = low;
+    reinterpret_cast<float *>(tensor)[index + 1] = high;
+  } else {
+    *reinterpret_cast<uint32_t *>(tensor + 2 * index) = packPair(low, high);
+  }
 }
 
 } // namespace tessera::rt::cuda::device

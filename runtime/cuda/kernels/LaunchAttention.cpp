@@ -124,6 +124,7 @@ static AttentionParams paramsOf(const tessera_rt_attention_desc &d,
   params.window = d.window;
   params.scaleBits = d.scale_bits;
   params.keySize = d.key_size;
+  params.wide = d.result_dtype == TESSERA_RT_F32;
   params.queryOffset = operands.queryOffset;
   params.keyOffset = operands.keyOffset;
   return params;

@@ -110,6 +110,8 @@ struct AttentionParams {
   int64_t causal, window, scaleBits, keySize, queryOffset, keyOffset;
   /// Blocks of rows or of keys of one head.
   int64_t tiles;
+  /// 1: out, or dq, dk and dv, are f32, whatever the operands.
+  int64_t wide;
 };
 
 /// Query rows and keys of a tile of the matrix-unit kernels.

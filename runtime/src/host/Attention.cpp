@@ -27,15 +27,17 @@ static Status check(tessera_rt_context *ctx, const tessera_rt_attention_desc &d,
                        "is 1, and none where it is 0, but got %s and %lld",
                        starts ? "some" : "none", (long long)d.has_starts));
   if ((d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16) &&
+      (d.result_dtype == d.dtype || d.result_dtype == TESSERA_RT_F32) &&
       std::min({d.batch, d.q_len, d.kv_len, d.groups, d.per_group, d.head_dim,
                 d.v_head_dim, d.key_size, d.window}) >= 0 &&
       (d.window == 0 || d.causal))
     return TESSERA_RT_OK;
   return fail(ctx, TESSERA_RT_INVALID,
-              format("attention expects f32 or bf16, no negative size and a "
-                     "window only with a causal mask, but got %s and window "
-                     "%lld",
-                     dtypeName(int32_t(d.dtype)), (long long)d.window));
+              format("attention expects f32 or bf16, a result of the same type "
+                     "or f32, no negative size and a window only with a causal "
+                     "mask, but got %s, a result of %s and window %lld",
+                     dtypeName(int32_t(d.dtype)),
+                     dtypeName(int32_t(d.result_dtype)), (long long)d.window));
 }
 
 void tessera::rt::host::attention(tessera_rt_context *ctx,

@@ -114,7 +114,7 @@ struct AttentionHead {
 
   void store(const float *values, void *base, int64_t offset,
              int64_t count) const {
-    if (d.dtype == TESSERA_RT_BF16)
+    if (d.result_dtype == TESSERA_RT_BF16)
       f32ToBf16(values, static_cast<uint16_t *>(base) + offset, count);
     else
       memcpy(static_cast<float *>(base) + offset, values,

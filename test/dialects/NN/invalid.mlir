@@ -213,6 +213,12 @@ func.func @label_shift(%x: tensor<2x8xi32> {nn.input = "labels", nn.label_shift 
 // expected-error @+1 {{nn.eod: expects an id, at least 0, but got -1 : i64}}
 func.func @eod(%x: tensor<2x8xi32> {nn.eod = -1}) { return }
 // -----
+func.func @attention_c4_result(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>) {
+  // expected-error @+1 {{(C4) expects a result of element type 'f32' or f32 but got 'bf16'}}
+  %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x1x6xbf16>
+  return
+}
+// -----
 func.func @attention_c4(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xbf16>) {
   // expected-error @+1 {{(C4) expects one element type but got}}
   %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xbf16> -> tensor<2x8x4x1x6xf32>

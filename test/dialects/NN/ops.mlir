@@ -44,6 +44,12 @@ func.func @attention(%q: tensor<2x8x4x2x6xf32>, %k: tensor<2x9x4x6xf32>,
   // CHECK: nn.attention scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
   %0 = nn.attention scale 0.125 %q, %k, %v
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  // CHECK: nn.attention scale 1.250000e-01 %{{.*}} : tensor<2x8x4x2x6xbf16>, tensor<2x9x4x6xbf16>, tensor<2x9x4x5xbf16> -> tensor<2x8x4x2x5xf32>
+  %qh = tensor.empty() : tensor<2x8x4x2x6xbf16>
+  %kh = tensor.empty() : tensor<2x9x4x6xbf16>
+  %vh = tensor.empty() : tensor<2x9x4x5xbf16>
+  %wide = nn.attention scale 0.125 %qh, %kh, %vh
+      : tensor<2x8x4x2x6xbf16>, tensor<2x9x4x6xbf16>, tensor<2x9x4x5xbf16> -> tensor<2x8x4x2x5xf32>
   // CHECK: nn.attention causal scale 1.000000e+00 keys 7 %{{.*}}, %{{.*}}, %{{.*}} q_offset %{{.*}} k_offset %{{.*}} :
   %1 = nn.attention causal scale 1.0 keys 7 %q, %k, %v q_offset %i k_offset %i
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>

@@ -54,6 +54,12 @@ func.func @attention_backward_c1_window(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x
   return
 }
 // -----
+func.func @attention_backward_c3(%q: tensor<2x8x4x1x6xbf16>, %k: tensor<2x8x4x6xbf16>, %l: tensor<2x8x4x1xf32>) {
+  // expected-error @+1 {{(C3) expects gradients like 'tensor<2x8x4x6xbf16>', or all in f32, but got 'tensor<2x8x4x6xbf16>'}}
+  %0:3 = nn.attention_backward scale 1.0 %q, %q, %k, %k, %q, %l : tensor<2x8x4x1x6xbf16>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xbf16>, tensor<2x8x4x1x6xbf16>, tensor<2x8x4x1xf32> -> tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xf32>
+  return
+}
+// -----
 func.func @attention_backward_c2(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %l: tensor<2x8x4xf32>) {
   // expected-error @+1 {{(C2) expects a stat of shape [2, 8, 4, 1] but got 'tensor<2x8x4xf32>'}}
   %0:3 = nn.attention_backward scale 1.0 %q, %q, %k, %k, %q, %l : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x1x6xf32>, tensor<2x8x4xf32>

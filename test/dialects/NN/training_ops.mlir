@@ -14,6 +14,13 @@ func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: 
   %dq, %dk, %dv = nn.attention_backward causal scale 0.125 keys 7 %o, %q, %k, %k, %o, %lse q_offset %at
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+  %qh = tensor.empty() : tensor<2x8x4x1x64xbf16>
+  %kh = tensor.empty() : tensor<2x8x4x64xbf16>
+  // CHECK: nn.attention_backward scale 1.250000e-01 {{.*}}, tensor<2x8x4x1xf32> -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+  %dq3, %dk3, %dv3 = nn.attention_backward scale 0.125 %qh, %qh, %kh, %kh, %qh, %lse
+      : tensor<2x8x4x1x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xbf16>,
+        tensor<2x8x4x1x64xbf16>, tensor<2x8x4x1xf32>
+      -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
   // CHECK: nn.attention_backward causal window 3 scale 1.250000e-01 %[[O]]
   %dq1, %dk1, %dv1 = nn.attention_backward causal window 3 scale 0.125 %o, %q, %k, %k, %o, %lse
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,

@@ -234,7 +234,7 @@ func.func @call_matmul() {
 // rt.call_attention
 func.func @call_attention() {
   // expected-error @+1 {{(C1) expects seven sizes and 5 offsets, or one less, but got 6 and 4}}
-  rt.call_attention scale 1.0 f32 [2, 8, 8, 4, 1, 64] at [0, 1, 2, 3]
+  rt.call_attention scale 1.0 f32 -> f32 [2, 8, 8, 4, 1, 64] at [0, 1, 2, 3]
   return
 }
 
@@ -242,7 +242,7 @@ func.func @call_attention() {
 
 func.func @call_attention_offsets(%o: index) {
   // expected-error @+1 {{(C2) expects two position offsets or none but got 1}}
-  rt.call_attention scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %o
+  rt.call_attention scale 1.0 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %o
   return
 }
 
@@ -288,7 +288,23 @@ func.func @C4_stats(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>) {
 
 func.func @C2_stat(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %s: tensor<2x4x1x8xf32>) {
   // expected-error @+1 {{(C2) expects a stat of 'tensor<2x8x4x1xf32>' but got 'tensor<2x4x1x8xf32>'}}
-  %0:3 = rt.attention_backward scale 1.0 %q, %q, %k, %k, %q, %s : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x1x64xf32>, tensor<2x4x1x8xf32>
+  %0:3 = rt.attention_backward scale 1.0 %q, %q, %k, %k, %q, %s : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x1x64xf32>, tensor<2x4x1x8xf32> -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @C1_narrow_result(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>) {
+  // expected-error @+1 {{(C1) expects a result of 'f32' or f32 but got 'bf16'}}
+  %0 = rt.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32> -> tensor<2x8x4x1x64xbf16>
+  return
+}
+
+// -----
+
+func.func @C2_gradient(%q: tensor<2x8x4x1x64xbf16>, %k: tensor<2x8x4x64xbf16>, %s: tensor<2x8x4x1xf32>) {
+  // expected-error @+1 {{(C2) expects a gradient of 'tensor<2x8x4x64xf32>' but got 'tensor<2x8x4x64xbf16>'}}
+  %0:3 = rt.attention_backward scale 1.0 %q, %q, %k, %k, %q, %s : tensor<2x8x4x1x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x1x64xbf16>, tensor<2x8x4x1xf32> -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xf32>
   return
 }
 
@@ -322,7 +338,7 @@ func.func @C3_init(%g: tensor<8x16xf32>, %i: tensor<8xi32>, %t: tensor<32x16xf32
 // rt.call_attention_backward
 func.func @C1_offsets() {
   // expected-error @+1 {{(C1) expects seven sizes and 9 offsets but got 7 and 8}}
-  rt.call_attention_backward scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7]
+  rt.call_attention_backward scale 1.0 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7]
   return
 }
 
@@ -330,7 +346,7 @@ func.func @C1_offsets() {
 
 func.func @C2_positions(%o: index) {
   // expected-error @+1 {{(C2) expects two position offsets or none but got 1}}
-  rt.call_attention_backward scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %o
+  rt.call_attention_backward scale 1.0 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %o
   return
 }
 

@@ -48,6 +48,7 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   %9:3 = rt.attention_backward causal window 5 scale 0.125 keys 6 %q, %q, %k, %k, %q, %l offsets %o, %o
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+      -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
   // CHECK: rt.attention causal scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} offsets %{{.*}}, %{{.*}} starts %{{.*}} : tensor<2x8xi32> :
   %12 = rt.attention causal scale 0.125 %q, %k, %k offsets %o, %o starts %starts : tensor<2x8xi32>
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
@@ -56,6 +57,19 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   %13:3 = rt.attention_backward causal scale 0.125 %q, %q, %k, %k, %q, %l starts %starts : tensor<2x8xi32>
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+      -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+  // Results in f32 of bf16 operands.
+  %qh = tensor.empty() : tensor<2x8x4x1x64xbf16>
+  %kh = tensor.empty() : tensor<2x8x4x64xbf16>
+  // CHECK: rt.attention scale 1.250000e-01 %{{.*}} : tensor<2x8x4x1x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xbf16> -> tensor<2x8x4x1x64xf32>
+  %14 = rt.attention scale 0.125 %qh, %kh, %kh
+      : tensor<2x8x4x1x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xbf16>
+      -> tensor<2x8x4x1x64xf32>
+  // CHECK: rt.attention_backward scale 1.250000e-01 {{.*}} -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+  %15:3 = rt.attention_backward scale 0.125 %qh, %qh, %kh, %kh, %qh, %l
+      : tensor<2x8x4x1x64xbf16>, tensor<2x8x4x64xbf16>, tensor<2x8x4x64xbf16>,
+        tensor<2x8x4x1x64xbf16>, tensor<2x8x4x1xf32>
+      -> tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
   // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
   %10 = rt.embedding_backward %x, %ids : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
   // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} offset %{{.*}} init %{{.*}} : tensor<64x16xf32> :
@@ -107,11 +121,11 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4,
       stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
       bf16 -> f32 at [0, 4096, 8192]
-  // CHECK: rt.call_attention causal window 5 scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
-  rt.call_attention causal window 5 scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+  // CHECK: rt.call_attention causal window 5 scale 1.250000e-01 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
+  rt.call_attention causal window 5 scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] offsets %o, %o
-  // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] starts 4096 offsets %[[O]], %[[O]]
-  rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+  // CHECK: rt.call_attention causal scale 1.250000e-01 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] starts 4096 offsets %[[O]], %[[O]]
+  rt.call_attention causal scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] starts 4096 offsets %o, %o
   // CHECK: rt.block_begin 4096 bytes 256 forget
   rt.block_begin 4096 bytes 256 forget
@@ -121,11 +135,11 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.call_matmul accumulate <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
       ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
       trans_b = 0> f32 -> f32 at [0, 4096, 8192]
-  // CHECK: rt.call_attention scale 1.250000e-01 keys 6 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4]
-  rt.call_attention scale 0.125 keys 6 f32 [2, 8, 8, 4, 1, 64, 64]
+  // CHECK: rt.call_attention scale 1.250000e-01 keys 6 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4]
+  rt.call_attention scale 0.125 keys 6 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3, 4]
-  // CHECK: rt.call_attention_backward causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %[[O]], %[[O]]
-  rt.call_attention_backward causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+  // CHECK: rt.call_attention_backward causal scale 1.250000e-01 f32 -> f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %[[O]], %[[O]]
+  rt.call_attention_backward causal scale 0.125 f32 -> f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %o, %o
   // CHECK: rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32] at [0, 2048, 4096] offset %[[O]]
   rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32]

@@ -50,14 +50,16 @@ struct Operands {
         v(c.b * c.t * c.g * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16) {}
 };
 
-Results onHost(const AttentionCase &c, bool bf16) {
+/// Gradients are in f32 where `wide`.
+Results onHost(const AttentionCase &c, bool bf16, bool wide) {
   Operands o(c, bf16);
   int64_t keys = c.b * c.t * c.g;
-  AttentionOperand out(c.rows() * c.kv, bf16), dq(c.rows() * c.k, bf16),
-      dk(keys * c.k, bf16), dv(keys * c.kv, bf16);
+  bool rounds = bf16 && !wide;
+  AttentionOperand out(c.rows() * c.kv, bf16), dq(c.rows() * c.k, rounds),
+      dk(keys * c.k, rounds), dv(keys * c.kv, rounds);
   Results results;
   results.logsumexp.resize(size_t(c.rows()));
-  tessera_rt_attention_desc d = c.desc(bf16);
+  tessera_rt_attention_desc d = c.desc(bf16), back = c.desc(bf16, wide);
   std::vector<int32_t> starts = c.starts();
   SingleRank rank(2, 4096);
   EXPECT_EQ(tessera_rt_attention(
@@ -65,9 +67,9 @@ Results onHost(const AttentionCase &c, bool bf16) {
                 out.data(), results.logsumexp.data(), c.qOffset, c.kOffset),
             0);
   EXPECT_EQ(tessera_rt_attention_backward(
-                rank, &d, dataOf(starts), o.grad.data(), o.q.data(), o.k.data(),
-                o.v.data(), out.data(), results.logsumexp.data(), dq.data(),
-                dk.data(), dv.data(), c.qOffset, c.kOffset),
+                rank, &back, dataOf(starts), o.grad.data(), o.q.data(),
+                o.k.data(), o.v.data(), out.data(), results.logsumexp.data(),
+                dq.data(), dk.data(), dv.data(), c.qOffset, c.kOffset),
             0);
   results.out = floats(out, c.rows() * c.kv);
   results.dq = floats(dq, c.rows() * c.k);
@@ -97,14 +99,18 @@ struct Block {
   }
 };
 
-Results onDevice(const AttentionCase &c, bool bf16, uint64_t seed) {
+/// What forward gives in f32 where `wide` is in `wideOut` too.
+Results onDevice(const AttentionCase &c, bool bf16, bool wide, uint64_t seed,
+                 std::vector<float> *wideOut = nullptr) {
   Operands o(c, bf16);
   int64_t keys = c.b * c.t * c.g;
   Block q(o.q, c.rows() * c.k, bf16), k(o.k, keys * c.k, bf16);
   Block v(o.v, keys * c.kv, bf16), grad(o.grad, c.rows() * c.kv, bf16);
   Block out(c.rows() * c.kv, bf16), logsumexp(c.rows(), false);
-  Block dq(c.rows() * c.k, bf16), dk(keys * c.k, bf16), dv(keys * c.kv, bf16);
-  tessera_rt_attention_desc d = c.desc(bf16);
+  bool rounds = bf16 && !wide;
+  Block dq(c.rows() * c.k, rounds), dk(keys * c.k, rounds),
+      dv(keys * c.kv, rounds);
+  tessera_rt_attention_desc d = c.desc(bf16), back = c.desc(bf16, wide);
   DeviceKernels device(seed);
   AttentionOperands operands{q.data(), k.data(), v.data(), c.qOffset,
                              c.kOffset};
@@ -117,10 +123,16 @@ Results onDevice(const AttentionCase &c, bool bf16, uint64_t seed) {
   float *sums = static_cast<float *>(logsumexp.data());
   device.finish(launchAttention(device.kernels, device.stream, d, operands,
                                 out.data(), sums));
+  if (wideOut) {
+    Block result(c.rows() * c.kv, false);
+    device.finish(launchAttention(device.kernels, device.stream, back, operands,
+                                  result.data(), nullptr));
+    *wideOut = result.values();
+  }
   AttentionGradients gradients{grad.data(), out.data(), sums,
                                dq.data(),   dk.data(),  dv.data()};
   DeviceBlock<uint8_t> workspace(size_t(attentionBackwardWorkspace(d)), 256);
-  device.finish(launchAttentionBackward(device.kernels, device.stream, d,
+  device.finish(launchAttentionBackward(device.kernels, device.stream, back,
                                         operands, gradients, workspace.data()));
   return {out.values(), logsumexp.values(), dq.values(), dk.values(),
           dv.values()};
@@ -141,9 +153,11 @@ void expectNear(const std::vector<float> &got, const std::vector<float> &wanted,
       ASSERT_EQ(got[i], wanted[i]) << name << " element " << i;
 }
 
-void check(const AttentionCase &c, bool bf16) {
-  SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32"));
-  Results wanted = onHost(c, bf16), got = onDevice(c, bf16, 0);
+void check(const AttentionCase &c, bool bf16, bool wide = false) {
+  SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32") + (wide ? " to f32" : ""));
+  std::vector<float> wideOut;
+  Results wanted = onHost(c, bf16, wide),
+          got = onDevice(c, bf16, wide, 0, wide ? &wideOut : nullptr);
   // bf16: both results are rounded, and so are the device's weights.
   double tolerance = bf16 ? 0.012 : 2e-5;
   expectNear(got.out, wanted.out, tolerance, "out");
@@ -151,7 +165,10 @@ void check(const AttentionCase &c, bool bf16) {
   expectNear(got.dq, wanted.dq, tolerance, "dq");
   expectNear(got.dk, wanted.dk, tolerance, "dk");
   expectNear(got.dv, wanted.dv, tolerance, "dv");
-  Results again = onDevice(c, bf16, 11);
+  // What is rounded to bf16 is the result in f32.
+  for (size_t i = 0; i < wideOut.size(); ++i)
+    ASSERT_EQ(bf16ToFloat(floatToBf16(wideOut[i])), got.out[i]) << i;
+  Results again = onDevice(c, bf16, wide, 11);
   EXPECT_TRUE(again.out == got.out && again.logsumexp == got.logsumexp);
   EXPECT_TRUE(again.dq == got.dq && again.dk == got.dk && again.dv == got.dv);
 }
@@ -167,10 +184,16 @@ TEST(device_attention, bf16) {
     check(c, true);
 }
 
+TEST(device_attention, bf16_to_f32) {
+  for (const AttentionCase &c : attentionCases)
+    check(c, true, /*wide=*/true);
+}
+
 TEST(device_attention, bf16_over_tiles) {
   for (const AttentionCase &c : tileCases) {
     EXPECT_TRUE(hasMatrixAttention(c.desc(true))) << c.name();
     check(c, true);
+    check(c, true, /*wide=*/true);
   }
 }
 

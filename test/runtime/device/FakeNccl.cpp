@@ -11,7 +11,8 @@
 // block while they are made, as NCCL's need not.
 //
 // FAKE_NCCL_ERROR=N: the N-th collective reports an error, as NCCL does, on its
-// own. FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
+// own. A second communicator is an error while one is being made.
+// FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
 // collectives are still in a recorded step, which NCCL waits for, is an error.
 // FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
 //
@@ -102,6 +103,9 @@ static bool isTogether(const CommT *comm) {
   const char *stuck = getenv("FAKE_NCCL_STUCK");
   return !stuck && comm->shared->joined.load() >= comm->ranks;
 }
+
+/// The last one that this thread began to make.
+static thread_local CommT *unfinished = nullptr;
 
 static void post(CommT *comm, int to, const void *data, size_t bytes) {
   if (bytes > mailBytes) {
@@ -278,9 +282,12 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
   if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
       config->blocking != 0 || ranks > maxRanks)
     return 5;
+  if (unfinished && !isTogether(unfinished))
+    return 5;
   *comm = join(identity.internal, ranks, rank);
   if (!*comm)
     return 2;
+  unfinished = *comm;
   (*comm)->isNarrow = config->maxCTAs != Config::undefined;
   return InProgress;
 }
@@ -317,6 +324,8 @@ int ncclCommFinalize(Comm comm) {
   return InProgress;
 }
 int ncclCommDestroy(Comm comm) {
+  if (unfinished == comm)
+    unfinished = nullptr;
   munmap(comm->shared, sizeof(Shared));
   delete comm;
   return Success;
