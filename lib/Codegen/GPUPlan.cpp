@@ -277,6 +277,10 @@ void GPUPlanner::chooseThreadsPerRow() {
   int64_t chunks = widest();
   int64_t rows = plan.rows / plan.rowsPerSum;
   bool hasFewRows = rows < kFewRows;
+  // Registers that hold sums decide how many warps run beside each other: a
+  // thread has one chunk if a block can (norm backward of 768 columns on an
+  // H200: 65 us with 96 threads a row, 114 us with 32).
+  bool carriesSums = plan.rowsPerSum > 1;
   auto setSizes = [&](int64_t threadsPerRow, int64_t rowsPerBlock) {
     plan.threadsPerRow = threadsPerRow;
     plan.rowsPerBlock = rowsPerBlock;
@@ -296,7 +300,9 @@ void GPUPlanner::chooseThreadsPerRow() {
       return op.work == RowWork::ColumnReduction;
     });
     int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
-                                : llvm::divideCeil(chunks, 2);
+                     : carriesSums && chunks <= kBlock
+                         ? chunks
+                         : llvm::divideCeil(chunks, 2);
     int64_t threadsPerRow =
         std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp, kMaxBlock);
     setSizes(wantedBlock ? wantedBlock : threadsPerRow, 1);
@@ -305,7 +311,7 @@ void GPUPlanner::chooseThreadsPerRow() {
     inBlock();
   else if (chunks <= kWarp)
     inWarp(llvm::PowerOf2Ceil(chunks));
-  else if (chunks <= 4 * kWarp && !hasFewRows)
+  else if (chunks <= 4 * kWarp && !hasFewRows && !carriesSums)
     inWarp(kWarp);
   else
     inBlock();

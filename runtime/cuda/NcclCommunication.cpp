@@ -41,6 +41,7 @@ private:
   Communicator *find(const Operation &op);
   bool addCommunicator(const Operation &op);
   Status splitGroups();
+  Status connectPair(Communicator &comm);
   Status connectEach(bool withGroups);
 
   Status enqueue(const Operation &op, Communicator &comm);
@@ -178,11 +179,24 @@ Status NcclCommunication::splitGroups() {
   return TESSERA_RT_OK;
 }
 
+/// The first message of a pair, of one byte of the arena, which has nothing to
+/// lose yet. In it NCCL connects the two ranks, and no call of either goes on
+/// until both have begun: in a step, in which each may wait for the other's
+/// message first, neither would ever.
+Status NcclCommunication::connectPair(Communicator &comm) {
+  if (Status status = context.check(context.device.createStream(
+          /*highPriority=*/true, comm.stream)))
+    return status;
+  int result = comm.index == 0 ? api().send(context.arena, 1, nccl::Uint8, 1,
+                                            comm.comm, comm.stream.handle)
+                               : api().receive(context.arena, 1, nccl::Uint8, 0,
+                                               comm.comm, comm.stream.handle);
+  return library.check(comm, "connecting", result);
+}
+
 /// Makes pairs, and groups too where the steps of ranks differ in them, as in a
-/// pipeline: each by itself. NCCL 2.28 does not come together where a process
-/// has begun to make two. So each waits for one before it begins the next, all
-/// ranks in the order of identities: the first of those that are left always
-/// has all its ranks.
+/// pipeline: each by itself, all ranks in the order of identities. So the first
+/// of those that are left always has all its ranks.
 Status NcclCommunication::connectEach(bool withGroups) {
   std::vector<Communicator *> alone;
   for (std::unique_ptr<Communicator> &comm : comms)
@@ -201,6 +215,9 @@ Status NcclCommunication::connectEach(bool withGroups) {
       return status;
     if (Status status = library.waitReady(*comm))
       return status;
+    if (comm->isPair)
+      if (Status status = connectPair(*comm))
+        return status;
   }
   return TESSERA_RT_OK;
 }
@@ -238,7 +255,7 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
   hasEvents = error.empty();
   for (std::unique_ptr<Communicator> &comm : comms) {
     void *memory = nullptr;
-    if (error.empty())
+    if (error.empty() && !comm->isPair)
       error = context.device.createStream(/*highPriority=*/true, comm->stream);
     if (error.empty() && comm->stagingBytes)
       error = context.device.allocate(comm->stagingBytes, memory);

@@ -11,8 +11,8 @@
 // block while they are made, as NCCL's need not.
 //
 // FAKE_NCCL_ERROR=N: the N-th collective reports an error, as NCCL does, on its
-// own. A second communicator is an error while one is being made.
-// FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
+// own. The first message of a pair does not go on until both ranks have begun
+// it. FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
 // collectives are still in a recorded step, which NCCL waits for, is an error.
 // FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
 //
@@ -53,6 +53,8 @@ struct Mailbox {
 };
 struct Shared {
   std::atomic<int> joined;
+  /// Ranks that have begun their first message outside a group.
+  std::atomic<int> met;
   Mailbox mail[maxRanks][maxRanks];
 };
 } // namespace
@@ -68,6 +70,7 @@ struct CommT {
   /// Times that it is still said to be closing.
   int looksLeft = 0;
   int error = Success;
+  bool hasMet = false;
   /// Each function that is enqueued has a copy.
   std::shared_ptr<int> uses = std::make_shared<int>();
 };
@@ -103,9 +106,6 @@ static bool isTogether(const CommT *comm) {
   const char *stuck = getenv("FAKE_NCCL_STUCK");
   return !stuck && comm->shared->joined.load() >= comm->ranks;
 }
-
-/// The last one that this thread began to make.
-static thread_local CommT *unfinished = nullptr;
 
 static void post(CommT *comm, int to, const void *data, size_t bytes) {
   if (bytes > mailBytes) {
@@ -282,12 +282,9 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
   if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
       config->blocking != 0 || ranks > maxRanks)
     return 5;
-  if (unfinished && !isTogether(unfinished))
-    return 5;
   *comm = join(identity.internal, ranks, rank);
   if (!*comm)
     return 2;
-  unfinished = *comm;
   (*comm)->isNarrow = config->maxCTAs != Config::undefined;
   return InProgress;
 }
@@ -324,8 +321,6 @@ int ncclCommFinalize(Comm comm) {
   return InProgress;
 }
 int ncclCommDestroy(Comm comm) {
-  if (unfinished == comm)
-    unfinished = nullptr;
   munmap(comm->shared, sizeof(Shared));
   delete comm;
   return Success;
@@ -337,6 +332,7 @@ int ncclCommAbort(Comm comm) {
 }
 int ncclCommGetAsyncError(Comm comm, int *result) {
   *result = comm->error != Success                      ? comm->error
+            : comm->hasMet && comm->shared->met < 2     ? InProgress
             : isTogether(comm) && --comm->looksLeft < 0 ? Success
                                                         : InProgress;
   return Success;
@@ -392,9 +388,14 @@ static int addMessage(const Message &message) {
   if (groupDepth == 0 && !message.comm->isNarrow)
     return 5;
   group.push_back(message);
-  if (groupDepth == 0)
-    runGroup();
-  return count(message.comm);
+  if (groupDepth > 0)
+    return count(message.comm);
+  runGroup();
+  if (message.comm->hasMet)
+    return count(message.comm);
+  message.comm->hasMet = true;
+  ++message.comm->shared->met;
+  return InProgress;
 }
 int ncclSend(const void *from, size_t elements, int type, int peer, Comm comm,
              void *stream) {
