@@ -20,6 +20,7 @@
 
 #include "support/Support.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
@@ -52,11 +53,15 @@ struct Problem {
   int64_t qOffset, kOffset;
 
   int64_t heads() const { return desc.groups * desc.per_group; }
-  /// Keys that are not padding.
+  /// Keys up to the last one that is no padding and that, under a causal mask,
+  /// the last query sees: of a part of the queries the mask then ends where the
+  /// keys do.
   int64_t keys() const {
     int64_t keys = desc.kv_len;
-    if (desc.key_size > 0 && desc.key_size - kOffset < keys)
-      keys = desc.key_size - kOffset;
+    if (desc.key_size > 0)
+      keys = std::min(keys, desc.key_size - kOffset);
+    if (desc.causal)
+      keys = std::min(keys, qOffset - kOffset + desc.q_len);
     return keys;
   }
   float scale() const {
