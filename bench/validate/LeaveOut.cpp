@@ -235,7 +235,8 @@ static bool isInside(const LeftOutRow &left) {
 void tessera::validate::printMarkdown(
     ArrayRef<Group> groups, ArrayRef<std::vector<LeftOutRow>> leftOut,
     const std::map<std::string, double> &before, raw_ostream &os) {
-  os << "| left out | rows | before | time | median | bias | null | regret | one "
+  os << "| left out | rows | before | time | median | bias | null | regret | "
+        "one "
         "row | in 80 % | width | not seen | goal | |\n"
      << "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   size_t all = 0, allInside = 0;

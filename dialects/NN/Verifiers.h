@@ -47,7 +47,8 @@ mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
                                     mlir::Value key, mlir::Value value,
                                     mlir::Value out);
 
-/// Whether a result has its operand's element type, or f32 and that is narrower.
+/// Whether a result has its operand's element type, or f32 and that is
+/// narrower.
 bool isSameOrWide(mlir::Value operand, mlir::Value result);
 
 /// Checks the starts of documents, which may be null (label C7).

@@ -64,7 +64,7 @@ struct Widths {
 
 // What bench/validate_cost --leave-one-out prints of left-out rows.
 static constexpr Widths kTime = {0.08, 0.11, 0.12, 0.10,
-                                 0.15, 0.10,  0.05, 0.08};
+                                 0.15, 0.10, 0.05, 0.08};
 static constexpr Widths kMemory = {0.06, 0.09, 0.03, 0.12, 0.05, 0.03, 0, 0.05};
 
 Doubt tessera::cost::timeDoubt(const Novelty &novelty) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/NeutralElements.h"
-#include "tessera/Interfaces/LinalgBodies.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/LinalgBodies.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Interfaces/LinalgBodies.h"
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "tessera/Interfaces/LinalgBodies.h"
 #include "tessera/Interfaces/NeutralElements.h"
 
 using namespace mlir;

@@ -55,9 +55,10 @@ TEST(Frameworks, settings_depend_on_the_axes) {
 }
 
 TEST(Frameworks, settings_are_described) {
-  EXPECT_EQ(describeSettings(planOf(Framework::NeMo, "tp=2")),
-            "attention flash, fused-loss, grad-dtype bf16, overlap, overlap-tp, "
-            "sp, scatter-transfers, stage-layers even");
+  EXPECT_EQ(
+      describeSettings(planOf(Framework::NeMo, "tp=2")),
+      "attention flash, fused-loss, grad-dtype bf16, overlap, overlap-tp, "
+      "sp, scatter-transfers, stage-layers even");
   EXPECT_EQ(describeSettings(planOf(Framework::DeepSpeed, "")),
             "attention naive, grad-dtype bf16, stage-layers even, "
             "host-launch-us 62");
