@@ -5,7 +5,7 @@ onnx_ops.py has the ops."""
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import numpy
 import onnx
@@ -13,7 +13,7 @@ import onnx
 from . import onnx_reference
 from .errors import ImportFailure
 from .graph_text import Graph, Value, quote
-from .walk import Walk
+from .walk import Walk, registry
 
 ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
             "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
@@ -26,17 +26,7 @@ TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 # The largest number of a mask that hides.
 HIDDEN = -1e4
 
-Handler = Callable[["Importer", Any], Any]
-HANDLERS: dict[str, Handler] = {}
-
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Registers the handler of ops."""
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = handler
-        return handler
-    return register
+HANDLERS, handles = registry()
 
 
 def element_of(dtype: Any) -> str:

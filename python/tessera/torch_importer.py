@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import torch
 
 from .errors import ImportFailure
 from .graph_text import Value, quote
-from .walk import Walk
+from .walk import Walk, registry
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
@@ -22,17 +22,7 @@ IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.defau
               "aten.lift_fresh_copy.default", "aten.dropout.default"}
 RANDOM = ("rand", "bernoulli", "multinomial", "normal", "uniform")
 
-Handler = Callable[["Importer", Any], Any]
-HANDLERS: dict[str, Handler] = {}
-
-
-def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Registers the handler of ops."""
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            HANDLERS[name] = handler
-        return handler
-    return register
+HANDLERS, handles = registry()
 
 
 def element_of(dtype: torch.dtype) -> str:

@@ -3,10 +3,28 @@ the source, and what shapes were before they were changed."""
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from .errors import ImportFailure
 from .graph_text import LETTERS, Graph, Value
+
+
+# What writes an op of the source: of the walk and of the op's node.
+Handler = Callable[[Any, Any], Any]
+
+
+def registry() -> tuple[dict[str, Handler], Callable[..., Callable[[Handler], Handler]]]:
+    """Handlers by the name of an op, and what registers one for names."""
+    handlers: dict[str, Handler] = {}
+
+    def handles(*names: str) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            for name in names:
+                handlers[name] = handler
+            return handler
+        return register
+
+    return handlers, handles
 
 
 class Walk:
