@@ -16,8 +16,9 @@ def FormRingAttentionPass : Pass<"dist-form-ring-attention", "::mlir::ModuleOp">
     An attention that `dist-pin-context` marked `dist.ring`, with the axes of a
     ring, becomes one `dist.ring_attention` with the gathers of its keys and
     values and, of a backward, the scatters of their gradients. Of a gather over
-    more axes the others are gathered before, and scattered after. An attention
-    that has them not is an error.
+    more axes the others are gathered before, and scattered after. A gradient that
+    is summed for all devices is scattered, and gathered after; one that nothing
+    reads is scattered. An attention without such collectives is an error.
 
     ```mlir
     %0 = dist.all_gather %k dim 1 over <{"cp"}> on @mesh : tensor<2x8x2x16xf32> -> tensor<2x32x2x16xf32>
@@ -63,7 +64,7 @@ def ExpandRingAttentionPass : Pass<"dist-expand-ring-attention", "::mlir::Module
     %o1, %l1 = nn.attention scale 0.25 %q, %k1, %v1 k_offset %p1 : ...
     ```
     and elementwise ops that combine the results by the logarithms of their sums
-    of exponentials, in f32. In a backward the sums of dk and dv go around with
+    of exponentials. Results of steps are f32 at least. In a backward the sums of dk and dv go around with
     their chunk.
   }];
   let dependentDialects = [
