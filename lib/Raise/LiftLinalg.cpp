@@ -319,6 +319,9 @@ bool Lifting::liftOp(Operation &scalar) {
   // Ids are rows of their table.
   if (isa<cf::AssertOp>(scalar))
     return true;
+  // Made where it is read.
+  if (scalar.hasTrait<OpTrait::ConstantLike>())
+    return true;
   if (auto index = dyn_cast<linalg::IndexOp>(scalar)) {
     int64_t loop = index.getDim();
     Type type = liftType(index.getType(), {loop});

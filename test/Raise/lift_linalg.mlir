@@ -32,6 +32,24 @@ func.func @batch(%x: tensor<2x8x16xbf16>, %w: tensor<2x16x4xbf16>) -> tensor<2x8
 
 // -----
 
+// A constant of the body.
+// CHECK-LABEL: @constant(
+// CHECK: %[[TWO:.+]] = arith.constant dense<2.000000e+00> : tensor<4x8xf32>
+// CHECK: %[[R:.+]] = arith.mulf %arg0, %[[TWO]]
+// CHECK: return %[[R]]
+func.func @constant(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %c = arith.constant 2.0 : f32
+    %r = arith.mulf %in, %c : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
 // A body of several ops: what depends on one loop is computed along that loop only.
 // CHECK-LABEL: @body(
 // CHECK: %[[TWO:.+]] = arith.constant dense<2.000000e+00> : tensor<4xf32>
