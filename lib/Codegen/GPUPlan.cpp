@@ -280,7 +280,7 @@ void GPUPlanner::chooseThreadsPerRow() {
   // Registers that hold sums decide how many warps run beside each other: a
   // thread has one chunk if a block can (norm backward of 768 columns on an
   // H200: 65 us with 96 threads a row, 114 us with 32).
-  bool carriesSums = plan.rowsPerSum > 1;
+  bool carriesSums = plan.rowsPerSum > 1 && !wantedBlock;
   auto setSizes = [&](int64_t threadsPerRow, int64_t rowsPerBlock) {
     plan.threadsPerRow = threadsPerRow;
     plan.rowsPerBlock = rowsPerBlock;

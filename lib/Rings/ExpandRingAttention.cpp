@@ -65,8 +65,6 @@ private:
   int64_t getDistance(unsigned number) const {
     return steps[number] - steps[number - 1];
   }
-  /// The type of what a step gives: f32 at least.
-  RankedTensorType wide(Type type) { return widenType(type); }
   /// The own chunk of what the region gathers.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
@@ -184,7 +182,7 @@ template <typename Op> void RingExpander::findSteps(Op attention) {
 Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
                               Value v, int64_t step) {
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
-  RankedTensorType type = wide(attention.getResult().getType());
+  RankedTensorType type = widenType(attention.getResult().getType());
   Type stats =
       RankedTensorType::get(type.getShape().drop_back(), type.getElementType());
   auto partial = nn::AttentionOp::create(
@@ -237,11 +235,12 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
     if (dk)
       receiveChunk(dk, dv, getDistance(number));
     auto partial = nn::AttentionBackwardOp::create(
-        b, wide(q.getType()), wide(k.getType()), wide(v.getType()), grad, q, k,
-        v, out, l, queryOffset, getOffset(step),
-        inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
-        attention.getWindowAttr(), attention.getScaleAttr(),
-        attention.getKeySizeAttr(), attention.getOrderAttr());
+        b, widenType(q.getType()), widenType(k.getType()),
+        widenType(v.getType()), grad, q, k, v, out, l, queryOffset,
+        getOffset(step), inputs.lookupOrNull(attention.getStarts()),
+        attention.getCausalAttr(), attention.getWindowAttr(),
+        attention.getScaleAttr(), attention.getKeySizeAttr(),
+        attention.getOrderAttr());
     dq = add(dq, partial.getDq());
     if (step == 0) {
       ownK = partial.getDk();
@@ -297,7 +296,7 @@ Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
   auto type = cast<RankedTensorType>(attention.getResult().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[1] = cast<RankedTensorType>(q.getType()).getDimSize(1);
-  Type element = wide(type).getElementType();
+  Type element = widenType(type).getElementType();
   Type stats =
       RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), element);
   auto partial = nn::AttentionOp::create(
@@ -347,8 +346,9 @@ RingExpander::differentiate(nn::AttentionBackwardOp attention,
                             ArrayRef<Value> queries, Value k, Value v,
                             bool causal) {
   auto partial = nn::AttentionBackwardOp::create(
-      b, wide(queries[1].getType()), wide(k.getType()), wide(v.getType()),
-      queries[0], queries[1], k, v, queries[2], queries[3],
+      b, widenType(queries[1].getType()), widenType(k.getType()),
+      widenType(v.getType()), queries[0], queries[1], k, v, queries[2],
+      queries[3],
       /*q_offset=*/Value(),
       /*k_offset=*/Value(), /*starts=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
