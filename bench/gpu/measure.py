@@ -185,10 +185,11 @@ def context(session):
         report = json.loads(out.splitlines()[-1])
         seconds = statistics.median(report["step_seconds"][3:])
         rate = cases.context_operations(facts["tokens"]) / seconds / (1 if simulated else ranks)
-        alone = alone or rate
+        if ranks == 1:
+            alone = rate
         session.emit(case=name, ranks=ranks, tokens=facts["tokens"], one_device_plays=simulated,
                      ms=seconds * 1e3, operations_per_second_and_device=rate,
-                     of_one_device=rate / alone, attention=report["device"]["attention"],
+                     of_one_device=rate / alone if alone else None, attention=report["device"]["attention"],
                      remarks=[line for line in err.splitlines() if "kernels: " in line])
 
 
