@@ -98,8 +98,7 @@ static Error checkRow(const PlanRow &row) {
     error = row.plan.check();
   if (!error && row.metric != Metric::LayerForward &&
       row.metric != Metric::LayerBackward)
-    error = row.plan.checkModel(row.model.heads, row.model.kvHeads,
-                                row.model.ffn, row.model.layers);
+    error = row.subject().check(row.plan);
   return takeFirst(std::move(error));
 }
 
@@ -140,7 +139,7 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row,
                                         const ClusterSpec &spec) {
   if (Error error = checkPrecision(row.plan.precision, spec.device))
     return std::move(error);
-  Expected<ModelWork> work = reader.read(row.model, row.plan);
+  Expected<ModelWork> work = row.subject().read(reader, row.plan);
   if (!work)
     return work.takeError();
   if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)

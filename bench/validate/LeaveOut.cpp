@@ -29,6 +29,8 @@ std::string tessera::validate::groupOf(const Table &table, const PlanRow &row) {
   std::string name = table.name + " " + familyOf(row).rsplit('-').first.str();
   if (row.composed)
     return name + " composed";
+  if (row.sparse)
+    return name + " experts";
   return row.metric == Metric::StepTime ? name : name + " layers";
 }
 
@@ -68,11 +70,14 @@ std::vector<Group> tessera::validate::readGroups(ArrayRef<Table> tables,
 /// and micro-batches.
 static constexpr size_t kComposedStep = 5;
 
+/// Models with experts are not fitted: the releases of one framework differ by
+/// more on one layout of them (up to 1.8 times) than any constant of a device.
 static std::vector<FitRow> rowsToFit(ArrayRef<Group> groups) {
   std::vector<FitRow> rows;
   for (auto [index, group] : enumerate(groups))
     for (size_t i = 0; i < group.rows.size(); ++i)
-      if (!group.rows[i].composed || i % kComposedStep == 0)
+      if (!group.rows[i].sparse &&
+          (!group.rows[i].composed || i % kComposedStep == 0))
         rows.push_back({group.rows[i], index, group.weights[i]});
   return rows;
 }
@@ -84,10 +89,13 @@ static cost::Novelty noveltyOf(const PlanRow &row, ArrayRef<Group> groups,
   novelty.device = novelty.framework = novelty.precision = true;
   novelty.sequence = row.plan.seq > cost::kLongSequence;
   novelty.size = row.devices > cost::kManyDevices;
+  novelty.features = row.sparse ? 1 : 0;
   for (auto [index, group] : enumerate(groups)) {
     if (index == own)
       continue;
     for (const PlanRow &other : group.rows) {
+      if (other.sparse)
+        continue;
       novelty.device &= familyOf(other) != familyOf(row);
       novelty.framework &= other.framework != row.framework;
       novelty.precision &= other.plan.precision != row.plan.precision;

@@ -32,7 +32,7 @@ struct LeftOutRow {
 };
 
 /// The group of a row of a table: its rows of one kind of device and of one
-/// kind of measurement.
+/// kind of measurement; of models with experts apart.
 std::string groupOf(const Table &table, const PlanRow &row);
 
 /// The rows of step and layer times that a table has, with weights: composed

@@ -8,6 +8,7 @@
 #include "Devices.h"
 #include "RowFrameworks.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using namespace llvm;
@@ -70,6 +71,42 @@ static ModelConfig readModel(const RowFields &f) {
   if (config.vocab == 0)
     config.vocab = inferVocab(f, config);
   return config;
+}
+
+/// Reads the config of a model with experts, whose number and width no column
+/// has, from the file of share/models that has the model's name. Returns why
+/// there is none, or which column says otherwise than the file.
+static std::string readExperts(const RowFields &f, PlanRow &row) {
+  std::string file = f.text("model").lower() + ".json";
+  auto buffer = MemoryBuffer::getFile(TESSERA_MODELS "/" + file);
+  if (!buffer)
+    return "no number of experts";
+  Expected<MoEConfig> config = parseMoEConfig((*buffer)->getBuffer(), file);
+  if (!config) {
+    consumeError(config.takeError());
+    return "no number of experts";
+  }
+  const std::pair<const char *, int64_t> sizes[] = {
+      {"layers", config->layers}, {"hidden", config->hidden},
+      {"heads", config->heads},   {"kv_heads", config->kvHeads},
+      {"ffn", config->denseFfn},  {"vocab", config->vocab}};
+  for (auto [column, size] : sizes)
+    if (f.integer(column, size) != size)
+      return formatv("{0} {1} where {2} has {3}", column, f.text(column), file,
+                     size);
+  row.sparse = std::move(*config);
+  return "";
+}
+
+Subject PlanRow::subject() const {
+  Subject subject;
+  if (sparse) {
+    subject.sparse = sparse;
+    subject.experts = experts;
+  } else {
+    subject.dense = model;
+  }
+  return subject;
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,6 +319,7 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
     // What does not divide is an error of checkRow().
     llvm::consumeError(row.plan.setGlobalBatch(row.globalBatch));
   row.model = readModel(f);
+  std::string experts = row.plan.ep > 1 ? readExperts(f, row) : "";
   applyFrameworkLayout(f, own, row);
   std::string metric = readMetric(f, row);
 
@@ -293,8 +331,8 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
     result.skipped = metric;
   else if (!missing.empty())
     result.skipped = missing;
-  else if (f.integer("ep", 1) > 1)
-    result.skipped = "experts";
+  else if (!experts.empty())
+    result.skipped = experts;
   else if (!unknown.empty())
     result.skipped = unknown;
   if (!result.skipped.empty())

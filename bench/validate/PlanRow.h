@@ -13,7 +13,7 @@
 #define TESSERA_BENCH_VALIDATE_PLANROW_H
 
 #include "Csv.h"
-#include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/Subject.h"
 #include "tessera/Support/Frameworks.h"
 
 namespace tessera::validate {
@@ -54,6 +54,10 @@ struct PlanRow {
   /// Seconds, bytes, or a share.
   double measured = 0;
   ModelConfig model;
+  /// Of a model with experts, in place of `model`: its config of share/models,
+  /// and how tokens meet experts.
+  std::optional<MoEConfig> sparse;
+  MoEOptions experts;
   Plan plan;
   /// What the row says of the devices and of the sequences of a step.
   int64_t devices = 0, globalBatch = 1;
@@ -74,6 +78,9 @@ struct PlanRow {
   /// Rows with the same key are a sweep over layouts; rows of one composed
   /// group count once.
   std::string sweep, group;
+
+  /// What is priced.
+  Subject subject() const;
 };
 
 /// What became of a row.

@@ -85,6 +85,16 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   l.overlapTp = note.contains("AsyncTP");
 }
 
+/// Where Megatron-Bridge's tables say "FP8" alone, its recipes scale tensors by
+/// their own largest elements; other recipes are named.
+static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
+  if (f.text("precision").equals_insensitive("fp8"))
+    row.plan.precision = Precision::FP8Current;
+  // Tokens beyond an expert's even share are dropped.
+  if (f.text("note").contains("tokendrop"))
+    row.experts.capacityFactor = 1;
+}
+
 /// Megatron-LM without a year is that of 2021 on the devices of its papers, and
 /// Megatron-Core on those that came later or in 8 bits.
 static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
@@ -163,6 +173,8 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
   }
   if (f.text("framework") == "InternEvo")
     applyInternEvo(row);
+  if (f.text("framework").contains("Megatron-Bridge"))
+    applyMegatronBridge(f, row);
   // Over tp Megatron pads the vocabulary to whole tiles on each device.
   if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)
     if (row.plan.tp > 1)

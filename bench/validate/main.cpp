@@ -109,6 +109,8 @@ private:
   std::string partOf(const PlanRow &row) const {
     if (row.composed)
       return "/composed";
+    if (row.sparse)
+      return "/experts";
     switch (row.metric) {
     case Metric::LayerForward:
     case Metric::LayerBackward:

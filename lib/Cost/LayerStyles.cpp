@@ -214,7 +214,8 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
     double read = narrow * format.reads * byteWidth(op.dtype);
     double written = narrow * 2 * format.elementBytes;
     if (index == 0 || !isFused(index - 1)) {
-      double activation = double(op.matmul.m) * op.matmul.k;
+      double activation =
+          double(op.matmul.batch) * double(op.matmul.m) * double(op.matmul.k);
       OpWork cast = passOver(OpClass::Elementwise, "cast", activation * read,
                              activation * written);
       // The gradient has a cast of its own.

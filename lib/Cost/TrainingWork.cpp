@@ -38,8 +38,9 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     OpWork cast;
     cast.name = "cast";
     cast.pass = Pass::BackwardInput;
-    cast.bytesRead = op.castGradientRead * d.m * d.n;
-    cast.bytesWritten = op.castGradientWritten * d.m * d.n;
+    double gradient = double(d.batch) * double(d.m) * double(d.n);
+    cast.bytesRead = op.castGradientRead * gradient;
+    cast.bytesWritten = op.castGradientWritten * gradient;
     layer.add(cast);
   }
   layer.add(derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n));

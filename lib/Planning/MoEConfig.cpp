@@ -83,6 +83,25 @@ static void readMixtral(Fields &fields, MoEConfig &config) {
   config.expertFfn = config.denseFfn;
 }
 
+/// Every layer has experts; heads of queries and keys are normalized.
+static void readQwen(const json::Object &object, Fields &fields,
+                     MoEConfig &config) {
+  config.headDim = fields.get("head_dim", 128);
+  config.headNorms = true;
+  config.experts = fields.need("num_experts");
+  config.expertsPerToken = fields.need("num_experts_per_tok");
+  config.expertFfn = fields.need("moe_intermediate_size");
+  int64_t step = fields.get("decoder_sparse_step", 1);
+  fields.expect(step == 1,
+                llvm::formatv("decoder_sparse_step 1 but got {0}", step));
+  const json::Array *dense = object.getArray("mlp_only_layers");
+  size_t denseLayers = dense ? dense->size() : 0;
+  fields.expect(denseLayers == 0,
+                llvm::formatv("no layer in mlp_only_layers, since each has "
+                              "experts, but got {0}",
+                              denseLayers));
+}
+
 static void readDeepSeek(Fields &fields, MoEConfig &config) {
   config.queryRank = fields.get("q_lora_rank", 0);
   config.kvRank = fields.need("kv_lora_rank");
@@ -108,7 +127,8 @@ bool tessera::isMoEConfig(StringRef text) {
   const json::Object *object = value->getAsObject();
   StringRef type =
       object ? object->getString("model_type").value_or("") : StringRef();
-  return type == "mixtral" || type == "deepseek_v2" || type == "deepseek_v3";
+  return type == "mixtral" || type == "qwen3_moe" || type == "deepseek_v2" ||
+         type == "deepseek_v3";
 }
 
 llvm::Expected<MoEConfig> tessera::parseMoEConfig(StringRef text,
@@ -125,8 +145,11 @@ llvm::Expected<MoEConfig> tessera::parseMoEConfig(StringRef text,
   config.name = llvm::sys::path::stem(fileName).str();
   readSizes(fields, config);
   if (fields.error.empty()) {
-    if (object->getString("model_type").value_or("") == "mixtral")
+    StringRef type = object->getString("model_type").value_or("");
+    if (type == "mixtral")
       readMixtral(fields, config);
+    else if (type == "qwen3_moe")
+      readQwen(*object, fields, config);
     else
       readDeepSeek(fields, config);
   }
@@ -147,7 +170,8 @@ llvm::Expected<MoEConfig> tessera::parseMoEConfig(StringRef text,
 double MoEConfig::attentionParameters() const {
   double h = hidden;
   if (!isLatent())
-    return h * headDim * (2.0 * heads + 2.0 * kvHeads);
+    return h * headDim * (2.0 * heads + 2.0 * kvHeads) +
+           (headNorms ? 2.0 * headDim : 0.0);
   double queries = double(heads) * keyDim();
   double query =
       queryRank ? h * queryRank + queryRank + queryRank * queries : h * queries;
@@ -185,7 +209,8 @@ double MoEConfig::modelFlopsPerToken(int64_t seq) const {
   double values = isLatent() ? valueDim : headDim;
   double lookedUp = tiedHead ? 0.0 : double(vocab) * double(hidden);
   double ofLatents = isLatent() ? double(queryRank) + double(kvRank) : 0.0;
-  double norms = double(layers) * (2.0 * hidden + ofLatents) + hidden;
+  double ofHeads = headNorms ? 2.0 * headDim : 0.0;
+  double norms = double(layers) * (2.0 * hidden + ofLatents + ofHeads) + hidden;
   return 6 * (activeParameters() - lookedUp - norms) +
          6.0 * double(layers) * double(heads) * (double(keyDim()) + values) *
              double(seq);

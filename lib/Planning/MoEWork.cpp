@@ -234,6 +234,11 @@ void LayerBuilder::attention() {
   double t = double(tokens);
   double q = t * heads * keyDim, k = t * kvHeads * keyDim,
          v = t * kvHeads * valueDim, out = t * heads * valueDim;
+  if (config.headNorms) {
+    norm("head norms", q + k);
+    save("queries and keys before their norms", q + k);
+    parameter("head norms", 2.0 * config.headDim);
+  }
   pass(OpClass::Elementwise, "rope", q + k, q + k);
   if (config.isLatent())
     again();

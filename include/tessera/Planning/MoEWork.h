@@ -29,6 +29,8 @@ struct MoEConfig {
   /// and of the latent keys and values (0: plain attention); dims of a head
   /// with and without position, and of its values.
   int64_t queryRank = 0, kvRank = 0, nopeDim = 0, ropeDim = 0, valueDim = 0;
+  /// Each head's q and k are normalized before their positions enter.
+  bool headNorms = false;
   /// Width of a dense MLP, of an expert, and of the experts that every token
   /// passes, together.
   int64_t denseFfn = 0, expertFfn = 0, sharedFfn = 0;
@@ -61,7 +63,7 @@ struct MoEConfig {
 };
 
 /// True if the config.json text is of a kind that readMoEConfig() reads:
-/// model_type "mixtral", "deepseek_v2" or "deepseek_v3".
+/// model_type "mixtral", "qwen3_moe", "deepseek_v2" or "deepseek_v3".
 bool isMoEConfig(llvm::StringRef text);
 /// Errors name the file, the key, what is expected and what is there.
 llvm::Expected<MoEConfig> parseMoEConfig(llvm::StringRef text,

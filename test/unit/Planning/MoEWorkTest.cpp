@@ -34,6 +34,16 @@ std::string deepSeekText() {
     "v_head_dim": 128, "num_nextn_predict_layers": 1})";
 }
 
+/// The sizes of Qwen3-30B-A3B (Qwen3 technical report, 2025, table 2).
+std::string qwenText() {
+  return R"({"model_type": "qwen3_moe", "vocab_size": 151936,
+    "hidden_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 32,
+    "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 6144,
+    "moe_intermediate_size": 768, "num_experts": 128,
+    "num_experts_per_tok": 8, "decoder_sparse_step": 1,
+    "mlp_only_layers": []})";
+}
+
 MoEConfig parse(const std::string &text) {
   return llvm::cantFail(parseMoEConfig(text, "model.json"));
 }
@@ -87,11 +97,15 @@ TEST(MoEConfig, published_numbers_of_parameters) {
   MoEConfig deepSeek = parse(deepSeekText());
   EXPECT_NEAR(deepSeek.parameters() / 1e9, 671.0, 0.1);
   EXPECT_NEAR(deepSeek.activeParameters() / 1e9, 37, 1);
+  MoEConfig qwen = parse(qwenText());
+  EXPECT_NEAR(qwen.parameters() / 1e9, 30.53, 0.01);
+  EXPECT_NEAR(qwen.activeParameters() / 1e9, 3.35, 0.01);
 }
 
 TEST(MoEConfig, knows_its_kinds) {
   EXPECT_TRUE(isMoEConfig(mixtralText()));
   EXPECT_TRUE(isMoEConfig(deepSeekText()));
+  EXPECT_TRUE(isMoEConfig(qwenText()));
   EXPECT_FALSE(isMoEConfig(R"({"model_type": "llama"})"));
   EXPECT_FALSE(isMoEConfig("no json"));
 }
@@ -107,6 +121,18 @@ TEST(MoEConfig, errors) {
       "model.json: expects from 1 to 8 experts per token but got 9");
   EXPECT_EQ(errorOf(R"("vocab_size": 32000)", R"("vocab_size": 0)"),
             "model.json: expects vocab_size of at least 1 but got 0");
+  auto qwenError = [](const std::string &from, const std::string &to) {
+    std::string text = qwenText();
+    text.replace(text.find(from), from.size(), to);
+    auto config = parseMoEConfig(text, "model.json");
+    return config ? "" : llvm::toString(config.takeError());
+  };
+  EXPECT_EQ(
+      qwenError(R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"),
+      "model.json: expects decoder_sparse_step 1 but got 2");
+  EXPECT_EQ(qwenError("[]", "[3, 7]"),
+            "model.json: expects no layer in mlp_only_layers, since each has "
+            "experts, but got 2");
 }
 
 /// All parameters are somewhere: with the experts over 8 ranks, 8 times theirs.
@@ -120,6 +146,29 @@ TEST(MoEWork, parameters_are_all_there) {
   deepSeek.extraHeads = 0;
   EXPECT_EQ(parameters(makeMoEWork(deepSeek, plan(1, 1))),
             deepSeek.parameters());
+  MoEConfig qwen = parse(qwenText());
+  EXPECT_EQ(parameters(makeMoEWork(qwen, plan(1, 1))), qwen.parameters());
+}
+
+/// The tokens of all local experts are cast, and the gradients of their
+/// results.
+TEST(MoEWork, casts_of_experts_are_of_all_of_them) {
+  Plan l = plan(8, 8);
+  l.precision = Precision::FP8Current;
+  ModelWork work = makeMoEWork(parse(qwenText()), l);
+  // 4096 tokens, each at 8 experts, over 8 devices.
+  double slots = 4096.0 * 8;
+  std::vector<double> forward, backward;
+  const std::vector<OpWork> &ops = block(work).ops;
+  for (size_t i = 0; i + 1 < ops.size(); ++i)
+    if (ops[i].name == "cast" && ops[i + 1].name == "experts")
+      (ops[i].pass == Pass::Forward ? forward : backward)
+          .push_back(ops[i].bytesWritten);
+  // Two copies of 8 bits: of inputs and inner results; of the gradients of
+  // results, and of gate and up.
+  EXPECT_EQ(forward, (std::vector<double>{2 * slots * 2048, 2 * slots * 768}));
+  EXPECT_EQ(backward,
+            (std::vector<double>{2 * slots * 2048, 2 * slots * 2 * 768}));
 }
 
 TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
