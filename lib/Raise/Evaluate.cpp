@@ -61,6 +61,15 @@ bool tessera::followsFromConstants(Value value) {
   return findSources(value).has_value();
 }
 
+dist::ConstraintOp tessera::findConstraint(Value value) {
+  std::optional<SmallVector<Operation *>> ops = findSources(value);
+  if (ops)
+    for (Operation *op : *ops)
+      if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
+        return constraint;
+  return {};
+}
+
 interp::TensorRef tessera::evaluateConstant(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() > kMaxElements)

@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_RAISE_EVALUATE_H
 #define TESSERA_LIB_RAISE_EVALUATE_H
 
+#include "dialects/Dist/Dist.h"
 #include "mlir/IR/Operation.h"
 #include "tessera/Interpreter/Tensor.h"
 
@@ -17,6 +18,10 @@ namespace tessera {
 /// order, and `root` is a result of one. Null where the interpreter refuses.
 interp::TensorRef evaluate(llvm::ArrayRef<mlir::Operation *> ops,
                            mlir::Value root);
+
+/// A constraint among the ops that a value follows from, if it follows from
+/// constants; null: none.
+dist::ConstraintOp findConstraint(mlir::Value value);
 
 /// Whether a value follows from constants by a few ops.
 bool followsFromConstants(mlir::Value value);

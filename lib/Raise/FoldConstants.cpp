@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluate.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -109,9 +110,11 @@ private:
 
 } // namespace
 
-/// Whether the op's only result follows from constants, and is small.
+/// Whether the op's only result follows from constants, and is small. A
+/// constraint says more than its constant.
 bool FoldConstantsPass::isFixed(Operation *op) const {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op))
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op) ||
+      isa<dist::ConstraintOp>(op))
     return false;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseShapes.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Raise/Passes.h"
@@ -100,6 +101,20 @@ static ReassociationIndices takeGroup(ArrayRef<int64_t> group,
     order.push_back(dim);
   }
   return taken;
+}
+
+/// `x`, whose dimension i is the dimension `dims[i]` of what `op` constrains,
+/// with that constraint.
+static Value constrain(OpBuilder &b, dist::ConstraintOp op, Value x,
+                       ArrayRef<int64_t> dims) {
+  dist::ShardingAttr sharding = op.getSharding();
+  SmallVector<dist::DimShardingAttr> own;
+  for (int64_t dim : dims)
+    own.push_back(sharding.getDims()[dim]);
+  auto moved = dist::ShardingAttr::get(
+      op.getContext(), sharding.getMesh(), own, sharding.getReplicated(),
+      sharding.getUnreduced(), sharding.getReduction());
+  return dist::ConstraintOp::create(b, op.getLoc(), x, moved);
 }
 
 namespace {
@@ -195,6 +210,47 @@ struct ElementwiseOfBroadcasts : RewritePattern {
         });
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, typeOf(op->getResult(0)),
                                                  before, first.getDims());
+    return success();
+  }
+};
+
+/// A constraint comes before dimensions of size 1 that were added to its
+/// operand.
+struct ConstraintOfUnits : OpRewritePattern<dist::ConstraintOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::ConstraintOp op,
+                                PatternRewriter &rewriter) const override {
+    auto broadcast = op.getInput().getDefiningOp<nn::BroadcastOp>();
+    if (!broadcast || typeOf(broadcast.getX()).getNumElements() !=
+                          typeOf(broadcast).getNumElements())
+      return failure();
+    ArrayRef<dist::DimShardingAttr> dims = op.getSharding().getDims();
+    for (auto [dim, attr] : llvm::enumerate(dims))
+      if (!llvm::is_contained(broadcast.getDims(), int64_t(dim)) &&
+          !attr.getAxes().empty())
+        return failure();
+    Value x = constrain(rewriter, op, broadcast.getX(), broadcast.getDims());
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x,
+                                                 broadcast.getDims());
+    return success();
+  }
+};
+
+/// A constraint comes before a transpose that no matmul takes, so that a later
+/// one does.
+struct ConstraintOfTranspose : OpRewritePattern<dist::ConstraintOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::ConstraintOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().getDefiningOp<nn::TransposeOp>();
+    if (!transpose || !transpose->hasOneUse() ||
+        transpose.getX().getDefiningOp<nn::EinsumOp>())
+      return failure();
+    SmallVector<int64_t> dims =
+        invertPermutationVector(transpose.getPermutation());
+    Value x = constrain(rewriter, op, transpose.getX(), dims);
+    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(), x,
+                                                 transpose.getPermutation());
     return success();
   }
 };
@@ -535,15 +591,14 @@ struct FoldShapesPass
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns
-        .add<BroadcastTwice, ExpandIsBroadcast,
-             ReshapeOfBroadcast<tensor::ExpandShapeOp>,
-             ReshapeOfBroadcast<tensor::CollapseShapeOp>,
-             ElementwiseOfBroadcasts, ReduceOfBroadcast, TransposeOfShape,
-             TransposeOfMerged, SplitOfTranspose, TransposeOfRope, SplitOfRope,
-             UnitsOfRope, EmbeddingOfBroadcast, DropOfTranspose,
-             TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(
-            context);
+    patterns.add<
+        BroadcastTwice, ExpandIsBroadcast,
+        ReshapeOfBroadcast<tensor::ExpandShapeOp>,
+        ReshapeOfBroadcast<tensor::CollapseShapeOp>, ElementwiseOfBroadcasts,
+        ConstraintOfUnits, ConstraintOfTranspose, ReduceOfBroadcast,
+        TransposeOfShape, TransposeOfMerged, SplitOfTranspose, TransposeOfRope,
+        SplitOfRope, UnitsOfRope, EmbeddingOfBroadcast, DropOfTranspose,
+        TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -11,6 +11,7 @@
 #include "LinearRows.h"
 #include "Evaluate.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 
@@ -345,7 +346,7 @@ bool LinearWalk::enter(Operation *op) {
   if (!isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
            arith::TruncFOp, tensor::ExtractSliceOp, tensor::ConcatOp,
            tensor::ExpandShapeOp, tensor::CollapseShapeOp, nn::TransposeOp,
-           nn::BroadcastOp>(op))
+           nn::BroadcastOp, dist::ConstraintOp>(op))
     return false;
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()) ||

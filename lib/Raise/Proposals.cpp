@@ -7,6 +7,7 @@
 
 #include "Proposals.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 
@@ -20,12 +21,13 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// How often ops of the region read x, or x in another float type.
+/// How often ops of the region read x, or x in another float type or with a
+/// constraint.
 static int64_t countReads(const RowRegion &region) {
   SmallVector<Value> same{region.x};
   int64_t reads = 0;
   for (Operation *op : region.ops) {
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
+    if (isa<arith::ExtFOp, arith::TruncFOp, dist::ConstraintOp>(op) &&
         llvm::is_contained(same, op->getOperand(0))) {
       same.push_back(op->getResult(0));
       continue;

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MoveConstraints.h"
 #include "Proposals.h"
 #include "RaiseAttention.h"
 #include "RaiseRope.h"
@@ -76,7 +77,8 @@ private:
 
   Outcome tryRegion(const RowRegion &region, ArrayRef<Proposal> proposals);
   bool raise(Value y);
-  void replace(const RowRegion &region, const Proposal &proposal, double error);
+  void replace(const RowRegion &region, const Proposal &proposal, double error,
+               const MovedConstraints &moved);
   void reportMiss(const RowRegion &region, const Outcome &outcome);
 
   std::map<RegionKey, Outcome> tried;
@@ -101,16 +103,17 @@ RaisePass::Outcome RaisePass::tryRegion(const RowRegion &region,
 }
 
 void RaisePass::replace(const RowRegion &region, const Proposal &proposal,
-                        double error) {
+                        double error, const MovedConstraints &moved) {
   Operation *last = region.y.getDefiningOp();
   OpBuilder builder(last);
   ElementwiseBuilder b{builder, last->getLoc()};
+  Value x = constrain(builder, last->getLoc(), region.x, moved.x);
   Value raised =
       proposal.build(builder, last->getLoc(),
-                     {region.x, region.vectors, region.indices, /*masks=*/{}});
+                     {x, region.vectors, region.indices, /*masks=*/{}});
   raised = b.cast(raised, getElementTypeOrSelf(region.y.getType()));
   Value y = region.y;
-  y.replaceAllUsesWith(raised);
+  y.replaceAllUsesWith(constrain(builder, last->getLoc(), raised, moved.y));
   for (Operation *op : llvm::reverse(region.ops)) {
     if (!op->use_empty())
       continue;
@@ -148,8 +151,15 @@ bool RaisePass::raise(Value y) {
       continue;
     Outcome outcome = tryRegion(region, proposals);
     if (outcome.equal) {
-      replace(region, proposals[*outcome.equal], outcome.error);
-      return true;
+      const Proposal &proposal = proposals[*outcome.equal];
+      dist::ConstraintOp blocking;
+      if (auto moved = moveConstraints(region, blocking)) {
+        replace(region, proposal, outcome.error, *moved);
+        return true;
+      }
+      if (reported.insert(blocking).second)
+        reportBlocked(blocking, proposal.name);
+      continue;
     }
     if (outcome.error < closest.error) {
       closest = outcome;
@@ -169,7 +179,8 @@ void RaisePass::runOnOperation() {
     for (Operation &op : llvm::reverse(block))
       ops.push_back(&op);
     for (Operation *op : ops)
-      if (!erased.contains(op) && op->getNumResults() == 1)
+      if (!erased.contains(op) && op->getNumResults() == 1 &&
+          !isa<dist::ConstraintOp>(op))
         raise(op->getResult(0));
     if (!llvm::is_contained(skip, "attention"))
       raiseAttention(block);

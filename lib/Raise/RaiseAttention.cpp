@@ -10,6 +10,7 @@
 
 #include "RaiseAttention.h"
 #include "Evaluate.h"
+#include "MoveConstraints.h"
 #include "RowTrial.h"
 
 #include "dialects/NN/NN.h"
@@ -194,6 +195,8 @@ struct Match {
   std::string qLetters, kLetters, vLetters, resultLetters;
   AttentionLetters letters;
   RowFunction function;
+  /// Of constraints between the matmuls; null: none.
+  dist::ShardingAttr kSharding, vSharding, resultSharding;
 };
 
 } // namespace
@@ -375,6 +378,46 @@ static Value mergeHeads(OpBuilder &b, Location loc, Value x,
   return tensor::CollapseShapeOp::create(b, loc, type, x, *parts);
 }
 
+/// Moves constraints of scores and weights: what they say of keys goes to keys
+/// and values, the rest to the result. One of a mask has nowhere to go.
+static bool moveConstraints(Match &match, const RowRegion &region,
+                            StringRef scores) {
+  for (Value mask : region.masks)
+    if (dist::ConstraintOp constraint = findConstraint(mask)) {
+      reportBlocked(constraint, "attention");
+      return false;
+    }
+  for (Operation *op : region.ops) {
+    auto constraint = dyn_cast<dist::ConstraintOp>(op);
+    if (!constraint)
+      continue;
+    dist::ShardingAttr sharding = constraint.getSharding();
+    auto find = [&](StringRef letters, StringRef wanted) {
+      SmallVector<int64_t> dims;
+      for (char letter : scores.take_front(sharding.getDims().size())) {
+        size_t dim =
+            wanted.contains(letter) ? letters.find(letter) : StringRef::npos;
+        dims.push_back(dim == StringRef::npos ? -1 : int64_t(dim));
+      }
+      return moveSharding(sharding, dims, letters.size());
+    };
+    StringRef key = scores.take_back();
+    bool isMoved = joinSharding(match.resultSharding,
+                                find(match.resultLetters, scores.drop_back()));
+    bool hasKeys = sharding.getDims().size() == scores.size();
+    if (hasKeys && !(sharding.getDims().back().getOpen() &&
+                     sharding.getDims().back().getAxes().empty()))
+      isMoved = isMoved &&
+                joinSharding(match.kSharding, find(match.kLetters, key)) &&
+                joinSharding(match.vSharding, find(match.vLetters, key));
+    if (isMoved)
+      continue;
+    reportBlocked(constraint, "attention");
+    return false;
+  }
+  return true;
+}
+
 static void rewrite(Match match) {
   match.q = peelScale(match.q, match.function.scale);
   match.k = peelScale(match.k, match.function.scale);
@@ -390,6 +433,8 @@ static void rewrite(Match match) {
   std::string kOrder = orderOf({l.batch, l.key, l.group, l.dim});
   std::string vOrder = orderOf({l.batch, l.key, l.group, l.valueDim});
   std::string order = orderOf({l.batch, l.query, l.group, l.head, l.valueDim});
+  match.k = constrain(b, loc, match.k, match.kSharding);
+  match.v = constrain(b, loc, match.v, match.vSharding);
   Value q = arrange(b, loc, match.q, match.qLetters, qOrder);
   Value k = arrange(b, loc, match.k, match.kLetters, kOrder);
   Value v = arrange(b, loc, match.v, match.vLetters, vOrder);
@@ -408,7 +453,8 @@ static void rewrite(Match match) {
           nn::ZigzagAttr())
           .getResult();
   Value restored = restore(b, loc, mixed, order, match.resultLetters);
-  last.replaceAllUsesWith(mergeHeads(b, loc, restored, last.getType()));
+  Value merged = mergeHeads(b, loc, restored, last.getType());
+  last.replaceAllUsesWith(constrain(b, loc, merged, match.resultSharding));
   remark::passed(loc, remark::RemarkOpts::name("Raised").category("import"))
       << remark::add("nn.attention")
       << remark::metric("error", match.function.error);
@@ -465,7 +511,9 @@ static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
     if (!function)
       continue;
     match.function = *function;
-    return match;
+    match.kSharding = match.vSharding = match.resultSharding = {};
+    if (moveConstraints(match, region, first.result))
+      return match;
   }
   return std::nullopt;
 }

@@ -11,6 +11,7 @@
 #include "RaiseRope.h"
 #include "Evaluate.h"
 #include "LinearRows.h"
+#include "MoveConstraints.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
@@ -42,7 +43,8 @@ private:
   Frequencies findFrequencies(ArrayRef<Turn> turns);
   std::optional<double> findFrequency(const Turn &turn);
   std::vector<double> readEntries(const LinearTerm &term, double sign);
-  void replace(const LinearRows &rows, ArrayRef<double> frequencies);
+  void replace(const LinearRows &rows, ArrayRef<double> frequencies,
+               const MovedConstraints &moved);
   void reportMiss(const LinearRows &rows, StringRef why);
 
   Block &block;
@@ -164,7 +166,8 @@ RopeRaiser::Frequencies RopeRaiser::findFrequencies(ArrayRef<Turn> turns) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies) {
+void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies,
+                         const MovedConstraints &moved) {
   Operation *last = rows.ops.back();
   OpBuilder builder(last);
   auto type = cast<RankedTensorType>(rows.x.getType());
@@ -181,7 +184,7 @@ void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies) {
   raised = ElementwiseBuilder{builder, last->getLoc()}.cast(
       raised, getElementTypeOrSelf(rows.y.getType()));
   Value y = rows.y;
-  y.replaceAllUsesWith(raised);
+  y.replaceAllUsesWith(constrain(builder, last->getLoc(), raised, moved.y));
   for (Operation *op : llvm::reverse(rows.ops)) {
     erased.insert(op);
     op->erase();
@@ -200,6 +203,15 @@ void RopeRaiser::reportMiss(const LinearRows &rows, StringRef why) {
       << remark::add("nn.rope: {0}", why);
 }
 
+/// A constraint of a table, which is no longer read; null: none.
+static dist::ConstraintOp findConstraint(ArrayRef<Turn> turns) {
+  for (const Turn &turn : turns)
+    for (Value table : {turn.firstOfFirst.table, turn.firstOfSecond.table})
+      if (dist::ConstraintOp found = tessera::findConstraint(table))
+        return found;
+  return {};
+}
+
 /// Replaces the largest region of y that is a rotation.
 bool RopeRaiser::raise(Value y) {
   StringRef why;
@@ -212,8 +224,15 @@ bool RopeRaiser::raise(Value y) {
       continue;
     }
     if (Frequencies frequencies = findFrequencies(turns)) {
-      replace(rows, *frequencies);
-      return true;
+      dist::ConstraintOp blocking = findConstraint(turns);
+      if (auto moved =
+              blocking ? std::nullopt : moveConstraints(rows, blocking)) {
+        replace(rows, *frequencies, *moved);
+        return true;
+      }
+      if (reported.insert(blocking).second)
+        reportBlocked(blocking, "rope");
+      continue;
     }
     why = "tables of other numbers than cosines and sines of positions";
   }
@@ -227,7 +246,8 @@ void RopeRaiser::run() {
   for (Operation &op : llvm::reverse(block))
     ops.push_back(&op);
   for (Operation *op : ops)
-    if (!erased.contains(op) && op->getNumResults() == 1)
+    if (!erased.contains(op) && op->getNumResults() == 1 &&
+        !isa<dist::ConstraintOp>(op))
       raise(op->getResult(0));
 }
 

@@ -7,6 +7,7 @@
 
 #include "RowRegion.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 
@@ -138,6 +139,10 @@ bool RegionWalk::enter(Operation *op) {
   }
   if (auto stop = dyn_cast<nn::StopGradientOp>(op)) {
     look(stop.getX());
+    return type.getRank() == rank || type.getRank() == rank - 1;
+  }
+  if (auto constraint = dyn_cast<dist::ConstraintOp>(op)) {
+    look(constraint.getInput());
     return type.getRank() == rank || type.getRank() == rank - 1;
   }
   if (auto pick = dyn_cast<nn::TakeAlongAxisOp>(op)) {

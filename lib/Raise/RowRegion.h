@@ -5,7 +5,8 @@
 //
 // The ops between a value y and a tensor x from which alone it follows, beside
 // constants, vectors along the last dimension and, where they are allowed,
-// masks. Every op acts on each row of the last dimension by itself:
+// masks. Every op acts on each row of the last dimension by itself; constraints
+// of shardings are looked through:
 //
 //     x [.., n] --> sum [..] --> broadcast [.., n] --> ... --> y [.., n] or
 //     [..]

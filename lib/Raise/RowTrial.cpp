@@ -7,6 +7,7 @@
 
 #include "RowTrial.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -199,7 +200,7 @@ void TrialBuilder::cloneOp(Operation *op) {
                                                 from, isVector ? 1 : 0));
     return;
   }
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
+  if (isa<arith::ExtFOp, arith::TruncFOp, dist::ConstraintOp>(op)) {
     mapping.map(result, lookUp(op->getOperand(0)));
     return;
   }

@@ -114,3 +114,28 @@ func.func @drop(%x: tensor<2x8x3x1x4xf32>, %w: tensor<3x4x16xf32>) -> tensor<2x8
   %2 = nn.einsum "bhsk,hkd->bsd" %1, %w : tensor<2x3x8x4xf32>, tensor<3x4x16xf32> -> tensor<2x8x16xf32>
   return %2 : tensor<2x8x16xf32>
 }
+
+// -----
+
+// A constraint comes before dimensions of size 1, and before a transpose, which the matmul
+// takes; not if it shards a dimension of size 1.
+dist.mesh @mesh ["dp"=2, "tp"=2]
+
+// CHECK-LABEL: @constraint(
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x8x3x4xf32>, %{{[^:]+}}: tensor<3x4x16xf32>, %[[Z:[^:]+]]: tensor<8xf32>
+// CHECK-DAG: %[[C:.+]] = dist.constraint %[[X]] <@mesh, [{"dp"}, {?}, {"tp"}, {}]> : tensor<2x8x3x4xf32>
+// CHECK-DAG: nn.einsum "bshk,hkd->bsd" %[[C]]
+// CHECK-DAG: %[[D:.+]] = dist.constraint %[[Z]] <@mesh, [{"dp"}]> : tensor<8xf32>
+// CHECK-DAG: nn.broadcast %[[D]] dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+// CHECK-DAG: dist.constraint %{{.+}} <@mesh, [{"dp"}, {"tp"}]> : tensor<8x1xf32>
+func.func @constraint(%x: tensor<2x8x3x4xf32>, %w: tensor<3x4x16xf32>, %z: tensor<8xf32>) -> (tensor<2x8x16xf32>, tensor<8x16xf32>, tensor<8x1xf32>) {
+  %0 = nn.transpose %x [0, 2, 1, 3] : tensor<2x8x3x4xf32> -> tensor<2x3x8x4xf32>
+  %1 = dist.constraint %0 <@mesh, [{"dp"}, {"tp"}, {?}, {}]> : tensor<2x3x8x4xf32>
+  %2 = nn.einsum "bhsk,hkd->bsd" %1, %w : tensor<2x3x8x4xf32>, tensor<3x4x16xf32> -> tensor<2x8x16xf32>
+  %3 = tensor.expand_shape %z [[0, 1]] output_shape [8, 1] : tensor<8xf32> into tensor<8x1xf32>
+  %4 = dist.constraint %3 <@mesh, [{"dp"}, {}]> : tensor<8x1xf32>
+  %5 = tensor.collapse_shape %4 [[0, 1]] : tensor<8x1xf32> into tensor<8xf32>
+  %6 = nn.broadcast %5 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %7 = dist.constraint %3 <@mesh, [{"dp"}, {"tp"}]> : tensor<8x1xf32>
+  return %2, %6, %7 : tensor<2x8x16xf32>, tensor<8x16xf32>, tensor<8x1xf32>
+}

@@ -97,6 +97,7 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
+                           "::tessera::dist::DistDialect",
                            "::tessera::nn::NNDialect"];
 }
 
@@ -126,6 +127,13 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
     within 2 units in the last place of their type and 2^-23 p f; the frequencies f
     are found by unwrapping the angles of rows 1, 2, 3, ...
 
+    A `dist.constraint` on a value inside of a group moves: one of rows to the nearer
+    of operand and result that follow elementwise, one of a number of each row to the
+    result; what one of scores says of keys to keys and values, the rest to the result.
+    Where it cannot (two that differ, a loss that has no such dimension, replicated
+    axes that the result's other dimensions could take, a sharded row of a rotary
+    embedding) the group stays, and a remark `NotRaised` says so at the constraint.
+
     The remarks `Raised` and `NotRaised` name the op and the error. `skip` names ops
     that are not raised: `gelu`, `silu`, `softmax`, `layer_norm`, `rms_norm`,
     `cross_entropy`, `attention`, `rope`.
@@ -148,6 +156,7 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
+                           "::tessera::dist::DistDialect",
                            "::tessera::nn::NNDialect"];
   let options = [
     ListOption<"skip", "skip", "std::string", "ops that are not raised">,

@@ -78,6 +78,52 @@ def make_tiles():
     return make_constrained()
 
 
+GRID = Mesh(numpy.array(jax.devices()[:4]).reshape(2, 2), ("dp", "tp"))
+
+
+def grid(x, *spec):
+    return jax.lax.with_sharding_constraint(x, NamedSharding(GRID, P(*spec)))
+
+
+def make_inner():
+    """Constraints inside of norms, attention, GELU and the loss."""
+    def norm(x, p):
+        mean = grid(x.mean(-1, keepdims=True), "dp")
+        variance = grid(jnp.square(x - mean), "dp").mean(-1, keepdims=True)
+        normal = grid((x - mean) * jax.lax.rsqrt(variance + 1e-5), "dp")
+        return normal * p["scale"] + p["bias"]
+
+    def attention(x, p):
+        q, k, v = (jnp.einsum("bsd,dhk->bshk", x, p[name]) + p[name + "_bias"] for name in "qkv")
+        scores = jnp.einsum("bshk,bthk->bhst", q, k) / jnp.sqrt(float(jax_models.SIZE))
+        scores = grid(scores, "dp", "tp")
+        causal = jnp.tril(jnp.ones((jax_models.SEQ, jax_models.SEQ), bool))
+        scores = jnp.where(causal, scores, jnp.finfo(scores.dtype).min)
+        weights = grid(jax.nn.softmax(scores, axis=-1), "dp", "tp")
+        return jnp.einsum("bshk,hkd->bsd", jnp.einsum("bhst,bthk->bshk", weights, v), p["out"])
+
+    def gelu(x):
+        inner = jnp.sqrt(2 / jnp.pi) * (x + 0.044715 * grid(x * x * x, "dp", None, "tp"))
+        return 0.5 * x * (1 + grid(jnp.tanh(inner), "dp", None, "tp"))
+
+    def loss(p, tokens, labels):
+        x = p["embedding"][tokens] + p["positions"][jnp.arange(jax_models.SEQ)]
+        for block in p["blocks"]:
+            x = x + attention(norm(x, block["norm1"]), block["attention"])
+            x = x + gelu(norm(x, block["norm2"]) @ block["up"] + block["up_bias"]) @ block["down"]
+        logits = norm(x, p["norm"]) @ p["embedding"].T
+        probabilities = grid(jax.nn.log_softmax(logits), "dp", None, "tp")
+        return -jnp.take_along_axis(probabilities, labels[..., None], axis=-1).mean()
+
+    def place(shape, spec):
+        return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=NamedSharding(GRID, spec))
+    shapes = jax_models.unrolled_parameters() | {
+        "embedding": jax_models.shape(64, jax_models.WIDTH)}
+    specs = {"embedding": P("tp"), "positions": P(), "norm": NORM, "blocks": [BLOCK, BLOCK]}
+    ids = place(jax_models.IDS, P("dp"))
+    return loss, jax.tree.map(place, shapes, specs), ids, ids
+
+
 def count(make):
     """Collectives of XLA's program and the bytes that a rank receives by them."""
     function, *arguments = make()
