@@ -210,32 +210,37 @@ LogicalResult StableHLOToNNPass::nameArguments(func::FuncOp source,
 /// Gives arguments and results the shardings of the source's.
 LogicalResult StableHLOToNNPass::shard(func::FuncOp source,
                                        func::FuncOp graph) {
-  auto read = [&](DictionaryAttr attrs, Type type, const Twine &what) {
-    Attribute attr = attrs ? attrs.get(kSdySharding) : Attribute();
-    if (!attr && attrs && mesh.mesh)
-      attr = attrs.get(kTiles);
-    if (!attr)
-      return FailureOr<dist::ShardingAttr>(dist::ShardingAttr());
-    return readSharding(source, attr, mesh,
-                        cast<RankedTensorType>(type).getRank(), what);
+  auto shardAll = [&](TypeRange types, StringRef what, auto getAttrs,
+                      auto setSharding) {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      DictionaryAttr attrs = getAttrs(i);
+      Attribute attr = attrs ? attrs.get(kSdySharding) : Attribute();
+      if (!attr && attrs && mesh.mesh)
+        attr = attrs.get(kTiles);
+      if (!attr)
+        continue;
+      auto sharding = readSharding(source, attr, mesh,
+                                   cast<RankedTensorType>(type).getRank(),
+                                   "that of " + what + " " + Twine(i));
+      if (failed(sharding))
+        return failure();
+      setSharding(i, *sharding);
+    }
+    return success();
   };
-  for (auto [i, type] : llvm::enumerate(graph.getArgumentTypes())) {
-    auto sharding =
-        read(source.getArgAttrDict(i), type, "that of argument " + Twine(i));
-    if (failed(sharding))
-      return failure();
-    if (*sharding)
-      graph.setArgAttr(i, dist::DistDialect::kShardingAttr, *sharding);
-  }
-  for (auto [i, type] : llvm::enumerate(graph.getResultTypes())) {
-    auto sharding =
-        read(source.getResultAttrDict(i), type, "that of result " + Twine(i));
-    if (failed(sharding))
-      return failure();
-    if (*sharding)
-      graph.setResultAttr(i, dist::DistDialect::kShardingAttr, *sharding);
-  }
-  return success();
+  StringRef name = dist::DistDialect::kShardingAttr;
+  return success(succeeded(shardAll(
+                     graph.getArgumentTypes(), "argument",
+                     [&](unsigned i) { return source.getArgAttrDict(i); },
+                     [&](unsigned i, Attribute attr) {
+                       graph.setArgAttr(i, name, attr);
+                     })) &&
+                 succeeded(shardAll(
+                     graph.getResultTypes(), "result",
+                     [&](unsigned i) { return source.getResultAttrDict(i); },
+                     [&](unsigned i, Attribute attr) {
+                       graph.setResultAttr(i, name, attr);
+                     })));
 }
 
 void StableHLOToNNPass::nameResults(func::FuncOp source, func::FuncOp graph) {
