@@ -111,8 +111,7 @@ def run_check(source: Source, graph: pathlib.Path) -> None:
     """Compares the graph with its source."""
     from . import check
     text = graph.read_text()
-    limits = {name: int(size) for name, size in
-              re.findall(r'nn\.input = "([^"]*)"[^}]*nn\.vocab = (\d+)', text)}
+    limits = check.read_limits(text)
     outputs = [name for name in re.findall(r'nn\.output = "([^"]*)"', text)
                if name not in ("loss_sum", "tokens")]
     run = run_torch if source.module is not None else \
@@ -172,7 +171,10 @@ def run_import(options: argparse.Namespace) -> int:
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
-        sys.stdout.write(source.text)
+        if options.output:
+            pathlib.Path(options.output).write_text(source.text)
+        else:
+            sys.stdout.write(source.text)
         return 0
     status = subprocess.run(command, input=source.text, text=True, check=False).returncode
     if status == 0 and options.weights_out:
@@ -214,7 +216,7 @@ def main() -> int:
                           help="compare results and gradients of the graph with torch's or "
                           "JAX's, and results with ONNX's, in the interpreter")
     importer.add_argument("--generic", action="store_true",
-                          help="print what tessera import reads, and stop")
+                          help="write what tessera import reads, and stop")
     try:
         return run_import(parser.parse_args())
     except ImportFailure as error:

@@ -19,10 +19,36 @@ RATE = 1024
 STEP = ["--optimizer", "sgd", "--lr", str(RATE), "--weight-decay", "0", "--clip", "0"]
 
 
+def split_arguments(graph: str) -> list[tuple[str, str]]:
+    """The type and the attributes of each argument of a graph."""
+    found = []
+    for start in re.finditer(r"%arg\d+: tensor<([^>]*)> \{", graph):
+        depth, end = 1, start.end()
+        while depth:
+            # Braces of a text are not counted.
+            token = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]').search(graph, end)
+            assert token is not None, "expects a graph whose braces match"
+            depth += {"{": 1, "}": -1}.get(token.group(), 0)
+            end = token.end()
+        found.append((start.group(1), graph[start.end():end - 1]))
+    return found
+
+
+def read_limits(graph: str) -> dict[str, int]:
+    """The lengths of the tables that inputs count rows of, by name of an input."""
+    found = {}
+    for _, attributes in split_arguments(graph):
+        name = re.search(r'nn\.input = "([^"]*)"', attributes)
+        size = re.search(r"nn\.vocab = (\d+)", attributes)
+        if name and size:
+            found[name.group(1)] = int(size.group(1))
+    return found
+
+
 def read_arguments(graph: str) -> dict[str, tuple[list[int], str, int, list[int]]]:
     """By name of a parameter: its shape, and the tensor, offset and strides that it views."""
     found = {}
-    for kind, attributes in re.findall(r"tensor<([^>]*)> \{([^}]*nn\.param[^}]*)\}", graph):
+    for kind, attributes in split_arguments(graph):
         name = re.search(r'nn\.param = "([^"]*)"', attributes)
         source = re.search(
             r'#nn\.source<"([^"]*)", \[[^]]*\], offset (\d+), strides \[([^]]*)\]', attributes)
@@ -50,8 +76,11 @@ def difference(ours: Any, theirs: Any, scale: float) -> float:
 def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
               options: Sequence[str]) -> pathlib.Path:
     """Runs the graph on the inputs of a folder; the folder of its results."""
-    command = [compiler, "verify", str(graph), "--mesh", "dp=1", "--no-proof", "--inputs",
+    command = [compiler, "verify", str(graph), "--no-proof", "--inputs",
                str(folder / "inputs"), "--dump", str(folder / "results"), *options]
+    # A graph with shardings has its mesh.
+    if "dist.mesh" not in graph.read_text():
+        command += ["--mesh", "dp=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ImportFailure(f"--check: {done.stderr.strip().splitlines()[-1]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Mapping, Sequence
 
+from .check import split_arguments
 from .errors import ImportFailure
 
 # The deviation of parameters that are given by their shape.
@@ -14,10 +15,9 @@ DEVIATION = 0.1
 def name_arguments(graph: str) -> tuple[list[str], set[str]]:
     """The names of a function's arguments, in order, of a parameter that is divided once;
     and which of them are inputs."""
-    header = graph[graph.index("func.func"):]
     names: list[str] = []
     inputs: set[str] = set()
-    for attributes in re.findall(r"%arg\d+: tensor<[^>]*> \{([^}]*)\}", header):
+    for _, attributes in split_arguments(graph):
         found = re.search(r'nn\.input = "([^"]*)"', attributes)
         if found:
             inputs.add(found.group(1))
