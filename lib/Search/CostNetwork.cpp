@@ -99,6 +99,10 @@ static Error checkEdge(const CostNetwork &network,
   if (edge.weight < 1)
     return createStringError("expects a weight of 1 or more but got " +
                              Twine(edge.weight));
+  if (edge.copies < 1)
+    return createStringError("expects an edge that stands for 1 or more but "
+                             "got " +
+                             Twine(edge.copies));
   const CostTable &table = network.tables[edge.table];
   if (Error error =
           checkClasses(network, edge.firstClasses, edge.first, table.rows))

@@ -83,10 +83,9 @@ void FoldedNetwork::addEdges(const CostNetwork &from) {
                             network.edges.size());
     if (isNew) {
       network.edges.push_back(edge);
-      counts.push_back(1);
     } else {
       network.edges[it->second].weight += edge.weight;
-      ++counts[it->second];
+      network.edges[it->second].copies += edge.copies;
     }
     origins.push_back({it->second, isTurned});
   }

@@ -7,7 +7,6 @@
 
 #include "LocalSearch.h"
 #include "llvm/ADT/STLExtras.h"
-#include <map>
 
 using namespace tessera;
 using namespace tessera::search;
@@ -32,8 +31,10 @@ public:
 private:
   std::vector<unsigned> getCenters() const;
   std::vector<unsigned> getNeighborhood(unsigned center, size_t size) const;
-  CostNetwork makeNetwork(llvm::ArrayRef<unsigned> free,
-                          const Domains &domains) const;
+  CostNetwork makeShape(llvm::ArrayRef<unsigned> free,
+                        const Domains &domains) const;
+  void fillCosts(CostNetwork &part, llvm::ArrayRef<unsigned> free,
+                 const Domains &domains) const;
   bool improveAround(unsigned center);
 
   const NetworkView &view;
@@ -44,6 +45,12 @@ private:
 };
 
 } // namespace
+
+/// The position of a free variable; their number if it is none of them.
+static unsigned find(llvm::ArrayRef<unsigned> free, unsigned variable) {
+  const unsigned *it = llvm::lower_bound(free, variable);
+  return it == free.end() || *it != variable ? free.size() : it - free.begin();
+}
 
 /// The variables at which the assignment is above the bound, most of it first.
 std::vector<unsigned> LocalSearch::getCenters() const {
@@ -94,48 +101,58 @@ std::vector<unsigned> LocalSearch::getNeighborhood(unsigned center,
   return free;
 }
 
-/// The network of the free variables, with what they cost at the others.
-CostNetwork LocalSearch::makeNetwork(llvm::ArrayRef<unsigned> free,
-                                     const Domains &domains) const {
-  CostNetwork part;
-  std::map<unsigned, unsigned> numbers;
-  for (auto [i, variable] : llvm::enumerate(free)) {
-    numbers[variable] = i;
-    std::vector<int64_t> own;
-    for (unsigned state : domains[i])
-      own.push_back(network.variables[variable].costs[state]);
-    part.addVariable(std::move(own));
-  }
+/// The network of the free variables without costs: what elimination would
+/// take.
+CostNetwork LocalSearch::makeShape(llvm::ArrayRef<unsigned> free,
+                                   const Domains &domains) const {
+  CostNetwork shape;
+  for (const std::vector<unsigned> &states : domains)
+    shape.addVariable(std::vector<int64_t>(states.size()));
+  for (auto [i, variable] : llvm::enumerate(free))
+    for (unsigned e : view.earlier[variable]) {
+      unsigned other = find(free, network.edges[e].first);
+      if (other < free.size())
+        shape.edges.push_back({other, unsigned(i)});
+    }
+  return shape;
+}
+
+/// Adds what the free variables cost, together and with the others.
+void LocalSearch::fillCosts(CostNetwork &part, llvm::ArrayRef<unsigned> free,
+                            const Domains &domains) const {
+  part.edges.clear();
   auto addFixed = [&](unsigned i, auto getCost) {
     for (auto [sum, state] :
          llvm::zip_equal(part.variables[i].costs, domains[i]))
       sum = addCosts(sum, getCost(state));
   };
   for (auto [i, variable] : llvm::enumerate(free)) {
+    addFixed(i, [&](unsigned state) {
+      return network.variables[variable].costs[state];
+    });
     for (unsigned e : view.earlier[variable]) {
       const CostNetwork::Edge &edge = network.edges[e];
-      auto other = numbers.find(edge.first);
-      if (other == numbers.end()) {
+      unsigned other = find(free, edge.first);
+      if (other == free.size()) {
         addFixed(i, [&](unsigned state) {
           return network.getEdgeCost(edge, states[edge.first], state);
         });
         continue;
       }
       std::vector<int64_t> pairs;
-      for (unsigned a : domains[other->second])
+      for (unsigned a : domains[other])
         for (unsigned b : domains[i])
           pairs.push_back(network.getEdgeCost(edge, a, b));
-      part.addEdge(other->second, i, std::move(pairs));
+      part.addEdge(other, i, std::move(pairs));
     }
     for (unsigned e : view.later[variable]) {
       const CostNetwork::Edge &edge = network.edges[e];
-      if (!numbers.count(edge.second))
+      if (find(free, edge.second) == free.size())
         addFixed(i, [&](unsigned state) {
           return network.getEdgeCost(edge, state, states[edge.second]);
         });
     }
   }
-  return part;
 }
 
 bool LocalSearch::improveAround(unsigned center) {
@@ -153,10 +170,11 @@ bool LocalSearch::improveAround(unsigned center) {
       for (auto [i, position] : llvm::enumerate(positions.back()))
         position = i;
     }
-    CostNetwork part = makeNetwork(free, domains);
+    CostNetwork part = makeShape(free, domains);
     EliminationOrder order = orderElimination(part, positions);
     if (order.total > entries)
       continue;
+    fillCosts(part, free, domains);
     Assignment best = eliminate(part, positions, order);
     if (best.cost >= part.evaluate(now))
       return false;

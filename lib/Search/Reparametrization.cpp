@@ -45,11 +45,7 @@ NetworkView::NetworkView(const CostNetwork &network)
     total += getLargestFinite(variable.costs);
 }
 
-Reparametrization::Reparametrization(const NetworkView &view,
-                                     llvm::ArrayRef<int64_t> counts)
-    : view(&view), counts(counts) {
-  if (counts.empty())
-    this->counts.assign(view.network.edges.size(), 1);
+Reparametrization::Reparametrization(const NetworkView &view) : view(&view) {
   for (const CostNetwork::Variable &variable : view.network.variables) {
     size_t count = variable.costs.size();
     states.emplace_back(count);
@@ -63,7 +59,7 @@ Reparametrization::Reparametrization(const NetworkView &view,
     auto sum = [&](llvm::ArrayRef<unsigned> at) {
       int64_t all = 0;
       for (unsigned e : at)
-        all += this->counts[e];
+        all += view.network.edges[e].copies;
       return all;
     };
     unsigned number = states.size() - 1;
@@ -345,9 +341,10 @@ void Reparametrization::start(std::vector<std::vector<int64_t>> moved) {
 void Reparametrization::distribute(unsigned variable, bool forward) {
   llvm::ArrayRef<unsigned> next =
       forward ? view->later[variable] : view->earlier[variable];
+  llvm::ArrayRef<CostNetwork::Edge> all = view->network.edges;
   int64_t numShares = 0;
   for (unsigned e : next)
-    numShares += counts[e];
+    numShares += all[e].copies;
   shares.clear();
   for (int64_t &cost : costs[variable]) {
     shares.push_back(cost < kNearInfinite ? cost / parts[variable] : 0);
@@ -356,7 +353,7 @@ void Reparametrization::distribute(unsigned variable, bool forward) {
   for (unsigned e : next)
     for (auto [moved, share] :
          llvm::zip_equal(forward ? toFirst[e] : toSecond[e], shares))
-      moved -= share * counts[e];
+      moved -= share * all[e].copies;
 }
 
 int64_t Reparametrization::getResidual(unsigned e, unsigned firstState,

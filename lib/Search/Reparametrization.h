@@ -52,10 +52,7 @@ public:
 /// See the file comment. A copy is independent.
 class Reparametrization {
 public:
-  /// `counts`: how many equal edges each edge stands for, which get as many
-  /// shares of a variable's cost; empty: one each.
-  explicit Reparametrization(const NetworkView &view,
-                             llvm::ArrayRef<int64_t> counts = {});
+  explicit Reparametrization(const NetworkView &view);
 
   /// Moves costs from the first to the last variable, or back. Removes states
   /// whose assignments all cost more than `limit`, and those that have no
@@ -131,8 +128,8 @@ private:
   /// second variable.
   std::vector<std::vector<int64_t>> toFirst, toSecond;
   std::vector<EdgeCosts> edges;
-  /// The shares of each edge, and those into which a variable's cost is cut.
-  std::vector<int64_t> counts, parts;
+  /// The shares into which each variable's cost is cut.
+  std::vector<int64_t> parts;
   std::shared_ptr<const Shrunk> shrunk;
   /// States that are left, and positions.
   size_t numAlive = 0, numPositions = 0;

@@ -116,8 +116,8 @@ void Search::roundUp(const Reparametrization &costs) {
   offer({network.evaluate(states), std::move(states)});
 }
 
-/// The best assignments of the 1, 2, 3, ... states of each variable that look
-/// best, as long as that is quick.
+/// The best assignments of the 1, 2, 3, 4, 6, 9, ... states of each variable
+/// that look best, as long as that is quick.
 void Search::findIncumbents(const Reparametrization &costs) {
   Domains all = getDomains(costs, network.variables.size());
   size_t most = 0;
@@ -125,7 +125,8 @@ void Search::findIncumbents(const Reparametrization &costs) {
     most = std::max(most, states.size());
     sortByBound(costs, variable, states);
   }
-  for (size_t count = 1; count <= most; ++count) {
+  for (size_t count = 1, last = 0; last < most;
+       last = count, count += std::max<size_t>(1, count / 2)) {
     Domains domains = all;
     for (std::vector<unsigned> &states : domains)
       states.resize(std::min(states.size(), count));
@@ -250,13 +251,12 @@ NetworkSolution Search::run() {
 }
 
 /// The messages of a folded network, shared among the edges that each of its
-/// edges stands for.
+/// edges stands for; of sweeps until its bound is `enough`.
 static std::vector<std::vector<int64_t>>
-spreadMessages(const FoldedNetwork &folded, unsigned sweeps) {
+spreadMessages(const FoldedNetwork &folded, unsigned sweeps, int64_t enough) {
   NetworkView view(folded.network);
-  // An edge that one of the copies has is not to take what all of them cost.
-  Reparametrization costs(view, folded.counts);
-  for (unsigned i = 0; i < sweeps; ++i) {
+  Reparametrization costs(view);
+  for (unsigned i = 0; i < sweeps && costs.getBound() < enough; ++i) {
     costs.sweep(/*forward=*/true);
     costs.sweep(/*forward=*/false);
   }
@@ -266,31 +266,36 @@ spreadMessages(const FoldedNetwork &folded, unsigned sweeps) {
     if (origin.edge == FoldedNetwork::kNone)
       continue;
     for (int64_t moved : costs.getMoved(origin.edge, !origin.isTurned))
-      messages.back().push_back(moved / folded.counts[origin.edge]);
+      messages.back().push_back(moved /
+                                folded.network.edges[origin.edge].copies);
   }
   return messages;
 }
 
 /// Sweeps from the messages of a folded network; what is then left is
-/// eliminated if that is quick.
+/// eliminated if the gap is not small and that is quick.
 NetworkSolution Search::bound(const FoldedNetwork &folded, int64_t known) {
-  auto messages = spreadMessages(folded, limits.sweeps);
+  // Edges between copies are not in the folded network, so half of the gap is
+  // left to them.
+  auto enough =
+      static_cast<int64_t>(double(result.cost) * (1 - limits.gap / 2));
+  auto messages = spreadMessages(folded, limits.sweeps, enough);
   for (auto [list, edge] : llvm::zip_equal(messages, network.edges))
     list.resize(network.variables[edge.first].costs.size());
   Reparametrization costs(view);
   costs.start(std::move(messages));
-  bool isLeft = true;
+  bool isLeft = true, isClose = false;
   int64_t before = costs.getBound();
-  while (isLeft && result.sweeps < limits.sweeps) {
+  while (isLeft && !isClose && result.sweeps < limits.sweeps) {
     isLeft = sweepThereAndBack(costs);
     int64_t gained = costs.getBound() - before;
     int64_t gap = result.cost - costs.getBound();
-    if (gained <= gap / kLeastGain ||
-        double(gap) <= limits.gap * double(result.cost))
+    isClose = double(gap) <= limits.gap * double(result.cost);
+    if (gained <= gap / kLeastGain)
       break;
     before = costs.getBound();
   }
-  if (isLeft && !tryElimination(costs, limits.tableEntries))
+  if (isLeft && (isClose || !tryElimination(costs, limits.tableEntries)))
     open = std::max(known, costs.getBound());
   result.bound = std::min(result.cost, open);
   return std::move(result);

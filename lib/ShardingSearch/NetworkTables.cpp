@@ -68,14 +68,15 @@ static std::vector<uint32_t> classify(ArrayRef<T> states,
   return classes;
 }
 
-void ShardingNetwork::addEdge(unsigned fromVariable, ArrayRef<End> from,
-                              unsigned toVariable, ArrayRef<unsigned> to,
-                              TableSpec spec, int64_t weight) {
+/// A table and classes; the edge's variables are those of `spec.isTransposed`.
+search::CostNetwork::Edge ShardingNetwork::makeEdge(ArrayRef<End> from,
+                                                    ArrayRef<unsigned> to,
+                                                    TableSpec spec) {
   std::vector<uint32_t> fromClasses = classify(from, spec.from);
   std::vector<uint32_t> toClasses = classify(to, spec.to);
-  spec.isTransposed = toVariable < fromVariable;
+  bool isTransposed = spec.isTransposed;
   std::vector<int64_t> key{spec.shape, spec.isFixed, spec.isHidden,
-                           spec.isTransposed};
+                           isTransposed};
   for (const End &end : spec.from)
     key.insert(key.end(), {end.sharding, end.second});
   key.push_back(-1);
@@ -96,14 +97,24 @@ void ShardingNetwork::addEdge(unsigned fromVariable, ArrayRef<End> from,
     return found->second;
   };
   search::CostNetwork::Edge edge;
-  edge.first = std::min(fromVariable, toVariable);
-  edge.second = std::max(fromVariable, toVariable);
   edge.table = it->second;
-  edge.firstClasses =
-      numberClasses(toVariable < fromVariable ? toClasses : fromClasses);
-  edge.secondClasses =
-      numberClasses(toVariable < fromVariable ? std::move(fromClasses)
-                                              : std::move(toClasses));
+  edge.firstClasses = numberClasses(isTransposed ? toClasses : fromClasses);
+  edge.secondClasses = numberClasses(isTransposed ? std::move(fromClasses)
+                                                  : std::move(toClasses));
+  return edge;
+}
+
+template <typename Make>
+void ShardingNetwork::addEdge(unsigned from, unsigned to, int64_t weight,
+                              std::vector<int64_t> key, Make make) {
+  bool isTransposed = to < from;
+  key.push_back(isTransposed);
+  auto [it, isNew] = edgesAlike.try_emplace(std::move(key));
+  if (isNew)
+    it->second = make(isTransposed);
+  search::CostNetwork::Edge edge = it->second;
+  edge.first = std::min(from, to);
+  edge.second = std::max(from, to);
   edge.weight = weight;
   network.edges.push_back(edge);
 }
@@ -126,38 +137,53 @@ void ShardingNetwork::addTensorEdge(User user) {
         lists[listOf[user.op]].ports[before] ==
             lists[listOf[user.op]].ports[user.port])
       return;
-  TableSpec spec;
-  spec.shape = shapes[port.tensor];
-  spec.isFixed = port.isFixed;
-  spec.isHidden = isHidden(port.tensor, port.isInput);
-  unsigned variable = variableOfTensor[port.tensor];
-  ArrayRef<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
-  ArrayRef<End> mine = ends[port.tensor];
-  if (port.isInput) {
-    spec.fixedDims = port.fixedDims;
-    addEdge(variable, mine, variableOfOp[user.op], numbers, std::move(spec),
-            op.trips);
-    return;
-  }
-  std::vector<End> from;
-  for (unsigned number : numbers)
-    from.push_back({number});
-  std::vector<unsigned> to;
-  for (const End &end : mine)
-    to.push_back(end.sharding);
-  addEdge(variableOfOp[user.op], from, variable, to, std::move(spec), op.trips);
+  bool hides = isHidden(port.tensor, port.isInput);
+  std::vector<int64_t> key{listOf[user.op],    user.port, port.isInput,
+                           port.isFixed,       hides,     shapes[port.tensor],
+                           endsOf[port.tensor]};
+  for (unsigned dim : port.fixedDims.set_bits())
+    key.push_back(dim);
+  auto make = [&](bool isTransposed) {
+    TableSpec spec;
+    spec.shape = shapes[port.tensor];
+    spec.isFixed = port.isFixed;
+    spec.isHidden = hides;
+    spec.isTransposed = isTransposed;
+    ArrayRef<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
+    ArrayRef<End> mine = getEnds(port.tensor);
+    if (port.isInput) {
+      spec.fixedDims = port.fixedDims;
+      return makeEdge(mine, numbers, std::move(spec));
+    }
+    std::vector<End> from;
+    for (unsigned number : numbers)
+      from.push_back({number});
+    std::vector<unsigned> to;
+    for (const End &end : mine)
+      to.push_back(end.sharding);
+    return makeEdge(from, to, std::move(spec));
+  };
+  unsigned tensor = variableOfTensor[port.tensor], mine = variableOfOp[user.op];
+  addEdge(port.isInput ? tensor : mine, port.isInput ? mine : tensor, op.trips,
+          std::move(key), make);
 }
 
 /// The edge between the op that makes a value and the one that uses it.
 void ShardingNetwork::addOpEdge(User from, User to) {
-  std::vector<End> has;
-  for (unsigned number : lists[listOf[from.op]].ports[from.port])
-    has.push_back({number});
-  TableSpec spec;
-  spec.shape = shapes[getPort(from).tensor];
-  addEdge(variableOfOp[from.op], has, variableOfOp[to.op],
-          lists[listOf[to.op]].ports[to.port], std::move(spec),
-          problem.ops[from.op].trips);
+  unsigned shape = shapes[getPort(from).tensor];
+  auto make = [&](bool isTransposed) {
+    std::vector<End> has;
+    for (unsigned number : lists[listOf[from.op]].ports[from.port])
+      has.push_back({number});
+    TableSpec spec;
+    spec.shape = shape;
+    spec.isTransposed = isTransposed;
+    return makeEdge(has, lists[listOf[to.op]].ports[to.port], std::move(spec));
+  };
+  // No tensor's states: not a key of an edge to a tensor.
+  addEdge(variableOfOp[from.op], variableOfOp[to.op],
+          problem.ops[from.op].trips,
+          {listOf[from.op], from.port, listOf[to.op], to.port, shape}, make);
 }
 
 /// The edges of an op to tensors, and to ops before it.
@@ -190,7 +216,7 @@ void ShardingNetwork::refresh() {
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone)
       for (auto [cost, end] : llvm::zip_equal(
-               network.variables[variableOfTensor[t]].costs, ends[t]))
+               network.variables[variableOfTensor[t]].costs, getEnds(t)))
         cost = getEndCost(t, end);
 }
 
@@ -222,7 +248,7 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
              });
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone)
-      times.beside += getSecondCost(t, ends[t][states[variableOfTensor[t]]]);
+      times.beside += getSecondCost(t, getEnds(t)[states[variableOfTensor[t]]]);
   return times;
 }
 
@@ -258,7 +284,7 @@ bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
   return changed;
 }
 
-bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
+void ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
   bool changed = false;
   // Equal layers ask for the same.
   std::set<std::tuple<unsigned, unsigned, unsigned>> seen;
@@ -274,11 +300,10 @@ bool ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
              });
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone) {
-      const End &end = ends[t][states[variableOfTensor[t]]];
+      const End &end = getEnds(t)[states[variableOfTensor[t]]];
       if (end.second != kNone)
         changed |= prices.plan(end.sharding, end.second, shapes[t]);
     }
   if (changed)
     refresh();
-  return changed;
 }

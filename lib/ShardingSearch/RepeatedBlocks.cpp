@@ -104,8 +104,8 @@ static void addAxes(Key &key, const AxisList &axes) {
   key.push_back(-1);
 }
 
-/// What a tensor is, without its uses.
-static Key describeTensor(const ShardingProblem::Tensor &tensor) {
+std::vector<int64_t>
+tessera::describeTensor(const ShardingProblem::Tensor &tensor) {
   Key key(tensor.shape.begin(), tensor.shape.end());
   key.insert(key.end(), {-1, tensor.elementBytes, tensor.isStored,
                          tensor.isArgument, tensor.isSum});

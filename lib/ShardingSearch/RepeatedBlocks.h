@@ -40,6 +40,9 @@ struct RepeatedBlocks {
 
 RepeatedBlocks findRepeatedBlocks(const ShardingProblem &problem);
 
+/// What a tensor is, without its uses: equal for tensors that are alike.
+std::vector<int64_t> describeTensor(const ShardingProblem::Tensor &tensor);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_SHARDINGSEARCH_REPEATEDBLOCKS_H

@@ -259,12 +259,23 @@ void ShardingNetwork::addSeconds(unsigned tensor, std::vector<End> &all) {
     }
 }
 
-std::vector<ShardingNetwork::End> ShardingNetwork::getEnds(unsigned tensor) {
+std::vector<ShardingNetwork::End> ShardingNetwork::makeEnds(unsigned tensor) {
   std::vector<End> all;
   for (unsigned candidate : getCandidates(tensor))
     all.push_back({candidate});
   addSeconds(tensor, all);
   return all;
+}
+
+/// The number of a tensor's states.
+unsigned ShardingNetwork::numberEnds(unsigned tensor) {
+  std::vector<int64_t> key = describeTensor(problem.tensors[tensor]);
+  for (User user : users[tensor])
+    key.insert(key.end(), {listOf[user.op], user.port});
+  auto [it, isNew] = endNumbers.try_emplace(std::move(key), endLists.size());
+  if (isNew)
+    endLists.push_back(makeEnds(tensor));
+  return it->second;
 }
 
 int64_t ShardingNetwork::getMostTrips(unsigned tensor) const {
@@ -321,13 +332,13 @@ int64_t ShardingNetwork::getEndCost(unsigned tensor, const End &end) {
 }
 
 Error ShardingNetwork::addTensor(unsigned tensor) {
-  ends[tensor] = getEnds(tensor);
-  if (ends[tensor].empty())
+  endsOf[tensor] = numberEnds(tensor);
+  if (getEnds(tensor).empty())
     return createStringError("tensor " + Twine(tensor) +
                              ": expects a sharding that its seed and the ops "
                              "at it allow but got none");
   std::vector<int64_t> costs;
-  for (const End &end : ends[tensor])
+  for (const End &end : getEnds(tensor))
     costs.push_back(getEndCost(tensor, end));
   variableOfTensor[tensor] = network.addVariable(std::move(costs));
   subjects.push_back(problem.ops.size() + tensor);
@@ -337,7 +348,7 @@ Error ShardingNetwork::addTensor(unsigned tensor) {
 /// A tensor's variable comes right after the first op at it.
 Error ShardingNetwork::build() {
   findUsers();
-  ends.resize(problem.tensors.size());
+  endsOf.assign(problem.tensors.size(), kNone);
   variableOfTensor.assign(problem.tensors.size(), kNone);
   variableOfOp.assign(problem.ops.size(), kNone);
   listOf.assign(problem.ops.size(), 0);
@@ -381,7 +392,7 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
     Sharding sharding = close(tensor.seed);
     if (variableOfTensor[t] != kNone) {
       sharding =
-          prices.getSharding(ends[t][states[variableOfTensor[t]]].sharding);
+          prices.getSharding(getEnds(t)[states[variableOfTensor[t]]].sharding);
     } else {
       // On the way to the one op that needs it.
       for (User user : users[t])
@@ -411,7 +422,7 @@ ShardingNetwork::translate(const ShardingNetwork &from,
       return {};
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone &&
-        !find(ends[t], from.ends[t][states[from.variableOfTensor[t]]],
+        !find(getEnds(t), from.getEnds(t)[states[from.variableOfTensor[t]]],
               mine[variableOfTensor[t]]))
       return {};
   return mine;
@@ -429,7 +440,9 @@ ShardingNetwork::getTies(const RepeatedBlocks &blocks) const {
     unsigned first = blocks.tensors[t], variable = variableOfTensor[t];
     if (variable != kNone)
       ties[variable] =
-          ends[first] == ends[t] ? variableOfTensor[first] : variable;
+          endsOf[first] == endsOf[t] || getEnds(first) == getEnds(t)
+              ? variableOfTensor[first]
+              : variable;
   }
   // Tensors are not numbered in the order of variables.
   std::vector<unsigned> first(ties.size(), kNone);
@@ -464,7 +477,7 @@ int64_t ShardingNetwork::getLiveBytes(ArrayRef<unsigned> states) const {
   int64_t bytes = 0;
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
     if (variableOfTensor[t] != kNone)
-      bytes += getEndBytes(t, ends[t][states[variableOfTensor[t]]]);
+      bytes += getEndBytes(t, getEnds(t)[states[variableOfTensor[t]]]);
   for (unsigned op = 0; op < problem.ops.size(); ++op)
     bytes += getStateBytes(op, states[variableOfOp[op]]);
   return bytes;

@@ -51,9 +51,8 @@ public:
 
   /// Builds `network`. An error names the tensor or op without a state.
   llvm::Error build();
-  /// Plans the reshards of an assignment; true if that changed a cost of the
-  /// network.
-  bool planReshards(llvm::ArrayRef<unsigned> states);
+  /// Plans the reshards of an assignment, which may raise costs of the network.
+  void planReshards(llvm::ArrayRef<unsigned> states);
   ShardingSolution getSolution(llvm::ArrayRef<unsigned> states) const;
   /// What the time of an assignment is made of.
   SearchedTimes getTimes(llvm::ArrayRef<unsigned> states);
@@ -123,14 +122,23 @@ private:
   bool hasVariable(unsigned tensor) const;
   bool mayBePartial(unsigned op, const llvm::SmallBitVector &operands) const;
   std::vector<unsigned> getCandidates(unsigned tensor);
-  std::vector<End> getEnds(unsigned tensor);
+  std::vector<End> makeEnds(unsigned tensor);
+  unsigned numberEnds(unsigned tensor);
+  llvm::ArrayRef<End> getEnds(unsigned tensor) const {
+    return endLists[endsOf[tensor]];
+  }
   void addSeconds(unsigned tensor, std::vector<End> &ends);
   void addEdges(unsigned op);
   void addTensorEdge(User user);
   void addOpEdge(User from, User to);
-  void addEdge(unsigned fromVariable, llvm::ArrayRef<End> from,
-               unsigned toVariable, llvm::ArrayRef<unsigned> to, TableSpec spec,
-               int64_t weight);
+  /// An edge from one variable to another; `make` gives what it is about for
+  /// the first edge with this key.
+  template <typename Make>
+  void addEdge(unsigned from, unsigned to, int64_t weight,
+               std::vector<int64_t> key, Make make);
+  search::CostNetwork::Edge makeEdge(llvm::ArrayRef<End> from,
+                                     llvm::ArrayRef<unsigned> to,
+                                     TableSpec spec);
   bool planAround(const TableSpec &spec, unsigned from, unsigned to);
   int64_t getPrice(const TableSpec &spec, const End &from, unsigned to);
   search::CostTable makeTable(const TableSpec &spec);
@@ -160,16 +168,20 @@ private:
   /// Of each tensor.
   std::vector<llvm::SmallVector<User, 4>> users;
   std::vector<unsigned> shapes;
-  std::vector<std::vector<End>> ends;
-  std::vector<unsigned> variableOfTensor, variableOfOp, listOf;
+  std::vector<unsigned> variableOfTensor, variableOfOp, listOf, endsOf;
   std::vector<StateList> lists;
   std::map<std::vector<int64_t>, unsigned> listNumbers;
+  /// The states of tensors that are alike, at ports that are.
+  std::vector<std::vector<End>> endLists;
+  std::map<std::vector<int64_t>, unsigned> endNumbers;
   /// Tensors that may be partial between two ops, those with a variable, and
   /// those that live where the program holds most.
   llvm::SmallBitVector partialTensors, own, live;
   std::vector<TableSpec> specs;
   std::map<std::vector<int64_t>, unsigned> tableNumbers;
   std::map<std::vector<uint32_t>, unsigned> classNumbers;
+  /// Tables and classes of edges that are alike.
+  std::map<std::vector<int64_t>, search::CostNetwork::Edge> edgesAlike;
 };
 
 } // namespace tessera

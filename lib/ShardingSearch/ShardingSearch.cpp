@@ -37,10 +37,9 @@ static constexpr unsigned kSweeps = 60, kQuickNodes = 1, kNodes = 8;
 static constexpr unsigned kExplainSweeps = 40;
 /// Sweeps to bound what is not equal in all layers.
 static constexpr unsigned kBoundSweeps = 30;
-/// A gap at which the search ends.
+/// A gap at which the search ends, where layers are equal and where they may
+/// differ.
 static constexpr double kSmallGap = 1e-3;
-/// The same where layers may differ.
-static constexpr double kSmallUnfoldedGap = 5e-5;
 /// Multipliers of a limit on memory that are tried, and the first, picoseconds
 /// a byte.
 static constexpr unsigned kMostMultipliers = 8;
@@ -159,8 +158,8 @@ Searcher::getIncumbents(const ShardingNetwork &network) const {
 }
 
 /// Solves until the optimum's reshards are all planned. Planning only raises
-/// costs, so bounds stay valid. Solutions are quick ones until none has
-/// reshards left to plan; the last one has the full limits.
+/// costs, so bounds stay valid. Solutions are quick ones until one costs what
+/// it was taken for; the last one has the full limits.
 llvm::Expected<search::NetworkSolution>
 Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
@@ -180,19 +179,21 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
     if (!solution)
       return solution.takeError();
     solution->states = folded.unfold(solution->states);
-    bool isPlanned = network.planReshards(solution->states);
+    network.planReshards(solution->states);
     int64_t bound = std::max(best.bound, solution->bound);
     // Planning may have raised the cost of an earlier solution.
     if (!best.states.empty())
       best.cost = network.network.evaluate(best.states);
-    solution->cost = network.network.evaluate(solution->states);
+    int64_t cost = network.network.evaluate(solution->states);
+    bool isTrue = cost == solution->cost;
+    solution->cost = cost;
     if (solution->cost < best.cost || best.states.empty())
       best = std::move(*solution);
     best.bound = std::min(bound, best.cost);
     if (best.gap() <= kSmallGap || bound > options.ceiling ||
-        (!isPlanned && !isQuick))
+        (isTrue && !isQuick))
       break;
-    isQuick = isPlanned;
+    isQuick = !isTrue;
     if (best.cost < search::kInfinite)
       incumbents.assign(1, best.states);
   }
@@ -211,7 +212,7 @@ Searcher::solve(ShardingNetwork &network) {
   best->bound = 0;
   search::SolveLimits limits;
   limits.sweeps = kBoundSweeps;
-  limits.gap = kSmallUnfoldedGap;
+  limits.gap = kSmallGap;
   search::NetworkSolution bounded =
       search::boundUnfolded(network.network, folded, *best, limits);
   if (bounded.cost < best->cost) {

@@ -78,6 +78,10 @@ struct CostNetwork {
     unsigned firstClasses = 0, secondClasses = 0;
     /// The costs of the table count so often.
     int64_t weight = 1;
+    /// How many equal edges of a larger network this one stands for. Sweeps
+    /// hand it as many shares of what a variable costs: an edge of one layer is
+    /// not to take what all layers cost.
+    int64_t copies = 1;
   };
 
   /// In the order in which costs go from one to the next (of the program, where

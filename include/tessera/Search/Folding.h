@@ -50,8 +50,6 @@ public:
   /// For each variable with nothing tied the one in `network`.
   std::vector<unsigned> variables;
   std::vector<Origin> origins;
-  /// For each edge of `network` how many it stands for.
-  std::vector<int64_t> counts;
 
 private:
   void addVariables(const CostNetwork &from, llvm::ArrayRef<unsigned> ties);

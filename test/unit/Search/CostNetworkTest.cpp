@@ -59,6 +59,8 @@ TEST(CostNetwork, Errors) {
        "edge 0: expects one of 1 tables but got 1"},
       {[](CostNetwork &n) { n.edges[0].weight = 0; },
        "edge 0: expects a weight of 1 or more but got 0"},
+      {[](CostNetwork &n) { n.edges[0].copies = 0; },
+       "edge 0: expects an edge that stands for 1 or more but got 0"},
       {[](CostNetwork &n) { n.edges[0].firstClasses = 2; },
        "edge 0: expects one of 2 lists of classes but got 2"},
       {[](CostNetwork &n) { n.classes[1].push_back(0); },

@@ -189,6 +189,8 @@ TEST(Folding, MessagesBoundWithoutASweep) {
   FoldedNetwork folded(network, ties);
   // The edge within a layer, and the one from its end to the next one's start.
   EXPECT_EQ(folded.network.edges.size(), 2u);
+  EXPECT_EQ(folded.network.edges[0].copies, 10);
+  EXPECT_EQ(folded.network.edges[1].copies, 9);
   auto best = solve(folded.network);
   ASSERT_TRUE(bool(best));
   NetworkSolution known;

@@ -53,6 +53,7 @@ CostNetwork test::makeRandomNetwork(std::mt19937 &rng, double maxAssignments) {
     edge.firstClasses = addClasses(first, network.tables[edge.table].rows);
     edge.secondClasses = addClasses(second, network.tables[edge.table].columns);
     edge.weight = 1 + rng() % 3;
+    edge.copies = 1 + rng() % 5;
     network.edges.push_back(edge);
   }
   return network;

@@ -232,8 +232,9 @@ TEST(Solver, EdgesThatStandForManyGetAsManyShares) {
   network.addVariable({0, 0});
   network.addEdge(0, 1, {0, 0, 0, 0});
   network.addEdge(0, 2, {0, 0, 0, 0});
+  network.edges[0].copies = 3;
   NetworkView view(network);
-  Reparametrization costs(view, {3, 1});
+  Reparametrization costs(view);
   ASSERT_TRUE(costs.sweep(/*forward=*/true));
   EXPECT_EQ(costs.getMoved(0, /*isFirst=*/true),
             (std::vector<int64_t>{0, -60}));
