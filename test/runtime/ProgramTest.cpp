@@ -103,12 +103,33 @@ TEST(program, json_report) {
   EXPECT_EQ(json.getInteger("ranks", 0), 4);
   EXPECT_EQ(json.getArray("step_seconds").size(), 3u);
   EXPECT_EQ(json.getArray("cpu_seconds").size(), 4u);
+  // Steps and ranks add up to the same.
+  ASSERT_EQ(json.getArray("step_cpu_seconds").size(), 3u);
+  double bySteps = 0, byRanks = 0;
+  for (const Json &seconds : json.getArray("step_cpu_seconds"))
+    bySteps += seconds.number;
+  for (const Json &seconds : json.getArray("cpu_seconds"))
+    byRanks += seconds.number;
+  EXPECT_GT(bySteps, 0);
+  EXPECT_NEAR(bySteps, byRanks, 1e-5);
   const std::vector<Json> &collectives = json.getArray("collectives");
   ASSERT_EQ(collectives.size(), 3u);
   EXPECT_EQ(collectives[0].getString("op"), "all_gather");
   EXPECT_EQ(collectives[0].getString("axes"), "tp");
   EXPECT_EQ(collectives[0].getInteger("calls", 0), 3);
   EXPECT_EQ(collectives[0].getInteger("bytes_received_per_rank", 0), 3 * 36);
+}
+
+/// A list of many steps is complete.
+TEST(program, json_report_of_many_steps) {
+  Outcome outcome =
+      run("--quiet --report json --steps 500 --data " + dataFile());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  Json json;
+  std::string error;
+  ASSERT_TRUE(parseJson(outcome.out, json, error)) << error;
+  EXPECT_EQ(json.getArray("step_seconds").size(), 500u);
+  EXPECT_EQ(json.getArray("step_cpu_seconds").size(), 500u);
 }
 
 TEST(program, mistakes) {

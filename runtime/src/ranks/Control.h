@@ -168,6 +168,8 @@ struct alignas(64) RankBlock {
   // Of the last step; valid from its end to the start of the next.
   /// Seconds that this rank did not wait for others.
   double busySeconds = 0;
+  /// Seconds of processors that it took.
+  double stepCpuSeconds = 0;
   MemoryUse memory;
   /// Of its stamps, those that its list has filled.
   int64_t numStamps = 0;

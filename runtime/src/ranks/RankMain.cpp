@@ -138,10 +138,10 @@ static Status report(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options, const StepLoop &loop,
                      TraceFile &trace) {
   std::vector<Comparison> comparisons;
-  if (!loop.seconds().empty() && !options.compare.empty())
+  if (!loop.times().seconds.empty() && !options.compare.empty())
     if (Status status = compareResults(ctx, manifest, options, comparisons))
       return status;
-  printReport(ctx, manifest, options, loop.seconds(), comparisons);
+  printReport(ctx, manifest, options, loop.times(), comparisons);
   std::string error = flushOutput();
   if (error.empty() && !loop.stamps().empty())
     error = trace.write(loop.stamps(), manifest.stageAxis);
@@ -162,7 +162,7 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
     return status;
   // A signal may have come before the first step: then what was saved before
   // this run stays.
-  int64_t steps = int64_t(loop.seconds().size());
+  int64_t steps = int64_t(loop.times().seconds.size());
   if (steps > 0 || !loop.isStopped()) {
     if (Status status = saver.saveFinal(steps))
       return status;

@@ -58,6 +58,14 @@ MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
   return report;
 }
 
+/// [0.5, 0.25]
+static std::string secondsJson(const std::vector<double> &values) {
+  std::string list;
+  for (double value : values)
+    list += format("%s%.6f", list.empty() ? "" : ", ", value);
+  return "[" + list + "]";
+}
+
 static std::string memoryJson(const MemoryReport &memory) {
   return format("{\"planned_bytes\": %lld, \"measured_bytes\": %lld, "
                 "\"arena_bytes\": %lld, \"private_bytes\": %lld, "
@@ -70,24 +78,26 @@ static std::string memoryJson(const MemoryReport &memory) {
 }
 
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
-                      const std::vector<double> &stepSeconds,
+                      const StepTimes &times,
                       const std::vector<Comparison> &comparisons) {
-  std::string line =
-      format("{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, "
-             "%s, \"steps\": %zu, \"step_seconds\": [",
-             quoteJson(manifest.program).c_str(),
-             quoteJson(manifest.hash).c_str(), ctx->ranks, ctx->pool->size(),
-             ctx->target->describeJson().c_str(), stepSeconds.size());
-  for (size_t i = 0; i < stepSeconds.size(); ++i)
-    line += format("%s%.6f", i ? ", " : "", stepSeconds[i]);
-  line += "], \"cpu_seconds\": [";
+  std::vector<double> cpuSeconds;
   double init = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     const RankBlock &block = ctx->memory.blocks[rank];
-    line += format("%s%.6f", rank ? ", " : "", block.cpuSeconds);
+    cpuSeconds.push_back(block.cpuSeconds);
     init = std::max(init, block.initSeconds);
   }
-  line += format("], \"init_seconds\": %.6f, \"arena_bytes\": %lld, "
+  std::string line = format(
+      "{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, %s, "
+      "\"steps\": %zu",
+      quoteJson(manifest.program).c_str(), quoteJson(manifest.hash).c_str(),
+      ctx->ranks, ctx->pool->size(), ctx->target->describeJson().c_str(),
+      times.seconds.size());
+  // These may be long.
+  line += ", \"step_seconds\": " + secondsJson(times.seconds);
+  line += ", \"step_cpu_seconds\": " + secondsJson(times.cpuSeconds);
+  line += ", \"cpu_seconds\": " + secondsJson(cpuSeconds);
+  line += format(", \"init_seconds\": %.6f, \"arena_bytes\": %lld, "
                  "\"memory\": %s, \"collectives\": [",
                  init, (long long)manifest.arenaBytes,
                  memoryJson(reportMemory(ctx, manifest)).c_str());
@@ -137,12 +147,11 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
 }
 
 void tessera::rt::printReport(tessera_rt_context *ctx, const Manifest &manifest,
-                              const Options &options,
-                              const std::vector<double> &stepSeconds,
+                              const Options &options, const StepTimes &times,
                               const std::vector<Comparison> &comparisons) {
   if (options.report == Options::JsonLine)
-    printJson(ctx, manifest, stepSeconds, comparisons);
+    printJson(ctx, manifest, times, comparisons);
   else if (!options.quiet)
-    printText(ctx, manifest, stepSeconds, comparisons);
+    printText(ctx, manifest, times.seconds, comparisons);
   fflush(stdout);
 }

@@ -43,10 +43,17 @@ struct MemoryReport {
 };
 MemoryReport reportMemory(tessera_rt_context *ctx, const Manifest &manifest);
 
-/// Prints the report of all ranks to standard output. `stepSeconds` is the wall
-/// time of each step on rank 0.
+/// What each step took.
+struct StepTimes {
+  /// Wall time on rank 0.
+  std::vector<double> seconds;
+  /// Processor time of all ranks together.
+  std::vector<double> cpuSeconds;
+};
+
+/// Prints the report of all ranks to standard output.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,
-                 const Options &options, const std::vector<double> &stepSeconds,
+                 const Options &options, const StepTimes &times,
                  const std::vector<Comparison> &comparisons);
 
 } // namespace tessera::rt

@@ -78,7 +78,8 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   if (Status status = ctx->target->fetch(scalars))
     return status;
   block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
-  block.cpuSeconds += processCpuSeconds() - cpu;
+  block.stepCpuSeconds = processCpuSeconds() - cpu;
+  block.cpuSeconds += block.stepCpuSeconds;
   ctx->target->measure(block.memory, manifest,
                        /*withArena=*/step <= summarySteps);
   if (ctx->rank == 0)
@@ -186,13 +187,14 @@ void StepLoop::reportStop() {
     return;
   if (!options.quiet)
     fprintf(stderr, "stopped by SIG%s after step %zu of %lld\n",
-            sigabbrev_np(signal), stepSeconds.size(), (long long)options.steps);
-  if (int64_t(stepSeconds.size()) == options.steps)
+            sigabbrev_np(signal), stepTimes.seconds.size(),
+            (long long)options.steps);
+  if (int64_t(stepTimes.seconds.size()) == options.steps)
     return;
   // A user who stops a run has what it did. A scheduler that preempts it must
   // see that it is to be continued: it gets the code of a process that SIGTERM
   // ended.
-  bool isByHand = signal == SIGINT && !stepSeconds.empty();
+  bool isByHand = signal == SIGINT && !stepTimes.seconds.empty();
   ctx->memory.control->exitCode.store(
       isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));
 }
@@ -234,7 +236,11 @@ Status StepLoop::run() {
     double seconds;
     if (Status status = runProgram(step, {data.source, first}, seconds))
       return status;
-    stepSeconds.push_back(seconds);
+    stepTimes.seconds.push_back(seconds);
+    double cpu = 0;
+    for (int rank = 0; rank < ctx->ranks; ++rank)
+      cpu += ctx->memory.blocks[rank].stepCpuSeconds;
+    stepTimes.cpuSeconds.push_back(cpu);
     StepRecord result = record(step, seconds);
     if (Status status = judge(result))
       return status;

@@ -13,6 +13,7 @@
 #ifndef TESSERA_RT_SRC_STEPS_H
 #define TESSERA_RT_SRC_STEPS_H
 
+#include "Report.h"
 #include "StepLog.h"
 #include "data/Manifest.h"
 #include "data/Saving.h"
@@ -32,8 +33,8 @@ public:
   /// have filled their arguments and met.
   Status run();
 
-  /// Wall time of each step.
-  const std::vector<double> &seconds() const { return stepSeconds; }
+  /// What each step took.
+  const StepTimes &times() const { return stepTimes; }
   /// What the lists did in the last step, on rank 0, for --trace.
   const Stamps &stamps() const { return lastStamps; }
   /// Whether a signal ended it.
@@ -66,7 +67,7 @@ private:
   StepLog log;
   /// The arguments that a step changes, and the results that are read after it.
   std::vector<ArenaBlock> changed, scalars;
-  std::vector<double> stepSeconds;
+  StepTimes stepTimes;
   Stamps lastStamps;
 };
 
