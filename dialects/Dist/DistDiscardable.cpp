@@ -156,22 +156,25 @@ static LogicalResult verifyLinks(const AttributePosition &position,
   return success();
 }
 
-/// Three rates and a time.
+/// Three rates and a time; then for a processor a factor, a time and a share.
 static LogicalResult verifyDevice(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto numbers = dyn_cast<DenseF64ArrayAttr>(attr.getValue());
-  bool valid =
-      numbers && numbers.size() == 4 && numbers[3] >= 0 &&
-      llvm::all_of(numbers.asArrayRef(),
-                   [](double number) { return std::isfinite(number); }) &&
-      llvm::all_of(numbers.asArrayRef().take_front(3),
-                   [](double rate) { return rate > 0; });
+  bool valid = numbers && (numbers.size() == 4 || numbers.size() == 7) &&
+               llvm::all_of(numbers.asArrayRef(),
+                            [](double number) {
+                              return std::isfinite(number) && number >= 0;
+                            }) &&
+               llvm::all_of(numbers.asArrayRef().take_front(3),
+                            [](double rate) { return rate > 0; }) &&
+               (numbers.size() == 4 || (numbers[4] >= 1 && numbers[6] <= 1));
   if (valid)
     return success();
   return position.op->emitError()
          << "dist.device: expects array<f64: bytes per second, operations per "
-            "second of matmuls, of other ops, seconds of a kernel> on a module "
-            "but got "
+            "second of matmuls, of other ops, seconds of a kernel> on a "
+            "module, or with three more, bytes moved per byte of a matmul from "
+            "1, seconds of a function, share of a transfer up to 1, but got "
          << attr.getValue();
 }
 

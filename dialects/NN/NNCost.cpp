@@ -19,17 +19,18 @@ using namespace tessera::nn;
 namespace {
 
 /// An op with a fixed kind and number of operations for each element of its
-/// first operand.
-template <typename Op, CostKind kind, int flopsEach, bool linear = false>
+/// first operand, and of evaluations of exp, tanh and the like.
+template <typename Op, CostKind kind, int flopsEach, bool linear, int functions>
 struct PerElement
-    : CostOpInterface::ExternalModel<PerElement<Op, kind, flopsEach, linear>,
-                                     Op> {
+    : CostOpInterface::ExternalModel<
+          PerElement<Op, kind, flopsEach, linear, functions>, Op> {
   OpCost getOpCost(Operation *op) const {
     OpCost cost;
     cost.kind = kind;
     Type type = op->getNumOperands() ? op->getOperand(0).getType()
                                      : op->getResult(0).getType();
     cost.flops = flopsEach * getTensorElements(type);
+    cost.functions = functions * getTensorElements(type);
     cost.linear = linear;
     return cost;
   }
@@ -97,10 +98,11 @@ struct AttentionBackwardCost
 
 } // namespace
 
-template <typename Op, CostKind kind, int flopsEach, bool linear = false>
+template <typename Op, CostKind kind, int flopsEach, bool linear = false,
+          int functions = 0>
 static void attach(MLIRContext *context) {
-  Op::template attachInterface<PerElement<Op, kind, flopsEach, linear>>(
-      *context);
+  Op::template attachInterface<
+      PerElement<Op, kind, flopsEach, linear, functions>>(*context);
 }
 
 void tessera::nn::attachCostModels(MLIRContext *context) {
@@ -111,17 +113,17 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   AttentionBackwardOp::attachInterface<AttentionBackwardCost>(*context);
   attach<LayerNormOp, rows, 8>(context);
   attach<RMSNormOp, rows, 4>(context);
-  attach<SoftmaxOp, rows, 5>(context);
-  attach<CrossEntropyOp, rows, 4>(context);
+  attach<SoftmaxOp, rows, 5, false, 1>(context);
+  attach<CrossEntropyOp, rows, 4, false, 1>(context);
   attach<ReduceOp, rows, 1, true>(context);
   attach<ArgReduceOp, rows, 2>(context);
   TakeAlongAxisOp::attachInterface<Picked<TakeAlongAxisOp, rows>>(*context);
   EmbeddingOp::attachInterface<Picked<EmbeddingOp, CostKind::Embedding>>(
       *context);
   attach<RopeOp, elementwise, 3, true>(context);
-  attach<GeluOp, elementwise, 12>(context);
+  attach<GeluOp, elementwise, 12, false, 1>(context);
   attach<QuantizeOp, elementwise, 3>(context);
-  attach<SiluOp, elementwise, 4>(context);
+  attach<SiluOp, elementwise, 4, false, 1>(context);
   attach<MaskPaddingOp, elementwise, 0, true>(context);
   attach<StopGradientOp, CostKind::None, 0, true>(context);
   attach<TransposeOp, elementwise, 0, true>(context);
@@ -129,9 +131,9 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<IotaOp, CostKind::None, 0, true>(context);
   attach<LayerNormBackwardOp, rows, 16>(context);
   attach<RMSNormBackwardOp, rows, 10>(context);
-  attach<CrossEntropyBackwardOp, elementwise, 4>(context);
-  attach<GeluBackwardOp, elementwise, 16>(context);
-  attach<SiluBackwardOp, elementwise, 6>(context);
+  attach<CrossEntropyBackwardOp, elementwise, 4, false, 1>(context);
+  attach<GeluBackwardOp, elementwise, 16, false, 1>(context);
+  attach<SiluBackwardOp, elementwise, 6, false, 1>(context);
   attach<EmbeddingBackwardOp, CostKind::Embedding, 1>(context);
   attach<TakeAlongAxisBackwardOp, elementwise, 0>(context);
   attach<AdamWOp, CostKind::Optimizer, 12>(context);

@@ -7,6 +7,7 @@
 
 #include "RTCost.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 
 using namespace mlir;
@@ -62,6 +63,20 @@ struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
   }
 };
 
+/// One pass over operands and results, with the functions of its body.
+struct KernelCost : CostOpInterface::ExternalModel<KernelCost, KernelOp> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost = getElementwiseCost(op, 0, /*linear=*/true);
+    auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        op, cast<KernelOp>(op).getCalleeAttr());
+    if (body)
+      body.walk([&](linalg::LinalgOp inner) {
+        cost.functions += tessera::getOpCost(inner).functions;
+      });
+    return cost;
+  }
+};
+
 } // namespace
 
 void rt::attachCostModels(MLIRContext *context) {
@@ -73,4 +88,5 @@ void rt::attachCostModels(MLIRContext *context) {
       *context);
   EmbeddingBackwardOp::attachInterface<EmbeddingCost>(*context);
   CopyOp::attachInterface<CopyCost>(*context);
+  KernelOp::attachInterface<KernelCost>(*context);
 }

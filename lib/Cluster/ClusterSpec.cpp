@@ -238,6 +238,18 @@ static HostSpec readHost(const json::Object &object, Error &error) {
   return host;
 }
 
+static CollectiveSpec readCollectives(const json::Object &object,
+                                      Error &error) {
+  Reader reader(object, "collectives", error);
+  CollectiveSpec collectives;
+  collectives.baseLow = reader.quantity("base_low_s");
+  collectives.baseBulk = reader.quantity("base_bulk_s");
+  collectives.bulkStep = reader.quantity("bulk_step");
+  collectives.lowShare = reader.quantity("low_share");
+  reader.finish();
+  return collectives;
+}
+
 static Expected<ClusterSpec> readCluster(const json::Object &object) {
   Error error = Error::success();
   Reader reader(object, "", error);
@@ -254,6 +266,9 @@ static Expected<ClusterSpec> readCluster(const json::Object &object) {
     }
   if (const json::Object *host = reader.objectAt("host"))
     spec.host = readHost(*host, error);
+  if (object.get("collectives"))
+    if (const json::Object *collectives = reader.objectAt("collectives"))
+      spec.collectives = readCollectives(*collectives, error);
   reader.finish();
   if (!error)
     error = takeFirst(spec.validate());
@@ -314,7 +329,7 @@ json::Value tessera::toJson(const ClusterSpec &spec) {
   }
   const DeviceSpec &device = spec.device;
   const HostSpec &host = spec.host;
-  return json::Object{
+  json::Object cluster{
       {"name", spec.name},
       {"device",
        json::Object{{"name", device.name},
@@ -328,4 +343,13 @@ json::Value tessera::toJson(const ClusterSpec &spec) {
                             {"link_bytes_per_s", write(host.linkBandwidth)},
                             {"disk_bytes", write(host.diskBytes)},
                             {"disk_bytes_per_s", write(host.diskBandwidth)}}}};
+  if (spec.collectives) {
+    const CollectiveSpec &collectives = *spec.collectives;
+    cluster["collectives"] =
+        json::Object{{"base_low_s", write(collectives.baseLow)},
+                     {"base_bulk_s", write(collectives.baseBulk)},
+                     {"bulk_step", write(collectives.bulkStep)},
+                     {"low_share", write(collectives.lowShare)}};
+  }
+  return cluster;
 }

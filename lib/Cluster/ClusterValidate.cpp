@@ -34,6 +34,7 @@ static const Range kRate{1e7, 1e14, "bytes per second", "is it GB/s?",
 static const Range kBytes{1e6, 1e16, "bytes", "is it GB?", ""};
 static const Range kLatency{1e-9, 1e-2, "seconds", "", "is it microseconds?"};
 static const Range kShare{1e-3, 1, "a share of 1", "", "is it percent?"};
+static const Range kStep{1, 1e3, "a number of latencies", "", ""};
 static const Range kCount{1, 1e5, "a count", "", ""};
 
 static void check(Error &errors, const Twine &field, const Quantity &quantity,
@@ -105,12 +106,21 @@ static void checkLevels(Error &errors, ArrayRef<LevelSpec> levels) {
   }
 }
 
+static void checkCollectives(Error &errors, const CollectiveSpec &spec) {
+  check(errors, "collectives.base_low_s", spec.baseLow, kLatency);
+  check(errors, "collectives.base_bulk_s", spec.baseBulk, kLatency);
+  check(errors, "collectives.bulk_step", spec.bulkStep, kStep);
+  check(errors, "collectives.low_share", spec.lowShare, kShare);
+}
+
 Error ClusterSpec::validate() const {
   Error errors = Error::success();
   if (name.empty())
     addError(errors, "name: expects a name but got ''");
   checkDevice(errors, device);
   checkLevels(errors, levels);
+  if (collectives)
+    checkCollectives(errors, *collectives);
   check(errors, "host.memory_bytes", host.memoryBytes, kBytes);
   check(errors, "host.link_bytes_per_s", host.linkBandwidth, kRate);
   check(errors, "host.disk_bytes", host.diskBytes, kBytes);

@@ -82,8 +82,14 @@ std::optional<WorkRates> tessera::findWorkRates(Operation *op) {
   if (!attr)
     return std::nullopt;
   ArrayRef<double> numbers = attr.asArrayRef();
-  return WorkRates{numbers[0], numbers[1] / numbers[0], numbers[2] / numbers[0],
-                   numbers[3]};
+  WorkRates rates{numbers[0], numbers[1] / numbers[0], numbers[2] / numbers[0],
+                  numbers[3]};
+  if (numbers.size() > 4) {
+    rates.matmulBytes = numbers[4];
+    rates.functionSeconds = numbers[5];
+    rates.transferShare = numbers[6];
+  }
+  return rates;
 }
 
 WorkRates tessera::getWorkRates(Operation *op) {
@@ -91,10 +97,15 @@ WorkRates tessera::getWorkRates(Operation *op) {
 }
 
 void tessera::setWorkRates(ModuleOp module, const WorkRates &rates) {
-  module->setAttr(
-      dist::DistDialect::kDeviceAttr,
-      Builder(module->getContext())
-          .getDenseF64ArrayAttr(
-              {rates.bytesPerSecond, rates.matmulFlops * rates.bytesPerSecond,
-               rates.otherFlops * rates.bytesPerSecond, rates.kernelFloor}));
+  SmallVector<double> numbers{
+      rates.bytesPerSecond, rates.matmulFlops * rates.bytesPerSecond,
+      rates.otherFlops * rates.bytesPerSecond, rates.kernelFloor};
+  WorkRates plain = rates;
+  plain.matmulBytes = 1;
+  plain.functionSeconds = plain.transferShare = 0;
+  if (!(rates == plain))
+    numbers.append(
+        {rates.matmulBytes, rates.functionSeconds, rates.transferShare});
+  module->setAttr(dist::DistDialect::kDeviceAttr,
+                  Builder(module->getContext()).getDenseF64ArrayAttr(numbers));
 }

@@ -78,6 +78,9 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
       levels.back().devices = level.segment;
   }
   MeshLinks links;
+  if (const std::optional<CollectiveSpec> &spec = cluster.collectives)
+    links.library = {spec->baseLow.value, spec->baseBulk.value,
+                     spec->bulkStep.value, spec->lowShare.value};
   links.axes.resize(mesh.sizes.size());
   bool even = true;
   for (size_t axis = mesh.sizes.size(); axis-- > 0;) {

@@ -176,6 +176,20 @@ bool tessera::crossesStages(dist::CollectiveOpInterface op) {
          });
 }
 
+/// The time of an order on a device that moves a share of its hidden transfers
+/// itself, which then do not run beside its kernels:
+///
+///     kernels    |k k k k k|        6 s of transfers, 4 of them hidden:
+///     transfers    |t t t t|t t|    7 s, and 4 x share more
+static double getSeconds(const OverlapProblem &problem,
+                         const OverlapTimes &times, const WorkRates &rates) {
+  double kernels = 0, transfers = 0;
+  for (const OverlapTask &task : problem.tasks)
+    (task.isTransfer() ? transfers : kernels) += task.seconds;
+  double hidden = std::max(0.0, transfers - (times.seconds - kernels));
+  return times.seconds + rates.transferShare * hidden;
+}
+
 void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
   if (Operation *collective = firstCollective(op)) {
     auto moved = cast<dist::CollectiveOpInterface>(collective);
@@ -202,7 +216,8 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
   }
   BlockTasks inside = buildOverlapTasks(op.getRegion(0).front());
   OverlapTimes times = timeOverlap(inside.problem, inside.order);
-  task.seconds = static_cast<double>(getNumRuns(&op)) * times.seconds;
+  task.seconds = static_cast<double>(getNumRuns(&op)) *
+                 getSeconds(inside.problem, times, rates);
   task.insideBytes = times.peakBytes;
 }
 
@@ -493,7 +508,9 @@ double tessera::getMakespan(ModuleOp module) {
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       continue;
     BlockTasks tasks = buildOverlapTasks(func.getFunctionBody().front());
-    most = std::max(most, timeOverlap(tasks.problem, tasks.order).seconds);
+    OverlapTimes times = timeOverlap(tasks.problem, tasks.order);
+    most =
+        std::max(most, getSeconds(tasks.problem, times, getWorkRates(module)));
   }
   return most;
 }

@@ -10,6 +10,7 @@
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -35,6 +36,17 @@ double tessera::getTensorBytes(Type type) {
   // Booleans take a byte each.
   unsigned bits = tensor.getElementTypeBitWidth();
   return getTensorElements(type) * llvm::divideCeil(bits, 8);
+}
+
+bool tessera::isMathFunction(Operation *op) {
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+         llvm::any_of(op->getResultTypes(),
+                      [](Type type) {
+                        return isa<FloatType>(getElementTypeOrSelf(type));
+                      }) &&
+         !isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
+              math::FmaOp, math::RoundOp, math::RoundEvenOp, math::RsqrtOp,
+              math::SqrtOp, math::TruncOp>(op);
 }
 
 OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,
@@ -106,6 +118,10 @@ static OpCost structuredCost(linalg::LinalgOp op) {
         return llvm::any_of(inner.getResultTypes(), llvm::IsaPred<FloatType>);
       });
   cost.flops = each * points;
+  cost.functions =
+      points * double(llvm::count_if(
+                   op.getBlock()->without_terminator(),
+                   [](Operation &inner) { return isMathFunction(&inner); }));
   return cost;
 }
 
@@ -121,10 +137,13 @@ OpCost tessera::getOpCost(Operation *op) {
     return structuredCost(structured);
   // Sums and casts pass gradients on as they are; what else there is needs
   // operands.
-  if (OpTrait::hasElementwiseMappableTraits(op))
-    return getElementwiseCost(
+  if (OpTrait::hasElementwiseMappableTraits(op)) {
+    OpCost cost = getElementwiseCost(
         op, 1,
         isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, CastOpInterface>(op));
+    cost.functions = isMathFunction(op) ? cost.flops : 0;
+    return cost;
+  }
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::EmptyOp,
           tensor::CastOp>(op))
     return {};

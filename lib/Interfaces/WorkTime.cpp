@@ -26,6 +26,8 @@ double tessera::getWorkBytes(Operation *op, const WorkRates &rates) {
       cost.bytesRead >= 0 ? cost.bytesRead : getBytes(op->getOperandTypes());
   bool isMatmul =
       cost.kind == CostKind::Matmul || cost.kind == CostKind::Attention;
-  return getBytes(op->getResultTypes()) + read +
-         cost.flops / (isMatmul ? rates.matmulFlops : rates.otherFlops);
+  double moved = getBytes(op->getResultTypes()) + read;
+  return moved * (isMatmul ? rates.matmulBytes : 1) +
+         cost.flops / (isMatmul ? rates.matmulFlops : rates.otherFlops) +
+         cost.functions * rates.functionSeconds * rates.bytesPerSecond;
 }

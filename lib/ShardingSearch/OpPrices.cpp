@@ -72,7 +72,16 @@ double OpPrices::getElementwiseTime(unsigned number,
     bytes += getTensorBytes(
         getLocalType(op->getResult(i).getType(),
                      getResultSharding(rule, rule.results[i], state.axes)));
-  return bytes / rates.bytesPerSecond;
+  double seconds = bytes / rates.bytesPerSecond;
+  double functions = getOpCost(op).functions * rates.functionSeconds;
+  if (functions == 0)
+    return seconds;
+  // Each element of the result has as many.
+  Type whole = op->getResult(0).getType();
+  Type local =
+      getLocalType(whole, getResultSharding(rule, rule.results[0], state.axes));
+  return seconds +
+         functions * getTensorElements(local) / getTensorElements(whole);
 }
 
 /// Seconds of a copy of the op on one device's types; none if there is none.

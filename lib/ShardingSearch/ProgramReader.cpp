@@ -253,7 +253,9 @@ void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
     for (Type type : operation->getResultTypes())
       key.push_back(type.getAsOpaquePointer());
     if (operation->getNumRegions())
-      addNumber(static_cast<size_t>(getOpCost(operation).flops));
+      for (double each :
+           {getOpCost(operation).flops, getOpCost(operation).functions})
+        addNumber(static_cast<size_t>(each));
     for (const llvm::SmallBitVector *bits :
          {&kernelEnds[number].operands, &kernelEnds[number].results})
       for (unsigned i = 0; i < bits->size(); ++i)

@@ -10,7 +10,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cluster/LinksAttr.h"
-#include "tessera/Cost/DeviceModel.h"
+#include "tessera/Cost/HostCalibration.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Training/Passes.h"
 
@@ -38,17 +38,6 @@ static bool isNarrow(ModuleOp module) {
       });
 }
 
-/// What passes ask of a device, from the constants of the cost model.
-static WorkRates makeRates(const cost::DeviceModel &device, bool isNarrow) {
-  WorkRates rates = kGpuRates;
-  rates.bytesPerSecond = device.memoryBandwidth * device.memoryRate;
-  rates.matmulFlops =
-      device.peak(isNarrow ? cost::DType::BF16 : cost::DType::F32) *
-      device.matmulRate / rates.bytesPerSecond;
-  rates.kernelFloor = device.kernelFloor;
-  return rates;
-}
-
 namespace {
 struct ApplyClusterPass
     : tessera::impl::ApplyClusterPassBase<ApplyClusterPass> {
@@ -69,8 +58,7 @@ struct ApplyClusterPass
         return fail(prefixError(cluster + ": ", std::move(error)));
       setMeshLinks(meshOp, makeMeshLinks(*spec, mesh));
     }
-    setWorkRates(module, makeRates(cost::makeDeviceModel(spec->device),
-                                   isNarrow(module)));
+    setWorkRates(module, cost::makeWorkRates(spec->device, isNarrow(module)));
   }
 };
 } // namespace

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Calibrate.h"
 #include "Options.h"
 
 #include "runtime/cuda/Libraries.h"
@@ -34,11 +35,18 @@ namespace {
 
 constexpr OptionSpec kOptions[] = {
     {"--json", "", "print a JSON array of objects with the table's columns"},
+    {"--calibrate", "",
+     "measure what ranks of host programs take on this machine,\n"
+     "in 10 to 30 seconds, and write a file for --cluster of\n"
+     "tessera compile"},
+    {"--ranks", "N", "with --calibrate: so many ranks, 2 or more"},
+    {"--quiet", "", "with --calibrate: no progress on stderr"},
+    {"-o", "FILE", "with --calibrate: the file (default: stdout)"},
 };
 
 constexpr CommandSpec kCommand = {
     "doctor",
-    "[--json]",
+    "[--json]\n       tessera doctor --calibrate --ranks N [-o FILE]",
     "Shows what this machine has to compile and run programs with.",
     "Each part is looked for and tried. Its status is\n"
     "  usable    it was found and works\n"
@@ -52,9 +60,15 @@ constexpr CommandSpec kCommand = {
     "The host target needs the linker only. A small training step is "
     "compiled,\n"
     "linked and run at each precision, for $TESSERA_CPU or this processor.\n"
-    "The exit status is 0 in any case.",
+    "The exit status is 0 in any case.\n"
+    "--calibrate runs small programs on N ranks at once, and measures links\n"
+    "through shared memory, kernels, matmuls, and what a collective takes to\n"
+    "start, in time of processors. If that differs too much from round to\n"
+    "round, the error names the constant and the exit status is 1.",
     kOptions,
-    "  tessera doctor\n  tessera doctor --json"};
+    "  tessera doctor\n  tessera doctor --json\n"
+    "  tessera doctor --calibrate --ranks 4 -o host.json\n"
+    "  tessera compile g.mlir --strategy auto --ranks 4 --cluster host.json"};
 
 enum class Status { Usable, Broken, Missing };
 
@@ -406,6 +420,24 @@ void printJson(llvm::ArrayRef<Finding> findings, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// Of --calibrate.
+llvm::Error calibrate(const ParsedOptions &parsed) {
+  if (parsed.has("--json"))
+    return llvm::createStringError("expects --json or --calibrate but got "
+                                   "both");
+  auto ranks = parsed.getInteger("--ranks", 2);
+  if (!ranks)
+    return ranks.takeError();
+  if (!*ranks)
+    return llvm::createStringError("--calibrate expects --ranks N");
+  auto cluster = calibrateHost(findSelf(), **ranks, parsed.has("--quiet"));
+  if (!cluster)
+    return cluster.takeError();
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}", toJson(*cluster)) << "\n";
+  });
+}
+
 } // namespace
 
 int tessera::runDoctor(Arguments arguments) {
@@ -417,6 +449,13 @@ int tessera::runDoctor(Arguments arguments) {
   if (!parsed->positional.empty())
     return reportError(kCommand.name,
                        "unexpected '" + parsed->positional[0] + "'");
+  if (parsed->has("--calibrate")) {
+    llvm::Error error = calibrate(*parsed);
+    return error ? reportError(kCommand.name, std::move(error)) : 0;
+  }
+  for (StringRef name : {"--ranks", "--quiet", "-o"})
+    if (parsed->has(name))
+      return reportError(kCommand.name, name + " expects --calibrate");
 
   std::vector<Finding> findings = {
       findLinker(),

@@ -16,6 +16,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,6 +82,17 @@ struct LevelSpec {
   Quantity alone{1, Provenance::Guess, ""};
 };
 
+/// The constants of the library that runs collectives, as of
+/// CollectiveConstants (MeshLinks.h).
+struct CollectiveSpec {
+  /// Seconds before the first byte moves, low-latency and bulk protocol.
+  Quantity baseLow, baseBulk;
+  /// A step of the bulk protocol takes so many times the link's latency.
+  Quantity bulkStep;
+  /// Share of the bandwidth that the low-latency protocol has.
+  Quantity lowShare;
+};
+
 /// What is around the devices, for one device.
 struct HostSpec {
   Quantity memoryBytes;
@@ -98,6 +110,8 @@ struct ClusterSpec {
   /// From the inside out; each joins whole groups of the one before.
   std::vector<LevelSpec> levels;
   HostSpec host;
+  /// None: the fitted ones of NCCL.
+  std::optional<CollectiveSpec> collectives;
 
   /// An error for each number that cannot be: missing, negative, not finite, in
   /// the wrong unit (a bandwidth of 450, a latency of 5), sizes that do not

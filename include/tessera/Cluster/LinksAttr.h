@@ -14,7 +14,9 @@
 //
 // `dist.device` on the module says what a device does: array<f64: bytes per
 // second through its memory, operations per second of matmuls, of other ops,
-// seconds of the shortest kernel>.
+// seconds of the shortest kernel>, and for a processor three more: the bytes
+// through memory for each byte of a matmul, seconds of a function such as exp,
+// and the share of a transfer that it moves itself (WorkRates).
 //
 //===----------------------------------------------------------------------===//
 

@@ -43,6 +43,8 @@ struct OpCost {
   CostKind kind = CostKind::None;
   /// Floating-point operations, a multiply-add counted as two.
   double flops = 0;
+  /// Evaluations of exp, log, tanh and the like, one for each element.
+  double functions = 0;
   /// Of a matmul: `batch` times [m, k] x [k, n]. Of attention: batch x heads,
   /// queries, keys, dim.
   int64_t batch = 0, m = 0, n = 0, k = 0;
@@ -57,6 +59,10 @@ struct OpCost {
 double getTensorBytes(mlir::Type type);
 /// Elements of a ranked tensor of static shape; 0 for other types.
 double getTensorElements(mlir::Type type);
+
+/// True for ops of the dialect math that take many instructions for an element
+/// (exp, tanh, ...) where no unit of the device computes them.
+bool isMathFunction(mlir::Operation *op);
 
 /// The cost of an elementwise op: `flopsEach` for each element of its first
 /// result.

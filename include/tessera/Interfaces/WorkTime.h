@@ -23,10 +23,23 @@ struct WorkRates {
   double matmulFlops, otherFlops;
   /// Seconds that any kernel takes to start and to end.
   double kernelFloor = 3e-6;
+  /// Bytes through memory for each byte of the operands and results of a matmul
+  /// or attention: more than 1 where operands are packed before.
+  double matmulBytes = 1;
+  /// Seconds of exp, tanh and the like of one element; 0 where they are done
+  /// while bytes move.
+  double functionSeconds = 0;
+  /// Share of the time of a transfer that the device itself moves its data and
+  /// computes nothing, though the transfer runs beside kernels: 1 on a
+  /// processor, 0 where there are engines for it.
+  double transferShare = 0;
 
   bool operator==(const WorkRates &o) const {
     return bytesPerSecond == o.bytesPerSecond && matmulFlops == o.matmulFlops &&
-           otherFlops == o.otherFlops && kernelFloor == o.kernelFloor;
+           otherFlops == o.otherFlops && kernelFloor == o.kernelFloor &&
+           matmulBytes == o.matmulBytes &&
+           functionSeconds == o.functionSeconds &&
+           transferShare == o.transferShare;
   }
 };
 

@@ -81,8 +81,10 @@ def ApplyClusterPass : Pass<"dist-apply-cluster", "::mlir::ModuleOp"> {
     are row-major over the mesh, and neighbouring numbers fill the cluster's
     levels from the inside out. The module gets `dist.device`: bytes per second
     through memory, operations per second of matmuls (in 16 bits, unless all is in
-    f32) and of other ops, and the seconds of the shortest kernel. What was there
-    is replaced. A mesh of more devices than the cluster has is an error.
+    f32) and of other ops, and the seconds of the shortest kernel; of a processor
+    also the bytes that a byte of a matmul moves, the seconds of a function such
+    as exp, and the share of a transfer that it moves itself. What was there is
+    replaced. A mesh of more devices than the cluster has is an error.
 
     ```mlir
     module {

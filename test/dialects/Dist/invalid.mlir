@@ -41,8 +41,13 @@ func.func @f() attributes {dist.links = []} { return }
 // expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes per second> for each level of "x" but got}}
 dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, 1.0e9, 0.5>]]}
 // -----
-// expected-error @+1 {{dist.device: expects array<f64: bytes per second, operations per second of matmuls, of other ops, seconds of a kernel> on a module but got array<f64: 1.000000e+12, 1.000000e+14, 0.000000e+00, 0.000000e+00>}}
+// expected-error @+1 {{dist.device: expects array<f64: bytes per second, operations per second of matmuls, of other ops, seconds of a kernel> on a module, or with three more, bytes moved per byte of a matmul from 1, seconds of a function, share of a transfer up to 1, but got array<f64: 1.000000e+12, 1.000000e+14, 0.000000e+00, 0.000000e+00>}}
 module attributes {dist.device = array<f64: 1.0e12, 1.0e14, 0.0, 0.0>} {}
+
+// -----
+
+// expected-error @+1 {{share of a transfer up to 1, but got}}
+module attributes {dist.device = array<f64: 1.0e10, 1.0e11, 1.0e10, 0.0, 2.0, 0.0, 1.5>} {}
 // -----
 // Context parallelism.
 // expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all or all_to_all:U but got {method = "gather"}}}

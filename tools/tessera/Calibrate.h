@@ -1,0 +1,23 @@
+//===- Calibrate.h - tessera doctor --calibrate -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_CALIBRATE_H
+#define TESSERA_TOOLS_CALIBRATE_H
+
+#include "tessera/Cluster/ClusterSpec.h"
+
+namespace tessera {
+
+/// Measures this machine with small programs on so many ranks at once, which
+/// the executable `tessera` at `self` compiles. One error says which program
+/// does not run, or which constant differs too much from round to round.
+llvm::Expected<ClusterSpec> calibrateHost(llvm::StringRef self, int64_t ranks,
+                                          bool quiet);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_CALIBRATE_H
