@@ -12,6 +12,9 @@
 //                                      --> plan 2 --> ... schedule --> 805 us
 //           --> dp,tp           -----------------> ... schedule --> 840 us
 //
+// Where candidates are measured, those with the least makespans are, and the
+// one whose program is the fastest is taken.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ChooseShardings.h"
@@ -45,9 +48,10 @@ static constexpr double kLessMemory = 0.95;
 /// by what factor their networks may take longer than the fastest one.
 static constexpr size_t kMostMeshes = 3;
 static constexpr double kFarAbove = 1.1;
+/// The same where programs are measured, since the model may err.
+static constexpr double kFarAboveMeasured = 1.5;
 
-/// Where the shardings of a choice come from.
-static std::string describe(const ShardingChoice &choice) {
+std::string tessera::describeChoice(const ShardingChoice &choice) {
   std::string on = choice.mesh ? " on " + print(*choice.mesh) : "";
   return (choice.found.solution ? "the search" : print(choice.strategy)) + on;
 }
@@ -107,7 +111,8 @@ public:
     PipelineOptions any = options;
     any.strategy = Strategy();
     OpPassManager pm(ModuleOp::getOperationName());
-    buildPhasesUpTo(pm, Phase::Schedule, any);
+    buildPhasesUpTo(pm, options.numMeasured > 0 ? Phase::LLVM : Phase::Schedule,
+                    any);
     pm.addPass(createSearchShardingsPass());
     pm.getDependentDialects(registry);
   }
@@ -134,6 +139,7 @@ private:
                                     std::string &error);
   std::optional<int64_t> tryOne(const ShardingChoice &candidate);
   PipelineOptions getTrialOptions(const ShardingChoice &candidate) const;
+  LogicalResult measure();
   void remarkOnMismatch(const ShardingChoice &searched);
 
   PipelineOptions options;
@@ -143,6 +149,8 @@ private:
   int64_t least = std::numeric_limits<int64_t>::max();
   /// Seconds of the fastest candidate of the last mesh that was tried.
   double fastest = 0;
+  /// All that are within the limit, where some are measured.
+  std::vector<ShardingChoice> within;
 };
 
 /// Runs passes that depend on what an earlier pass has found.
@@ -178,6 +186,8 @@ ChooseShardingsPass::getTrialOptions(const ShardingChoice &candidate) const {
   trial.choice = std::make_shared<ShardingChoice>(candidate);
   trial.choice->isMade = true;
   trial.ranks = 0;
+  trial.numMeasured = 0;
+  trial.measure = nullptr;
   return trial;
 }
 
@@ -247,7 +257,7 @@ ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
         getOperation().getLoc(),
         remark::RemarkOpts::name("TriedShardings").category("propagation"))
         << remark::add("shardings of {0} do not get through the phases: {1}",
-                       describe(candidate), error);
+                       describeChoice(candidate), error);
     return std::nullopt;
   }
   least = std::min(least, made->arenaBytes);
@@ -255,7 +265,7 @@ ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   remark::analysis(
       getOperation().getLoc(),
       remark::RemarkOpts::name("TriedShardings").category("propagation"))
-      << remark::add("shardings of {0}", describe(*made))
+      << remark::add("shardings of {0}", describeChoice(*made))
       << remark::metric("us", made->seconds * 1e6)
       << remark::metric("arenaBytes", made->arenaBytes)
       << remark::metric("kernelUs", double(made->found.times.kernels) * 1e-6)
@@ -263,6 +273,8 @@ ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
       << remark::metric("besideUs", double(made->found.times.beside) * 1e-6);
   if (options.memoryLimit > 0 && made->arenaBytes > options.memoryLimit)
     return made->arenaBytes;
+  if (options.numMeasured > 0)
+    within.push_back(*made);
   ShardingChoice &best = *options.choice;
   unsigned tried = best.tried + 1;
   if (!best.isMade || made->seconds < best.seconds)
@@ -386,8 +398,9 @@ ChooseShardingsPass::searchAll(std::vector<SearchedMesh> &searched) {
     on.mesh = mesh;
     if (failed(searchOn(on, search)))
       continue;
+    double farAbove = options.numMeasured > 0 ? kFarAboveMeasured : kFarAbove;
     search.ceiling = std::min(
-        search.ceiling, static_cast<int64_t>(double(on.getCost()) * kFarAbove));
+        search.ceiling, static_cast<int64_t>(double(on.getCost()) * farAbove));
     searched.push_back(std::move(on));
   }
   if (searched.empty())
@@ -447,18 +460,52 @@ static void remarkOnMesh(ModuleOp module, const SearchedMesh &on,
     remark << remark::metric("scheduledUs", scheduled * 1e6);
 }
 
+/// Lets programs decide. Of candidates whose makespan and arena are equal, and
+/// so most likely their programs, the first is measured.
+LogicalResult ChooseShardingsPass::measure() {
+  llvm::stable_sort(within,
+                    [](const ShardingChoice &a, const ShardingChoice &b) {
+                      return a.seconds < b.seconds;
+                    });
+  std::vector<PipelineOptions> trials;
+  std::vector<ShardingChoice> candidates;
+  for (ShardingChoice &candidate : within) {
+    if (candidates.size() == options.numMeasured)
+      break;
+    bool isKnown = llvm::any_of(candidates, [&](const ShardingChoice &other) {
+      return other.seconds == candidate.seconds &&
+             other.arenaBytes == candidate.arenaBytes;
+    });
+    if (isKnown)
+      continue;
+    candidate.tried = options.choice->tried;
+    trials.push_back(getTrialOptions(candidate));
+    candidates.push_back(candidate);
+  }
+  if (trials.empty())
+    return success();
+  FailureOr<size_t> fastest = options.measure(getOperation(), trials);
+  if (failed(fastest))
+    return failure();
+  *options.choice = candidates[*fastest];
+  return success();
+}
+
 /// Tries the programs of the meshes whose networks are the fastest, and of
 /// others as long as none was right. A mesh that takes as long as one before it
 /// has the same shardings, with two axes as one.
 void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
-  double limit = double(searched.front().getCost()) * kFarAbove, last = 0;
+  double limit = double(searched.front().getCost()) *
+                 (options.numMeasured > 0 ? kFarAboveMeasured : kFarAbove);
+  double last = 0;
   size_t tried = 0;
   for (const SearchedMesh &on : searched) {
     auto cost = double(on.getCost());
     bool isNew = cost > last * (1 + kFasterBy);
     fastest = 0;
-    if (isNew &&
-        (!options.choice->isMade || (tried < kMostMeshes && cost <= limit))) {
+    if (isNew && (!options.choice->isMade ||
+                  (tried < std::max<size_t>(kMostMeshes, options.numMeasured) &&
+                   cost <= limit))) {
       last = cost;
       ++tried;
       tryWithin(on);
@@ -531,6 +578,8 @@ LogicalResult ChooseShardingsPass::choose() {
     options.choice->found = searched->front().found.front();
     options.choice->isMade = true;
   }
+  if (options.numMeasured > 0 && failed(measure()))
+    return failure();
   remarkOnMismatch(*options.choice);
   return options.decisionsOut.empty() ? success() : writeDecisions(*searched);
 }
@@ -547,7 +596,7 @@ void ChooseShardingsPass::runOnOperation() {
     remark << remark::add("no shardings");
     return signalPassFailure();
   }
-  remark << remark::add("shardings of {0}", describe(*options.choice))
+  remark << remark::add("shardings of {0}", describeChoice(*options.choice))
          << remark::metric("us", options.choice->seconds * 1e6)
          << remark::metric("tried", options.choice->tried);
 }
@@ -566,7 +615,8 @@ void tessera::printChoice(const ShardingChoice &choice, llvm::raw_ostream &os) {
   if (!choice.isMade)
     return;
   os << llvm::formatv("shardings of {0}: {1:f2} us, best of {2} tried",
-                      describe(choice), choice.seconds * 1e6, choice.tried);
+                      describeChoice(choice), choice.seconds * 1e6,
+                      choice.tried);
   if (choice.found.solution)
     os << llvm::formatv("; network {0:f2} us, at least {1:f2} us, gap {2:f2} %",
                         double(choice.found.cost) * 1e-6,

@@ -11,6 +11,7 @@
 #include "Options.h"
 #include "PlanOptions.h"
 #include "Programs.h"
+#include "TimedRuns.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
@@ -19,9 +20,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Conversion/GPUImages.h"
+#include "tessera/Cost/TextTable.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,6 +107,10 @@ constexpr OptionSpec kOwnOptions[] = {
      "vocabulary of 50257, to a multiple of N on each device;\n"
      "auto (default): for CUDA, 64 where that adds at most 1 %,\n"
      "else 8, of 8 bits 16, where it adds at most an eighth; off"},
+    {"--measure", "K",
+     "with --strategy auto: the K fastest candidates by the model\n"
+     "are compiled and run on this machine, in turn, and the\n"
+     "fastest program is taken"},
     {"--max-bytes", "N", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
@@ -125,7 +132,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/12, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, /*numAfter=*/13, PlanField::kCompiled),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -201,6 +208,8 @@ struct Job {
   ImageOptions images;
   std::string kernelReport;
   std::string library;
+  /// Candidates of a search that are run; 0: none are.
+  int64_t numMeasured = 0;
   bool quiet = false;
 };
 
@@ -277,6 +286,31 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   return llvm::Error::success();
 }
 
+/// How many candidates are measured, and whether this machine can run them.
+llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
+  if (!parsed.has("--measure"))
+    return llvm::Error::success();
+  auto count = parsed.getInteger("--measure", 1);
+  if (!count)
+    return count.takeError();
+  if (!job.pipeline.strategy.isSearched)
+    return llvm::createStringError("--measure expects --strategy auto");
+  if (parsed.has("--decisions"))
+    return llvm::createStringError(
+        "expects --measure or --decisions but got both");
+  job.numMeasured = **count;
+  if (job.pipeline.target != "cuda")
+    return llvm::Error::success();
+  int64_t gpus = countGPUs(), ranks = std::max<int64_t>(job.pipeline.ranks, 1);
+  if (job.pipeline.mesh)
+    ranks = job.pipeline.mesh->numDevices();
+  if (gpus < ranks)
+    return llvm::createStringError(
+        "--measure expects a GPU of this machine for each of " +
+        llvm::Twine(ranks) + " ranks but got " + llvm::Twine(gpus));
+  return llvm::Error::success();
+}
+
 /// The processor to generate code for where the command line names none.
 StringRef defaultCpu() {
   const char *value = std::getenv("TESSERA_CPU");
@@ -335,7 +369,9 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
         "--keep-reference expects --compile-to=partition");
   job.object.cpu = parsed.get("--cpu", defaultCpu()).str();
   job.quiet = parsed.has("--quiet");
-  if (!job.last && job.isLinked) {
+  if (llvm::Error error = readMeasure(parsed, job))
+    return std::move(error);
+  if ((!job.last && job.isLinked) || job.numMeasured > 0) {
     std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
     auto library = findRuntimeLibrary(
         parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
@@ -431,7 +467,123 @@ llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
   return llvm::Error::success();
 }
 
-llvm::Error compile(const Job &job) {
+/// Time of a step of a rank, in seconds: of the clock where each has a device
+/// of its own. Ranks of the host share processors, so what counts is the time
+/// that they have of them.
+llvm::Expected<double> timeRank(StringRef program, int64_t ranks, bool isHost,
+                                unsigned steps) {
+  auto seconds = timeSteps(program, ranks, steps);
+  if (!seconds)
+    return seconds.takeError();
+  return isHost ? seconds->cpu / double(std::min(ranks, countProcessors()))
+                : seconds->wall;
+}
+
+/// Compiles each trial to a program.
+llvm::Error compileTrials(mlir::ModuleOp input,
+                          llvm::ArrayRef<PipelineOptions> trials,
+                          const Job &job,
+                          llvm::MutableArrayRef<TemporaryFile> programs) {
+  for (auto [i, trial] : llvm::enumerate(trials)) {
+    Job own = job;
+    own.pipeline = trial;
+    own.last.reset();
+    own.isLinked = own.quiet = true;
+    own.kernelReport.clear();
+    if (llvm::Error error = programs[i].create("tessera-trial", "out"))
+      return error;
+    own.output = programs[i].getPath().str();
+    Module copy = input.clone();
+    Progress none(/*quiet=*/true);
+    if (llvm::Error error = runPhases(*copy, own, none))
+      return error;
+    if (llvm::Error error = makeExecutable(*copy, own, none))
+      return error;
+    if (!job.quiet)
+      llvm::errs() << "compiled " << i + 1 << " of " << trials.size() << ": "
+                   << describeChoice(*trial.choice) << "\n";
+  }
+  return llvm::Error::success();
+}
+
+/// One row a candidate; the one that is taken has a star.
+void printMeasured(llvm::ArrayRef<PipelineOptions> trials,
+                   const Halving &halving) {
+  llvm::errs() << "candidates, in microseconds of a step:\n";
+  cost::TextTable table;
+  table.addRow({"shardings", "predicted", "measured", "round"});
+  for (auto [i, trial] : llvm::enumerate(trials))
+    table.addRow(
+        {describeChoice(*trial.choice) + (i == halving.fastest ? " *" : ""),
+         llvm::formatv("{0:f1}", trial.choice->seconds * 1e6),
+         llvm::formatv("{0:f1}", halving.seconds[i] * 1e6),
+         std::to_string(halving.rounds[i])});
+  table.print(llvm::errs());
+}
+
+/// Runs the programs of trials on this machine; the number of the fastest.
+llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
+                                     llvm::ArrayRef<PipelineOptions> trials,
+                                     const Job &job) {
+  std::vector<TemporaryFile> programs(trials.size());
+  if (llvm::Error error = compileTrials(input, trials, job, programs))
+    return std::move(error);
+  auto getRanks = [&](const PipelineOptions &trial) -> int64_t {
+    if (trial.choice->mesh)
+      return trial.choice->mesh->numDevices();
+    if (trial.mesh)
+      return trial.mesh->numDevices();
+    for (auto mesh : input.getOps<dist::MeshOp>())
+      return mesh.getMesh().toMesh().numDevices();
+    return 1;
+  };
+  auto run = [&](size_t i, unsigned steps) -> llvm::Expected<double> {
+    auto seconds = timeRank(programs[i].getPath(), getRanks(trials[i]),
+                            job.pipeline.target != "cuda", steps);
+    if (!seconds)
+      return prefixError("--measure: " + describeChoice(*trials[i].choice) +
+                             ": ",
+                         seconds.takeError());
+    return *seconds;
+  };
+  auto halving = halve(
+      trials.size(), run, [&](unsigned round, unsigned steps, size_t left) {
+        if (!job.quiet)
+          llvm::errs() << "round " << round << ": " << left << " programs, "
+                       << steps << " steps each\n";
+      });
+  if (!halving)
+    return halving.takeError();
+  if (!job.quiet)
+    printMeasured(trials, *halving);
+  return halving->fastest;
+}
+
+/// The job with a search that measures its candidates, if one is asked for.
+Job withMeasure(Job job) {
+  if (job.numMeasured == 0)
+    return job;
+  Job plain = job;
+  job.pipeline.numMeasured = job.numMeasured;
+  job.pipeline.measure =
+      [plain](
+          mlir::ModuleOp input,
+          llvm::ArrayRef<PipelineOptions> trials) -> mlir::FailureOr<size_t> {
+    auto fastest = measureTrials(input, trials, plain);
+    if (fastest)
+      return *fastest;
+    llvm::Error error = fastest.takeError();
+    if (error.isA<Reported>())
+      llvm::consumeError(std::move(error));
+    else
+      input.emitError(llvm::toString(std::move(error)));
+    return mlir::failure();
+  };
+  return job;
+}
+
+llvm::Error compile(const Job &given) {
+  Job job = withMeasure(given);
   mlir::DialectRegistry registry;
   registerDialects(registry);
   registerExecutableTranslations(registry);

@@ -17,6 +17,7 @@
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -88,6 +89,9 @@ struct ShardingChoice {
   unsigned tried = 0;
 };
 
+/// One line without its end: "the search on dp=2,tp=2", or the strategy.
+std::string describeChoice(const ShardingChoice &choice);
+
 /// One line: where the shardings come from, their time, and the bound of the
 /// search.
 void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
@@ -96,6 +100,14 @@ void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
 /// the option `name`.
 llvm::Expected<int64_t> parseMemoryLimit(llvm::StringRef name,
                                          llvm::StringRef text);
+
+struct PipelineOptions;
+
+/// Compiles the program at phase input with each of the options, in which a
+/// choice is made, and runs what comes out. The number of the fastest; an error
+/// is reported.
+using MeasureChoices = std::function<mlir::FailureOr<size_t>(
+    mlir::ModuleOp input, llvm::ArrayRef<PipelineOptions>)>;
 
 /// What a user asks of a compilation.
 struct PipelineOptions {
@@ -115,6 +127,10 @@ struct PipelineOptions {
   std::string decisions, decisionsOut;
   /// What `decisions` does not have is searched.
   bool updatesDecisions = false;
+  /// Of the candidates of a search, so many of the fastest by the model are
+  /// measured by `measure`, which decides; 0: the model does.
+  unsigned numMeasured = 0;
+  MeasureChoices measure;
   std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
   /// A cluster file, whose links and device decide what is faster; empty: the
   /// program's own, or equal links.
