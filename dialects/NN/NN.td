@@ -144,8 +144,8 @@ def NN_SourceAttr : AttrDef<NN_Dialect, "Source"> {
                         "int64_t":$offset,
                         ArrayRefParameter<"int64_t">:$strides);
   let assemblyFormat = [{
-    `<` $tensor `,` `[` $shape `]` `,` `offset` $offset `,`
-    `strides` ` ` `[` $strides `]` `>`
+    `<` $tensor `,` custom<Sizes>($shape) `,` `offset` $offset `,`
+    `strides` custom<Sizes>($strides) `>`
   }];
   let extraClassDeclaration = [{
     /// What a parameter of this shape (whole, without padding) expects of the

@@ -17,6 +17,18 @@ using namespace tessera::nn;
 #include "dialects/NN/NNDialect.cpp.inc"
 #include "dialects/NN/NNEnums.cpp.inc"
 
+/// `[4, 2]`; of a tensor without dimensions `[]`.
+static ParseResult parseSizes(AsmParser &parser,
+                              SmallVectorImpl<int64_t> &sizes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(sizes.emplace_back());
+  });
+}
+
+static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
+  printer << '[' << sizes << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NN/NNAttrs.cpp.inc"
 

@@ -34,7 +34,9 @@ class Tensor:
         if not hasattr(self.tensor, "contiguous"):
             return bytes(self.tensor.tobytes())
         import torch
-        return bytes(self.tensor.contiguous().cpu().view(torch.uint8).numpy().tobytes())
+        # A tensor without dimensions has no bytes to view.
+        flat = self.tensor.contiguous().cpu().reshape(-1)
+        return bytes(flat.view(torch.uint8).numpy().tobytes())
 
 
 def write(path: pathlib.Path, weights: Mapping[str, Tensor]) -> None:

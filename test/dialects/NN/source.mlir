@@ -1,0 +1,10 @@
+// The view of a file's tensor that a parameter is; a tensor may have no dimensions.
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+
+// CHECK: nn.source = #nn.source<"qkv", [8, 6], offset 2, strides [6, 1]>
+// CHECK: nn.source = #nn.source<"scale", [], offset 0, strides []>
+func.func @views(
+    %keys: tensor<8x2xf32> {nn.param = "k", nn.source = #nn.source<"qkv", [8, 6], offset 2, strides [6, 1]>},
+    %scale: tensor<f32> {nn.param = "scale", nn.source = #nn.source<"scale", [], offset 0, strides []>}) {
+  return
+}
