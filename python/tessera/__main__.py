@@ -57,12 +57,16 @@ class Source:
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
     # Whether the module is a graph that was exported before.
     is_exported: bool = False
+    # What is told beside the graph.
+    note: str = ""
 
 
-def read(source: str) -> Source:
+def read(source: str, parameters: Sequence[str], constants: Sequence[str]) -> Source:
     path, _, name = source.partition(":")
+    if (parameters or constants) and pathlib.Path(source).suffix != ".onnx":
+        raise ImportFailure("--parameters and --constants expect a file of ONNX")
     if not path.endswith(".py"):
-        return read_file(pathlib.Path(source))
+        return read_file(pathlib.Path(source), parameters, constants)
     if not name:
         raise ImportFailure(f"{source}: expects {path}:NAME")
     function, arguments = load_function(pathlib.Path(path), name)
@@ -75,14 +79,16 @@ def read(source: str) -> Source:
     return Source(text, function, arguments=arguments, weights=weights)
 
 
-def read_file(path: pathlib.Path) -> Source:
+def read_file(path: pathlib.Path, parameters: Sequence[str],
+              constants: Sequence[str]) -> Source:
     if path.suffix == ".pt2":
         return read_exported(path)
     if path.suffix != ".onnx":
         return Source(jax_import.read_file(path))
     from . import onnx_import
-    text, weights, model = onnx_import.read_file(path)
-    return Source(text, model=model, weights=weights)
+    text, weights, model, left_out = onnx_import.read_file(path, parameters, constants)
+    note = f"{path}: constants, not parameters: {', '.join(left_out)}" if left_out else ""
+    return Source(text, model=model, weights=weights, note=note)
 
 
 def read_exported(path: pathlib.Path) -> Source:
@@ -153,6 +159,10 @@ def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
             results, gradients)
 
 
+def split_names(text: str | None) -> list[str]:
+    return text.split(",") if text else []
+
+
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
@@ -161,7 +171,7 @@ def run_import(options: argparse.Namespace) -> int:
                         ("-o", options.output)):
         if value:
             command += [name, value]
-    source = read(options.file)
+    source = read(options.file, split_names(options.parameters), split_names(options.constants))
     has_weights = source.module is not None or source.model is not None
     if options.weights_out and not has_weights:
         raise ImportFailure("--weights-out expects a torch module or program, or a file of ONNX")
@@ -171,12 +181,11 @@ def run_import(options: argparse.Namespace) -> int:
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
-        if options.output:
-            pathlib.Path(options.output).write_text(source.text)
-        else:
-            sys.stdout.write(source.text)
+        sys.stdout.write(source.text)
         return 0
     status = subprocess.run(command, input=source.text, text=True, check=False).returncode
+    if status == 0 and source.note:
+        print(f"tessera: note: {source.note}", file=sys.stderr)
     if status == 0 and options.weights_out:
         from . import safetensors_file
         weights = {name: safetensors_file.Tensor.of(weight)
@@ -198,6 +207,10 @@ def main() -> int:
                           help="write the graph there (default: stdout)")
     importer.add_argument("--inputs", metavar="LIST",
                           help="arguments of floats that are inputs, not parameters")
+    importer.add_argument("--parameters", metavar="LIST",
+                          help="initializers of a file of ONNX that are parameters, whatever the "
+                          "graph says of them")
+    importer.add_argument("--constants", metavar="LIST", help="those that are not")
     importer.add_argument("--no-raise", metavar="LIST",
                           help="ops that groups of ops do not become, as gelu,attention; or all")
     importer.add_argument("--dims", metavar="LIST",
@@ -216,7 +229,7 @@ def main() -> int:
                           help="compare results and gradients of the graph with torch's or "
                           "JAX's, and results with ONNX's, in the interpreter")
     importer.add_argument("--generic", action="store_true",
-                          help="write what tessera import reads, and stop")
+                          help="print what tessera import reads, and stop")
     try:
         return run_import(parser.parse_args())
     except ImportFailure as error:

@@ -70,7 +70,8 @@ def view_of(array: Any, shape: Sequence[int], offset: int, strides: Sequence[int
 
 
 def difference(ours: Any, theirs: Any, scale: float) -> float:
-    return float(abs(ours.astype("f8") - theirs.astype("f8")).max()) / scale
+    """Relative to `scale`; of zeros, the difference itself."""
+    return float(abs(ours.astype("f8") - theirs.astype("f8")).max()) / (scale or 1.0)
 
 
 def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
@@ -98,7 +99,7 @@ def check(compiler: str, graph: pathlib.Path, weights: Mapping[str, Any],
         (folder / "inputs").mkdir()
         for own, (shape, tensor, offset, strides) in arguments.items():
             view = view_of(numpy.ascontiguousarray(weights[tensor]), shape, offset, strides)
-            numpy.save(folder / "inputs" / f"{own}.npy", numpy.ascontiguousarray(view))
+            numpy.save(folder / "inputs" / f"{own}.npy", numpy.array(view))
         for own, array in inputs.items():
             numpy.save(folder / "inputs" / f"{own}.npy", array)
         results = interpret(compiler, graph, folder, ["--forward"])

@@ -176,6 +176,8 @@ class Graph:
         shape = tuple(shape)
         if shape == x.shape:
             return x
+        if math.prod(shape) != math.prod(x.shape):
+            raise ImportFailure(f"expects as many elements as {x.type} has but got {list(shape)}")
         after = tensor_type(shape, x.element)
         if not shape:
             return self.op(f"tensor.collapse_shape {x.name} [] : {x.type} into {after}", shape,

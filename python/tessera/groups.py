@@ -62,7 +62,9 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
 
 
 def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
-                     mask: Value) -> Value:
+                     mask: Value, hides_rows: bool) -> Value:
+    """Of a mask of booleans or one that is added. A query to which booleans show no key gets
+    zeros; `hides_rows`: there may be one."""
     scores = graph.einsum("abcd", "abed", "abce", q, k)
     scores = graph.binary("arith.mulf", scores, graph.constant(scale, scores.shape, scores.element))
     mask = graph.expand(mask, scores.shape)
@@ -73,6 +75,8 @@ def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
         scores = graph.binary("arith.addf", scores, graph.cast(mask, scores.element))
     weights = graph.op(f"nn.softmax {scores.name} dim 3 : {scores.type}", scores.shape,
                        scores.element)
+    if mask.element == "i1" and hides_rows:
+        weights = graph.select(mask, weights, graph.constant(0, weights.shape, weights.element))
     return graph.einsum("abce", "abef", "abcf", weights, v)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any
+from typing import Any, Sequence
 
 from .errors import ImportFailure
 
@@ -31,17 +31,32 @@ def load(path: pathlib.Path) -> Any:
     return onnx.inliner.inline_local_functions(model) if model.functions else model
 
 
-def read_file(path: pathlib.Path) -> tuple[str, dict[str, Any], Any]:
-    """The graph of a file's model, its parameters by name, and the model."""
+def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
+              constants: Sequence[str] = ()) -> tuple[str, dict[str, Any], Any, list[str]]:
+    """The graph of a file's model, its parameters by name, the model, and which initializers
+    are constants. Initializers named are parameters or constants whatever the rule says."""
     model = load(path)
+    for name in (*parameters, *constants):
+        check_initializer(path, model, name)
     from . import onnx_importer, onnx_ops
     folder = str(path.parent)
     try:
         first = onnx_ops.Importer(model, folder, set())
         first.graph = onnx_importer.Scratch()
         first.run(path.stem)
-        importer = onnx_ops.Importer(model, folder, first.weights)
+        weights = (first.weights | set(parameters)) - set(constants)
+        importer = onnx_ops.Importer(model, folder, weights)
         text = importer.run(model.graph.name or path.stem)
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None
-    return text, importer.arrays, model
+    return text, importer.arrays, model, importer.describe_constants()
+
+
+def check_initializer(path: pathlib.Path, model: Any, name: str) -> None:
+    """Fails unless the model has an initializer of floats of that name."""
+    import onnx
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
+              onnx.TensorProto.DOUBLE)
+    if not any(tensor.name == name and tensor.data_type in floats
+               for tensor in model.graph.initializer):
+        raise ImportFailure(f"{path}: expects an initializer of floats but got {name}")

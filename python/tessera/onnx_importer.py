@@ -20,8 +20,8 @@ ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
 # Ops whose operands of floats are weights, whatever their shape.
-WEIGHTED = {"MatMul", "Gemm", "Conv", "Einsum", "LayerNormalization", "RMSNormalization",
-            "Concat"}
+WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization"}
+MATMULS = {"MatMul", "Gemm", "Einsum"}
 TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 # The largest number of a mask that hides.
 HIDDEN = -1e4
@@ -54,8 +54,10 @@ class Importer(Walk):
     """The walk over a graph. An initializer of floats is a parameter if what follows from it
     alone meets what follows from inputs as a weight does: in a matmul or a norm, as the table
     of an embedding, or as a vector or table that is added. A mask that is added (0, or
-    at most -1e4) and tables that are multiplied, as those of rotary embeddings, are constants.
-    A first walk, in which all initializers are constants, finds out which are parameters."""
+    at most -1e4), tables that are multiplied, as those of rotary embeddings, matrices that
+    select or sum and blocks of one number that are concatenated are constants. What torch's
+    exporter says of an initializer holds, and what the caller says before that. A first walk,
+    in which all initializers are constants, finds out which are parameters."""
 
     def __init__(self, model: Any, folder: str, parameters: set[str]) -> None:
         super().__init__()
@@ -63,6 +65,8 @@ class Importer(Walk):
         # The initializers that a constant follows from, and those that are weights.
         self.origins: dict[str, set[str]] = {}
         self.weights: set[str] = set()
+        # Parameters whose elements another one has, transposed.
+        self.tied: dict[str, str] = {}
         # The parameters by name.
         self.arrays: dict[str, Any] = {}
 
@@ -74,6 +78,7 @@ class Importer(Walk):
         kinds = {item.name: entry.value for item in graph.value_info
                  for entry in item.metadata_props if entry.key == TORCH_KIND}
         self.buffers = {name for name, kind in kinds.items() if kind != "PARAMETER"}
+        self.trained = set(kinds) - self.buffers
         self.uses = {item for node in graph.node for item in node.input} | \
             {result.name for result in graph.output}
         self.read_initializers()
@@ -91,14 +96,32 @@ class Importer(Walk):
         if self.model.graph.sparse_initializer:
             raise ImportFailure(f"{self.model.graph.sparse_initializer[0].values.name}: expects "
                                 "an initializer that is not sparse")
+        parameters = {}
         for tensor in self.model.graph.initializer:
             array = read_tensor(tensor, self.folder)
             if tensor.name in self.parameters:
                 if tensor.name in self.uses:
-                    self.values[tensor.name] = self.read_parameter(tensor.name, array)
-            else:
-                self.constants[tensor.name] = array
-                self.origins[tensor.name] = {tensor.name}
+                    parameters[tensor.name] = array
+                continue
+            self.constants[tensor.name] = array
+            self.origins[tensor.name] = {tensor.name}
+            if tensor.name in self.trained and tensor.name in self.uses and is_float(array):
+                self.weights.add(tensor.name)
+        self.tied = find_transposes(parameters, {node.input[0] for node in self.model.graph.node
+                                                 if node.op_type == "Gather"})
+        for name, array in parameters.items():
+            if name not in self.tied:
+                self.values[name] = self.read_parameter(name, array)
+        for name, other in self.tied.items():
+            self.values[name] = self.graph.transpose(self.values[other], [1, 0])
+
+    def describe_constants(self) -> list[str]:
+        """The initializers of several floats that are constants, by the rule alone."""
+        return [f"{tensor.name} ({' x '.join(map(str, tensor.dims))})"
+                for tensor in self.model.graph.initializer
+                if tensor.name in self.constants and tensor.name in self.uses and
+                tensor.name not in self.buffers and math.prod(tensor.dims) > 1 and
+                is_float(self.constants[tensor.name])]
 
     def read_parameter(self, name: str, array: Any) -> Value:
         self.arrays[name] = array
@@ -145,7 +168,13 @@ class Importer(Walk):
         if handler is None:
             raise ImportFailure(f"expects an op that has a meaning in nn but got {name}")
         self.find_weights(node)
-        result = handler(self, node)
+        try:
+            result = handler(self, node)
+        except (ArithmeticError, AssertionError, LookupError, StopIteration, TypeError,
+                ValueError):
+            kinds = ", ".join(self.value(item).type if item else "none" for item in node.input)
+            raise ImportFailure("expects operands and attributes that fit but got operands "
+                                f"{kinds or 'none'}") from None
         self.set_results(node, result if isinstance(result, list) else [result])
 
     def set_results(self, node: Any, results: Sequence[Any]) -> None:
@@ -180,8 +209,10 @@ class Importer(Walk):
         for i, item in enumerate(node.input):
             array = self.constants.get(item)
             if array is not None and item in self.origins and is_weight(node.op_type, i, array):
+                # A number that a weight is multiplied by is none.
                 self.weights |= {name for name in self.origins[item] - self.buffers
-                                 if is_float(self.constants[name])}
+                                 if is_float(self.constants[name]) and
+                                 (name == item or self.constants[name].size > 1)}
 
     # Operands.
 
@@ -251,10 +282,43 @@ def is_float(array: Any) -> bool:
     return not ELEMENTS.get(numpy.dtype(array.dtype).name, "i").startswith("i")
 
 
+def is_transpose(array: Any, other: Any) -> bool:
+    """Whether a matrix is another one transposed, and is not that one itself."""
+    if array.ndim != 2 or array.shape != other.shape[::-1] or array.dtype != other.dtype or \
+            min(array.shape) < 2 or not numpy.array_equal(array[0], other[:, 0]):
+        return False
+    return numpy.array_equal(array, other.T) and not numpy.array_equal(array, other)
+
+
+def find_transposes(arrays: dict[str, Any], tables: set[str]) -> dict[str, str]:
+    """Matrices that others are, transposed: an exporter has folded a transpose of a weight that
+    is used twice. The one that is a table is kept."""
+    kept: dict[str, Any] = {}
+    found = {}
+    for name in sorted(arrays, key=lambda name: name not in tables):
+        other = next((other for other, held in kept.items() if is_transpose(arrays[name], held)),
+                     None)
+        if other is None:
+            kept[name] = arrays[name]
+        else:
+            found[name] = other
+    return found
+
+
+def is_selection(array: Any) -> bool:
+    """Whether a matrix selects, sums or changes signs: it has 0, 1 and -1, and some 1 or -1."""
+    sizes = numpy.abs(array)
+    return array.ndim >= 2 and bool(((sizes == 0) | (sizes == 1)).all() and sizes.any())
+
+
 def is_weight(op: str, index: int, array: Any) -> bool:
     """Whether a constant that an op reads beside what follows from inputs is trained."""
     if not is_float(array) or array.ndim == 0:
         return False
+    if op == "Concat":
+        return bool((array != array.flat[0]).any()) if array.size else False
+    if op in MATMULS and index < 2:
+        return not is_selection(array)
     if op in WEIGHTED or (op == "Gather" and index == 0):
         return True
     if op not in ("Add", "Sub", "Mul", "Div"):

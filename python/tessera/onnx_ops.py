@@ -48,6 +48,13 @@ for _name, _ops in {"Add": ("arith.addf", "arith.addi", None),
                     "Xor": (None, None, "arith.xori")}.items():
     HANDLERS[_name] = lambda importer, node, ops=_ops: fold(importer, node, ops)
 
+@handles("Mean")
+def convert_mean(importer: Importer, node: Any) -> Value:
+    x = fold(importer, node, ("arith.addf", None, None))
+    count = importer.graph.constant(len(node.input), x.shape, x.element)
+    return importer.graph.binary("arith.divf", x, count)
+
+
 for _name, _predicate in {"Equal": "eq", "Less": "lt", "LessOrEqual": "le", "Greater": "gt",
                           "GreaterOrEqual": "ge"}.items():
     HANDLERS[_name] = lambda importer, node, predicate=_predicate: importer.graph.compare(
@@ -166,8 +173,6 @@ def convert_reshape(importer: Importer, node: Any) -> Value:
         sizes = [x.shape[i] if size == 0 else size for i, size in enumerate(sizes)]
     known = math.prod(size for size in sizes if size != -1)
     shape = [math.prod(x.shape) // known if size == -1 else size for size in sizes]
-    if math.prod(shape) != math.prod(x.shape):
-        raise ImportFailure(f"expects as many elements as {x.type} has but got {sizes}")
     return importer.merged(x, shape)
 
 
@@ -239,6 +244,9 @@ def convert_split(importer: Importer, node: Any) -> list[Value]:
     if sizes is None:
         each = -(-x.shape[dim] // parts)
         sizes = [min(each, x.shape[dim] - i * each) for i in range(parts)]
+    if min(sizes) < 0 or sum(sizes) != x.shape[dim]:
+        raise ImportFailure(f"expects parts of the {x.shape[dim]} elements of dimension {dim} but "
+                            f"got {sizes}")
     return [importer.graph.slice(x, dim, sum(sizes[:i]), size) for i, size in enumerate(sizes)]
 
 
@@ -310,7 +318,9 @@ def convert_gather(importer: Importer, node: Any) -> Value:
     dim = positive(attribute(node, "axis", 0), len(x.shape))
     if node.op_type == "Gather" and dim == 0 and len(x.shape) == 2 and x.is_float and (
             index is None or index.size > 1):
-        return importer.embedding(x, importer.value(node.input[1]))
+        rows = importer.value(node.input[1]) if index is None else \
+            importer.write(count_from_front(index, x.shape[0]))
+        return importer.embedding(x, rows)
     if index is not None:
         numbers = numpy.arange(math.prod(x.shape)).reshape(x.shape)
         own = importer.constants.get(node.input[0])
@@ -333,6 +343,14 @@ def convert_gather(importer: Importer, node: Any) -> Value:
     return importer.graph.reshape(take(importer, x, rows), x.shape[:-1] + (1,))
 
 
+def count_from_front(index: Any, size: int) -> Any:
+    """Indices of which those below 0 count from the end."""
+    if index.min() < -size or index.max() >= size:
+        raise ImportFailure(f"expects indices of {size} rows but got {index.min()} to "
+                            f"{index.max()}")
+    return numpy.where(index < 0, index + size, index)
+
+
 def take(importer: Importer, x: Value, index: Value) -> Value:
     """One element of each row."""
     kind = f"tensor<{''.join(f'{n}x' for n in index.shape)}{x.element}>"
@@ -345,11 +363,21 @@ def take(importer: Importer, x: Value, index: Value) -> Value:
 @handles("MatMul")
 def convert_matmul(importer: Importer, node: Any) -> Value:
     x, y = (importer.value(item) for item in node.input)
+    # A vector is a row on the left and a column on the right; the result lacks it.
+    is_row, is_column = len(x.shape) == 1, len(y.shape) == 1
+    x = importer.graph.reshape(x, (1, *x.shape)) if is_row else x
+    y = importer.graph.reshape(y, (*y.shape, 1)) if is_column else y
+    result = multiply(importer, x, y)
+    kept = result.shape[:-2] + (() if is_row else result.shape[-2:-1]) + \
+        (() if is_column else result.shape[-1:])
+    return importer.graph.reshape(result, kept)
+
+
+def multiply(importer: Importer, x: Value, y: Value) -> Value:
+    """A matmul of matrices."""
     if len(y.shape) == 2 and len(x.shape) >= 2:
         return importer.merged(importer.linear(x, y, is_transposed=False),
                                x.shape[:-1] + y.shape[-1:])
-    if len(x.shape) < 2 or len(y.shape) < 2:
-        raise ImportFailure(f"expects matmuls of matrices but got {x.type} and {y.type}")
     batch = numpy.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x = importer.graph.expand(x, batch + x.shape[-2:])
     y = importer.graph.expand(y, batch + y.shape[-2:])
@@ -365,15 +393,21 @@ def convert_gemm(importer: Importer, node: Any) -> Value:
         x = graph.transpose(x, [1, 0])
     y = importer.linear(x, weight, is_transposed=bool(attribute(node, "transB", 0)))
     bias = importer.operand(node, 2)
-    for value, factor in ((y, attribute(node, "alpha", 1.0)), (bias, attribute(node, "beta", 1.0))):
-        if value is not None and factor != 1:
-            raise ImportFailure("expects Gemm without factors")
+    y = scaled(importer, y, attribute(node, "alpha", 1.0))
+    bias = None if bias is None else scaled(importer, bias, attribute(node, "beta", 1.0))
     shape = (x.shape[0], y.shape[-1])
     if bias is not None and len(bias.shape) == 2 and bias.shape[0] != 1:
         return graph.binary("arith.addf", graph.reshape(y, shape), graph.expand(bias, shape))
     if bias is not None and len(bias.shape) == 2:
         bias = graph.reshape(bias, bias.shape[1:])
     return importer.merged(groups.add_bias(graph, y, bias), shape)
+
+
+def scaled(importer: Importer, x: Value, factor: float) -> Value:
+    if factor == 1:
+        return x
+    number = importer.graph.constant(factor, x.shape, x.element)
+    return importer.graph.binary("arith.mulf", x, number)
 
 
 @handles("Einsum")
@@ -383,6 +417,11 @@ def convert_einsum(importer: Importer, node: Any) -> Value:
     parts = operands.split(",")
     if "." in spec or len(parts) != 2 or "->" not in spec:
         raise ImportFailure(f"expects an einsum of two tensors with a result but got {spec}")
+    for letter in set(spec) - set(",->"):
+        counts = [part.count(letter) for part in (*parts, result)]
+        if max(counts) > 1 or sum(counts) < 2:
+            raise ImportFailure(f"expects each letter once in a tensor, and in two of the three, "
+                                f"but got {spec}")
     x, y = (importer.value(item) for item in node.input)
     return importer.graph.einsum(*parts, result, x, y)
 
@@ -412,13 +451,13 @@ def convert_conv(importer: Importer, node: Any) -> Value:
 def reduction(importer: Importer, node: Any, kind: str) -> Value:
     x, graph = importer.value(node.input[0]), importer.graph
     axes = importer.numbers(node, 1, "axes")
+    if kind == "square":
+        x = graph.binary("arith.mulf" if x.is_float else "arith.muli", x, x)
     if not axes:
         if attribute(node, "noop_with_empty_axes", 0):
             return x
         axes = list(range(len(x.shape)))
     axes = [positive(axis, len(x.shape)) for axis in axes]
-    if kind == "square":
-        x = graph.binary("arith.mulf" if x.is_float else "arith.muli", x, x)
     y = graph.reduce(kind if kind in ("max", "min") else "sum", x, axes)
     if kind == "mean":
         count = graph.constant(math.prod(x.shape[axis] for axis in axes), y.shape, y.element)
@@ -455,13 +494,26 @@ def check_last(node: Any, x: Value, default: int) -> None:
         raise ImportFailure(f"expects a norm of the last dimension but got one from {axis} on")
 
 
+def last_vector(importer: Importer, value: Value, x: Value) -> Value:
+    """What a norm multiplies or adds, as a vector of the last dimension of x."""
+    size = x.shape[-1]
+    if math.prod(value.shape) not in (1, size) or value.shape[-1:] not in ((), (1,), (size,)):
+        raise ImportFailure(f"expects a vector of the {size} elements of a row but got "
+                            f"{value.type}")
+    graph = importer.graph
+    if math.prod(value.shape) == size:
+        return graph.reshape(value, (size,))
+    return graph.broadcast(graph.reshape(value, ()), (size,), [])
+
+
 @handles("LayerNormalization")
 def convert_layer_norm(importer: Importer, node: Any) -> Value:
     x, gamma, beta = (importer.operand(node, i) for i in range(3))
     assert x is not None and gamma is not None
     check_last(node, x, -1)
-    if beta is None:
-        beta = importer.graph.constant(0, x.shape[-1:], x.element)
+    gamma = last_vector(importer, gamma, x)
+    beta = importer.graph.constant(0, x.shape[-1:], x.element) if beta is None else \
+        last_vector(importer, beta, x)
     eps = groups.literal_eps(attribute(node, "epsilon", 1e-5))
     return importer.graph.op(f"nn.layer_norm {x.name}, {gamma.name}, {beta.name} eps {eps} : "
                              f"{x.type}, {gamma.type}, {beta.type}", x.shape, x.element)
@@ -471,6 +523,7 @@ def convert_layer_norm(importer: Importer, node: Any) -> Value:
 def convert_rms_norm(importer: Importer, node: Any) -> Value:
     x, gamma = (importer.value(item) for item in node.input)
     check_last(node, x, -1)
+    gamma = last_vector(importer, gamma, x)
     eps = groups.literal_eps(attribute(node, "epsilon", 1e-5))
     return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {eps} : {x.type}, "
                              f"{gamma.type}", x.shape, x.element)
@@ -493,6 +546,10 @@ def together(importer: Importer, x: Value) -> Value:
     batch, heads, length, dim = x.shape
     return importer.graph.reshape(importer.graph.transpose(x, [0, 2, 1, 3]),
                                   (batch, length, heads * dim))
+
+
+# Bits of the types that a softmax may have.
+WIDTHS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
 def attention_mask(importer: Importer, node: Any) -> Any:
@@ -518,6 +575,9 @@ def convert_attention(importer: Importer, node: Any) -> Value:
     for name, left_out in (("softcap", 0.0), ("qk_matmul_output_mode", 0)):
         if attribute(node, name, left_out) != left_out:
             raise ImportFailure(f"expects attention without {name}")
+    precision = attribute(node, "softmax_precision", 0)
+    if precision and WIDTHS.get(element_of_type(precision), 0) < WIDTHS.get(q.element, 0):
+        raise ImportFailure("expects attention whose softmax is as precise as its operands")
     if importer.has(node, 4) or importer.has(node, 5):
         raise ImportFailure("expects attention without past keys and values")
     is_flat = len(q.shape) == 3
@@ -537,7 +597,15 @@ def convert_attention(importer: Importer, node: Any) -> Value:
         repeats = q.shape[1] // k.shape[1]
         if repeats != 1:
             k, v = (repeat_heads(importer, x, repeats) for x in (k, v))
-        y = groups.masked_attention(importer.graph, q, k, v, scale, mask)
+        if mask.shape[-1] != k.shape[2]:
+            raise ImportFailure(f"expects a mask of the {k.shape[2]} keys but got {mask.type}")
+        shown = importer.constants.get(node.input[3])
+        if shown is not None and shown.dtype != bool:
+            shown = shown > -math.inf
+            if not bool(shown.any(axis=-1).all()):
+                raise ImportFailure("expects a mask that shows each query a key")
+        hides_rows = shown is None or not bool(shown.any(axis=-1).all())
+        y = groups.masked_attention(importer.graph, q, k, v, scale, mask, hides_rows)
     return together(importer, y) if is_flat else y
 
 

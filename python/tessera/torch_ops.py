@@ -462,7 +462,13 @@ def convert_attention(importer: Importer, node: Any) -> Value:
     if k.shape[1] != q.shape[1]:
         raise ImportFailure(f"{place(node)}: expects as many heads of keys as of queries beside a "
                             "mask")
-    return groups.masked_attention(importer.graph, q, k, v, scale, mask)
+    shown = importer.constants.get(argument(node, 3, "attn_mask"))
+    if shown is not None and shown.is_floating_point():
+        shown = shown != -math.inf
+        if not bool(shown.any(dim=-1).all()):
+            raise ImportFailure(f"{place(node)}: expects a mask that shows each query a key")
+    hides_rows = shown is None or not bool(shown.any(dim=-1).all())
+    return groups.masked_attention(importer.graph, q, k, v, scale, mask, hides_rows)
 
 
 @handles("aten.cross_entropy_loss.default")

@@ -110,7 +110,7 @@ def make_ops(opset, path):
     node("Pow", positive, node("Cast", "n", to=TensorProto.FLOAT, is_result=False))
     for op in ("Add", "Sub", "Mul", "Div"):
         node(op, "x", weight(4))
-    for op in ("Max", "Min", "Sum"):
+    for op in ("Max", "Min", "Sum", "Mean"):
         node(op, "x", "x", constant(0.5))
     node("Clip", "x", constant(-0.5), constant(0.5))
     node("Clip", "x", "", constant(0.5))
@@ -118,7 +118,7 @@ def make_ops(opset, path):
     equal = node("Equal", "n", constant(1, "i8"), is_result=False)
     both = node("And", less, node("Not", equal, is_result=False), is_result=False)
     either = node("Xor", both, node("Or", less, equal, is_result=False), is_result=False)
-    is_nan = node("IsNaN", "x", is_result=False)
+    is_nan = node("IsNaN", "x")
     at_least = node("GreaterOrEqual", "x", constant(0.1), is_result=False)
     for condition in (both, either, is_nan, at_least):
         node("Where", condition, "x", constant(0.25))
@@ -146,7 +146,12 @@ def make_ops(opset, path):
     node("MatMul", "x", weight(4, 6))
     node("MatMul", "x", node("Transpose", "x", perm=[0, 2, 1], is_result=False))
     flat = node("Reshape", "x", ints(6, 4), is_result=False)
+    node("Gather", flat, constant([[0, -1], [-6, 2]], "i8"))
+    node("MatMul", "x", weight(4))
+    node("MatMul", node("Reshape", "x", ints(-1), is_result=False), weight(24, 3))
     node("Gemm", flat, weight(5, 4), weight(5), transB=1)
+    node("Gemm", flat, weight(4, 5), weight(5), alpha=0.5, beta=2.0)
+    node("Gemm", flat, weight(4, 5), weight(1, 1), alpha=0.5)
     node("Gemm", node("Transpose", flat, perm=[1, 0], is_result=False), weight(4, 5), weight(6, 5),
          transA=1)
     node("Einsum", "x", weight(4, 2, 3), equation="bsd, dhk -> bhsk")
@@ -157,6 +162,8 @@ def make_ops(opset, path):
         axes = {"axes": [1]} if old else {}
         node(f"Reduce{kind}", "x", *([] if old else [ints(1)]), **axes)
         node(f"Reduce{kind}", "x", keepdims=0)
+        if not old:
+            node(f"Reduce{kind}", "x", noop_with_empty_axes=1)
     node("Softmax", "x", axis=1)
     size = node("Shape", "x", is_result=False)
     node("Reshape", "x", node("Concat", ints(1), node("Gather", size, ints(0), is_result=False),
@@ -166,11 +173,13 @@ def make_ops(opset, path):
     if opset >= 17:
         node("LayerNormalization", "x", weight(4), weight(4), epsilon=1e-3)
         node("LayerNormalization", "x", weight(4))
+        node("LayerNormalization", "x", weight(1), weight(1, 4))
     if opset >= 20:
         node("Gelu", "x")
         node("Gelu", "x", approximate="tanh")
     if opset >= 23:
         node("RMSNormalization", "x", weight(4), epsilon=1e-3)
+        node("RMSNormalization", "x", weight(1))
         wide = node("Reshape", "x", ints(1, 3, 8), is_result=False)
         cos, sin = (constant(f(numpy.arange(3)[:, None] * [1.0, 0.1])) for f in (numpy.cos,
                                                                               numpy.sin))
@@ -185,6 +194,12 @@ def make_ops(opset, path):
         node("Attention", wide, wide, wide, q_num_heads=2, kv_num_heads=2, is_causal=1, scale=0.3)
         mask = constant(numpy.tri(3, k=1)[None, None], "bool")
         node("Attention", wide, wide, wide, mask, q_num_heads=4, kv_num_heads=4)
+        # A query that sees no key, by a mask that is known and by one that is not.
+        hidden = constant([[1, 1, 1], [0, 0, 0], [0, 1, 0]], "bool")
+        node("Attention", wide, wide, wide, hidden, q_num_heads=4, kv_num_heads=4)
+        unknown = node("Slice", is_nan, ints(0, 0, 0), ints(1, 3, 3), is_result=False)
+        either_way = node("Or", unknown, hidden, is_result=False)
+        node("Attention", wide, wide, wide, either_way, q_num_heads=4, kv_num_heads=4)
         narrow = node("Slice", wide, ints(0), ints(4), ints(2), is_result=False)
         node("Attention", wide, narrow, narrow, q_num_heads=4, kv_num_heads=2)
         node("Attention", wide, narrow, narrow, mask, q_num_heads=4, kv_num_heads=2)
@@ -214,10 +229,20 @@ def make_refused(name, path):
             "norm": helper.make_node("LayerNormalization", ["x", "ratio"], ["y"], axis=0),
             "quantized": helper.make_node("DequantizeLinear", ["q", "scale"], ["y"]),
             "indices": helper.make_node("Gather", ["x", "order"], ["y"], axis=1),
+            "rows": helper.make_node("Gather", ["x", "order"], ["y"]),
+            "split": helper.make_node("Split", ["x"], list("yzuvw"), axis=0, num_outputs=5),
+            "einsum": helper.make_node("Einsum", ["x", "x"], ["y"], equation="ab,cb->a"),
+            "mask": helper.make_node("Attention", ["x3", "x3", "x3", "one"], ["y"],
+                                     q_num_heads=1, kv_num_heads=1),
+            "precision": helper.make_node("Attention", ["x3", "x3", "x3"], ["y"], q_num_heads=1,
+                                          kv_num_heads=1, softmax_precision=TensorProto.FLOAT16),
+            "misfit": helper.make_node("Add", ["x", "order"], ["y"]),
+            "elements": helper.make_node("Reshape", ["x", "order"], ["y"]),
             }.get(name, helper.make_node("Tanh", ["x"], ["y"]))
     weights = [onnx.numpy_helper.from_array(array, key) for key, array in
                {"k": numpy.array([1]), "ratio": numpy.float32(0.5), "yes": numpy.array(True),
-                "order": numpy.array([2, 0, 1])}.items()]
+                "order": numpy.array([3, 0, 1]) if name == "rows" else numpy.array([2, 0, 1]),
+                "one": numpy.zeros((3, 1), "f4")}.items()]
     if name == "loop":
         inner = helper.make_graph(
             [helper.make_node("Identity", ["go"], ["still"]),
@@ -232,7 +257,9 @@ def make_refused(name, path):
     inputs = {"x": (kind, ("batch", 4) if name == "dynamic" else (3, 4))}
     if name == "quantized":
         inputs |= {"q": (TensorProto.INT8, (3, 4)), "scale": (TensorProto.FLOAT, ())}
-    opset = 12 if name == "old" else 24 if name == "new" else 18
+    if name in ("mask", "precision"):
+        inputs["x3"] = (kind, (1, 3, 4))
+    opset = {"old": 12, "new": 24, "mask": 23, "precision": 23}.get(name, 18)
     save(path, opset, [node], weights, ["y"], inputs)
 
 
@@ -248,8 +275,44 @@ def make_function(path):
     save(path, 18, nodes, [], ["y"], {"x": (TensorProto.FLOAT, (3, 4))}, [twice])
 
 
-REFUSED = ("random", "top", "domain", "loop", "dropout", "norm", "quantized", "indices", "dynamic",
-           "unsigned", "old", "new", "broken", "missing")
+def make_parameters(path):
+    """What is trained and what is not: a table that is used twice, the second time transposed by
+    the exporter; a weight times a number; matrices that select; a block of zeros; a table that
+    is multiplied; and what torch's exporter says of a number and of a vector."""
+    random = numpy.random.default_rng(0)
+    table = random.standard_normal((8, 4)).astype("f4")
+    arrays = {"table_t": table.T.copy(), "table": table,
+              "w": random.standard_normal((4, 4)).astype("f4"), "half": numpy.float32(0.5),
+              "half_turn": numpy.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 0, 0, 0], [0, -1, 0, 0]],
+                                       "f4"),
+              "start": numpy.zeros((2, 1, 4), "f4"), "begin": numpy.array([0]),
+              "end": numpy.array([3]), "dim": numpy.array([1]),
+              "gate": random.standard_normal((3, 4)).astype("f4"),
+              "slopes": random.standard_normal(8).astype("f4"),
+              "temperature": numpy.float32(2)}
+    nodes = [helper.make_node(op, inputs, outputs, **attributes) for op, inputs, outputs, attributes
+             in (("Gather", ["table", "ids"], ["x"], {}), ("Mul", ["w", "half"], ["half_w"], {}),
+                 ("MatMul", ["x", "half_w"], ["h"], {}), ("MatMul", ["h", "half_turn"], ["r"], {}),
+                 ("Concat", ["start", "r"], ["c"], {"axis": 1}),
+                 ("Slice", ["c", "begin", "end", "dim"], ["d"], {}),
+                 ("Mul", ["d", "gate"], ["g"], {}), ("MatMul", ["g", "table_t"], ["l"], {}),
+                 ("Add", ["l", "slopes"], ["s"], {}), ("Mul", ["s", "temperature"], ["y"], {}))]
+    kinds = {"temperature": "PARAMETER", "slopes": "BUFFER"}
+    save(path, 18, nodes, [onnx.numpy_helper.from_array(array, name)
+                           for name, array in arrays.items()], ["y"],
+         {"ids": (TensorProto.INT64, (2, 3))})
+    model = onnx.load(path)
+    for name, kind in kinds.items():
+        value = helper.make_tensor_value_info(name, TensorProto.FLOAT, arrays[name].shape)
+        entry = value.metadata_props.add()
+        entry.key, entry.value = "pkg.torch.export.graph_signature.InputSpec.kind", kind
+        model.graph.value_info.append(value)
+    onnx.save(model, path)
+
+
+REFUSED = ("random", "top", "domain", "loop", "dropout", "norm", "quantized", "indices", "rows",
+           "split", "einsum", "mask", "precision", "misfit", "elements", "dynamic", "unsigned",
+           "old", "new", "broken", "missing")
 
 
 def import_refused(folder):
@@ -274,6 +337,8 @@ def main(name, opset, path):
         make_ops(opset, path)
     elif name == "function":
         make_function(path)
+    elif name == "parameters":
+        make_parameters(path)
     elif name == "patterns":
         module, *arguments = make_patterns()
         export(module, arguments, opset, path)

@@ -87,9 +87,9 @@ def main(compiler):
         for name in [*DECODERS, *ENCODERS, *IMAGES]:
             graph = f"{folder}/{name}.mlir"
             options = argparse.Namespace(
-                file=f"{__file__}:make_{name}", output=graph, inputs=None, no_raise=None,
-                dims=None, tokens=None, labels=None, label_shift=None, check=True,
-                weights_out=None, generic=False)
+                file=f"{__file__}:make_{name}", output=graph, inputs=None, parameters=None,
+                constants=None, no_raise=None, dims=None, tokens=None, labels=None,
+                label_shift=None, check=True, weights_out=None, generic=False)
             print(name, end=": ", flush=True)
             try:
                 good &= command.run_import(options) == 0

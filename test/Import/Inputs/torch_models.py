@@ -253,6 +253,26 @@ def make_checkpoint():
     return Checkpointed(), torch.randn(BATCH, WIDTH)
 
 
+class MaskedAttention(nn.Module):
+    """Attention in which a query sees no key, and a parameter without dimensions."""
+
+    def __init__(self, mask):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.register_buffer("mask", mask)
+
+    def forward(self, x):
+        mixed = functional.scaled_dot_product_attention(x, x * self.scale, x, self.mask)
+        return mixed.square().sum()
+
+
+SHOWN = torch.tensor([[1, 1, 0], [0, 0, 0], [0, 1, 1]], dtype=torch.bool)
+
+
+def make_masked():
+    return MaskedAttention(SHOWN), torch.randn(2, 2, 3, 4)
+
+
 # What cannot be imported.
 
 
@@ -305,3 +325,8 @@ class Counter(nn.Module):
 
 def make_written():
     return Counter(), torch.zeros(2, 4)
+
+
+def make_masked_by_floats():
+    mask = torch.zeros(3, 3).masked_fill(~SHOWN, -torch.inf)
+    return MaskedAttention(mask), torch.randn(2, 2, 3, 4)
