@@ -274,6 +274,10 @@ TensorRef tessera::interp::fromAttribute(Attribute attr) {
     if (dense.isSplat() && result->getNumElements())
       result->fill(type.isFloat() ? cellOf(dense.getSplatValue<APFloat>())
                                   : cellOf(type, dense.getSplatValue<APInt>()));
+    else if (type.getType().isF32())
+      // Most constants, without an APFloat for each number.
+      for (float value : dense.getValues<float>())
+        (*result)[i++] = floatCell(value);
     else if (type.isFloat())
       for (APFloat value : dense.getValues<APFloat>())
         (*result)[i++] = cellOf(value);

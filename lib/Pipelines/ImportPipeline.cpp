@@ -24,6 +24,8 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createStableHLOToNNPass(source));
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createLiftLinalgPass());
+  // What layers compute alike of constants is computed once.
+  functions.addPass(createCSEPass());
   functions.addPass(createFoldConstantsPass());
   functions.addPass(createFoldShapesPass());
   functions.addPass(createCSEPass());

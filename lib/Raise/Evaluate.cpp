@@ -85,6 +85,13 @@ interp::TensorRef tessera::evaluateConstant(Value value) {
 DenseElementsAttr tessera::toAttribute(const interp::Tensor &tensor) {
   const interp::ElementType &element = tensor.getElementType();
   auto type = RankedTensorType::get(tensor.getShape(), element.getType());
+  if (element.getType().isF32()) {
+    // Most constants, without an attribute for each number.
+    SmallVector<float> numbers;
+    for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
+      numbers.push_back(static_cast<float>(tensor[i].f));
+    return DenseElementsAttr::get(type, ArrayRef(numbers));
+  }
   SmallVector<Attribute> values;
   for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
     values.push_back(

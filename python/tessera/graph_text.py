@@ -5,6 +5,7 @@ later, by the compiler's passes."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Sequence
@@ -98,6 +99,8 @@ class Graph:
         self.lines: list[str] = []
         self.count = 0
         self.location = ""
+        # Constants of several elements, by what they are: equal ones are written once.
+        self.constants: dict[tuple[bytes, tuple[int, ...], str], Value] = {}
 
     def argument(self, shape: Sequence[int], element: str, attributes: dict[str, str]) -> Value:
         """An argument; its attributes may grow until the text is written."""
@@ -137,6 +140,12 @@ class Graph:
 
     def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
         """A constant of little-endian elements; booleans are bytes of 0 and 1."""
+        key = hashlib.sha256(data).digest(), tuple(shape), element
+        if key not in self.constants:
+            self.constants[key] = self.write_dense(data, shape, element)
+        return self.constants[key]
+
+    def write_dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
         type_ = tensor_type(shape, element)
         if element == "i1":
             items = iter("true" if byte else "false" for byte in data)

@@ -93,10 +93,13 @@ class Importer(Walk):
             if not parameter.requires_grad:
                 frozen.add(name)
         shared: dict[str, Value] = {}
+        # The signature makes these anew each time.
+        parameters, buffers = signature.inputs_to_parameters, signature.inputs_to_buffers
+        constants = signature.inputs_to_lifted_tensor_constants
         for node in self.order_placeholders():
-            if node.name in signature.inputs_to_parameters:
+            if node.name in parameters:
                 if node.users:
-                    name = signature.inputs_to_parameters[node.name]
+                    name = parameters[node.name]
                     parameter = self.program.state_dict[name]
                     name = first.get(parameter.data_ptr(), name)
                     if name not in shared:
@@ -104,11 +107,10 @@ class Importer(Walk):
                     self.values[node] = shared[name]
                     if name not in frozen:
                         self.trained.add(node)
-            elif node.name in signature.inputs_to_buffers:
-                self.constants[node] = self.read_buffer(signature.inputs_to_buffers[node.name])
-            elif node.name in signature.inputs_to_lifted_tensor_constants:
-                self.constants[node] = self.program.constants[
-                    signature.inputs_to_lifted_tensor_constants[node.name]]
+            elif node.name in buffers:
+                self.constants[node] = self.read_buffer(buffers[node.name])
+            elif node.name in constants:
+                self.constants[node] = self.program.constants[constants[node.name]]
             else:
                 self.read_input(node)
 

@@ -5,6 +5,7 @@ mean is found by the compiler's passes."""
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -427,6 +428,11 @@ def convert_embedding(importer: Importer, node: Any) -> Value:
     return importer.merged(rows, node.meta["val"].shape)
 
 
+@functools.cache
+def causal_mask(size: int) -> torch.Tensor:
+    return torch.ones(size, size, dtype=torch.bool).tril()
+
+
 def attention_mask(importer: Importer, item: Any) -> Any:
     """None, "causal", or the value of a mask."""
     if item is None:
@@ -436,7 +442,7 @@ def attention_mask(importer: Importer, item: Any) -> Any:
         return importer.value(item)
     visible = mask if mask.dtype == torch.bool else mask == 0
     hidden = mask.dtype == torch.bool or bool((mask[~visible] <= -1e4).all())
-    causal = torch.ones(mask.shape[-2:], dtype=torch.bool).tril().expand(mask.shape)
+    causal = causal_mask(mask.shape[-1]).expand(mask.shape)
     if hidden and torch.equal(visible, causal):
         return "causal"
     return None if bool(visible.all()) else importer.value(item)
