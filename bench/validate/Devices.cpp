@@ -43,17 +43,18 @@ static constexpr Row kRows[] = {
     {"MI300X", "", "mi300x-oam-roce"},
 };
 
-/// Of a card, of a part of a device, or held below its power by an amount that
-/// the name does not say.
+/// Of a card, or of a part of a device.
 static bool isOtherForm(StringRef name) {
-  return any_of(ArrayRef<StringRef>{"PCI", "NVL ", "-NVL", "MIG", "LAPTOP",
-                                    "POWER-LIMITED"},
+  return any_of(ArrayRef<StringRef>{"PCI", "NVL ", "-NVL", "MIG", "LAPTOP"},
                 [&](StringRef word) { return name.contains(word); });
 }
 
-std::string tessera::validate::presetOf(StringRef gpu) {
+std::string tessera::validate::presetOf(StringRef gpu, bool anyPower) {
   std::string upper = gpu.upper();
   StringRef name = upper;
+  // By an amount that the name does not say.
+  if (!anyPower && name.contains("POWER-LIMITED"))
+    return "";
   for (const Row &row : kRows)
     if (name.contains(row.word) && name.contains(row.also))
       return row.isCard || !isOtherForm(name) ? row.preset.str() : "";

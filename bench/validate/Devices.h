@@ -15,8 +15,9 @@ namespace tessera::validate {
 
 /// The cluster preset of a device as a table names it ("NVIDIA H100-SXM5-80GB",
 /// "A100-SXM (Perlmutter: ...)"); empty if there is none. Names are never
-/// taken for a device of another form factor or memory.
-std::string presetOf(llvm::StringRef gpu);
+/// taken for a device of another form factor or memory, nor one whose power is
+/// limited by nobody knows how much for one whose is not, but with `anyPower`.
+std::string presetOf(llvm::StringRef gpu, bool anyPower = false);
 
 } // namespace tessera::validate
 

@@ -89,7 +89,7 @@ static cost::Novelty noveltyOf(const PlanRow &row, ArrayRef<Group> groups,
   novelty.device = novelty.framework = novelty.precision = true;
   novelty.sequence = row.plan.seq > cost::kLongSequence;
   novelty.size = row.devices > cost::kManyDevices;
-  novelty.features = row.sparse ? 1 : 0;
+  novelty.experts = row.sparse.has_value();
   for (auto [index, group] : enumerate(groups)) {
     if (index == own)
       continue;
@@ -232,12 +232,49 @@ static Samples inSweeps(const Samples &samples, size_t least) {
   return kept;
 }
 
-/// Whether the interval that a report would state has the measurement.
-static bool isInside(const LeftOutRow &left) {
+bool LeftOutRow::isInside(double known) const {
   cost::Interval interval =
-      cost::intervalOf(left.sample.predicted, left.doubt());
-  return left.sample.measured >= interval.low &&
-         left.sample.measured <= interval.high;
+      cost::intervalOf(sample.predicted, cost::timeDoubt(novelty, known));
+  return sample.measured >= interval.low && sample.measured <= interval.high;
+}
+
+/// The share of rows in their intervals.
+static double shareInside(ArrayRef<LeftOutRow> rows, double known) {
+  auto isInside = [&](const LeftOutRow &row) { return row.isInside(known); };
+  return double(count_if(rows, isInside)) / double(rows.size());
+}
+
+/// The median of the widths of their intervals, of a prediction of 1.
+static double medianWidth(ArrayRef<LeftOutRow> rows, double known) {
+  std::vector<double> widths;
+  for (const LeftOutRow &row : rows) {
+    cost::Interval interval =
+        cost::intervalOf(1, cost::timeDoubt(row.novelty, known));
+    widths.push_back(interval.high - interval.low);
+  }
+  sort(widths);
+  return widths[widths.size() / 2];
+}
+
+double tessera::validate::fitWidth(ArrayRef<std::vector<LeftOutRow>> leftOut,
+                                   std::optional<size_t> left) {
+  auto meanShare = [&](double known) {
+    double sum = 0, groups = 0;
+    for (auto [index, rows] : enumerate(leftOut)) {
+      if (index == left || rows.empty() || rows.front().row.sparse)
+        continue;
+      sum += shareInside(rows, known);
+      ++groups;
+    }
+    return sum / groups;
+  };
+  // More rows are inside of wider intervals.
+  double low = 0, high = 1;
+  for (int i = 0; i < 40; ++i) {
+    double middle = (low + high) / 2;
+    (meanShare(middle) < 0.8 ? low : high) = middle;
+  }
+  return high;
 }
 
 void tessera::validate::printMarkdown(
@@ -245,14 +282,13 @@ void tessera::validate::printMarkdown(
     const std::map<std::string, double> &before, raw_ostream &os) {
   os << "| left out | rows | before | time | median | bias | null | regret | "
         "one "
-        "row | in 80 % | width | not seen | goal | |\n"
-     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-  size_t all = 0, allInside = 0;
-  for (auto [group, rows] : zip_equal(groups, leftOut)) {
+        "row | in 80 % | width | in, of others | width | not seen | goal | |\n"
+     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  double all = 0, allInside = 0, allInsideOthers = 0;
+  for (auto [index, group, rows] : enumerate(groups, leftOut)) {
     Samples samples;
     double unseen = 0;
-    size_t inside = 0;
-    std::vector<double> widths;
+    double others = fitWidth(leftOut, index);
     cost::Novelty some;
     for (const LeftOutRow &left : rows) {
       samples.push_back(left.sample);
@@ -260,11 +296,9 @@ void tessera::validate::printMarkdown(
       some.device |= left.novelty.device;
       some.framework |= left.novelty.framework;
       some.precision |= left.novelty.precision;
-      inside += isInside(left);
-      cost::Interval interval = cost::intervalOf(1, left.doubt());
-      widths.push_back(interval.high - interval.low);
     }
-    sort(widths);
+    double inside = shareInside(rows, cost::kKnownTimeWidth),
+           insideOthers = shareInside(rows, others);
     std::optional<double> observed;
     double observations = 0;
     for (const LeftOutRow &left : rows)
@@ -274,8 +308,9 @@ void tessera::validate::printMarkdown(
       }
     if (observed)
       *observed /= observations;
-    all += rows.size();
-    allInside += inside;
+    all += double(rows.size());
+    allInside += inside * double(rows.size());
+    allInsideOthers += insideOthers * double(rows.size());
     double goal = 2 * unseen > double(rows.size()) ? 0.15 : 0.08;
     std::optional<double> error = meanError(samples), null = nullError(samples);
     bool holds = error && *error <= goal && (!null || *error < *null);
@@ -292,14 +327,20 @@ void tessera::validate::printMarkdown(
        << " | " << percent(error) << " | " << percent(medianError(samples))
        << " | " << percent(bias(samples)) << " | " << percent(null) << " | "
        << percent(regret(inSweeps(samples, kSweep))) << " | "
-       << percent(observed) << " | "
-       << percent(double(inside) / double(rows.size())) << " | "
-       << percent(widths[widths.size() / 2]) << " | "
-       << (novel.empty() ? "-" : novel) << " | " << percent(goal) << " | "
-       << (holds ? "holds" : "does not hold") << " |\n";
+       << percent(observed) << " | " << percent(inside) << " | "
+       << percent(medianWidth(rows, cost::kKnownTimeWidth)) << " | "
+       << percent(insideOthers) << " | " << percent(medianWidth(rows, others))
+       << " | " << (novel.empty() ? "-" : novel) << " | " << percent(goal)
+       << " | " << (holds ? "holds" : "does not hold") << " |\n";
   }
-  os << "\nOf all left-out rows, " << percent(double(allInside) / double(all))
-     << " % are within the 80 % interval.\n";
+  os << "\nOf all left-out rows, " << percent(allInside / all)
+     << " % are within the 80 % interval, and "
+     << percent(allInsideOthers / all)
+     << " % where its width is that of the other groups. Of all groups, what "
+        "is "
+        "known has a width of "
+     << percent(fitWidth(leftOut, std::nullopt)) << " %; reports state "
+     << percent(cost::kKnownTimeWidth) << ".\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,8 +27,9 @@ struct LeftOutRow {
   /// has been observed (cost::observe).
   std::optional<double> observedError;
 
-  /// The doubt that a plan's report would state of it.
-  cost::Doubt doubt() const { return cost::timeDoubt(novelty); }
+  /// Whether the measurement is in the 80 % interval that a plan's report would
+  /// state with this width of what is known.
+  bool isInside(double known) const;
 };
 
 /// The group of a row of a table: its rows of one kind of device and of one
@@ -55,6 +56,13 @@ std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
 /// Fits the constants on all groups and prices each with them.
 std::vector<std::vector<LeftOutRow>>
 fitOnAll(llvm::ArrayRef<Group> groups, Evaluator &evaluator, FitValues &fitted);
+
+/// The width of what is known (cost::kKnownTimeWidth) with which four of five
+/// left-out rows are in their intervals, of all groups but `left`; each group
+/// counts as much as any other. Rows with experts have a doubt of their own and
+/// do not count.
+double fitWidth(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
+                std::optional<size_t> left);
 
 /// The scores as a table of Markdown: time, median, bias, null model, regret of
 /// sweeps of four and more, the error on the rest of them once one row of them

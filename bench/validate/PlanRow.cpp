@@ -338,7 +338,10 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   if (!result.skipped.empty())
     return result;
 
-  row.cluster = presetOf(f.text("gpu"));
+  // What a device holds does not depend on its power.
+  bool isMemory =
+      row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory;
+  row.cluster = presetOf(f.text("gpu"), /*anyPower=*/isMemory);
   if (row.cluster.empty())
     result.skipped = ("device '" + f.text("gpu") + "'").str();
   row.devicesPerNode = f.integer("gpus_per_node", 0);

@@ -121,21 +121,28 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
 
 double tessera::cost::kernelSeconds(const DeviceModel &device,
                                     const OpWork &op) {
-  double memory = (op.bytesRead + op.bytesWritten) /
-                  (device.memoryBandwidth * device.memoryRate);
+  double bandwidth = device.memoryBandwidth * device.memoryRate;
+  double memory = (op.bytesRead + op.bytesWritten) / bandwidth;
   double arithmetic = 0;
+  MatmulDims chunk = op.matmul;
+  chunk.m = (chunk.m + op.chunks - 1) / op.chunks;
+  double chunks = double(op.chunks);
   if (op.kind == OpClass::Matmul)
-    arithmetic = matmulSeconds(device, op.matmul, op.dtype) / op.rate;
+    arithmetic = chunks * matmulSeconds(device, chunk, op.dtype) / op.rate;
   else if (op.kind == OpClass::Attention)
     arithmetic = attentionSeconds(device, op);
   if (op.wideShare > 0)
-    arithmetic += op.wideShare *
-                  (matmulSeconds(device, op.matmul, DType::BF16) - arithmetic);
-  return std::max(arithmetic, memory) + op.kernels * device.kernelFloor;
+    arithmetic +=
+        op.wideShare *
+        (chunks * matmulSeconds(device, chunk, DType::BF16) - arithmetic);
+  return std::max(arithmetic, memory) + op.epilogueBytes / bandwidth +
+         op.kernels * device.kernelFloor;
 }
 
 void tessera::cost::addKernel(KernelTime &time, const DeviceModel &device,
                               const OpWork &op) {
+  if (op.isEpilogue && (op.pass == Pass::Forward || op.pass == Pass::Recompute))
+    return;
   double seconds = kernelSeconds(device, op);
   if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
     time.compute += seconds;

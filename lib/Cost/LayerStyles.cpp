@@ -118,6 +118,38 @@ void tessera::cost::unfuseNorms(LayerWork &layer) {
   }
 }
 
+/// The op of an item if it is a matmul with a parameter.
+static OpWork *findMatmul(LayerWork &layer, const WorkItem *item) {
+  if (!item || item->kind != WorkItem::Kind::Op)
+    return nullptr;
+  OpWork &op = layer.ops[item->index];
+  return op.kind == OpClass::Matmul && op.weight ? &op : nullptr;
+}
+
+void tessera::cost::fuseEpilogues(LayerWork &layer) {
+  for (size_t i = 0; i < layer.items.size(); ++i) {
+    const WorkItem *item = &layer.items[i];
+    if (item->kind != WorkItem::Kind::Op || i == 0)
+      continue;
+    OpWork &op = layer.ops[item->index];
+    OpWork *before = findMatmul(layer, item - 1);
+    OpWork *after =
+        i + 1 < layer.items.size() ? findMatmul(layer, item + 1) : nullptr;
+    if (!before || op.kind != OpClass::Elementwise)
+      continue;
+    if (op.name == "residual" && op.linear) {
+      before->epilogueBytes += op.bytesRead - before->bytesWritten;
+    } else if (op.isGelu && after) {
+      before->epilogueBytes += op.bytesWritten;
+      after->gradientEpilogueBytes = op.bytesRead;
+      op.forwardOnly = true;
+    } else {
+      continue;
+    }
+    op.isEpilogue = true;
+  }
+}
+
 /// The kernels of a loss in f32, after the cast of the logits. Where PyTorch's
 /// ops run one by one, log-softmax is one of them; Megatron's loss, whose rows
 /// may be sharded, takes maximum, exponentials, sum and quotient apart.

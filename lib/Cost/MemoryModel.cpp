@@ -321,6 +321,10 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
     addActivations(stage, plan);
     addBuffers(stage, plan, each);
     MemoryBytes &bytes = stage.bytes;
+    // The peak is before the backward or after it.
+    if (!plan.gradBuffers && plan.microBatches == 1)
+      bytes.gradients -=
+          std::min(bytes.gradients, bytes.activations + bytes.logits);
     if (plan.pp > 1)
       bytes.communication += double(boundaries[rank]) * boundaryBytes;
     bytes.context = contextBytes(plan, constants);
@@ -352,7 +356,10 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
                       : keptBytes(layer, run.count, plan);
   }
   const MemoryBytes &state = sum.bytes;
-  double bytes = state.parameters + state.gradients + state.optimizer +
+  // Gradients may take the place of activations.
+  double held = plan.gradBuffers ? state.gradients
+                                 : std::max(0.0, state.gradients - kept);
+  double bytes = state.parameters + held + state.optimizer +
                  (1 + constants.fragmentation) * kept;
   return (1 - 1e-9) * (bytes / double(plan.pp) + contextBytes(plan, constants));
 }

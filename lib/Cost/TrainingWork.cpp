@@ -43,12 +43,16 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     cast.bytesWritten = op.castGradientWritten * gradient;
     layer.add(cast);
   }
-  layer.add(derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n));
+  OpWork input = derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n);
+  input.epilogueBytes = op.gradientEpilogueBytes;
+  layer.add(input);
   if (!op.weight)
     return layer.add(derivedMatmul(op, Pass::BackwardInput, d.k, d.n, d.m));
   if (frozen)
     return;
   OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
+  weight.chunks = 1;
+  weight.epilogueBytes = 0;
   double elements = d.batch * double(d.k) * d.n;
   weight.bytesWritten = 2.0 * gradBytes * elements;
   if (gradBytes != kSummedApart)
@@ -181,8 +185,17 @@ static bool isRepeated(const CommWork &comm, Recompute recompute) {
           comm.kind != CollectiveKind::ReduceScatter);
 }
 
+/// True for gathers of activations over tp.
+static bool isTensorGather(const CommWork &comm) {
+  return comm.kind == CollectiveKind::AllGather && !comm.axes.empty() &&
+         comm.axes.front() == "tp";
+}
+
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
-                                   int64_t gradBytes, bool frozen) {
+                                   int64_t gradBytes, bool frozen,
+                                   bool gathersAgain) {
+  // Under Recompute::Matmuls what is gathered again is there for both.
+  gathersAgain &= !frozen && recompute != Recompute::Matmuls;
   std::vector<WorkItem> forward = layer.items;
   for (const OpWork &op : layer.ops)
     if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
@@ -197,22 +210,45 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
     }
   }
   for (auto item = forward.rbegin(); item != forward.rend(); ++item) {
-    if (item->kind == WorkItem::Kind::Op)
+    if (item->kind == WorkItem::Kind::Op) {
       appendOpBackward(layer, OpWork(layer.ops[item->index]), gradBytes,
                        frozen);
-    else
-      appendCommBackward(layer, layer.comms[item->index], frozen);
+    } else {
+      CommWork comm = layer.comms[item->index];
+      appendCommBackward(layer, comm, frozen);
+      if (!gathersAgain || !isTensorGather(comm))
+        continue;
+      // Beside the matmul of the input's gradient.
+      comm.pass = Pass::BackwardInput;
+      comm.overlappable = true;
+      layer.add(comm);
+    }
   }
 }
 
-/// Gathers and scatters over tp go in chunks beside the matmuls that read or
-/// make them. Sums over tp have to be whole.
-static void overlapTensorAxis(LayerWork &layer) {
-  for (CommWork &comm : layer.comms)
-    if (!comm.axes.empty() && comm.axes.front() == "tp" &&
-        (comm.kind == CollectiveKind::AllGather ||
-         comm.kind == CollectiveKind::ReduceScatter))
-      comm.overlappable = true;
+/// True for collectives that go in chunks beside matmuls: sums over tp have to
+/// be whole.
+static bool isChunked(const CommWork &comm) {
+  return isTensorGather(comm) ||
+         (comm.kind == CollectiveKind::ReduceScatter && !comm.axes.empty() &&
+          comm.axes.front() == "tp");
+}
+
+/// Gathers and scatters over tp go in chunks of rows beside the matmuls that
+/// read or make them, which are done in as many.
+static void overlapTensorAxis(LayerWork &layer, int64_t tp) {
+  const std::vector<WorkItem> &items = layer.items;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind != WorkItem::Kind::Comm ||
+        !isChunked(layer.comms[items[i].index]))
+      continue;
+    CommWork &comm = layer.comms[items[i].index];
+    comm.overlappable = true;
+    size_t matmul = comm.kind == CollectiveKind::AllGather ? i + 1 : i - 1;
+    if (matmul < items.size() && items[matmul].kind == WorkItem::Kind::Op &&
+        layer.ops[items[matmul].index].weight)
+      layer.ops[items[matmul].index].chunks = tp;
+  }
 }
 
 /// Gradients of gathered parameters are scattered in the type of their sums.
@@ -243,6 +279,8 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
       unfuseNorms(layer);
     if (plan.dropout)
       addDropout(layer);
+    if (plan.fusedEpilogues)
+      fuseEpilogues(layer);
     if (plan.lossMetrics > 0)
       addLossMetrics(layer, plan.lossMetrics);
     if (!plan.fusedLoss)
@@ -253,11 +291,12 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     }
     setGradientBytes(layer, parameterBytes, scatteredBytes);
     if (plan.overlapTp)
-      overlapTensorAxis(layer);
+      overlapTensorAxis(layer, plan.tp);
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? plan.recompute : Recompute::None,
-                   gradBytes, plan.frozen);
+                   gradBytes, plan.frozen,
+                   /*gathersAgain=*/plan.sp && !plan.keepGathered);
     if (plan.gatherCopyBytes > 0)
       addGatherCopies(layer, plan.gatherCopyBytes, scatteredBytes);
   }

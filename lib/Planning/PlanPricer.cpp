@@ -21,8 +21,8 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
           l.microBatch, gathers, l.ep, gathers || l.ep > 1 ? l.dp : 0,
           int64_t(l.recompute), int64_t(l.precision), int64_t(l.gradDType),
-          int64_t(l.attention), l.dropout, l.fusedLoss, l.frozen, l.overlapTp,
-          l.eager, l.keepGathered, l.padMultiple,
+          int64_t(l.attention), l.dropout, l.fusedEpilogues, l.fusedLoss,
+          l.frozen, l.overlapTp, l.eager, l.keepGathered, l.padMultiple,
           int64_t(l.hostLaunchMicros * 1e3), l.lossCopies, l.lossMetrics,
           l.gatherCopyBytes,
           // A tied table is stored twice.

@@ -132,6 +132,7 @@ private:
     op.parameterSum = parameterSum(kernel);
     if (kernel.cost.kind == CostKind::Elementwise && isResidual(kernel))
       op.name = "residual";
+    op.isGelu = isGelu(kernel);
     if (isa<nn::CrossEntropyOp>(kernel.ops[0]))
       op.name = "loss";
     if (isa<nn::AttentionBackwardOp>(kernel.ops[0]))
@@ -230,6 +231,15 @@ private:
            llvm::any_of(kernel.ops, [](Operation *op) {
              return op->hasAttr(nn::NNDialect::kDimsAttr);
            });
+  }
+
+  /// GELU by tanh, of a sum with a bias or not.
+  bool isGelu(const Kernel &kernel) const {
+    auto gelu = dyn_cast<nn::GeluOp>(kernel.ops.back());
+    if (!gelu || gelu.getKind() != nn::GeluKind::Tanh)
+      return false;
+    return llvm::all_of(llvm::drop_end(kernel.ops),
+                        [](Operation *op) { return getOpCost(op).linear; });
   }
 
   void readMatmul(const Kernel &kernel) {

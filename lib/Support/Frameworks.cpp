@@ -98,16 +98,25 @@ static constexpr Setting kNanotron[] = {
     {"grad-dtype", "f32"},        {"grad-copy-bytes", "2", hasData},
     {"overlap", "true"},          {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis}};
-/// From the kernels that the compiler makes: attention and loss are one each. A
+/// From the kernels that the compiler makes: attention and loss are one each,
+/// and matmuls have epilogues. Its plan of memory lets gradients take the place
+/// of activations. A
 /// step is recorded as a graph, so that the host issues nothing between its
 /// kernels; it starts the graph and reads the loss.
-static constexpr Setting kTessera[] = {
-    {"attention", "flash"},       {"dropout", "false"},
-    {"eager", "false"},           {"fused-loss", "true"},
-    {"grad-dtype", "f32"},        {"overlap", "true"},
-    {"overlap-tp", "false"},      {"stage-layers", "time"},
-    {"pad-to-multiple-of", "64"}, {"host-launch-us", "0.1"},
-    {"step-floor-us", "100"}};
+static constexpr Setting kTessera[] = {{"attention", "flash"},
+                                       {"dropout", "false"},
+                                       {"eager", "false"},
+                                       {"fused-loss", "true"},
+                                       {"grad-dtype", "f32"},
+                                       {"overlap", "true"},
+                                       {"overlap-tp", "false"},
+                                       {"stage-layers", "time"},
+                                       {"fused-epilogues", "true"},
+                                       {"grad-buffers", "false"},
+                                       {"keep-gathered", "true", hasTensorAxis},
+                                       {"pad-to-multiple-of", "64"},
+                                       {"host-launch-us", "0.1"},
+                                       {"step-floor-us", "100"}};
 
 static SmallVector<Setting> settingsOf(Framework framework) {
   SmallVector<Setting> all;
@@ -154,6 +163,7 @@ std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {"attention",
                                          "dropout",
                                          "eager",
+                                         "fused-epilogues",
                                          "fused-loss",
                                          "loss-copies",
                                          "loss-metrics",
@@ -181,6 +191,8 @@ std::string tessera::describeSettings(const Plan &plan) {
     if (value != "true")
       text += " " + value;
   }
+  if (!plan.gradBuffers)
+    text += StringRef(comma).str() + "no-grad-buffers";
   if (!plan.fusedOptimizer)
     text += StringRef(comma).str() + "no-fused-optimizer";
   return text;

@@ -31,6 +31,12 @@ void addDropout(LayerWork &layer);
 /// kernel for them: cast, square, mean, product, cast, scale.
 void unfuseNorms(LayerWork &layer);
 
+/// What directly follows a matmul with a parameter, with no collective between,
+/// and can be its epilogue becomes one: a residual sum, whose other operand the
+/// matmul reads; a GELU by tanh, whose result it writes too, and whose gradient
+/// the matmul of the next one's input gradient computes.
+void fuseEpilogues(LayerWork &layer);
+
 /// Replaces a loss of one pass by kernels in f32: a cast, then PyTorch's
 /// log-softmax or, not `isLogSoftmax`, maximum, exponentials, sum and quotient.
 /// `copies`: Plan::lossCopies.
@@ -76,9 +82,10 @@ constexpr int64_t kSummedApart = 0;
 /// computed 2. Collectives turn into their duals: a gathered parameter is
 /// gathered again and its gradient scattered. Gradients of parameters are added
 /// up in `gradBytes` an element, which reads and writes them. `frozen`: no
-/// gradients of parameters.
+/// gradients of parameters. `gathersAgain`: what is gathered over tp for a
+/// matmul is not kept, and gathered again for the gradient of its parameter.
 void appendBackward(LayerWork &layer, Recompute recompute, int64_t gradBytes,
-                    bool frozen);
+                    bool frozen, bool gathersAgain = false);
 
 /// All of the above as a plan asks for it, on each layer of a model whose
 /// records are those of the forward pass.

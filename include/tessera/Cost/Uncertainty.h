@@ -35,6 +35,8 @@ struct Novelty {
   bool sequence = false;
   /// More than kManyDevices.
   bool size = false;
+  /// An expert axis: no run of one was fitted.
+  bool experts = false;
   /// Runs of the framework on the cluster moved the constants: neither is new,
   /// nor what is not known of them.
   bool isObserved = false;
@@ -59,8 +61,11 @@ private:
   double width;
 };
 
-/// The doubt about the seconds of a step.
-Doubt timeDoubt(const Novelty &novelty);
+/// How far, in logarithms, four of five steps are at most from what is
+/// predicted of them where nothing is new.
+constexpr double kKnownTimeWidth = 0.11;
+/// The doubt about the seconds of a step; `known` in place of that width.
+Doubt timeDoubt(const Novelty &novelty, double known = kKnownTimeWidth);
 /// The doubt about the bytes of a device.
 Doubt memoryDoubt(const Novelty &novelty);
 /// What two plans of one model, batch and cluster differ in: the sharding of

@@ -106,6 +106,19 @@ struct OpWork {
   bool portable = false, isFirst = false;
   /// What follows takes care of its backward.
   bool forwardOnly = false;
+  /// Elementwise: GELU by tanh of a matmul's result, with a bias or without.
+  bool isGelu = false;
+  /// Forward and recomputation are in the kernel of the matmul before it.
+  bool isEpilogue = false;
+  /// Of a matmul: bytes that its epilogue reads and writes beside the operands
+  /// and the result. Each tile moves them after its sums, so that no arithmetic
+  /// hides them.
+  double epilogueBytes = 0;
+  /// Of a forward matmul: the same of the matmul of its left operand's
+  /// gradient.
+  double gradientEpilogueBytes = 0;
+  /// A matmul is done in so many chunks of its rows, one after the other.
+  int64_t chunks = 1;
   /// Part of attention between the projections: what selective recomputation
   /// does again.
   bool attentionCore = false;

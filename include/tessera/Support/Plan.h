@@ -238,6 +238,9 @@ struct Plan {
   /// Bytes of further copies of each gradient: 16-bit ones beside f32 sums,
   /// buffers of the optimizer's step.
   int64_t gradCopyBytes = 0;
+  /// Gradients have buffers of their own for all of a step. Otherwise, those of
+  /// a single micro-batch take the memory that its backward frees.
+  bool gradBuffers = true;
   /// Parameters are stored in f32, which is the master copy, and are cast where
   /// they are used.
   bool f32Parameters = false;
@@ -263,6 +266,10 @@ struct Plan {
   /// What minor dimensions of matmuls are padded to a multiple of, of each
   /// device's shard, as the compiler does it for GPUs; 0: they are not.
   int64_t padMultiple = 0;
+  /// Matmuls add residuals, apply GELU by tanh and multiply by its derivative,
+  /// as the compiler's GPU programs do; otherwise these are kernels of their
+  /// own.
+  bool fusedEpilogues = false;
   /// The loss is computed in one pass over the logits; otherwise kernel by
   /// kernel in f32.
   bool fusedLoss = false;

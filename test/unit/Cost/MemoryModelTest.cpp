@@ -99,6 +99,30 @@ TEST_F(Memory, micro_batches_need_a_gradient_more) {
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
 }
 
+/// What the backward of a lone micro-batch makes takes the place of what it
+/// frees: the larger of both counts.
+TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
+  // 3 x 10 bytes of activations.
+  for (double parameters : {1.0, 100.0}) {
+    work = {};
+    addBlocks(3, parameters);
+    plan.gradBuffers = true;
+    plan.microBatches = 1;
+    MemoryBytes held = stages()[0].bytes;
+    double gradients = 3 * 2 * parameters;
+    EXPECT_EQ(held.gradients, gradients);
+    plan.gradBuffers = false;
+    MemoryBytes bytes = stages()[0].bytes;
+    EXPECT_EQ(bytes.gradients + bytes.activations, std::max(gradients, 30.0));
+    EXPECT_EQ(held.total() - bytes.total(), std::min(gradients, 30.0));
+    MemoryModel model(work);
+    EXPECT_LE(model.leastBytes(work.layers, plan, 0, constants), bytes.total());
+    // Sums of several are there all the time.
+    plan.microBatches = 2;
+    EXPECT_EQ(stages()[0].bytes.gradients, gradients);
+  }
+}
+
 TEST_F(Memory, margins_are_said) {
   addBlocks(3);
   constants = {2e9, 1e9, 0.1};

@@ -144,6 +144,132 @@ TEST(TrainingWork, heads_are_exchanged) {
   EXPECT_EQ(both.ops[0].matmul, (MatmulDims{4, 2048, 4096, 64}));
 }
 
+/// fc, GELU, proj, residual: two matmuls are left, which read and write what
+/// the kernels between them did once.
+TEST(TrainingWork, epilogues_of_matmuls) {
+  DeviceModel device;
+  device.peakBF16 = 1e14;
+  device.multiprocessors = 100;
+  device.memoryBandwidth = 1e12;
+  auto make = [&](bool isFused, bool isGelu, bool isReduced) {
+    LayerWork layer;
+    layer.add(weightMatmul(512, 256, 64));
+    layer.ops[0].parameterSum = 2 * 512 * 256;
+    OpWork gelu;
+    gelu.isGelu = isGelu;
+    gelu.bytesRead = gelu.bytesWritten = 2 * 512 * 256;
+    layer.add(gelu);
+    layer.add(weightMatmul(512, 64, 256));
+    if (isReduced)
+      layer.add(CommWork());
+    OpWork residual;
+    residual.name = "residual";
+    residual.linear = true;
+    residual.bytesRead = 2 * 2 * 512 * 64;
+    residual.bytesWritten = 2 * 512 * 64;
+    layer.add(residual);
+    if (isFused)
+      fuseEpilogues(layer);
+    appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+    return layer;
+  };
+  auto kernels = [&](const LayerWork &layer, Pass pass) {
+    KernelTime time;
+    for (const OpWork &op : layer.ops)
+      if (op.pass == pass)
+        addKernel(time, device, op);
+    return std::lround(time.host / device.hostLaunch);
+  };
+  LayerWork apart = make(false, true, false), fused = make(true, true, false);
+  EXPECT_EQ(kernels(apart, Pass::Forward), 4);
+  EXPECT_EQ(kernels(fused, Pass::Forward), 2);
+  // The gradients of the residual, which goes two ways, and of both matmuls.
+  EXPECT_EQ(kernels(apart, Pass::BackwardInput), 4);
+  EXPECT_EQ(kernels(fused, Pass::BackwardInput), 3);
+  // The first matmul writes GELU's argument and result, the second reads the
+  // residual, and its gradient GELU's argument.
+  EXPECT_EQ(fused.ops[0].epilogueBytes, 2 * 512 * 256);
+  EXPECT_EQ(fused.ops[2].epilogueBytes, 2 * 512 * 64);
+  double argument = 0;
+  for (const OpWork &op : fused.ops)
+    if (op.kind == OpClass::Matmul && op.pass != Pass::Forward)
+      argument += op.epilogueBytes;
+  EXPECT_EQ(argument, 2 * 512 * 256);
+  // They come after a tile's sums.
+  OpWork plain = fused.ops[0];
+  plain.epilogueBytes = 0;
+  EXPECT_NEAR(
+      kernelSeconds(device, fused.ops[0]) - kernelSeconds(device, plain),
+      2 * 512 * 256 / (device.memoryBandwidth * device.memoryRate), 1e-12);
+  // Another activation, and what follows a collective, stay kernels.
+  EXPECT_EQ(kernels(make(true, false, false), Pass::Forward), 3);
+  EXPECT_EQ(kernels(make(true, true, true), Pass::Forward), 3);
+}
+
+/// What a matmul's operand was gathered from is kept, so that it is gathered
+/// again for the gradient of the parameter.
+TEST(TrainingWork, gathered_activations_are_gathered_again) {
+  auto gathers = [](Recompute recompute, bool frozen, bool again) {
+    LayerWork layer;
+    CommWork gather;
+    gather.kind = CollectiveKind::AllGather;
+    gather.axes = {"tp"};
+    gather.bytes = 100;
+    layer.add(gather);
+    layer.add(weightMatmul(512, 256, 128));
+    appendBackward(layer, recompute, 4, frozen, again);
+    int64_t count = 0;
+    for (const CommWork &comm : layer.comms)
+      if (comm.kind == CollectiveKind::AllGather &&
+          comm.pass != Pass::Forward) {
+        EXPECT_EQ(comm.bytes, 100);
+        EXPECT_EQ(comm.overlappable, comm.pass == Pass::BackwardInput);
+        ++count;
+      }
+    return count;
+  };
+  EXPECT_EQ(gathers(Recompute::None, false, false), 0);
+  EXPECT_EQ(gathers(Recompute::None, false, true), 1);
+  // Once for what is recomputed, and once for the gradient.
+  EXPECT_EQ(gathers(Recompute::Full, false, true), 2);
+  EXPECT_EQ(gathers(Recompute::Matmuls, false, true), 1);
+  // Without a gradient of the parameter nothing needs it.
+  EXPECT_EQ(gathers(Recompute::None, true, true), 0);
+}
+
+/// Chunks of rows of the matmuls around collectives of tp; not of the gradients
+/// of parameters, whose rows are others.
+TEST(TrainingWork, collectives_of_tp_beside_chunks_of_matmuls) {
+  ModelWork model;
+  model.kinds.emplace_back();
+  LayerWork &layer = model.kinds.back();
+  layer.name = "block";
+  CommWork comm;
+  comm.axes = {"tp"};
+  comm.kind = CollectiveKind::AllGather;
+  layer.add(comm);
+  layer.add(weightMatmul(512, 256, 128));
+  layer.add(weightMatmul(512, 128, 256));
+  comm.kind = CollectiveKind::ReduceScatter;
+  layer.add(comm);
+  layer.add(weightMatmul(512, 64, 128));
+  comm.kind = CollectiveKind::AllReduce;
+  layer.add(comm);
+  Plan plan;
+  plan.precision = Precision::BF16;
+  plan.tp = 4;
+  plan.overlapTp = true;
+  buildTrainingWork(model, plan);
+  std::vector<int64_t> chunks;
+  for (const OpWork &op : layer.ops) {
+    if (op.pass == Pass::Forward)
+      chunks.push_back(op.chunks);
+    if (op.pass == Pass::BackwardWeight)
+      EXPECT_EQ(op.chunks, 1);
+  }
+  EXPECT_EQ(chunks, (std::vector<int64_t>{4, 4, 1}));
+}
+
 TEST(TrainingWork, norms_cast_what_they_write) {
   LayerWork layer;
   OpWork norm;

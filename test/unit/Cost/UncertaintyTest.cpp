@@ -32,12 +32,23 @@ TEST(Uncertainty, what_is_new_widens) {
   Novelty novelty;
   for (bool Novelty::*field :
        {&Novelty::device, &Novelty::framework, &Novelty::precision,
-        &Novelty::sequence, &Novelty::size}) {
+        &Novelty::sequence, &Novelty::size, &Novelty::experts}) {
     novelty.*field = true;
     double width = timeDoubt(novelty).halfWidth(0.8);
     EXPECT_GT(width, last);
     last = width;
   }
+}
+
+TEST(Uncertainty, another_width_of_what_is_known) {
+  EXPECT_NEAR(timeDoubt({}).halfWidth(0.8), kKnownTimeWidth, 1e-12);
+  EXPECT_NEAR(timeDoubt({}, 0.2).halfWidth(0.8), 0.2, 1e-12);
+  Novelty novelty;
+  novelty.device = true;
+  double squares = std::pow(timeDoubt(novelty).halfWidth(0.8), 2) -
+                   kKnownTimeWidth * kKnownTimeWidth;
+  EXPECT_NEAR(timeDoubt(novelty, 0.2).halfWidth(0.8), std::sqrt(0.04 + squares),
+              1e-12);
 }
 
 TEST(Uncertainty, probability_of_fitting) {

@@ -317,6 +317,33 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
     }
 }
 
+/// Programs keep what sp gathers; otherwise it is gathered once more.
+TEST(ModelPlan, gathered_activations_are_kept_or_gathered_again) {
+  for (ModelConfig config : {llama(), gpt()}) {
+    SCOPED_TRACE(config.name);
+    Plan l = plan(4);
+    l.fusedLoss = l.sp = true;
+    Totals kept, again, theirs[2];
+    WorkReader reader;
+    for (bool keep : {true, false}) {
+      l.keepGathered = keep;
+      llvm::Expected<ModelWork> derived = reader.read(config, l);
+      ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
+      (keep ? kept : again).add(block(*derived));
+    }
+    for (int layers : {1, 2}) {
+      config.layers = layers;
+      llvm::Expected<LayerWork> step = reader.readStep(config, l);
+      ASSERT_TRUE(bool(step)) << llvm::toString(step.takeError());
+      theirs[layers - 1].add(*step);
+    }
+    EXPECT_DOUBLE_EQ(kept.tensorComm,
+                     theirs[1].tensorComm - theirs[0].tensorComm);
+    // Two gathers and two scatters, each both ways; two gathers more.
+    EXPECT_DOUBLE_EQ(again.tensorComm, kept.tensorComm * 10 / 8);
+  }
+}
+
 /// Larger micro-batches follow from those of one and two sequences.
 TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
   WorkReader derived, built(/*scales=*/false);
