@@ -72,7 +72,8 @@ double OpPrices::getElementwiseTime(unsigned number,
     bytes += getTensorBytes(
         getLocalType(op->getResult(i).getType(),
                      getResultSharding(rule, rule.results[i], state.axes)));
-  double seconds = bytes / rates.bytesPerSecond;
+  double seconds =
+      bytes / rates.bytesPerSecond + (ends.isKernel ? rates.kernelFloor : 0);
   double functions = getOpCost(op).functions * rates.functionSeconds;
   if (functions == 0)
     return seconds;
@@ -219,5 +220,9 @@ int64_t OpPrices::price(unsigned number, const RunState &state) {
   std::optional<double> seconds = state.isDecomposed
                                       ? getDecomposedTime(op, rule, state)
                                       : getLocalTime(op, rule, state.axes);
-  return seconds ? toPicoseconds(*seconds) : kInfinite;
+  if (!seconds)
+    return kInfinite;
+  if (!program.kernelEnds[number].isKernel)
+    *seconds = std::max(0.0, *seconds - rates.kernelFloor);
+  return toPicoseconds(*seconds);
 }

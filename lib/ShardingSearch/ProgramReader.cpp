@@ -208,11 +208,53 @@ static bool staysInKernel(Value value) {
   });
 }
 
+static bool reducesRows(Operation *op) {
+  return op && getOpCost(op).kind == CostKind::RowReduction;
+}
+
+/// True if a value, or a view of it, is read by a reduction of rows.
+static bool isReduced(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return reducesRows(user) ||
+           (getOpCost(user).kind == CostKind::None &&
+            user->getNumResults() == 1 && isReduced(user->getResult(0)));
+  });
+}
+
+/// True if a value is made by a reduction of rows and elementwise ops after it.
+static bool isMadeByReduction(Value value, unsigned depth) {
+  Operation *maker = getMaker(value);
+  // One micro-batch is no loop.
+  if (auto loop = dyn_cast_or_null<dist::AccumulateOp>(maker);
+      loop && loop.getCount() == 1)
+    maker = getMaker(loop.getRegion().front().getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber()));
+  return reducesRows(maker) ||
+         (depth > 0 && isElementwise(maker) &&
+          llvm::any_of(maker->getOperands(), [&](Value operand) {
+            return isMadeByReduction(operand, depth - 1);
+          }));
+}
+
+/// True for the sum of a vector that a reduction of rows makes: of the squares
+/// of a bias's gradient, which is a sum itself.
+static bool isSumOfReduced(Operation *op) {
+  constexpr unsigned kMostBetween = 3;
+  auto vector = dyn_cast_or_null<RankedTensorType>(
+      op->getNumOperands() ? op->getOperand(0).getType() : Type());
+  auto sum = dyn_cast_or_null<RankedTensorType>(
+      op->getNumResults() ? op->getResult(0).getType() : Type());
+  return reducesRows(op) && vector && sum && vector.getRank() == 1 &&
+         sum.getRank() == 0 &&
+         isMadeByReduction(op->getOperand(0), kMostBetween);
+}
+
 void ProgramReader::readKernelEnds(Operation *operation,
                                    KernelEnds &ends) const {
   bool fuses = isElementwise(operation);
   ends.operands.resize(operation->getNumOperands(), !fuses);
   ends.results.resize(operation->getNumResults(), !fuses);
+  ends.isKernel = !isSumOfReduced(operation);
   if (!fuses)
     return;
   for (auto [i, operand] : llvm::enumerate(operation->getOperands())) {
@@ -223,6 +265,12 @@ void ProgramReader::readKernelEnds(Operation *operation,
   for (OpResult result : operation->getResults())
     if (!staysInKernel(result))
       ends.results.set(result.getResultNumber());
+  ends.isKernel = ends.results.any() &&
+                  llvm::none_of(operation->getOperands(),
+                                [](Value operand) {
+                                  return reducesRows(getMaker(operand));
+                                }) &&
+                  llvm::none_of(operation->getResults(), isReduced);
 }
 
 /// Ops of one kind are priced once.
@@ -256,6 +304,7 @@ void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
       for (double each :
            {getOpCost(operation).flops, getOpCost(operation).functions})
         addNumber(static_cast<size_t>(each));
+    addNumber(kernelEnds[number].isKernel);
     for (const llvm::SmallBitVector *bits :
          {&kernelEnds[number].operands, &kernelEnds[number].results})
       for (unsigned i = 0; i < bits->size(); ++i)

@@ -18,6 +18,10 @@ struct KernelEnds {
   /// Operands that come from memory, results that go there; the others stay in
   /// a kernel that elementwise ops share.
   llvm::SmallBitVector operands, results;
+  /// The op is a kernel, or is the last of a kernel of elementwise ops alone.
+  /// Elementwise ops beside a reduction of rows run in its kernel, and so does
+  /// the sum of a vector that the reduction makes.
+  bool isKernel = true;
 };
 
 /// A module whose constants have a copy for each use, as a problem.
