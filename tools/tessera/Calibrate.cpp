@@ -138,39 +138,18 @@ std::string getAxes(bool isPairs) {
   return isPairs ? "{\"b\"}" : "{\"a\", \"b\"}";
 }
 
-/// All-gathers of a few elements. (An all-reduce of as few takes as long: it is
-/// one meeting of its ranks too, and one of more elements two of them.)
-Probe makeGathers(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
-                  int64_t size) {
-  int64_t group = isPairs ? 2 : ranks;
-  std::string type = tensor({size}), result = tensor({size * group});
-  auto line = [&](unsigned i) {
-    return llvm::formatv("%r{0} = dist.all_gather %x{0} dim 0 over <{1}> on "
-                         "@mesh : {2} -> {3}",
-                         i, getAxes(isPairs), type, result)
-        .str();
-  };
-  Probe probe{term, makeProgram(ranks, count, type, type, result, line), {}};
-  probe.of(HostTerm::Collective) = count;
-  probe.of(HostTerm::Step) = count * double(group - 1);
-  probe.of(HostTerm::LinkByte) = count * double(group - 1) * 4.0 * size;
-  return probe;
-}
-
-/// All-reduces over all ranks, of which each reduces a shard and fetches the
-/// others'.
-Probe makeReductions(int64_t ranks, unsigned count, int64_t size) {
+/// All-reduces over all ranks, or over pairs of them.
+Probe makeReductions(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
+                     int64_t size) {
   std::string type = tensor({size});
   auto line = [&](unsigned i) {
     return llvm::formatv("%r{0} = dist.all_reduce <sum> %x{0} over <{1}> on "
                          "@mesh : {2} -> {2}",
-                         i, getAxes(/*isPairs=*/false), type)
+                         i, getAxes(isPairs), type)
         .str();
   };
-  Probe probe{HostTerm::LinkByte,
-              makeProgram(ranks, count, type, type, type, line),
-              {}};
-  auto group = double(ranks);
+  Probe probe{term, makeProgram(ranks, count, type, type, type, line), {}};
+  double group = isPairs ? 2 : double(ranks);
   probe.of(HostTerm::Collective) = count;
   probe.of(HostTerm::Step) = 2 * count * (group - 1);
   probe.of(HostTerm::LinkByte) = 2 * count * (group - 1) / group * 4.0 * size;
@@ -186,10 +165,10 @@ std::vector<Probe> makeProbes(int64_t ranks) {
       makeFunctions(ranks, 16, 1 << 14),
       makeMatmuls(HostTerm::MatmulByte, ranks, 8, 16, 512, 512),
       makeMatmuls(HostTerm::MatmulFlop, ranks, 2, 256, 512, 512),
-      makeGathers(HostTerm::Collective, ranks, ranks % 2 == 0, 48, 64),
-      makeReductions(ranks, 4, 1 << 18)};
+      makeReductions(HostTerm::Collective, ranks, ranks % 2 == 0, 48, 64),
+      makeReductions(HostTerm::LinkByte, ranks, false, 4, 1 << 18)};
   if (ranks > 2 && ranks % 2 == 0)
-    probes.push_back(makeGathers(HostTerm::Step, ranks, false, 48, 64));
+    probes.push_back(makeReductions(HostTerm::Step, ranks, false, 48, 64));
   return probes;
 }
 
