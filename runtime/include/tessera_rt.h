@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 2
+#define TESSERA_RT_ABI_VERSION 3
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -535,7 +535,7 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * The manifest is one JSON object:
  *
  * {
- *   "version": 2,                       // TESSERA_RT_ABI_VERSION
+ *   "version": 3,                       // TESSERA_RT_ABI_VERSION
  *   "program": "gpt2",                  // a name, for reports
  *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
  *   "target": "host",                   // or "cuda"; default: host

@@ -93,8 +93,11 @@ std::vector<std::string> weightExamples() {
   return examples;
 }
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
 const char *const manifestExample =
-    "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
+    "{\"version\":" TEXT(TESSERA_RT_ABI_VERSION) ",\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
     "\"arena_bytes\":512,\"plan\":[\"x\"],\"memory\":{\"a\":1},"
     "\"mesh\":[{\"name\":\"dp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],"
     "\"arguments\":["
@@ -115,7 +118,7 @@ const char *const manifestExample =
     "\"bytes\":4}]}";
 
 const char *const pipelineExample =
-    "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
+    "{\"version\":" TEXT(TESSERA_RT_ABI_VERSION) ",\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
     "\"arena_bytes\":512,\"pp_axis\":{\"stride\":2,\"size\":2},"
     "\"pipeline\":{\"schedule\":\"1f1b\",\"stages\":2,"
     "\"micro_batches\":4,\"entries\":30,\"bubble\":0.2},"

@@ -49,7 +49,7 @@ std::string writeFile(const std::string &name, const std::string &content) {
   return path;
 }
 
-bool has(const std::string &text, const char *part) {
+bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 } // namespace
@@ -108,8 +108,12 @@ TEST(json, has_no_infinity_and_no_nan) {
   EXPECT_EQ(numberJson(NAN), "null");
 }
 
+/// The beginning of a manifest.
+static const std::string ofVersion =
+    "{\"version\":" + std::to_string(TESSERA_RT_ABI_VERSION);
+
 TEST(manifest, mistakes_are_named) {
-  std::string head = "{\"version\":2,\"ranks\":2,\"arena_bytes\":64,"
+  std::string head = ofVersion + ",\"ranks\":2,\"arena_bytes\":64,"
                      "\"mesh\":[{\"name\":\"x\",\"size\":2}]";
   auto argument = [&](const std::string &text) {
     return manifestError(head + ",\"arguments\":[{\"name\":\"a\"," + text +
@@ -119,8 +123,9 @@ TEST(manifest, mistakes_are_named) {
                      "\"local_shape\":[2],\"offset\":0,\"bytes\":8,"
                      "\"sharding\":[[{\"stride\":1,\"size\":2}]]";
   EXPECT_EQ(argument(good), "");
-  EXPECT_TRUE(has(manifestError("{\"version\":1}"), "expects version 2"));
-  EXPECT_TRUE(has(manifestError("{\"version\":2,\"ranks\":3,\"arena_bytes\":1,"
+  EXPECT_TRUE(has(manifestError("{\"version\":1}"),
+                  "expects version " + std::to_string(TESSERA_RT_ABI_VERSION)));
+  EXPECT_TRUE(has(manifestError(ofVersion + ",\"ranks\":3,\"arena_bytes\":1,"
                                 "\"mesh\":[]}"),
                   "3 ranks, a mesh of 1"));
   EXPECT_TRUE(has(argument("\"role\":\"weight\""), "but got 'weight'"));
@@ -141,7 +146,7 @@ TEST(manifest, mistakes_are_named) {
                   "divide the ranks"));
   EXPECT_TRUE(has(with("[2]", "[4611686018427387904]"), "fewer elements"));
   EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 shards"));
-  EXPECT_TRUE(has(manifestError("{\"version\":2,\"ranks\":2,"
+  EXPECT_TRUE(has(manifestError(ofVersion + ",\"ranks\":2,"
                                 "\"arena_bytes\":1,\"mesh\":["
                                 "{\"name\":\"x\",\"size\":4294967296},"
                                 "{\"name\":\"y\",\"size\":8589934592}]}"),
@@ -157,7 +162,7 @@ TEST(manifest, mistakes_are_named) {
 
 TEST(manifest, values_of_some_pp_ranks) {
   std::string head =
-      "{\"version\":2,\"ranks\":4,\"arena_bytes\":256,"
+      ofVersion + ",\"ranks\":4,\"arena_bytes\":256,"
       "\"mesh\":[{\"name\":\"pp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],";
   auto value = [](const std::string &name, const std::string &offset) {
     return "{\"name\":\"" + name +
@@ -197,7 +202,7 @@ TEST(manifest, values_of_some_pp_ranks) {
 
 TEST(manifest, what_lists_are) {
   auto read = [](const std::string &pipeline, Manifest &manifest) {
-    std::string text = "{\"version\":2,\"ranks\":2,\"arena_bytes\":256,"
+    std::string text = ofVersion + ",\"ranks\":2,\"arena_bytes\":256,"
                        "\"mesh\":[{\"name\":\"pp\",\"size\":2}],"
                        "\"pp_axis\":{\"stride\":1,\"size\":2},"
                        "\"pipeline\":{" +

@@ -36,9 +36,12 @@
   "{\"name\": \"w\", \"dtype\": \"f32\", \"shape\": [64], \"offset\": 0,"      \
   " \"bytes\": 256"
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 2, \"program\": \"device2\", \"hash\": \"00\","
+    "{\"version\": " TEXT(TESSERA_RT_ABI_VERSION) ", \"program\": \"device2\", \"hash\": \"00\","
     "\"target\": \"cuda\", \"ranks\": 2,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 2048,"
     "\"plan\": [\"mesh dp=2\"],"

@@ -25,9 +25,12 @@
 #define TOTAL_OFFSET 768
 #define BLOCK_OFFSET 832
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 2, \"program\": \"mesh4\", \"hash\": \"00\", \"ranks\": 4,"
+    "{\"version\": " TEXT(TESSERA_RT_ABI_VERSION) ", \"program\": \"mesh4\", \"hash\": \"00\", \"ranks\": 4,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}, {\"name\": \"tp\", \"size\": 2}],"
     "\"arena_bytes\": 1024, \"plan\": [\"dp=2, tp=2\"],"
     "\"arguments\": ["

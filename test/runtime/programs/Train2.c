@@ -53,9 +53,12 @@
 #define NORMAL "\"init\": {\"kind\": \"normal\", \"std\": 0.5}"
 #define ZEROS "\"init\": {\"kind\": \"zeros\"}"
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 2, \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
+    "{\"version\": " TEXT(TESSERA_RT_ABI_VERSION) ", \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 3072,"
     "\"plan\": [\"mesh dp=2\"], \"memory\": {\"parameters\": 512},"
     "\"arguments\": ["
