@@ -114,7 +114,7 @@ static const std::string ofVersion =
 
 TEST(manifest, mistakes_are_named) {
   std::string head = ofVersion + ",\"ranks\":2,\"arena_bytes\":64,"
-                     "\"mesh\":[{\"name\":\"x\",\"size\":2}]";
+                                 "\"mesh\":[{\"name\":\"x\",\"size\":2}]";
   auto argument = [&](const std::string &text) {
     return manifestError(head + ",\"arguments\":[{\"name\":\"a\"," + text +
                          "}]}");
@@ -126,7 +126,7 @@ TEST(manifest, mistakes_are_named) {
   EXPECT_TRUE(has(manifestError("{\"version\":1}"),
                   "expects version " + std::to_string(TESSERA_RT_ABI_VERSION)));
   EXPECT_TRUE(has(manifestError(ofVersion + ",\"ranks\":3,\"arena_bytes\":1,"
-                                "\"mesh\":[]}"),
+                                            "\"mesh\":[]}"),
                   "3 ranks, a mesh of 1"));
   EXPECT_TRUE(has(argument("\"role\":\"weight\""), "but got 'weight'"));
   auto with = [&](const char *from, const char *to) {
@@ -146,11 +146,12 @@ TEST(manifest, mistakes_are_named) {
                   "divide the ranks"));
   EXPECT_TRUE(has(with("[2]", "[4611686018427387904]"), "fewer elements"));
   EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 shards"));
-  EXPECT_TRUE(has(manifestError(ofVersion + ",\"ranks\":2,"
-                                "\"arena_bytes\":1,\"mesh\":["
-                                "{\"name\":\"x\",\"size\":4294967296},"
-                                "{\"name\":\"y\",\"size\":8589934592}]}"),
-                  "2 ranks, a mesh of 0"));
+  EXPECT_TRUE(
+      has(manifestError(ofVersion + ",\"ranks\":2,"
+                                    "\"arena_bytes\":1,\"mesh\":["
+                                    "{\"name\":\"x\",\"size\":4294967296},"
+                                    "{\"name\":\"y\",\"size\":8589934592}]}"),
+          "2 ranks, a mesh of 0"));
   std::string tiled = "\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[2,6],"
                       "\"offset\":0,\"bytes\":48,\"logical_shape\":[3,4],"
                       "\"tiles\":";
@@ -162,7 +163,8 @@ TEST(manifest, mistakes_are_named) {
 
 TEST(manifest, values_of_some_pp_ranks) {
   std::string head =
-      ofVersion + ",\"ranks\":4,\"arena_bytes\":256,"
+      ofVersion +
+      ",\"ranks\":4,\"arena_bytes\":256,"
       "\"mesh\":[{\"name\":\"pp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],";
   auto value = [](const std::string &name, const std::string &offset) {
     return "{\"name\":\"" + name +
@@ -202,7 +204,8 @@ TEST(manifest, values_of_some_pp_ranks) {
 
 TEST(manifest, what_lists_are) {
   auto read = [](const std::string &pipeline, Manifest &manifest) {
-    std::string text = ofVersion + ",\"ranks\":2,\"arena_bytes\":256,"
+    std::string text = ofVersion +
+                       ",\"ranks\":2,\"arena_bytes\":256,"
                        "\"mesh\":[{\"name\":\"pp\",\"size\":2}],"
                        "\"pp_axis\":{\"stride\":1,\"size\":2},"
                        "\"pipeline\":{" +
