@@ -1,15 +1,23 @@
 """What an imported graph costs: its training step beside that of the graph of `tessera
-model`, and the import itself.
+model` and torch's, its forward pass beside torch's and ONNX Runtime's, and the import itself.
 
 Prints a JSON line a figure. `step`: CPU seconds of a step of GPT-2 124M and of a Llama of
-its size, imported from torch, over those of `tessera model`'s graph of the same sizes;
-rounds of both alternate, and each is the least of its rounds. `import`: CPU seconds of the
-walk over the exported program and of `tessera import`, without torch.export, of GPT-2 124M
-at 1,024 tokens and of 126 layers of a Llama. Needs a Python with torch and transformers
-(--torch-python); fails where a step takes more than 1.03 of the other.
+its size, imported from torch, over those of `tessera model`'s graph of the same sizes and of
+torch eager (the same module, AdamW, clipping); rounds of all alternate, and each is the least
+of its rounds. `forward`: the same of logits, beside torch eager and ONNX Runtime, which
+trains nothing. `import`: CPU seconds of the walk over the exported program and of `tessera
+import`, without torch.export, of GPT-2 124M at 1,024 tokens and of 126 layers of Llama 3 at
+the widths of 405B, whose weights are allocated and never written; beside torch-mlir's
+importer, with the weights as arguments. `compile`: CPU seconds of `iree-compile` of what
+torch-mlir printed and of `tessera compile` of the same loss.
+
+Needs a Python with torch and transformers (--torch-python); peers that it has not
+(onnxruntime, torch_mlir, iree.compiler) are null. Fails where a step takes more than 1.03 of
+`tessera model`'s, or an import more than 1 s and 5 s.
 """
 
 import argparse
+import importlib.util
 import json
 import pathlib
 import resource
@@ -23,30 +31,47 @@ import peer
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "test" / "Import" / "Inputs"
 LIMIT = 1.03
+IMPORT_LIMITS = {"gpt2": 1.0, "llama3-405b": 5.0}
 LLAMA = {"model_type": "llama", "vocab_size": 32000, "hidden_size": 768, "intermediate_size": 2048,
          "num_hidden_layers": 12, "num_attention_heads": 12, "num_key_value_heads": 4,
          "rms_norm_eps": 1e-6, "max_position_embeddings": 2048, "rope_theta": 10000.0}
 
 
-def make(name, batch, seq, layers=None):
-    """A loss of transformers, its example arguments, and its config."""
+def make_model(name):
+    """A model of transformers, and its config."""
     import torch
     import transformers
     torch.manual_seed(0)
-    if name == "gpt2":
-        config = json.loads((ROOT / "share" / "models" / "gpt2.json").read_text())
-    else:
+    if name == "llama":
         config = dict(LLAMA)
-        if layers:
-            config |= {"num_hidden_layers": layers, "hidden_size": 48, "intermediate_size": 96,
-                       "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 259}
-    kind = "GPT2" if name == "gpt2" else "Llama"
+    else:
+        config = json.loads((ROOT / "share" / "models" / f"{name}.json").read_text())
     given = {key: value for key, value in config.items() if key not in ("architectures",)}
-    model = getattr(transformers, f"{kind}LMHeadModel" if name == "gpt2" else
-                    f"{kind}ForCausalLM")(getattr(transformers, f"{kind}Config")(**given)).eval()
+    if name == "gpt2":
+        return transformers.GPT2LMHeadModel(transformers.GPT2Config(**given)).eval(), config
+    llama = transformers.LlamaConfig(**given)
+    if name == "llama":
+        return transformers.LlamaForCausalLM(llama).eval(), config
+    # 405 billion numbers: shapes, and memory that is never touched.
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(llama)
+    model.model.rotary_emb = type(model.model.rotary_emb)(llama)
+    for module in model.modules():
+        for key, parameter in module.named_parameters(recurse=False):
+            empty = torch.empty(parameter.shape, dtype=torch.float32)
+            module.register_parameter(key, torch.nn.Parameter(empty))
+    return model.eval(), config
+
+
+def make(name, batch, seq, output="loss"):
+    """A module of a model's loss or logits, its example arguments, and the config."""
+    import torch
     sys.path.insert(0, str(INPUTS))
     import torch_models
+    model, config = make_model(name)
     ids = torch.zeros(batch, seq, dtype=torch.long)
+    if output == "logits":
+        return torch_models.Logits(model, "logits"), [ids], config
     return torch_models.Loss(model, "loss"), [ids, ids.clone()], config
 
 
@@ -55,50 +80,193 @@ def cpu_seconds(who=resource.RUSAGE_SELF):
     return used.ru_utime + used.ru_stime
 
 
-def import_graph(build, name, folder, batch, seq, layers=None):
-    """The imported graph and CPU seconds of the import; the config."""
+def import_graph(build, name, folder, batch, seq, output="loss"):
+    """The imported graph, CPU seconds of the import, the config, and the exported program."""
     sys.path.insert(0, str(ROOT / "python"))
     from tessera import torch_import, torch_ops
-    module, arguments, config = make(name, batch, seq, layers)
+    module, arguments, config = make(name, batch, seq, output)
     program = torch_import.export(module, arguments)
     begin = cpu_seconds(), cpu_seconds(resource.RUSAGE_CHILDREN)
     text = torch_ops.Importer(program).run(name)
-    graph = folder / f"{name}-imported.mlir"
-    subprocess.run([build / "bin" / "tessera", "import", "-", "--label-shift", "0", "-o", graph],
+    graph = folder / f"{name}-{output}.mlir"
+    subprocess.run([build / "bin" / "tessera", "import", "-", "-o", graph,
+                    *(["--label-shift", "0"] if output == "loss" else [])],
                    input=text, text=True, check=True)
     end = cpu_seconds(), cpu_seconds(resource.RUSAGE_CHILDREN)
-    return graph, [b - a for a, b in zip(begin, end)], config
+    return graph, [b - a for a, b in zip(begin, end)], config, (module, arguments)
+
+
+def has(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def import_by_torch_mlir(module, arguments, path):
+    """CPU seconds of torch-mlir's importer, with weights as arguments; its text is in `path`."""
+    import torch
+    from torch_mlir import ir
+    from torch_mlir.dialects import torch as dialect
+    from torch_mlir.extras.fx_importer import FxImporter
+
+    class Functional(torch.nn.Module):
+        def forward(self, weights, *inputs):
+            return torch.func.functional_call(module, weights, inputs)
+    weights = {name: parameter.detach() for name, parameter in module.named_parameters()}
+    program = torch.export.export(Functional(), (weights, *arguments), strict=False)
+    context = ir.Context()
+    dialect.register_dialect(context)
+    importer = FxImporter(context=context)
+    begin = cpu_seconds()
+    importer.import_program(program)
+    path.write_text(str(importer.module))
+    return cpu_seconds() - begin
+
+
+def run_timed(command):
+    """CPU seconds of a command; none where it fails."""
+    begin = cpu_seconds(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print((done.stderr.strip().splitlines() or ["no message"])[0][:200], file=sys.stderr)
+        return None
+    return cpu_seconds(resource.RUSAGE_CHILDREN) - begin
+
+
+def rounded(number, digits=2):
+    return None if number is None else round(number, digits)
 
 
 def time_imports(options, folder):
-    for name, batch, seq, layers in (("gpt2", 1, 1024, None), ("llama", 1, 128, 126)):
-        _, (walk, compiler), _ = import_graph(options.build, name, folder, batch, seq, layers)
+    """Whether each import is as quick as it is to be."""
+    good = True
+    for name, seq in (("gpt2", 1024), ("llama3-405b", 128)):
+        _, (walk, compiler), config, (module, arguments) = import_graph(
+            options.build, name, folder, 1, seq)
+        printed, peer_seconds = folder / f"{name}.torch.mlir", None
+        if has("torch_mlir"):
+            peer_seconds = import_by_torch_mlir(module, arguments, printed)
+        good &= walk + compiler <= IMPORT_LIMITS[name]
         print(json.dumps({"bench": "import_graphs", "what": "import", "model": name,
-                          "layers": layers or 12, "seq": seq, "walk_cpu_seconds": round(walk, 2),
-                          "compiler_cpu_seconds": round(compiler, 2)}), flush=True)
+                          "layers": config.get("num_hidden_layers", config.get("n_layer")),
+                          "seq": seq, "walk_cpu_seconds": round(walk, 2),
+                          "compiler_cpu_seconds": round(compiler, 2),
+                          "limit_seconds": IMPORT_LIMITS[name],
+                          "torch_mlir_cpu_seconds": rounded(peer_seconds)}), flush=True)
+    compile_by_both(options, folder)
+    return good
+
+
+def compile_by_both(options, folder):
+    """GPT-2's loss of a batch by `tessera compile` and by iree-compile."""
+    ours = run_timed([options.build / "bin" / "tessera", "compile", folder / "gpt2-loss.mlir",
+                      "--forward", "--mesh", "dp=1", "--quiet", "-o", folder / "loss"])
+    theirs, printed = None, folder / "gpt2.torch.mlir"
+    if has("iree") and printed.exists():
+        theirs = run_timed([sys.executable, "-m", "iree.compiler.tools.scripts.iree_compile",
+                            "--iree-input-type=torch", "--iree-hal-target-device=local",
+                            "--iree-hal-local-target-device-backends=llvm-cpu",
+                            "--iree-llvmcpu-target-cpu=host", printed, "-o", folder / "loss.vmfb"])
+    print(json.dumps({"bench": "import_graphs", "what": "compile", "model": "gpt2", "seq": 1024,
+                      "tessera_cpu_seconds": rounded(ours), "iree_cpu_seconds": rounded(theirs)}),
+          flush=True)
+
+
+def run_peer(options, kind, name, batch, seq, file=None):
+    """CPU seconds of a step or a pass of torch or ONNX Runtime, in a process of its own."""
+    command = [sys.executable, __file__, "--peer", kind, "--model", name, "--batch", str(batch),
+               "--seq", str(seq), "--threads", str(options.threads), "--steps", str(options.steps)]
+    done = subprocess.run(command + (["--file", str(file)] if file else []), check=True,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_peer(options):
+    """Prints CPU seconds of a step after the first."""
+    import torch
+    torch.set_num_threads(options.threads)
+    output = "loss" if options.peer == "step" else "logits"
+    if options.peer == "onnxruntime":
+        import numpy
+        import onnxruntime
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = options.threads
+        # Threads that wait use no CPU time.
+        settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        session = onnxruntime.InferenceSession(options.file, settings,
+                                               providers=["CPUExecutionProvider"])
+        ids = numpy.zeros((options.batch, options.seq), "int64")
+
+        def step():
+            session.run(None, {session.get_inputs()[0].name: ids})
+    else:
+        module, arguments, _ = make(options.model, options.batch, options.seq, output)
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3)
+
+        def step():
+            if output == "logits":
+                with torch.inference_mode():
+                    module(*arguments)
+                return
+            optimizer.zero_grad()
+            module(*arguments).backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+    step()
+    begin = cpu_seconds()
+    for _ in range(options.steps):
+        step()
+    print(json.dumps((cpu_seconds() - begin) / options.steps))
+
+
+def run_rounds(options, programs, peers):
+    """The least CPU seconds of a step of each, over rounds of all."""
+    best = dict.fromkeys([*programs, *peers], float("inf"))
+    for _ in range(options.rounds):
+        for kind, program in programs.items():
+            report = host_forward.run_program(program, 1, options.threads, options.steps)
+            used = sum(report["cpu_seconds"]) / len(report["step_seconds"])
+            best[kind] = min(best[kind], used)
+        for kind, run in peers.items():
+            best[kind] = min(best[kind], run())
+    return best
+
+
+def print_best(what, name, batch, seq, best):
+    ratios = {f"ratio_{kind}": round(best["imported"] / best[kind], 3)
+              for kind in best if kind != "imported"}
+    print(json.dumps({"bench": "import_graphs", "what": what, "model": name, "batch": batch,
+                      "seq": seq, "cpu_seconds": {k: round(v, 3) for k, v in best.items()},
+                      **ratios}), flush=True)
 
 
 def time_steps(options, name, folder):
-    """CPU seconds of a step of both programs; the ratio."""
+    """CPU seconds of a step of both programs and of torch; the ratio of the programs."""
     build, (batch, seq) = options.build, (1, 256)
-    graph, _, config = import_graph(build, name, folder, batch, seq)
+    graph, _, config, _ = import_graph(build, name, folder, batch, seq)
     (folder / f"{name}.json").write_text(json.dumps(config))
     model = folder / f"{name}-model.mlir"
     subprocess.run([build / "bin" / "tessera", "model", folder / f"{name}.json", "--batch",
                     str(batch), "--seq", str(seq), "--train", "--quiet", "-o", model], check=True)
     programs = {"imported": host_forward.compile_program(build, graph, f"imported-{name}"),
                 "model": host_forward.compile_program(build, model, f"model-{name}")}
-    best = dict.fromkeys(programs, float("inf"))
-    for _ in range(options.rounds):
-        for kind, program in programs.items():
-            report = host_forward.run_program(program, 1, options.threads, options.steps)
-            used = sum(report["cpu_seconds"]) / len(report["step_seconds"])
-            best[kind] = min(best[kind], used)
-    ratio = best["imported"] / best["model"]
-    print(json.dumps({"bench": "import_graphs", "what": "step", "model": name, "batch": batch,
-                      "seq": seq, "cpu_seconds": {k: round(v, 3) for k, v in best.items()},
-                      "ratio": round(ratio, 3)}), flush=True)
-    return ratio
+    best = run_rounds(options, programs,
+                      {"torch": lambda: run_peer(options, "step", name, batch, seq)})
+    print_best("step", name, batch, seq, best)
+    return best["imported"] / best["model"]
+
+
+def time_forward(options, name, folder):
+    """The same of logits, beside torch and ONNX Runtime."""
+    import torch
+    batch, seq = 1, 256
+    graph, _, _, (module, arguments) = import_graph(options.build, name, folder, batch, seq,
+                                                    "logits")
+    program = host_forward.compile_program(options.build, graph, f"logits-{name}")
+    peers = {"torch": lambda: run_peer(options, "forward", name, batch, seq)}
+    if has("onnxruntime"):
+        file = folder / f"{name}.onnx"
+        torch.onnx.export(module, tuple(arguments), dynamo=True, verbose=False).save(file)
+        peers["onnxruntime"] = lambda: run_peer(options, "onnxruntime", name, batch, seq, file)
+    print_best("forward", name, batch, seq, run_rounds(options, {"imported": program}, peers))
 
 
 def main():
@@ -108,17 +276,34 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=2, help="steps per round")
+    parser.add_argument("--only", default="step,forward,import", metavar="LIST",
+                        help="figures (default: step,forward,import)")
+    # For a process of a peer.
+    parser.add_argument("--peer", help=argparse.SUPPRESS)
+    parser.add_argument("--model", help=argparse.SUPPRESS)
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--seq", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.peer:
+        measure_peer(options)
+        return
     peer.run_under_torch(options.torch_python, ("torch", "transformers"))
     options.build = (ROOT / options.build).resolve()
     (options.build / "bench").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        time_imports(options, folder)
-        ratios = [time_steps(options, model, folder) for model in ("gpt2", "llama")]
-    if max(ratios) > LIMIT:
+        kinds = options.only.split(",")
+        models = ("gpt2", "llama")
+        ratios = [time_steps(options, model, folder) for model in models if "step" in kinds]
+        for model in models if "forward" in kinds else ():
+            time_forward(options, model, folder)
+        is_quick = time_imports(options, folder) if "import" in kinds else True
+    if max(ratios, default=0) > LIMIT:
         sys.exit(f"import_graphs: a step of an imported graph takes {max(ratios):.3f} of that of "
                  "tessera model's")
+    if not is_quick:
+        sys.exit("import_graphs: an import takes longer than its limit")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What pip calls the modules that a peer needs.
-PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy"}
+PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy",
+            "safetensors": "safetensors"}
 
 # A GPT-2 of PyTorch as text, for the other Python: CONFIG.json BATCH SEQ STEPS THREADS.
 # What uses it goes on after it and ends with `measure(step)`, which prints the
