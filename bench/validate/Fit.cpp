@@ -152,6 +152,10 @@ FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
                    unsigned iterations) {
   // The scale of a residual, and the least one that counts as such.
   constexpr double kScale = 0.03, kLeast = 0.01, kStep = 0.02;
+  // What the rows of a group share of their deviation is about as large as what
+  // each has of its own, so that n rows count for n / (n + 1) of very many
+  // (random effects, DerSimonian and Laird 1986).
+  constexpr double kGroupScatter = 1;
   const std::vector<FitParameter> &parameters = fitParameters();
   size_t n = parameters.size();
   FitValues values = start;
@@ -178,7 +182,8 @@ FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
     for (size_t i = 0; i < rows.size(); ++i) {
       if (std::isnan(base[i]))
         continue;
-      double weight = rows[i].weight / groupWeights[rows[i].group] /
+      double weight = rows[i].weight /
+                      (groupWeights[rows[i].group] + kGroupScatter) /
                       (kScale * std::max(std::fabs(base[i]), kLeast));
       for (size_t p = 0; p < n; ++p) {
         right[p] -= weight * slopes[p][i] * base[i];

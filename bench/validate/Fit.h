@@ -6,8 +6,9 @@
 // The few constants of each kind of device that make the step times of all
 // groups of rows most likely at once, given what data sheets and
 // micro-benchmarks say of them (the prior). A group is a table, or the part of
-// it that differs in kind; each counts as much as any other. Leaving one out
-// says how good the model is on runs that it has not seen.
+// it that differs in kind; each counts as much as any other, but for those of a
+// few rows, which count for less. Leaving one out says how good the model is on
+// runs that it has not seen.
 //
 //===----------------------------------------------------------------------===//
 

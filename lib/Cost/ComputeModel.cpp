@@ -124,17 +124,13 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
   double bandwidth = device.memoryBandwidth * device.memoryRate;
   double memory = (op.bytesRead + op.bytesWritten) / bandwidth;
   double arithmetic = 0;
-  MatmulDims chunk = op.matmul;
-  chunk.m = (chunk.m + op.chunks - 1) / op.chunks;
-  double chunks = double(op.chunks);
   if (op.kind == OpClass::Matmul)
-    arithmetic = chunks * matmulSeconds(device, chunk, op.dtype) / op.rate;
+    arithmetic = matmulSeconds(device, op.matmul, op.dtype) / op.rate;
   else if (op.kind == OpClass::Attention)
     arithmetic = attentionSeconds(device, op);
   if (op.wideShare > 0)
-    arithmetic +=
-        op.wideShare *
-        (chunks * matmulSeconds(device, chunk, DType::BF16) - arithmetic);
+    arithmetic += op.wideShare *
+                  (matmulSeconds(device, op.matmul, DType::BF16) - arithmetic);
   return std::max(arithmetic, memory) + op.epilogueBytes / bandwidth +
          op.kernels * device.kernelFloor;
 }

@@ -51,7 +51,6 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
   if (frozen)
     return;
   OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
-  weight.chunks = 1;
   weight.epilogueBytes = 0;
   double elements = d.batch * double(d.k) * d.n;
   weight.bytesWritten = 2.0 * gradBytes * elements;
@@ -226,29 +225,14 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   }
 }
 
-/// True for collectives that go in chunks beside matmuls: sums over tp have to
-/// be whole.
-static bool isChunked(const CommWork &comm) {
-  return isTensorGather(comm) ||
-         (comm.kind == CollectiveKind::ReduceScatter && !comm.axes.empty() &&
-          comm.axes.front() == "tp");
-}
-
-/// Gathers and scatters over tp go in chunks of rows beside the matmuls that
-/// read or make them, which are done in as many.
-static void overlapTensorAxis(LayerWork &layer, int64_t tp) {
-  const std::vector<WorkItem> &items = layer.items;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].kind != WorkItem::Kind::Comm ||
-        !isChunked(layer.comms[items[i].index]))
-      continue;
-    CommWork &comm = layer.comms[items[i].index];
-    comm.overlappable = true;
-    size_t matmul = comm.kind == CollectiveKind::AllGather ? i + 1 : i - 1;
-    if (matmul < items.size() && items[matmul].kind == WorkItem::Kind::Op &&
-        layer.ops[items[matmul].index].weight)
-      layer.ops[items[matmul].index].chunks = tp;
-  }
+/// Gathers and scatters over tp go in chunks beside the matmuls that read or
+/// make them. Sums over tp have to be whole.
+static void overlapTensorAxis(LayerWork &layer) {
+  for (CommWork &comm : layer.comms)
+    if (!comm.axes.empty() && comm.axes.front() == "tp" &&
+        (comm.kind == CollectiveKind::AllGather ||
+         comm.kind == CollectiveKind::ReduceScatter))
+      comm.overlappable = true;
 }
 
 /// Gradients of gathered parameters are scattered in the type of their sums.
@@ -291,7 +275,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     }
     setGradientBytes(layer, parameterBytes, scatteredBytes);
     if (plan.overlapTp)
-      overlapTensorAxis(layer, plan.tp);
+      overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? plan.recompute : Recompute::None,

@@ -117,8 +117,6 @@ struct OpWork {
   /// Of a forward matmul: the same of the matmul of its left operand's
   /// gradient.
   double gradientEpilogueBytes = 0;
-  /// A matmul is done in so many chunks of its rows, one after the other.
-  int64_t chunks = 1;
   /// Part of attention between the projections: what selective recomputation
   /// does again.
   bool attentionCore = false;

@@ -63,18 +63,6 @@ TEST(ComputeModel, rows_that_are_no_multiple_of_16_bytes_are_slow) {
               0.1);
 }
 
-/// Each chunk of the rows fills its last wave for itself.
-TEST(ComputeModel, chunks_of_a_matmul_have_waves_of_their_own) {
-  OpWork op;
-  op.kind = OpClass::Matmul;
-  op.matmul = {1, 4096, 4096, 4096};
-  double whole = kernelSeconds(device(), op);
-  op.chunks = 4;
-  double chunk = matmulSeconds(device(), {1, 1024, 4096, 4096}, DType::BF16);
-  EXPECT_NEAR(kernelSeconds(device(), op), 4 * chunk + 2e-6, 1e-12);
-  EXPECT_GT(kernelSeconds(device(), op), whole);
-}
-
 TEST(ComputeModel, kernels_are_bound_by_memory_or_the_floor) {
   OpWork op;
   op.bytesRead = 6e9;

@@ -237,39 +237,6 @@ TEST(TrainingWork, gathered_activations_are_gathered_again) {
   EXPECT_EQ(gathers(Recompute::None, true, true), 0);
 }
 
-/// Chunks of rows of the matmuls around collectives of tp; not of the gradients
-/// of parameters, whose rows are others.
-TEST(TrainingWork, collectives_of_tp_beside_chunks_of_matmuls) {
-  ModelWork model;
-  model.kinds.emplace_back();
-  LayerWork &layer = model.kinds.back();
-  layer.name = "block";
-  CommWork comm;
-  comm.axes = {"tp"};
-  comm.kind = CollectiveKind::AllGather;
-  layer.add(comm);
-  layer.add(weightMatmul(512, 256, 128));
-  layer.add(weightMatmul(512, 128, 256));
-  comm.kind = CollectiveKind::ReduceScatter;
-  layer.add(comm);
-  layer.add(weightMatmul(512, 64, 128));
-  comm.kind = CollectiveKind::AllReduce;
-  layer.add(comm);
-  Plan plan;
-  plan.precision = Precision::BF16;
-  plan.tp = 4;
-  plan.overlapTp = true;
-  buildTrainingWork(model, plan);
-  std::vector<int64_t> chunks;
-  for (const OpWork &op : layer.ops) {
-    if (op.pass == Pass::Forward)
-      chunks.push_back(op.chunks);
-    if (op.pass == Pass::BackwardWeight)
-      EXPECT_EQ(op.chunks, 1);
-  }
-  EXPECT_EQ(chunks, (std::vector<int64_t>{4, 4, 1}));
-}
-
 TEST(TrainingWork, norms_cast_what_they_write) {
   LayerWork layer;
   OpWork norm;
