@@ -138,21 +138,48 @@ std::string getAxes(bool isPairs) {
   return isPairs ? "{\"b\"}" : "{\"a\", \"b\"}";
 }
 
-/// All-reduces over all ranks, or over pairs of them.
-Probe makeReductions(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
-                     int64_t size) {
+/// All-reduces over all ranks.
+Probe makeReductions(int64_t ranks, unsigned count, int64_t size) {
   std::string type = tensor({size});
   auto line = [&](unsigned i) {
     return llvm::formatv("%r{0} = dist.all_reduce <sum> %x{0} over <{1}> on "
+                         "@mesh : {2} -> {2}",
+                         i, getAxes(/*isPairs=*/false), type)
+        .str();
+  };
+  Probe probe{HostTerm::LinkByte,
+              makeProgram(ranks, count, type, type, type, line),
+              {}};
+  auto group = static_cast<double>(ranks);
+  probe.of(HostTerm::Collective) = count;
+  probe.of(HostTerm::Step) = 2 * count * (group - 1);
+  probe.of(HostTerm::LinkByte) = 2 * count * (group - 1) / group * 4.0 * size;
+  return probe;
+}
+
+/// Small matmuls, of each of which the result is all-reduced: ranks come to a
+/// collective from their work, one a little later than the other, and the first
+/// one looks for the last before it sleeps.
+Probe makeSteps(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
+                int64_t size) {
+  std::string type = tensor({size, size});
+  auto line = [&](unsigned i) {
+    return llvm::formatv("%t{0} = nn.einsum \"mk,kn->mn\" %x{0}, %y{0} : {2}, "
+                         "{2} -> {2}\n"
+                         "  %r{0} = dist.all_reduce <sum> %t{0} over <{1}> on "
                          "@mesh : {2} -> {2}",
                          i, getAxes(isPairs), type)
         .str();
   };
   Probe probe{term, makeProgram(ranks, count, type, type, type, line), {}};
   double group = isPairs ? 2 : double(ranks);
+  auto elements = static_cast<double>(size * size);
+  probe.of(HostTerm::Kernel) = count;
+  probe.of(HostTerm::MatmulByte) = 12 * count * elements;
+  probe.of(HostTerm::MatmulFlop) = 2 * count * elements * double(size);
   probe.of(HostTerm::Collective) = count;
   probe.of(HostTerm::Step) = 2 * count * (group - 1);
-  probe.of(HostTerm::LinkByte) = 2 * count * (group - 1) / group * 4.0 * size;
+  probe.of(HostTerm::LinkByte) = 2 * count * (group - 1) / group * 4 * elements;
   return probe;
 }
 
@@ -165,10 +192,10 @@ std::vector<Probe> makeProbes(int64_t ranks) {
       makeFunctions(ranks, 16, 1 << 14),
       makeMatmuls(HostTerm::MatmulByte, ranks, 8, 16, 512, 512),
       makeMatmuls(HostTerm::MatmulFlop, ranks, 2, 256, 512, 512),
-      makeReductions(HostTerm::Collective, ranks, ranks % 2 == 0, 48, 64),
-      makeReductions(HostTerm::LinkByte, ranks, false, 4, 1 << 18)};
+      makeSteps(HostTerm::Collective, ranks, ranks % 2 == 0, 48, 32),
+      makeReductions(ranks, 4, 1 << 18)};
   if (ranks > 2 && ranks % 2 == 0)
-    probes.push_back(makeReductions(HostTerm::Step, ranks, false, 48, 64));
+    probes.push_back(makeSteps(HostTerm::Step, ranks, false, 48, 32));
   return probes;
 }
 
