@@ -28,10 +28,7 @@ namespace {
 std::string job() { return "joining-" + std::to_string(getpid()); }
 
 /// Where the ranks of these tests meet.
-std::string meetingPath() {
-  return format("/dev/shm/tessera-%d-%016llx", int(geteuid()),
-                (unsigned long long)hashBytes(job().data(), job().size()));
-}
+std::string meetingPath() { return meetingPathOf(job()); }
 
 std::string dataFile(const std::string &name, size_t size = 300) {
   return writeText(name, std::string(size, 'a'));

@@ -14,6 +14,7 @@
 
 #include "TemporaryFolder.h"
 #include "runtime/src/data/Npy.h"
+#include "runtime/src/ranks/Control.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +45,12 @@ inline std::string writeText(const std::string &name,
   std::string path = temporary(name);
   std::ofstream(path, std::ios::binary) << content;
   return path;
+}
+
+/// Where the ranks of a job of another launcher meet.
+inline std::string meetingPathOf(const std::string &job) {
+  return format("/dev/shm/tessera-%d-%016llx", int(geteuid()),
+                (unsigned long long)hashBytes(job.data(), job.size()));
 }
 
 /// Runs `program` through a shell: `before` sets variables.
