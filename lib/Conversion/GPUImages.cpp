@@ -129,21 +129,6 @@ struct Assembly {
 
 } // namespace
 
-static Error writeFile(StringRef path, StringRef text) {
-  std::error_code failure;
-  llvm::raw_fd_ostream os(path, failure);
-  if (!failure) {
-    os << text;
-    os.close();
-    failure = os.error();
-    os.clear_error();
-  }
-  if (failure)
-    return llvm::createStringError(path +
-                                   ": cannot be written: " + failure.message());
-  return Error::success();
-}
-
 static Error start(Assembly &run, StringRef ptxas, StringRef ptx) {
   for (auto [file, suffix] :
        {std::pair(&run.input, "ptx"), std::pair(&run.output, "cubin"),
@@ -151,7 +136,7 @@ static Error start(Assembly &run, StringRef ptxas, StringRef ptx) {
     if (Error error = file->create("tessera-kernels", suffix))
       return error;
   StringRef input = run.input.getPath(), output = run.output.getPath();
-  if (Error error = writeFile(input, ptx))
+  if (Error error = run.input.write(ptx))
     return error;
   std::string arch = "-arch=sm_" + std::to_string(run.arch);
   StringRef arguments[] = {arch, "-v", "-O3", "-o", output, input};

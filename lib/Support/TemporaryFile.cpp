@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
 #include <mutex>
@@ -94,4 +95,18 @@ Error TemporaryFile::create(StringRef prefix, StringRef suffix) {
   }
   path = made.str().str();
   return Error::success();
+}
+
+Error TemporaryFile::write(StringRef text) const {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (!code) {
+    os << text;
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  return code ? llvm::createStringError(
+                    path + ": cannot be written: " + code.message())
+              : Error::success();
 }

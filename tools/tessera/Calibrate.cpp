@@ -207,20 +207,6 @@ std::string getProcessorName() {
   return "processor";
 }
 
-llvm::Error writeText(StringRef path, StringRef text) {
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code);
-  if (!code) {
-    os << text;
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
-  return code ? llvm::createStringError(
-                    path + ": cannot be written: " + code.message())
-              : llvm::Error::success();
-}
-
 /// Compiles a probe to an executable at `program`.
 llvm::Error compileProbe(StringRef self, const Probe &probe,
                          StringRef program) {
@@ -229,7 +215,7 @@ llvm::Error compileProbe(StringRef self, const Probe &probe,
           llvm::joinErrors(source.create("tessera-probe", "mlir"),
                            output.create("tessera-probe", "txt")))
     return error;
-  if (llvm::Error error = writeText(source.getPath(), probe.text))
+  if (llvm::Error error = source.write(probe.text))
     return error;
   llvm::Error error = runProgram(
       self,

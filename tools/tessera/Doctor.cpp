@@ -105,17 +105,7 @@ struct Output {
 llvm::Error fill(TemporaryFile &file, StringRef suffix, StringRef text) {
   if (llvm::Error error = file.create("tessera-doctor", suffix))
     return error;
-  std::error_code code;
-  llvm::raw_fd_ostream os(file.getPath(), code);
-  if (!code) {
-    os << text;
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
-  return code ? llvm::createStringError(
-                    file.getPath() + ": cannot be written: " + code.message())
-              : llvm::Error::success();
+  return file.write(text);
 }
 
 /// Runs a program for at most 20 seconds.

@@ -30,6 +30,9 @@ public:
 
   llvm::StringRef getPath() const { return path; }
 
+  /// Replaces its content. An error names the file.
+  llvm::Error write(llvm::StringRef text) const;
+
 private:
   std::string path;
 };
