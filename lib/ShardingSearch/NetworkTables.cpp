@@ -68,7 +68,7 @@ static std::vector<uint32_t> classify(ArrayRef<T> states,
   return classes;
 }
 
-/// A table and classes; the edge's variables are those of `spec.isTransposed`.
+/// The table and the classes of an edge, without its variables and weight.
 search::CostNetwork::Edge ShardingNetwork::makeEdge(ArrayRef<End> from,
                                                     ArrayRef<unsigned> to,
                                                     TableSpec spec) {
@@ -180,7 +180,7 @@ void ShardingNetwork::addOpEdge(User from, User to) {
     spec.isTransposed = isTransposed;
     return makeEdge(has, lists[listOf[to.op]].ports[to.port], std::move(spec));
   };
-  // No tensor's states: not a key of an edge to a tensor.
+  // Shorter than the key of any edge to a tensor.
   addEdge(variableOfOp[from.op], variableOfOp[to.op],
           problem.ops[from.op].trips,
           {listOf[from.op], from.port, listOf[to.op], to.port, shape}, make);

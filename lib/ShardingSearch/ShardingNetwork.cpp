@@ -271,7 +271,7 @@ std::vector<ShardingNetwork::End> ShardingNetwork::makeEnds(unsigned tensor) {
 unsigned ShardingNetwork::numberEnds(unsigned tensor) {
   std::vector<int64_t> key = describeTensor(problem.tensors[tensor]);
   for (User user : users[tensor])
-    key.insert(key.end(), {listOf[user.op], user.port});
+    key.insert(key.end(), {listOf[user.op], user.port, getPort(user).isInput});
   auto [it, isNew] = endNumbers.try_emplace(std::move(key), endLists.size());
   if (isNew)
     endLists.push_back(makeEnds(tensor));

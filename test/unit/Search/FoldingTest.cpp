@@ -153,6 +153,12 @@ TEST(Folding, BoundsTheUnfoldedNetwork) {
     limits.sweeps = rng() % 20;
     // Without tables all depends on sweeps.
     limits.tableEntries = rng() % 2 ? 3e6 : 0;
+    // One that is close enough ends early, and its bound holds.
+    limits.gap = 0.3;
+    EXPECT_LE(boundUnfolded(layers.network, folded, known, limits).bound,
+              all.optimum)
+        << i;
+    limits.gap = 0;
     NetworkSolution bounded =
         boundUnfolded(layers.network, folded, known, limits);
     EXPECT_LE(bounded.bound, all.optimum) << i;
