@@ -28,7 +28,7 @@ struct LeftOutRow {
   std::optional<double> observedError;
 
   /// Whether the measurement is in the 80 % interval that a plan's report would
-  /// state with this width of what is known.
+  /// state if rows of a known framework and device had this width.
   bool isInside(double known) const;
 };
 
@@ -57,10 +57,10 @@ std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
 std::vector<std::vector<LeftOutRow>>
 fitOnAll(llvm::ArrayRef<Group> groups, Evaluator &evaluator, FitValues &fitted);
 
-/// The width of what is known (cost::kKnownTimeWidth) with which four of five
-/// left-out rows are in their intervals, of all groups but `left`; each group
-/// counts as much as any other. Rows with experts have a doubt of their own and
-/// do not count.
+/// The interval width of known frameworks and devices (cost::kKnownTimeWidth)
+/// with which four of five left-out rows are in their intervals, of all groups
+/// but `left`; each group counts as much as any other. Rows with experts have a
+/// doubt of their own and do not count.
 double fitWidth(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                 std::optional<size_t> left);
 

@@ -80,12 +80,10 @@ static std::string readExperts(const RowFields &f, PlanRow &row) {
   std::string file = f.text("model").lower() + ".json";
   auto buffer = MemoryBuffer::getFile(TESSERA_MODELS "/" + file);
   if (!buffer)
-    return "no number of experts";
+    return "the number of experts is not given";
   Expected<MoEConfig> config = parseMoEConfig((*buffer)->getBuffer(), file);
-  if (!config) {
-    consumeError(config.takeError());
-    return "no number of experts";
-  }
+  if (!config)
+    return toString(config.takeError());
   const std::pair<const char *, int64_t> sizes[] = {
       {"layers", config->layers}, {"hidden", config->hidden},
       {"heads", config->heads},   {"kv_heads", config->kvHeads},
