@@ -16,8 +16,11 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
-    : device(makeDeviceModel(cluster.device)), host(cluster.host) {
+Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
+                 const Plan &plan)
+    : device(deviceModel),
+      host{cluster.host.memoryBytes.value, cluster.host.linkBandwidth.value,
+           cluster.host.diskBytes.value, cluster.host.diskBandwidth.value} {
   mesh.names = {"pp", "dp", "cp", "tp"};
   mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
   expertRanks = plan.ep;

@@ -251,7 +251,7 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
 void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
                                      const StateBytes &each) const {
   double largestLayer = 0, largestParameter = 0;
-  std::vector<double> chunks;
+  SmallVector<double, 8> chunks;
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerMemory &layer = kinds[entry.run.kind];
     largestLayer = std::max(largestLayer, layer.parameters);
@@ -290,17 +290,34 @@ static double contextBytes(const Plan &plan, const MemoryConstants &constants) {
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
 /// has each stage twice.
 std::vector<StageMemory>
-MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
-                    const Plan &plan, schedule::PipelinePricer &pricer,
+MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
+                    schedule::PipelinePricer &pricer,
                     const MemoryConstants &constants) const {
   auto pipeline = makePipeline(plan, pricer);
   assert(pipeline && "expects a plan that priceStep() prices");
-  const schedule::ScheduleProblem &problem = pipeline->problem;
+  return stages(chunks, plan, *pipeline, pricer, constants);
+}
+
+std::vector<StageMemory>
+MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
+                    const schedule::Pipeline &pipeline,
+                    schedule::PipelinePricer &pricer,
+                    const MemoryConstants &constants) const {
+  const schedule::ScheduleProblem &problem = pipeline.problem;
   // Between its input gradient and its weight gradients a micro-batch keeps a
   // share of the activations of blocks, and weightOperands of the head.
-  auto live = pricer.liveAtPeak(*pipeline, keptForWeightGrad);
-  auto pending = pricer.liveAtPeak(*pipeline, 0);
-  std::vector<int64_t> boundaries = pricer.boundariesAtPeak(*pipeline);
+  std::vector<std::vector<double>> listed[2];
+  auto liveAtPeak =
+      [&](double kept,
+          bool isPending) -> const std::vector<std::vector<double>> & {
+    if (!pipeline.list)
+      return pricer.liveAtPeak(pipeline.kind, problem, kept);
+    listed[isPending] = schedule::liveAtPeak(problem, *pipeline.list, kept);
+    return listed[isPending];
+  };
+  const auto &live = liveAtPeak(keptForWeightGrad, /*isPending=*/false);
+  const auto &pending = liveAtPeak(0, /*isPending=*/true);
+  std::vector<int64_t> boundaries = pricer.boundariesAtPeak(pipeline);
   StateBytes each = stateBytes(plan);
 
   std::vector<StageMemory> stages(plan.pp);

@@ -195,8 +195,8 @@ Expected<PlanReport> tessera::cost::makePlanReport(
       memory.largestTensors(report.stages[report.fullest], plan, 4);
   if (plan.offload != Offload::None)
     report.offloadCapacity = plan.offload == Offload::Host
-                                 ? machine.host.memoryBytes.value
-                                 : machine.host.diskBytes.value;
+                                 ? machine.host.memoryBytes
+                                 : machine.host.diskBytes;
 
   if (!report.fits() && plan.stageLayers != given.stageLayers) {
     PlanReport even = report;

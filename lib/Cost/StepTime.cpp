@@ -109,22 +109,22 @@ size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
   return blocks;
 }
 
-std::vector<std::vector<ModelWork::Run>>
+std::vector<ModelWork::Runs>
 tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   // The longest run are the blocks; what is before and after it goes to the
   // ends of the pipeline, the embedding first and the head last.
   size_t blocks = findBlocks(layers);
-  std::vector<std::vector<ModelWork::Run>> chunks;
   int64_t front = 0, back = 0;
   for (size_t i = 1; i < blocks; ++i)
     front += int64_t(layers[i].count);
   for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
     back += int64_t(layers[i].count);
-  for (double count :
-       distributeBlocks(int64_t(layers[blocks].count), front, back, plan)) {
-    chunks.emplace_back();
-    chunks.back().push_back({layers[blocks].kind, count});
-  }
+  std::vector<double> counts =
+      distributeBlocks(int64_t(layers[blocks].count), front, back, plan);
+  std::vector<ModelWork::Runs> chunks;
+  chunks.reserve(counts.size());
+  for (double count : counts)
+    chunks.push_back({{layers[blocks].kind, count}});
   chunks.front().insert(chunks.front().begin(), layers.begin(),
                         layers.begin() + blocks);
   chunks.back().insert(chunks.back().end(), layers.begin() + blocks + 1,
@@ -272,9 +272,9 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                    (device.memoryBandwidth * device.memoryRate);
   if (plan.offload == Offload::None)
     return seconds;
-  double rate = machine.host.linkBandwidth.value;
+  double rate = machine.host.linkBandwidth;
   if (plan.offload == Offload::NVMe)
-    rate = std::min(rate, machine.host.diskBandwidth.value);
+    rate = std::min(rate, machine.host.diskBandwidth);
   return std::max(seconds, 2 * elements * stateBytes(plan).optimizer / rate);
 }
 
@@ -368,7 +368,7 @@ makeListed(const Plan &plan, const schedule::PipelinePricer &pricer) {
 
 Expected<schedule::Pipeline>
 tessera::cost::makePipeline(const Plan &plan,
-                            const schedule::PipelinePricer &pricer) {
+                            schedule::PipelinePricer &pricer) {
   if (!plan.scheduleFile.empty()) {
     Expected<schedule::Pipeline> listed = makeListed(plan, pricer);
     if (!listed || plan.pp > 1)
@@ -376,17 +376,16 @@ tessera::cost::makePipeline(const Plan &plan,
   }
   // One stage keeps one micro-batch at a time, whatever the schedule.
   ScheduleKind kind = plan.pp == 1 ? ScheduleKind::OneFOneB : plan.schedule;
-  auto problem = schedule::makeProblem(kind, plan.pp, plan.chunks() / plan.pp,
-                                       plan.microBatches);
+  auto problem = pricer.getProblem(kind, plan.pp, plan.chunks() / plan.pp,
+                                   plan.microBatches);
   if (!problem)
     return problem.takeError();
   return schedule::Pipeline{std::move(*problem), kind};
 }
 
-Expected<Plan>
-tessera::cost::splitByTime(const PricedModel &model, Plan plan,
-                           const Machine &machine,
-                           const schedule::PipelinePricer &pricer) {
+Expected<Plan> tessera::cost::splitByTime(const PricedModel &model, Plan plan,
+                                          const Machine &machine,
+                                          schedule::PipelinePricer &pricer) {
   if (plan.pp == 1 || plan.evenStages || !plan.stageLayers.empty())
     return plan;
   Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
@@ -413,11 +412,11 @@ tessera::cost::splitByTime(const PricedModel &model, Plan plan,
   return plan;
 }
 
-static std::vector<ChunkTime>
-sumChunks(const PricedModel &model,
-          ArrayRef<std::vector<ModelWork::Run>> runs) {
+static std::vector<ChunkTime> sumChunks(const PricedModel &model,
+                                        ArrayRef<ModelWork::Runs> runs) {
   std::vector<ChunkTime> chunks;
-  for (const std::vector<ModelWork::Run> &list : runs)
+  chunks.reserve(runs.size());
+  for (const ModelWork::Runs &list : runs)
     chunks.push_back(sumChunk(model, list));
   return chunks;
 }
@@ -425,7 +424,7 @@ sumChunks(const PricedModel &model,
 Expected<schedule::ListedSchedule>
 tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
                             const Machine &machine,
-                            const schedule::PipelinePricer &pricer) {
+                            schedule::PipelinePricer &pricer) {
   if (plan.pp == 1)
     return createStringError("pp: expects at least 2 for a schedule but got 1");
   auto pipeline = makePipeline(plan, pricer);
@@ -503,19 +502,19 @@ double tessera::cost::leastStepSeconds(const PricedModel &model,
   return (1 - 1e-9) * seconds;
 }
 
-Expected<StagedModel>
-StagedModel::make(const PricedModel &model, const Plan &plan,
-                  const Machine &machine,
-                  const schedule::PipelinePricer &pricer) {
+Expected<StagedModel> StagedModel::make(const PricedModel &model, Plan plan,
+                                        const Machine &machine,
+
+                                        schedule::PipelinePricer &pricer) {
   Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
   if (!pipeline)
     return pipeline.takeError();
-  return StagedModel(model, plan, machine, std::move(*pipeline));
+  return StagedModel(model, std::move(plan), machine, std::move(*pipeline));
 }
 
-StagedModel::StagedModel(const PricedModel &model, const Plan &newPlan,
+StagedModel::StagedModel(const PricedModel &model, Plan newPlan,
                          const Machine &machine, schedule::Pipeline newPipeline)
-    : model(&model), machine(&machine), plan(newPlan),
+    : model(&model), machine(&machine), plan(std::move(newPlan)),
       pipeline(std::move(newPipeline)), runs(assignChunks(model.layers, plan)),
       chunks(sumChunks(model, runs)), ranks(plan.pp) {
   const schedule::ScheduleProblem &problem = pipeline.problem;
@@ -575,9 +574,9 @@ double StagedModel::pipelineSeconds(schedule::PipelinePricer &pricer) const {
   return std::max(simulate(pricer).makespan, least);
 }
 
-std::vector<ModelWork::Run> StagedModel::runsOf(size_t rank) const {
+ModelWork::Runs StagedModel::runsOf(size_t rank) const {
   const schedule::ScheduleProblem &problem = pipeline.problem;
-  std::vector<ModelWork::Run> all;
+  ModelWork::Runs all;
   for (int chunk = 0; chunk < problem.chunks; ++chunk)
     llvm::append_range(all, runs[problem.stageOf({int(rank), chunk})]);
   return all;

@@ -46,9 +46,11 @@ Expander::Staged Expander::stage(const Opened &opened,
   const PricedModel &model = opened.layers->model;
   Plan plan = opened.plan;
   LayoutSpace::apply(plan, pipeline);
-  plan = llvm::cantFail(splitByTime(model, plan, opened.machine, pipelines));
-  return {plan, llvm::cantFail(
-                    StagedModel::make(model, plan, opened.machine, pipelines))};
+  plan = llvm::cantFail(
+      splitByTime(model, std::move(plan), opened.machine, pipelines));
+  auto staged =
+      llvm::cantFail(StagedModel::make(model, plan, opened.machine, pipelines));
+  return {std::move(plan), std::move(staged)};
 }
 
 std::optional<Expander::Opened> Expander::open(uint32_t index,
@@ -227,13 +229,14 @@ void Expander::branch(const Opened &opened, const Incumbents &known,
 double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
                            const Plan &plan) {
   auto stages = opened.layers->memory.stages(staged.getChunks(), plan,
+                                             staged.getPipeline(),
                                              opened.pricer->getPipelines());
   double offloaded = 0;
   for (const StageMemory &stage : stages)
     offloaded = std::max(offloaded, stage.offloaded);
-  const HostSpec &host = opened.machine.host;
-  if (offloaded > (plan.offload == Offload::NVMe ? host.diskBytes.value
-                                                 : host.memoryBytes.value))
+  const HostModel &host = opened.machine.host;
+  if (offloaded >
+      (plan.offload == Offload::NVMe ? host.diskBytes : host.memoryBytes))
     return INFINITY;
   return stages[fullestStage(stages)].bytes.total();
 }

@@ -60,10 +60,12 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
     return std::move(error);
   if (llvm::Error error = checkPrecision(plan.precision, cluster.device))
     return std::move(error);
+  if (!Subject::hasContextChoice(plan))
+    return priceMethod(plan, chosen);
   std::optional<PlanPrice> fastest;
   for (const Plan &one : subject.listContextPlans(plan)) {
     Plan split;
-    llvm::Expected<PlanPrice> price = priceMethod(one, split);
+    llvm::Expected<PlanPrice> price = priceMethod(one, &split);
     if (!price)
       return price.takeError();
     if (fastest && fastest->step.total <= price->step.total)
@@ -75,13 +77,13 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
   return *fastest;
 }
 
-llvm::Expected<Plan> PlanPricer::split(Layers &layers, const Plan &plan,
+llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,
                                        const Machine &machine) {
   // The pairs of a list of a file, and whether it fits, are its own matter.
   bool isKept = plan.pp > 1 && !plan.evenStages && plan.stageLayers.empty() &&
                 plan.scheduleFile.empty();
   if (!isKept)
-    return splitByTime(layers.model, plan, machine, pipelines);
+    return splitByTime(layers.model, std::move(plan), machine, pipelines);
   auto [found, isNew] =
       layers.splits.try_emplace({plan.pp, plan.chunks(), plan.schedule});
   if (isNew) {
@@ -91,17 +93,14 @@ llvm::Expected<Plan> PlanPricer::split(Layers &layers, const Plan &plan,
       return split.takeError();
     }
     found->second = std::move(split->stageLayers);
-    split->stageLayers = found->second;
-    return split;
   }
-  Plan split = plan;
-  split.stageLayers = found->second;
-  return split;
+  plan.stageLayers = found->second;
+  return plan;
 }
 
 llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
-                                                  Plan &chosen) {
-  Machine machine(cluster, plan);
+                                                  Plan *chosen) {
+  Machine machine(cluster, device, plan);
   llvm::Expected<Layers *> layers = findLayers(plan, machine);
   if (!layers)
     return layers.takeError();
@@ -109,15 +108,18 @@ llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
   llvm::Expected<Plan> split = this->split(**layers, plan, machine);
   if (!split)
     return split.takeError();
-  llvm::Expected<StepTime> step = priceStep(model, *split, machine, pipelines);
-  if (!step)
-    return step.takeError();
+  llvm::Expected<StagedModel> staged =
+      StagedModel::make(model, std::move(*split), machine, pipelines);
+  if (!staged)
+    return staged.takeError();
   PlanPrice price;
-  price.step = *step;
-  auto stages = (*layers)->memory.stages(assignChunks(model.layers, *split),
-                                         *split, pipelines);
+  const Plan &priced = staged->getPlan();
+  price.step = staged->price(priced, staged->pipelineSeconds(pipelines));
+  auto stages = (*layers)->memory.stages(staged->getChunks(), priced,
+                                         staged->getPipeline(), pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;
-  chosen = std::move(*split);
+  if (chosen)
+    *chosen = priced;
   return price;
 }

@@ -25,8 +25,12 @@ llvm::Error Subject::check(const Plan &plan) const {
   return llvm::Error::success();
 }
 
+bool Subject::hasContextChoice(const Plan &plan) {
+  return plan.cp > 1 && plan.cpMethod.kind == ContextMethod::Auto;
+}
+
 std::vector<Plan> Subject::listContextPlans(const Plan &plan) const {
-  if (plan.cp == 1 || plan.cpMethod.kind != ContextMethod::Auto)
+  if (!hasContextChoice(plan))
     return {plan};
   std::vector<Plan> plans;
   for (ContextMethod method : listContextMethods(plan.cp, heads() / plan.tp)) {

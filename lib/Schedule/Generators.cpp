@@ -54,13 +54,17 @@ static Placement placementOf(ScheduleKind kind) {
 }
 
 /// What a kind asks of the numbers beyond its placement.
-static llvm::Error checkKind(ScheduleKind kind, int p, int m) {
+llvm::Error tessera::schedule::checkMicroBatches(ScheduleKind kind, int p,
+                                                 int m) {
   auto micro = [&](const std::string &what) {
     return llvm::createStringError("schedule " + stringify(kind).str() +
                                    " expects " + what + " but got " +
                                    std::to_string(m) + " micro-batches on " +
                                    std::to_string(p) + " stages");
   };
+  // Numbers below 1 are no matter of the kind.
+  if (p < 1 || m < 1)
+    return llvm::Error::success();
   if (placementOf(kind) == Placement::Vee && m < 2 * p)
     return micro("at least two micro-batches per stage");
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
@@ -73,9 +77,8 @@ llvm::Expected<ScheduleProblem>
 tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
                                int microBatches) {
   // The kind's own rule says more than the general one, where both fail.
-  if (ranks >= 1 && microBatches >= 1)
-    if (llvm::Error error = checkKind(kind, ranks, microBatches))
-      return std::move(error);
+  if (llvm::Error error = checkMicroBatches(kind, ranks, microBatches))
+    return std::move(error);
   Placement placement = placementOf(kind);
   if (placement != Placement::Loop)
     chunks = 2;

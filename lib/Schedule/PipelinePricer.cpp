@@ -91,11 +91,6 @@ Ends extrapolate(const Ends &a, const Ends &b, double factor) {
           a.span + (b.span - a.span) * factor};
 }
 
-ScheduleProblem withSizes(ScheduleKind kind, const ScheduleProblem &problem,
-                          int ranks, int microBatches) {
-  return llvm::cantFail(makeProblem(kind, ranks, problem.chunks, microBatches));
-}
-
 } // namespace
 
 /// Automatic schedules depend on the ratios of the times. They are rounded
@@ -150,14 +145,43 @@ const CompiledSchedule &PipelinePricer::compiled(ScheduleKind kind,
                                                  const ScheduleProblem &problem,
                                                  const PipelineTimes &times,
                                                  double kept) {
-  Key key{int(kind), problem.ranks, problem.chunks, problem.microBatches};
-  std::vector<int> rounded = roundTimes(kind, times, kept);
-  llvm::append_range(key, rounded);
-  auto it = schedules.find(key);
-  if (it != schedules.end())
+  Sizes sizes(kind, problem.ranks, problem.chunks, problem.microBatches);
+  if (!isAutomatic(kind)) {
+    auto it = schedules.find(sizes);
+    if (it == schedules.end())
+      it =
+          schedules.try_emplace(sizes, problem, makeSchedule(kind, problem, {}))
+              .first;
     return it->second;
-  CompiledSchedule schedule(problem, makeSchedule(kind, problem, rounded));
-  return schedules.emplace(std::move(key), std::move(schedule)).first->second;
+  }
+  std::pair<Sizes, Key> key(sizes, roundTimes(kind, times, kept));
+  auto it = automatic.find(key);
+  if (it != automatic.end())
+    return it->second;
+  CompiledSchedule schedule(problem, makeSchedule(kind, problem, key.second));
+  return automatic.emplace(std::move(key), std::move(schedule)).first->second;
+}
+
+llvm::Expected<ScheduleProblem> PipelinePricer::getProblem(ScheduleKind kind,
+                                                           int ranks,
+                                                           int chunks,
+                                                           int microBatches) {
+  auto known = problems.find({kind, ranks, chunks});
+  if (known != problems.end()) {
+    if (llvm::Error error = checkMicroBatches(kind, ranks, microBatches))
+      return std::move(error);
+    return known->second.withMicroBatches(microBatches);
+  }
+  auto problem = makeProblem(kind, ranks, chunks, microBatches);
+  if (problem)
+    problems.try_emplace({kind, ranks, chunks}, *problem);
+  return problem;
+}
+
+ScheduleProblem PipelinePricer::withSizes(ScheduleKind kind,
+                                          const ScheduleProblem &problem,
+                                          int ranks, int microBatches) {
+  return llvm::cantFail(getProblem(kind, ranks, problem.chunks, microBatches));
 }
 
 bool Pipeline::overlapsPairs() const {
@@ -192,14 +216,6 @@ Ends PipelinePricer::price(const Pipeline &pipeline,
   if (!pipeline.list)
     return price(pipeline.kind, pipeline.problem, times);
   return CompiledSchedule(pipeline.problem, *pipeline.list).simulateEnds(times);
-}
-
-std::vector<std::vector<double>>
-PipelinePricer::liveAtPeak(const Pipeline &pipeline, double keptForWeightGrad) {
-  if (!pipeline.list)
-    return liveAtPeak(pipeline.kind, pipeline.problem, keptForWeightGrad);
-  return schedule::liveAtPeak(pipeline.problem, *pipeline.list,
-                              keptForWeightGrad);
 }
 
 Ends PipelinePricer::simulate(ScheduleKind kind, const ScheduleProblem &problem,
@@ -354,7 +370,7 @@ PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
   int m = fewestWithPeak(kind, p, problem.microBatches);
   int rounded = int(std::lround(keptForWeightGrad * kRatioSteps));
   auto [it, isNew] =
-      live.try_emplace(Key{int(kind), p, problem.chunks, m, rounded});
+      live.try_emplace({Sizes(kind, p, problem.chunks, m), rounded});
   if (!isNew)
     return it->second;
   ScheduleProblem smaller = withSizes(kind, problem, p, m);
@@ -386,7 +402,7 @@ const std::vector<int64_t> &
 PipelinePricer::boundariesAtPeak(ScheduleKind kind,
                                  const ScheduleProblem &problem) {
   auto [it, isNew] = boundaries.try_emplace(
-      Key{int(kind), problem.ranks, problem.chunks, problem.microBatches});
+      Sizes(kind, problem.ranks, problem.chunks, problem.microBatches));
   if (isNew)
     it->second = countBoundaries(problem, generate(kind, problem));
   return it->second;
@@ -405,9 +421,9 @@ PipelinePricer::boundariesAtPeak(const Pipeline &pipeline) {
   int m = std::min(problem.microBatches, 4 * few);
   const std::vector<int64_t> &counts =
       boundariesAtPeak(kind, withSizes(kind, problem, few, m));
-  std::vector<int64_t> all;
+  std::vector<int64_t> all(p);
   for (int rank = 0; rank < p; ++rank)
-    all.push_back(
-        counts[rank < few / 2 ? rank : std::max(few / 2, few - (p - rank))]);
+    all[rank] =
+        counts[rank < few / 2 ? rank : std::max(few / 2, few - (p - rank))];
   return all;
 }

@@ -93,19 +93,22 @@ ScheduleProblem::ScheduleProblem() : ScheduleProblem(1, 1, 1, {{Slot{}}}) {}
 
 ScheduleProblem::ScheduleProblem(int ranks, int chunks, int microBatches,
                                  std::vector<std::vector<Slot>> newPaths)
-    : ranks(ranks), chunks(chunks), microBatches(microBatches),
-      paths(std::move(newPaths)), positions(size_t(ranks) * chunks) {
+    : ranks(ranks), chunks(chunks), microBatches(microBatches) {
+  auto made = std::make_shared<Routes>();
+  made->paths = std::move(newPaths);
+  made->positions.resize(size_t(ranks) * chunks);
   LinkNumbers links(ranks);
-  for (auto [number, path] : llvm::enumerate(paths)) {
-    std::vector<int> &linkAfter = linksOfPath.emplace_back();
+  for (auto [number, path] : llvm::enumerate(made->paths)) {
+    std::vector<int> &linkAfter = made->linksOfPath.emplace_back();
     linkAfter.reserve(path.size());
     for (auto [stage, slot] : llvm::enumerate(path)) {
-      positions[indexOf(slot)] = {int(number), int(stage)};
+      made->positions[indexOf(slot)] = {int(number), int(stage)};
       if (stage > 0)
         linkAfter.push_back(links.of(path[stage - 1].rank, slot.rank));
     }
   }
-  linkCount = links.count();
+  made->linkCount = links.count();
+  routes = std::move(made);
 }
 
 Expected<ScheduleProblem> ScheduleProblem::make(Placement placement, int ranks,
@@ -135,8 +138,18 @@ Expected<ScheduleProblem> ScheduleProblem::make(llvm::ArrayRef<int> rankOfStage,
   return ScheduleProblem(ranks, perRank, microBatches, {std::move(path)});
 }
 
+Expected<ScheduleProblem> ScheduleProblem::withMicroBatches(int number) const {
+  Placement placement =
+      numPaths() > 1 ? Placement::Bidirectional : Placement::Loop;
+  if (Error error = checkNumbers(placement, ranks, chunks, number))
+    return std::move(error);
+  ScheduleProblem changed = *this;
+  changed.microBatches = number;
+  return changed;
+}
+
 std::optional<int> ScheduleProblem::linkOf(int stage, int microBatch) const {
-  int link = linksOfPath[pathOf(microBatch)][stage];
+  int link = routes->linksOfPath[pathOf(microBatch)][stage];
   if (link < 0)
     return std::nullopt;
   return link;

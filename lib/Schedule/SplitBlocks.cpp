@@ -39,9 +39,11 @@ public:
     for (int rank = 0; rank < problem.ranks; ++rank)
       for (int chunk = 0; chunk < problem.chunks; ++chunk) {
         int stage = problem.stageOf({rank, chunk});
-        ranksOf[stage].push_back(rank);
+        (ranksOf[stage].first < 0 ? ranksOf[stage].first
+                                  : ranksOf[stage].second) = rank;
         ranks[rank].others += others[stage];
       }
+    assert(problem.numPaths() <= 2 && "expects at most two ranks for a stage");
   }
 
   void split(int64_t blocks) {
@@ -49,19 +51,20 @@ public:
     // the average at least.
     int64_t average = blocks / static_cast<int64_t>(stages.size());
     for (size_t stage = 0; stage < stages.size(); ++stage) {
-      bool bare = true;
-      for (int rank : ranksOf[stage])
-        bare &= ranks[rank].others == 0;
-      if (!bare)
+      auto [first, second] = ranksOf[stage];
+      if (ranks[first].others != 0 ||
+          (second >= 0 && ranks[second].others != 0))
         continue;
       give(stage, average);
       blocks -= average;
     }
     // Loads only grow, so an entry that is out of date comes too early and is
     // put back.
-    std::priority_queue<Entry> queue;
+    std::vector<Entry> entries;
+    entries.reserve(stages.size());
     for (size_t stage = 0; stage < stages.size(); ++stage)
-      queue.push(entryOf(stage));
+      entries.push_back(entryOf(stage));
+    std::priority_queue<Entry> queue(std::less<Entry>(), std::move(entries));
     while (blocks > 0) {
       Entry entry = queue.top(), now = entryOf(entry.stage);
       queue.pop();
@@ -92,6 +95,7 @@ public:
   /// Blocks of each stage, a block of here being `size` blocks.
   std::vector<double> counts(double size) const {
     std::vector<double> result;
+    result.reserve(stages.size());
     for (const Load &stage : stages)
       result.push_back(size * static_cast<double>(stage.blocks));
     return result;
@@ -110,21 +114,27 @@ private:
 
   void give(size_t stage, int64_t blocks) {
     stages[stage].blocks += blocks;
-    for (int rank : ranksOf[stage])
-      ranks[rank].blocks += blocks;
+    auto [first, second] = ranksOf[stage];
+    ranks[first].blocks += blocks;
+    if (second >= 0)
+      ranks[second].blocks += blocks;
   }
 
   Entry entryOf(size_t stage) const {
-    double rank = 0;
-    for (int each : ranksOf[stage])
-      rank = std::max(rank, ranks[each].seconds(block));
+    auto [first, second] = ranksOf[stage];
+    double rank = std::max(0.0, ranks[first].seconds(block));
+    if (second >= 0)
+      rank = std::max(rank, ranks[second].seconds(block));
     return {rank, stages[stage].seconds(block), stage};
   }
 
   double block;
   std::vector<Load> stages;
-  /// The ranks that have each stage: two where the model has two copies.
-  std::vector<std::vector<int>> ranksOf;
+  /// The rank that has a stage, and that of the model's second copy; -1: none.
+  struct Owners {
+    int first = -1, second = -1;
+  };
+  std::vector<Owners> ranksOf;
   /// All stages of each together.
   std::vector<Load> ranks;
 };

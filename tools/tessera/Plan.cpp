@@ -352,7 +352,7 @@ llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
 /// Writes the schedule of a plan where --schedule-csv says.
 llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
                           const Plan &plan, const ClusterSpec &cluster,
-                          const schedule::PipelinePricer &pricer) {
+                          schedule::PipelinePricer &pricer) {
   if (!parsed.has("--schedule-csv"))
     return llvm::Error::success();
   Machine machine(cluster, plan);

@@ -19,12 +19,21 @@
 
 namespace tessera::cost {
 
+/// What is around the devices, for one device, in bytes and bytes/s.
+struct HostModel {
+  double memoryBytes = 0, linkBandwidth = 0, diskBytes = 0, diskBandwidth = 0;
+};
+
 /// A cluster as a plan uses it.
 class Machine {
 public:
   /// The axes are on the cluster in the order pp, dp, cp, tp, the last one
   /// innermost.
-  Machine(const ClusterSpec &cluster, const Plan &plan);
+  Machine(const ClusterSpec &cluster, const Plan &plan)
+      : Machine(cluster, makeDeviceModel(cluster.device), plan) {}
+  /// The same with the model of the cluster's device.
+  Machine(const ClusterSpec &cluster, const DeviceModel &device,
+          const Plan &plan);
 
   /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
   /// to minor. "ep" is the minor sub-axis of dp over which experts are sharded,
@@ -36,7 +45,7 @@ public:
                  llvm::ArrayRef<std::string> axes) const;
 
   DeviceModel device;
-  HostSpec host;
+  HostModel host;
 
 private:
   Mesh mesh;

@@ -123,13 +123,19 @@ class MemoryModel {
 public:
   explicit MemoryModel(const ModelWork &work);
 
-  /// The memory of each stage; the plan must pass check() and have a pipeline
-  /// (makePipeline). `chunks` are the
-  /// layers of each chunk in order of the model, as assignChunks() gives them.
-  std::vector<StageMemory>
-  stages(llvm::ArrayRef<std::vector<ModelWork::Run>> chunks, const Plan &plan,
-         schedule::PipelinePricer &pricer,
-         const MemoryConstants &constants = {}) const;
+  /// The memory of each stage of a plan's pipeline (makePipeline); the plan
+  /// must pass check(). `chunks` are the layers of each chunk in order of the
+  /// model, as assignChunks() gives them.
+  std::vector<StageMemory> stages(llvm::ArrayRef<ModelWork::Runs> chunks,
+                                  const Plan &plan,
+                                  const schedule::Pipeline &pipeline,
+                                  schedule::PipelinePricer &pricer,
+                                  const MemoryConstants &constants = {}) const;
+  /// The same; the plan must have a pipeline.
+  std::vector<StageMemory> stages(llvm::ArrayRef<ModelWork::Runs> chunks,
+                                  const Plan &plan,
+                                  schedule::PipelinePricer &pricer,
+                                  const MemoryConstants &constants = {}) const;
 
   /// A bound of the fullest stage's total, for every schedule, split into
   /// chunks and scatter of a plan: the mean over the stages of their state and

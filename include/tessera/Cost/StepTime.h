@@ -106,14 +106,14 @@ size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 /// divide; where it does not and the schedule has one chunk per stage, the
 /// first and last get fewer), the embedding on the first and head and loss on
 /// the last. One list of (kind, count) per chunk.
-std::vector<std::vector<ModelWork::Run>>
-assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan);
+std::vector<ModelWork::Runs> assignChunks(llvm::ArrayRef<ModelWork::Run> layers,
+                                          const Plan &plan);
 
 /// The pipeline of a plan: a known schedule, or the list of its file, which the
 /// pricer must know. An error says why the schedule cannot run with this many
 /// stages, chunks and micro-batches; the plan must pass check().
 llvm::Expected<schedule::Pipeline>
-makePipeline(const Plan &plan, const schedule::PipelinePricer &pricer);
+makePipeline(const Plan &plan, schedule::PipelinePricer &pricer);
 
 /// The plan with the blocks of each chunk in `stageLayers`, where it leaves
 /// them to the time (schedule::splitBlocks, by forward and backward without
@@ -124,7 +124,7 @@ makePipeline(const Plan &plan, const schedule::PipelinePricer &pricer);
 /// makePipeline().
 llvm::Expected<Plan> splitByTime(const PricedModel &model, Plan plan,
                                  const Machine &machine,
-                                 const schedule::PipelinePricer &pricer);
+                                 schedule::PipelinePricer &pricer);
 
 /// A bound of the seconds with one micro-batch of the longest of `pp` ranks
 /// that share the layers `all`, of which `front` are in the first chunk and
@@ -146,7 +146,7 @@ double leastStepSeconds(const PricedModel &model, const Plan &plan,
 /// no stages, or as of makePipeline().
 llvm::Expected<schedule::ListedSchedule>
 makeSchedule(const PricedModel &model, const Plan &plan, const Machine &machine,
-             const schedule::PipelinePricer &pricer);
+             schedule::PipelinePricer &pricer);
 
 /// A priced model on the stages of a pipeline: what plans share that differ
 /// only in what comes once per step (ZeRO, its scatter, the optimizer). Refers
@@ -155,12 +155,14 @@ class StagedModel {
 public:
   /// An error as of makePipeline(). The plan's chunks are those of
   /// assignChunks(): splitByTime() comes before.
-  static llvm::Expected<StagedModel>
-  make(const PricedModel &model, const Plan &plan, const Machine &machine,
-       const schedule::PipelinePricer &pricer);
+  static llvm::Expected<StagedModel> make(const PricedModel &model, Plan plan,
+                                          const Machine &machine,
+                                          schedule::PipelinePricer &pricer);
 
+  const Plan &getPlan() const { return plan; }
+  const schedule::Pipeline &getPipeline() const { return pipeline; }
   /// The layers of each chunk, in order of the model.
-  llvm::ArrayRef<std::vector<ModelWork::Run>> getChunks() const { return runs; }
+  llvm::ArrayRef<ModelWork::Runs> getChunks() const { return runs; }
   /// A bound of pipelineSeconds(), in the time of a few additions a chunk: on
   /// each rank, the forwards before its first chunk, all of its own work, and,
   /// where B and W are one action, the backwards after its last.
@@ -177,16 +179,16 @@ public:
   StepTime price(const Plan &plan, double pipelineSeconds) const;
 
 private:
-  StagedModel(const PricedModel &model, const Plan &plan,
-              const Machine &machine, schedule::Pipeline pipeline);
+  StagedModel(const PricedModel &model, Plan plan, const Machine &machine,
+              schedule::Pipeline pipeline);
   double busy(size_t rank) const;
-  std::vector<ModelWork::Run> runsOf(size_t rank) const;
+  ModelWork::Runs runsOf(size_t rank) const;
 
   const PricedModel *model;
   const Machine *machine;
   Plan plan;
   schedule::Pipeline pipeline;
-  std::vector<std::vector<ModelWork::Run>> runs;
+  std::vector<ModelWork::Runs> runs;
   std::vector<ChunkTime> chunks, ranks;
   bool pairs = false;
   size_t busiest = 0;

@@ -14,6 +14,7 @@
 #define TESSERA_COST_WORK_H
 
 #include "tessera/Interfaces/CollectiveKind.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -214,6 +215,8 @@ struct ModelWork {
     /// Of the blocks of a chunk, half ones too.
     double count;
   };
+  /// The layers of a chunk, in order.
+  using Runs = llvm::SmallVector<Run, 2>;
   std::vector<LayerWork> kinds;
   /// From the embedding to the loss.
   std::vector<Run> layers;

@@ -15,6 +15,7 @@
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Planning/Subject.h"
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -33,7 +34,8 @@ struct PlanPrice {
 class PlanPricer {
 public:
   PlanPricer(Subject subject, ClusterSpec cluster)
-      : subject(std::move(subject)), cluster(std::move(cluster)) {}
+      : subject(std::move(subject)), cluster(std::move(cluster)),
+        device(cost::makeDeviceModel(this->cluster.device)) {}
   PlanPricer(ModelConfig config, ClusterSpec cluster)
       : PlanPricer(Subject{std::move(config), {}, {}}, std::move(cluster)) {}
 
@@ -58,7 +60,7 @@ public:
   llvm::Expected<const Layers *> getLayers(const Plan &plan,
                                            const cost::Machine &machine);
   /// splitByTime(), kept for plans that differ in no stage.
-  llvm::Expected<Plan> split(Layers &layers, const Plan &plan,
+  llvm::Expected<Plan> split(Layers &layers, Plan plan,
                              const cost::Machine &machine);
 
   /// Layers priced so far: how often a question was not answered from what is
@@ -71,14 +73,15 @@ public:
   schedule::PipelinePricer &getPipelines() { return pipelines; }
 
 private:
-  llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan &split);
+  llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan *split);
   llvm::Expected<Layers *> findLayers(const Plan &plan,
                                       const cost::Machine &machine);
-  using Key = std::vector<int64_t>;
+  using Key = std::array<int64_t, 28>;
   Key keyOf(const Plan &plan) const;
 
   Subject subject;
   ClusterSpec cluster;
+  cost::DeviceModel device;
   WorkReader reader;
   std::map<Key, Layers> models;
   schedule::PipelinePricer pipelines;

@@ -44,6 +44,8 @@ struct Subject {
 
   /// The errors of a plan for the model, joined: its own, then the model's.
   llvm::Error check(const Plan &plan) const;
+  /// True if a plan leaves open how its devices of cp share attention.
+  static bool hasContextChoice(const Plan &plan);
   /// The plan with each method by which its devices of cp can share the
   /// attention of the model in place of `auto`, in the order that breaks ties;
   /// the plan itself where there is nothing to choose.

@@ -28,6 +28,9 @@ llvm::ArrayRef<ScheduleKind> allScheduleKinds();
 /// bubble.
 bool splitsBackward(ScheduleKind kind);
 
+/// An error if a kind cannot schedule so many micro-batches on so many ranks.
+llvm::Error checkMicroBatches(ScheduleKind kind, int ranks, int microBatches);
+
 /// The problem that a kind solves. `chunks` matters to Interleaved only. An
 /// error names the number that does not fit.
 llvm::Expected<ScheduleProblem> makeProblem(ScheduleKind kind, int ranks,

@@ -18,6 +18,7 @@
 #include "tessera/Schedule/Generators.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include <map>
+#include <tuple>
 
 namespace tessera::schedule {
 
@@ -46,6 +47,11 @@ public:
   /// The schedule of this name; null if there is none.
   const ListedSchedule *findList(llvm::StringRef name) const;
 
+  /// The problem that makeProblem() gives, whose ranks and chunks are kept for
+  /// other numbers of micro-batches. Errors as there.
+  llvm::Expected<ScheduleProblem> getProblem(ScheduleKind kind, int ranks,
+                                             int chunks, int microBatches);
+
   /// Seconds of a step.
   CompiledSchedule::Ends price(const Pipeline &pipeline,
                                const PipelineTimes &times);
@@ -64,8 +70,6 @@ public:
   /// most activations, of which `keptForWeightGrad` lives on from B to W: 0
   /// counts those between their F and their B. Of the automatic schedules, what
   /// their limit allows.
-  std::vector<std::vector<double>> liveAtPeak(const Pipeline &pipeline,
-                                              double keptForWeightGrad);
   const std::vector<std::vector<double>> &
   liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
              double keptForWeightGrad = 1.0);
@@ -85,7 +89,12 @@ private:
                                      const PipelineTimes &times);
   bool canScale(ScheduleKind kind, const ScheduleProblem &problem,
                 const PipelineTimes &times) const;
+  /// A problem with other ranks and micro-batches.
+  ScheduleProblem withSizes(ScheduleKind kind, const ScheduleProblem &problem,
+                            int ranks, int microBatches);
   using Key = std::vector<int>;
+  /// Kind, ranks, chunks and micro-batches.
+  using Sizes = std::tuple<ScheduleKind, int, int, int>;
   CompiledSchedule::Ends simulate(ScheduleKind kind,
                                   const ScheduleProblem &problem,
                                   const PipelineTimes &times, double kept);
@@ -95,9 +104,12 @@ private:
 
   size_t maxSteps;
   std::map<std::string, ListedSchedule, std::less<>> lists;
-  std::map<Key, CompiledSchedule> schedules;
-  std::map<Key, std::vector<std::vector<double>>> live;
-  std::map<Key, std::vector<int64_t>> boundaries;
+  std::map<std::tuple<ScheduleKind, int, int>, ScheduleProblem> problems;
+  std::map<Sizes, CompiledSchedule> schedules;
+  /// Of automatic schedules, by the sizes and the times that they are made for.
+  std::map<std::pair<Sizes, Key>, CompiledSchedule> automatic;
+  std::map<std::pair<Sizes, int>, std::vector<std::vector<double>>> live;
+  std::map<Sizes, std::vector<int64_t>> boundaries;
 };
 
 } // namespace tessera::schedule

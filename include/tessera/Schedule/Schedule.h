@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -60,6 +61,9 @@ public:
   /// others.
   static llvm::Expected<ScheduleProblem> make(llvm::ArrayRef<int> rankOfStage,
                                               int microBatches);
+  /// The same ranks and chunks, which both problems share, with another number
+  /// of micro-batches. An error as of make().
+  llvm::Expected<ScheduleProblem> withMicroBatches(int number) const;
 
   int ranks = 1;
   /// Of each rank.
@@ -67,30 +71,30 @@ public:
   int microBatches = 1;
 
   /// Chunks that a micro-batch passes.
-  int stages() const { return paths.front().size(); }
+  int stages() const { return routes->paths.front().size(); }
   /// 1, or 2 for two copies of the model with half of the micro-batches each.
-  int numPaths() const { return paths.size(); }
+  int numPaths() const { return routes->paths.size(); }
   /// Where a micro-batch is in its stage `stage`.
   Slot slotOf(int stage, int microBatch) const {
-    return paths[pathOf(microBatch)][stage];
+    return routes->paths[pathOf(microBatch)][stage];
   }
   /// The stage that a chunk is.
-  int stageOf(Slot slot) const { return positions[indexOf(slot)].stage; }
+  int stageOf(Slot slot) const { return positionOf(slot).stage; }
   /// True if the micro-batch passes through the chunk.
   bool passes(Slot slot, int microBatch) const {
-    return positions[indexOf(slot)].path == pathOf(microBatch);
+    return positionOf(slot).path == pathOf(microBatch);
   }
   /// Micro-batches that pass through a chunk.
   int microBatchesOf() const { return microBatches / numPaths(); }
   /// The first of them.
   int firstMicroBatchOf(Slot slot) const {
-    return positions[indexOf(slot)].path * microBatchesOf();
+    return positionOf(slot).path * microBatchesOf();
   }
   /// The part that a chunk is of a p-th of the model: activations of a chunk
   /// count by it.
   double chunkShare() const { return double(numPaths()) / chunks; }
   /// Pairs of ranks with neighbouring stages.
-  int numLinks() const { return linkCount; }
+  int numLinks() const { return routes->linkCount; }
   /// Number of the link between the stages `stage` and `stage + 1`: links are
   /// numbered as paths come over them, each pair of ranks once; none within a
   /// rank.
@@ -101,17 +105,24 @@ private:
   struct Position {
     int path = -1, stage = -1;
   };
+  /// What does not depend on the number of micro-batches.
+  struct Routes {
+    std::vector<std::vector<Slot>> paths;
+    /// Of each chunk of each rank.
+    std::vector<Position> positions;
+    /// Of each path, the link after each of its stages but the last; -1: none.
+    std::vector<std::vector<int>> linksOfPath;
+    int linkCount = 0;
+  };
   ScheduleProblem(int ranks, int chunks, int microBatches,
                   std::vector<std::vector<Slot>> newPaths);
   size_t indexOf(Slot slot) const { return slot.rank * chunks + slot.chunk; }
+  const Position &positionOf(Slot slot) const {
+    return routes->positions[indexOf(slot)];
+  }
   int pathOf(int microBatch) const { return microBatch / microBatchesOf(); }
 
-  std::vector<std::vector<Slot>> paths;
-  /// Of each chunk of each rank.
-  std::vector<Position> positions;
-  /// Of each path, the link after each of its stages but the last; -1: none.
-  std::vector<std::vector<int>> linksOfPath;
-  int linkCount = 0;
+  std::shared_ptr<const Routes> routes;
 };
 
 /// What a rank does with one chunk and one micro-batch.

@@ -156,4 +156,26 @@ TEST(PipelinePricer, counts_live_micro_batches_as_the_whole_schedule) {
       }
 }
 
+/// What is kept for other numbers of micro-batches is what is made anew, and an
+/// error the same error.
+TEST(PipelinePricerTest, problems_that_are_kept_are_those_that_are_made) {
+  PipelinePricer pricer;
+  for (int repeat = 0; repeat < 2; ++repeat)
+    for (ScheduleKind kind : allScheduleKinds())
+      for (int p : {1, 2, 4, 5})
+        for (int m : {8, 10, 7, 1, 0}) {
+          auto kept = pricer.getProblem(kind, p, /*chunks=*/3, m);
+          auto made = makeProblem(kind, p, /*chunks=*/3, m);
+          ASSERT_EQ(bool(kept), bool(made)) << p << ' ' << m;
+          if (!made) {
+            EXPECT_EQ(llvm::toString(kept.takeError()),
+                      llvm::toString(made.takeError()));
+            continue;
+          }
+          EXPECT_EQ(kept->microBatches, m);
+          EXPECT_EQ(kept->numLinks(), made->numLinks());
+          EXPECT_EQ(generate(kind, *kept), generate(kind, *made));
+        }
+}
+
 } // namespace
