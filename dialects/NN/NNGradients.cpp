@@ -128,7 +128,7 @@ LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
   if (failed(checkStats(g, *this)))
     return failure();
   TensorBuilder b = at(g);
-  Type element = g.elementType(0);
+  Type element = getQ().getType().getElementType();
   auto backward = AttentionBackwardOp::create(
       g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
       b.cast(g.ofResult(0), element), getQ(), getK(), getV(),

@@ -32,6 +32,7 @@ private:
   double evaluate();
   double difference(unsigned argument, int64_t element);
   void compare(unsigned argument, const Tensor &gradient);
+  void compareAlone(BlockArgument argument, const Tensor &gradient);
 
   func::FuncOp function;
   const GradientCheckOptions &options;
@@ -134,12 +135,38 @@ void GradientCheck::compare(unsigned argument, const Tensor &gradient) {
                                          << ": largest difference " << scale;
 }
 
+/// Where no other argument has a gradient, this one's is the same.
+void GradientCheck::compareAlone(BlockArgument argument,
+                                 const Tensor &gradient) {
+  auto clone = cast<func::FuncOp>(function->clone());
+  OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
+  module->push_back(clone);
+  Builder builder(function.getContext());
+  clone.setArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr,
+                   builder.getStringAttr("alone"));
+  BuildBackwardPassOptions parameters;
+  parameters.params = true;
+  PassManager pm(function.getContext());
+  pm.addNestedPass<func::FuncOp>(createBuildBackwardPass(parameters));
+  ASSERT_TRUE(succeeded(pm.run(*module)));
+  FailureOr<RankTensors> results =
+      interpretGlobal(clone, RankTensors(inputs.begin(), inputs.end()));
+  ASSERT_TRUE(succeeded(results));
+  const Tensor &alone = *results->back();
+  for (int64_t i = 0; i < gradient.getNumElements(); ++i)
+    ASSERT_EQ(alone[i].f, gradient[i].f)
+        << getArgumentName(function, argument.getArgNumber());
+}
+
 void GradientCheck::run() {
   ASSERT_TRUE(prepare());
   auto gradient = gradients.begin();
   for (BlockArgument argument : function.getArguments())
     if (isFloat(argument.getType())) {
       ASSERT_NE(gradient, gradients.end());
+      // Parameters are tensors.
+      if (isa<RankedTensorType>(argument.getType()))
+        compareAlone(argument, **gradient);
       compare(argument.getArgNumber(), **gradient++);
     }
 }
