@@ -33,53 +33,60 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// For each dimension of `from` longer than 1 the one of `to` that it is, where
-/// a reshape only adds or leaves out dimensions of size 1; -1 for those of size
-/// 1. None of another reshape.
-static std::optional<SmallVector<int64_t>> matchDims(ArrayRef<int64_t> from,
-                                                     ArrayRef<int64_t> to) {
-  SmallVector<int64_t> dims;
-  size_t next = 0;
-  auto skip = [&] {
-    while (next < to.size() && to[next] == 1)
-      ++next;
-  };
-  for (int64_t size : from) {
-    if (size == 1) {
-      dims.push_back(-1);
-      continue;
-    }
-    skip();
-    if (next == to.size() || to[next] != size)
+/// Where each dimension is among those of its group, if a reshape only adds or
+/// leaves out dimensions of size 1: `groups` are those of `whole`, one for each
+/// dimension of `small`. None of another reshape.
+static std::optional<SmallVector<int64_t>>
+matchUnits(ArrayRef<ReassociationIndices> groups, RankedTensorType whole,
+           RankedTensorType small) {
+  SmallVector<int64_t> kept;
+  for (auto [group, size] : llvm::zip_equal(groups, small.getShape())) {
+    const int64_t *found = llvm::find_if(group, [&, size = size](int64_t dim) {
+      return whole.getDimSize(dim) == size;
+    });
+    bool isUnits =
+        found != group.end() && llvm::all_of(group, [&](int64_t dim) {
+          return dim == *found || whole.getDimSize(dim) == 1;
+        });
+    if (!isUnits)
       return std::nullopt;
-    dims.push_back(next++);
+    kept.push_back(*found);
   }
-  skip();
-  if (next != to.size())
-    return std::nullopt;
-  return dims;
+  return kept;
 }
 
-/// `x` without its dimensions of size 1.
-static Value dropUnits(OpBuilder &b, Location loc, Value x) {
+/// The same, of a reshape that leaves out dimensions and of one that adds them.
+static std::optional<SmallVector<int64_t>>
+matchUnits(tensor::CollapseShapeOp op) {
+  return matchUnits(op.getReassociationIndices(), op.getSrcType(),
+                    op.getResultType());
+}
+static std::optional<SmallVector<int64_t>>
+matchUnits(tensor::ExpandShapeOp op) {
+  return matchUnits(op.getReassociationIndices(), op.getResultType(),
+                    op.getSrcType());
+}
+
+/// `x` without its dimensions other than `kept`, which have size 1.
+static Value dropUnits(OpBuilder &b, Location loc, Value x,
+                       ArrayRef<int64_t> kept) {
   RankedTensorType type = typeOf(x);
+  if (int64_t(kept.size()) == type.getRank())
+    return x;
   SmallVector<int64_t> shape;
   SmallVector<ReassociationIndices> groups;
-  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
-    if (size != 1) {
-      shape.push_back(size);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    // Leading ones belong to the first group.
+    if (llvm::is_contained(kept, dim)) {
+      shape.push_back(type.getDimSize(dim));
+      if (shape.size() > 1 || groups.empty())
+        groups.push_back({});
+    } else if (groups.empty() && !kept.empty()) {
       groups.push_back({});
-    } else if (groups.empty()) {
-      continue;
     }
-    groups.back().push_back(dim);
+    if (!groups.empty())
+      groups.back().push_back(dim);
   }
-  if (type.clone(shape) == type)
-    return x;
-  // Leading ones belong to the first group.
-  if (!groups.empty())
-    for (int64_t dim = groups[0].front(); dim-- > 0;)
-      groups[0].insert(groups[0].begin(), dim);
   return tensor::CollapseShapeOp::create(b, loc, type.clone(shape), x, groups);
 }
 
@@ -145,9 +152,8 @@ struct ExpandIsBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
                                 PatternRewriter &rewriter) const override {
-    auto dims = matchDims(typeOf(op.getSrc()).getShape(),
-                          op.getResultType().getShape());
-    if (!dims || llvm::is_contained(*dims, -1))
+    auto dims = matchUnits(op);
+    if (!dims)
       return failure();
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(),
                                                  op.getSrc(), *dims);
@@ -155,29 +161,25 @@ struct ExpandIsBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// A broadcast takes the dimensions of size 1 that are added or left out after
-/// it.
-template <typename Op> struct ReshapeOfBroadcast : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
+/// A broadcast takes the dimensions of size 1 that are left out after it.
+struct CollapseOfBroadcast : OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
                                 PatternRewriter &rewriter) const override {
-    auto broadcast = op.getSrc().template getDefiningOp<nn::BroadcastOp>();
-    if (!broadcast)
-      return failure();
-    auto after =
-        matchDims(typeOf(broadcast).getShape(), op.getResultType().getShape());
+    auto broadcast = op.getSrc().getDefiningOp<nn::BroadcastOp>();
+    auto after = broadcast ? matchUnits(op) : std::nullopt;
     if (!after)
       return failure();
-    SmallVector<int64_t> dims;
-    for (int64_t dim : broadcast.getDims())
-      if ((*after)[dim] >= 0)
-        dims.push_back((*after)[dim]);
-    Value x = dropUnits(rewriter, op.getLoc(), broadcast.getX());
-    if (x.getType() == op.getResultType())
-      rewriter.replaceOp(op, x);
-    else
-      rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(), x,
-                                                   dims);
+    SmallVector<int64_t> kept, dims;
+    for (auto [own, dim] : llvm::enumerate(broadcast.getDims()))
+      if (const int64_t *found = llvm::find(*after, dim);
+          found != after->end()) {
+        kept.push_back(own);
+        dims.push_back(found - after->begin());
+      }
+    Value x = dropUnits(rewriter, op.getLoc(), broadcast.getX(), kept);
+    rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getResultType(), x,
+                                                 dims);
     return success();
   }
 };
@@ -210,6 +212,67 @@ struct ElementwiseOfBroadcasts : RewritePattern {
         });
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, typeOf(op->getResult(0)),
                                                  before, first.getDims());
+    return success();
+  }
+};
+
+/// Dimensions of size 1 are left out after an elementwise op of what they are
+/// left out of, so that it meets those who add them again; broadcasts have them
+/// too.
+struct ElementwiseOfUnits : RewritePattern {
+  ElementwiseOfUnits(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isPlainElementwise(op))
+      return failure();
+    tensor::CollapseShapeOp first;
+    for (Value operand : op->getOperands())
+      if (auto collapse = operand.getDefiningOp<tensor::CollapseShapeOp>())
+        first = first ? first : collapse;
+    auto kept = first ? matchUnits(first) : std::nullopt;
+    if (!kept)
+      return failure();
+    ArrayRef<int64_t> shape = first.getSrcType().getShape();
+    auto groups = first.getReassociationIndices();
+    auto isSame = [&](tensor::CollapseShapeOp other) {
+      return other && other.getSrcType().getShape() == shape &&
+             other.getReassociationIndices() == groups;
+    };
+    if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+          return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
+                 isSame(operand.getDefiningOp<tensor::CollapseShapeOp>());
+        }))
+      return failure();
+    Value whole =
+        resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
+          auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+          if (!broadcast)
+            return operand.getDefiningOp<tensor::CollapseShapeOp>().getSrc();
+          SmallVector<int64_t> dims;
+          for (int64_t dim : broadcast.getDims())
+            dims.push_back((*kept)[dim]);
+          return nn::BroadcastOp::create(rewriter, op->getLoc(),
+                                         typeOf(operand).clone(shape),
+                                         broadcast.getX(), dims);
+        });
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, typeOf(op->getResult(0)), whole, groups);
+    return success();
+  }
+};
+
+/// Dimensions of size 1 that are left out and added again stay.
+struct UnitsAgain : OpRewritePattern<nn::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = op.getX().getDefiningOp<tensor::CollapseShapeOp>();
+    auto kept = collapse ? matchUnits(collapse) : std::nullopt;
+    if (!kept || collapse.getSrcType() != op.getType() ||
+        op.getDims() != ArrayRef(*kept))
+      return failure();
+    rewriter.replaceOp(op, collapse.getSrc());
     return success();
   }
 };
@@ -366,9 +429,7 @@ struct TransposeOfMerged : OpRewritePattern<nn::TransposeOp> {
   LogicalResult matchAndRewrite(nn::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
     auto merged = op.getX().getDefiningOp<tensor::CollapseShapeOp>();
-    if (!merged || !merged->hasOneUse() ||
-        matchDims(merged.getSrcType().getShape(),
-                  merged.getResultType().getShape()))
+    if (!merged || !merged->hasOneUse() || matchUnits(merged))
       return failure();
     auto groups = merged.getReassociationIndices();
     SmallVector<int64_t> order;
@@ -389,8 +450,7 @@ struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
                                 PatternRewriter &rewriter) const override {
     auto before = op.getSrc().getDefiningOp<nn::TransposeOp>();
     ArrayRef<int64_t> shape = op.getResultType().getShape();
-    if (!before || !before->hasOneUse() ||
-        matchDims(op.getSrcType().getShape(), shape))
+    if (!before || !before->hasOneUse() || matchUnits(op))
       return failure();
     // The groups in the order of the dimensions before the transpose.
     auto groups = op.getReassociationIndices();
@@ -500,20 +560,18 @@ struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
   LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getSrc().getDefiningOp<nn::TransposeOp>();
-    ArrayRef<int64_t> shape = op.getResultType().getShape();
-    if (!transpose || llvm::is_contained(shape, 1) ||
-        !matchDims(op.getSrcType().getShape(), shape))
+    auto after = transpose ? matchUnits(op) : std::nullopt;
+    if (!after)
       return failure();
-    Value x = dropUnits(rewriter, op.getLoc(), transpose.getX());
-    // Positions of the dimensions that are kept, before the transpose.
+    // The dimensions that are kept, before the transpose.
     SmallVector<int64_t> kept, order;
-    for (auto [dim, size] :
-         llvm::enumerate(typeOf(transpose.getX()).getShape()))
-      if (size != 1)
-        kept.push_back(dim);
-    for (int64_t dim : transpose.getPermutation())
-      if (const int64_t *found = llvm::find(kept, dim); found != kept.end())
-        order.push_back(found - kept.begin());
+    for (int64_t dim : *after)
+      kept.push_back(transpose.getPermutation()[dim]);
+    SmallVector<int64_t> sorted(kept);
+    llvm::sort(sorted);
+    for (int64_t dim : kept)
+      order.push_back(llvm::find(sorted, dim) - sorted.begin());
+    Value x = dropUnits(rewriter, op.getLoc(), transpose.getX(), sorted);
     rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, op.getType(), x, order);
     return success();
   }
@@ -591,14 +649,13 @@ struct FoldShapesPass
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<
-        BroadcastTwice, ExpandIsBroadcast,
-        ReshapeOfBroadcast<tensor::ExpandShapeOp>,
-        ReshapeOfBroadcast<tensor::CollapseShapeOp>, ElementwiseOfBroadcasts,
-        ConstraintOfUnits, ConstraintOfTranspose, ReduceOfBroadcast,
-        TransposeOfShape, TransposeOfMerged, SplitOfTranspose, TransposeOfRope,
-        SplitOfRope, UnitsOfRope, EmbeddingOfBroadcast, DropOfTranspose,
-        TransposeOfElementwise, TransposeOfEinsum, EinsumOfShapes>(context);
+    patterns.add<BroadcastTwice, ExpandIsBroadcast, CollapseOfBroadcast,
+                 ElementwiseOfUnits, UnitsAgain, ElementwiseOfBroadcasts,
+                 ConstraintOfUnits, ConstraintOfTranspose, ReduceOfBroadcast,
+                 TransposeOfShape, TransposeOfMerged, SplitOfTranspose,
+                 TransposeOfRope, SplitOfRope, UnitsOfRope,
+                 EmbeddingOfBroadcast, DropOfTranspose, TransposeOfElementwise,
+                 TransposeOfEinsum, EinsumOfShapes>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -139,3 +139,51 @@ func.func @constraint(%x: tensor<2x8x3x4xf32>, %w: tensor<3x4x16xf32>, %z: tenso
   %7 = dist.constraint %3 <@mesh, [{"dp"}, {"tp"}]> : tensor<8x1xf32>
   return %2, %6, %7 : tensor<2x8x16xf32>, tensor<8x16xf32>, tensor<8x1xf32>
 }
+
+// -----
+
+// A batch of one is a dimension as others.
+// CHECK-LABEL: @one_row
+// CHECK-SAME: %[[X:.+]]: tensor<1x8xf32>
+// CHECK: %[[SUM:.+]] = arith.addf %[[X]], %{{.+}} : tensor<1x8xf32>
+// CHECK-NEXT: %[[ROOT:.+]] = math.rsqrt %[[SUM]] : tensor<1x8xf32>
+// CHECK-NEXT: %[[ROWS:.+]] = nn.broadcast %[[ROOT]] dims [0, 1] : tensor<1x8xf32> -> tensor<1x8x16xf32>
+// CHECK-NEXT: return %[[ROWS]]
+func.func @one_row(%x: tensor<1x8xf32>) -> tensor<1x8x16xf32> {
+  %eps = arith.constant dense<1.0> : tensor<1x8x1xf32>
+  %0 = tensor.expand_shape %x [[0], [1, 2]] output_shape [1, 8, 1] : tensor<1x8xf32> into tensor<1x8x1xf32>
+  %1 = arith.addf %0, %eps : tensor<1x8x1xf32>
+  %2 = math.rsqrt %1 : tensor<1x8x1xf32>
+  %3 = tensor.collapse_shape %2 [[0], [1, 2]] : tensor<1x8x1xf32> into tensor<1x8xf32>
+  %4 = nn.broadcast %3 dims [0, 1] : tensor<1x8xf32> -> tensor<1x8x16xf32>
+  return %4 : tensor<1x8x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @one_batch
+// CHECK-SAME: %[[X:.+]]: tensor<1x8x4xf32>, %[[B:.+]]: tensor<4xf32>
+// CHECK-NEXT: %[[ROWS:.+]] = nn.broadcast %[[B]] dims [2] : tensor<4xf32> -> tensor<1x8x4xf32>
+// CHECK-NEXT: %[[SUM:.+]] = arith.addf %[[X]], %[[ROWS]] : tensor<1x8x4xf32>
+// CHECK-NEXT: return %[[SUM]]
+func.func @one_batch(%x: tensor<1x8x4xf32>, %b: tensor<4xf32>) -> tensor<1x8x4xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x8x4xf32> into tensor<8x4xf32>
+  %1 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %2 = arith.addf %0, %1 : tensor<8x4xf32>
+  %3 = tensor.expand_shape %2 [[0, 1], [2]] output_shape [1, 8, 4] : tensor<8x4xf32> into tensor<1x8x4xf32>
+  return %3 : tensor<1x8x4xf32>
+}
+
+// -----
+
+// Two dimensions of size 1 become one.
+// CHECK-LABEL: @units
+// CHECK-SAME: %[[X:.+]]: tensor<1x1x4xf32>
+// CHECK-NEXT: %[[ONE:.+]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : tensor<1x1x4xf32> into tensor<1x4xf32>
+// CHECK-NEXT: %[[ROWS:.+]] = nn.broadcast %[[ONE]] dims [0, 2] : tensor<1x4xf32> -> tensor<1x5x4xf32>
+// CHECK-NEXT: return %[[ROWS]]
+func.func @units(%x: tensor<1x1x4xf32>) -> tensor<1x5x4xf32> {
+  %0 = nn.broadcast %x dims [0, 1, 3] : tensor<1x1x4xf32> -> tensor<1x1x5x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1], [2], [3]] : tensor<1x1x5x4xf32> into tensor<1x5x4xf32>
+  return %1 : tensor<1x5x4xf32>
+}
