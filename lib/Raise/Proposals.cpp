@@ -62,9 +62,11 @@ static void proposeActivations(SmallVectorImpl<Proposal> &proposals) {
 
 static void proposeSoftmax(SmallVectorImpl<Proposal> &proposals) {
   proposals.push_back(
-      {"softmax", [](OpBuilder &b, Location loc, const RowInputs &in) -> Value {
+      {"softmax",
+       [](OpBuilder &b, Location loc, const RowInputs &in) -> Value {
          return nn::SoftmaxOp::create(b, loc, in.x, typeOf(in.x).getRank() - 1);
-       }});
+       },
+       /*takesHidden=*/true});
 }
 
 /// A vector of one number along the last dimension of `x`.
@@ -137,12 +139,13 @@ static void proposeCrossEntropy(SmallVectorImpl<Proposal> &proposals) {
                in.x, in.indices[0], /*ignore=*/-100, /*classes=*/IntegerAttr())
         .getResult();
   };
-  proposals.push_back({"cross_entropy", build});
+  proposals.push_back({"cross_entropy", build, /*takesHidden=*/true});
   proposals.push_back(
       {"cross_entropy",
        [build](OpBuilder &b, Location loc, const RowInputs &in) -> Value {
          return arith::NegFOp::create(b, loc, build(b, loc, in));
-       }});
+       },
+       /*takesHidden=*/true});
 }
 
 SmallVector<Proposal> tessera::proposeOps(const RowRegion &region,

@@ -21,8 +21,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// How many rows there are of each scale.
-static constexpr int64_t kRowsOfScale = 3;
+/// How many rows there are of each scale, and how many hold minus infinity.
+static constexpr int64_t kRowsOfScale = 3, kHiddenRows = 4;
 /// The most numbers that a trial has in its rows.
 static constexpr int64_t kMaxNumbers = int64_t(1) << 23;
 /// The largest error at which a region counts as equal to an op. Correct
@@ -105,16 +105,23 @@ static SmallVector<double> findScales(const RowRegion &region) {
 }
 
 /// Rows of `size` numbers: for each scale normal ones and one with a large
-/// element, and one of zeros.
+/// element, and one of zeros; then normal ones with minus infinity in half of
+/// the elements, and one of minus infinity alone.
 static interp::Tensor makeRows(Normal &normal, ArrayRef<double> scales,
                                int64_t size, Type element) {
-  int64_t rows = scales.size() * kRowsOfScale + 1;
+  int64_t finite = scales.size() * kRowsOfScale + 1;
+  int64_t rows = finite + kHiddenRows;
   interp::Tensor x(interp::ElementType(element), {rows, size});
   for (auto [i, scale] : llvm::enumerate(scales)) {
     for (int64_t j = 0; j < kRowsOfScale * size; ++j)
       x[i * kRowsOfScale * size + j] = interp::floatCell(scale * normal());
     int64_t large = i * kRowsOfScale * size + normal.below(size);
     x[large] = interp::floatCell(20 * scale);
+  }
+  for (int64_t i = finite * size; i < rows * size; ++i) {
+    double number = normal();
+    bool isHidden = i >= (rows - 1) * size || normal.below(2) == 0;
+    x[i] = interp::floatCell(isHidden ? -INFINITY : number);
   }
   return x;
 }
@@ -242,8 +249,8 @@ static bool isNonNegative(Value value) {
 }
 
 /// Both outcomes of a choice, for each number; a tie of two is both. Tests for
-/// NaN and infinity are none: rows are finite; nor is the absolute value of
-/// what is not negative.
+/// NaN and infinity are none: finite rows do not take them both ways; nor is
+/// the absolute value of what is not negative.
 void TrialBuilder::addChoice(Operation *op) {
   using arith::CmpFPredicate;
   ElementwiseBuilder b{builder, op->getLoc()};
@@ -364,6 +371,22 @@ static double findError(const interp::Tensor &a, const interp::Tensor &b,
   return worst;
 }
 
+/// Whether two tensors have the same in a row, NaN and infinity too.
+static bool isSame(const interp::Tensor &a, const interp::Tensor &b,
+                   int64_t row) {
+  int64_t size = rowSize(a);
+  for (int64_t i = row * size; i < (row + 1) * size; ++i) {
+    double left = a[i].f, right = b[i].f;
+    bool isEqual =
+        std::isfinite(left) && std::isfinite(right)
+            ? std::abs(left - right) <= kTolerance
+            : left == right || (std::isnan(left) && std::isnan(right));
+    if (!isEqual)
+      return false;
+  }
+  return true;
+}
+
 /// Whether a boolean is true somewhere in the rows.
 static bool isTrueSomewhere(const interp::Tensor &tensor,
                             ArrayRef<int64_t> rows) {
@@ -377,18 +400,22 @@ static bool isTrueSomewhere(const interp::Tensor &tensor,
 }
 
 /// What the results of a trial say: of the region, the proposals, and choices.
-static TrialResult judge(ArrayRef<interp::TensorRef> results, size_t proposals,
-                         int64_t rows) {
-  ArrayRef<interp::TensorRef> values = results.take_front(1 + proposals);
+static TrialResult judge(ArrayRef<interp::TensorRef> results,
+                         ArrayRef<Proposal> proposals, int64_t rows) {
+  ArrayRef<interp::TensorRef> values = results.take_front(1 + proposals.size());
   SmallVector<int64_t> finite;
-  for (int64_t row = 0; row < rows; ++row)
+  for (int64_t row = 0; row < rows - kHiddenRows; ++row)
     if (isFinite(values, row))
       finite.push_back(row);
   TrialResult result;
-  for (const interp::TensorRef &proposed : values.drop_front()) {
+  for (auto [proposal, proposed] :
+       llvm::zip_equal(proposals, values.drop_front())) {
     double worst = finite.empty() ? INFINITY : 0;
     for (int64_t row : finite)
       worst = std::max(worst, findError(*values[0], *proposed, row));
+    for (int64_t row = rows - kHiddenRows; row < rows; ++row)
+      if (proposal.takesHidden && !isSame(*values[0], *proposed, row))
+        worst = INFINITY;
     result.errors.push_back(worst);
   }
   result.isCovered = llvm::all_of(results.drop_front(values.size()),
@@ -426,7 +453,8 @@ std::optional<TrialResult> tessera::tryProposals(const RowRegion &region,
   Normal normal;
   Type f64 = Float64Type::get(region.x.getContext());
   SmallVector<double> scales = findScales(region);
-  if (region.size() > kMaxNumbers / int64_t(scales.size() * kRowsOfScale + 1))
+  if (region.size() >
+      kMaxNumbers / int64_t(scales.size() * kRowsOfScale + 1 + kHiddenRows))
     return std::nullopt;
   interp::Tensor x = makeRows(normal, scales, region.size(), f64);
   int64_t rows = x.getShape()[0];
@@ -444,5 +472,5 @@ std::optional<TrialResult> tessera::tryProposals(const RowRegion &region,
   auto interpreted = interp::interpret(function, {arguments});
   if (failed(interpreted))
     return std::nullopt;
-  return judge(interpreted->front(), proposals.size(), rows);
+  return judge(interpreted->front(), proposals, rows);
 }

@@ -6,7 +6,8 @@
 // The interpreter runs region and op in f64 on the same rows: normal ones, one
 // of zeros, ones with a single large element, at several scales. Analytic
 // functions that agree there are equal; what hides a difference is a choice (a
-// select, a maximum), and so each choice must have had both outcomes.
+// select, a maximum), and so each choice must have had both outcomes. What an
+// op is for rows that a mask hides, in part or whole, the region must be too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +35,14 @@ struct Proposal {
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                             const RowInputs &)>
       build;
+  /// The op is defined for rows that hold minus infinity, as a mask does.
+  bool takesHidden = false;
 };
 
 /// What a trial found.
 struct TrialResult {
-  /// Of each proposal the largest |a - b| / (|b| + 0.1 rms(b)) of all rows.
+  /// Of each proposal the largest |a - b| / (|b| + 0.1 rms(b)) of all rows;
+  /// infinite where a row with minus infinity differs, NaN being equal to NaN.
   llvm::SmallVector<double> errors;
   /// Each choice had both outcomes.
   bool isCovered = false;

@@ -288,3 +288,46 @@ func.func @input_mask(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor
   %11 = nn.einsum "acbd,abec->aebd" %arg2, %10 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
   return %11 : tensor<2x8x3x4xf32>
 }
+
+// -----
+
+// Rows that see nothing get zeros in place of NaN.
+// CHECK-LABEL: @softmax_without_nan(
+// CHECK: %[[W:.+]] = nn.softmax %arg0 dim 2
+// CHECK: %[[NONE:.+]] = arith.cmpf uno, %[[W]], %[[W]]
+// CHECK: arith.select %[[NONE]], %{{.+}}, %[[W]]
+func.func @softmax_without_nan(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor<2x4x16xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<0.0> : tensor<2x4x16xf32>
+  %2 = nn.reduce <max> %arg0 dims [2] : tensor<2x4x16xf32> -> tensor<2x4xf32>
+  %3 = nn.broadcast %2 dims [0, 1] : tensor<2x4xf32> -> tensor<2x4x16xf32>
+  %4 = arith.subf %arg0, %3 : tensor<2x4x16xf32>
+  %5 = math.exp %4 : tensor<2x4x16xf32>
+  %6 = nn.reduce <sum> %5 dims [2] : tensor<2x4x16xf32> -> tensor<2x4xf32>
+  %7 = nn.broadcast %6 dims [0, 1] : tensor<2x4xf32> -> tensor<2x4x16xf32>
+  %8 = arith.divf %5, %7 : tensor<2x4x16xf32>
+  %9 = arith.cmpf uno, %8, %8 : tensor<2x4x16xf32>
+  %10 = arith.select %9, %cst, %8 : tensor<2x4x16xi1>, tensor<2x4x16xf32>
+  return %10 : tensor<2x4x16xf32>
+}
+
+// -----
+
+// A loss that leaves rows of minus infinity out.
+// CHECK-LABEL: @loss_of_seen_rows(
+// CHECK: %[[LOSS:.+]] = nn.cross_entropy
+// CHECK: arith.select %{{.+}}, %{{.+}}, %[[LOSS]]
+func.func @loss_of_seen_rows(%arg0: tensor<8x16xf32> {nn.param = "x"}, %arg1: tensor<8xi32> {nn.input = "labels"}) -> (tensor<8xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<0xFF800000> : tensor<8xf32>
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = nn.reduce <max> %arg0 dims [1] : tensor<8x16xf32> -> tensor<8xf32>
+  %1 = nn.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %2 = arith.subf %arg0, %1 : tensor<8x16xf32>
+  %3 = math.exp %2 : tensor<8x16xf32>
+  %4 = nn.reduce <sum> %3 dims [1] : tensor<8x16xf32> -> tensor<8xf32>
+  %5 = math.log %4 : tensor<8xf32>
+  %6 = nn.take_along_axis %2, %arg1 : tensor<8x16xf32>, tensor<8xi32> -> tensor<8xf32>
+  %7 = arith.subf %5, %6 : tensor<8xf32>
+  %8 = arith.cmpf oeq, %0, %cst : tensor<8xf32>
+  %9 = arith.select %8, %zero, %7 : tensor<8xi1>, tensor<8xf32>
+  return %9 : tensor<8xf32>
+}
