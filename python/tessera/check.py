@@ -70,8 +70,20 @@ def view_of(array: Any, shape: Sequence[int], offset: int, strides: Sequence[int
 
 
 def difference(ours: Any, theirs: Any, scale: float) -> float:
-    """Relative to `scale`; of zeros, the difference itself."""
-    return float(abs(ours.astype("f8") - theirs.astype("f8")).max()) / (scale or 1.0)
+    """Relative to `scale`; of zeros, the difference itself. Where both are NaN there is none."""
+    import numpy
+    left, right = ours.astype("f8"), theirs.astype("f8")
+    is_same = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
+    with numpy.errstate(invalid="ignore"):
+        distances = abs(numpy.where(is_same, 0, left - right))
+    return float(distances.max(initial=0)) / (scale or 1.0)
+
+
+def largest(array: Any) -> float:
+    """The largest magnitude of the finite numbers."""
+    import numpy
+    sizes = abs(numpy.asarray(array, dtype="f8"))
+    return float(sizes[numpy.isfinite(sizes)].max(initial=0))
 
 
 def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
@@ -84,7 +96,8 @@ def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
         command += ["--mesh", "dp=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ImportFailure(f"--check: {done.stderr.strip().splitlines()[-1]}")
+        lines = done.stderr.strip().splitlines() or [f"{compiler} ended with {done.returncode}"]
+        raise ImportFailure(f"--check: {lines[-1]}")
     return folder / "results" / "expected"
 
 
@@ -104,7 +117,7 @@ def check(compiler: str, graph: pathlib.Path, weights: Mapping[str, Any],
             numpy.save(folder / "inputs" / f"{own}.npy", array)
         results = interpret(compiler, graph, folder, ["--forward"])
         for own, array in outputs.items():
-            found = difference(numpy.load(results / f"{own}.npy"), array, abs(array).max())
+            found = difference(numpy.load(results / f"{own}.npy"), array, largest(array))
             if not found <= LOGITS:
                 raise ImportFailure(f"--check: {own} differs by {found:.2g}")
             print(f"{own} agrees ({found:.1e})")
@@ -119,7 +132,7 @@ def check(compiler: str, graph: pathlib.Path, weights: Mapping[str, Any],
 def compare_gradients(arguments: Mapping[str, Any], folder: pathlib.Path, results: pathlib.Path,
                       gradients: Mapping[str, Any]) -> None:
     import numpy
-    largest = max(float(abs(array).max()) for array in gradients.values())
+    most = max(largest(array) for array in gradients.values())
     worst = 0.0
     for own, (shape, tensor, offset, strides) in arguments.items():
         # A parameter that is frozen stays.
@@ -128,7 +141,7 @@ def compare_gradients(arguments: Mapping[str, Any], folder: pathlib.Path, result
             theirs = view_of(numpy.ascontiguousarray(gradients[tensor]), shape, offset, strides)
         before = numpy.load(folder / "inputs" / f"{own}.npy").astype("f8")
         ours = (before - numpy.load(results / f"{own}.npy")) / RATE
-        scale = max(float(abs(theirs).max()), 1e-3 * largest)
+        scale = max(largest(theirs), 1e-3 * most)
         found = difference(ours, theirs, scale)
         if not found <= GRADIENTS or math.isnan(found):
             raise ImportFailure(f"--check: the gradient of {own} differs by {found:.2g}")

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, NamedTuple
+
+import numpy
+
 from .graph_text import Graph, Value
+
+# The largest number of a mask that is added which hides a key.
+HIDDEN = -1e4
 
 
 def sigmoid(graph: Graph, x: Value) -> Value:
@@ -61,22 +69,77 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
     return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
 
 
-def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
-                     mask: Value, hides_rows: bool) -> Value:
-    """Of a mask of booleans or one that is added. A query to which booleans show no key gets
-    zeros; `hides_rows`: there may be one."""
+def repeat_heads(graph: Graph, x: Value, count: int) -> Value:
+    """Each head of [batch, head, position, dim] `count` times, one copy after the other."""
+    batch, heads, length, dim = x.shape
+    spread = graph.broadcast(x, (batch, heads, count, length, dim), [0, 1, 3, 4])
+    return graph.reshape(spread, (batch, heads * count, length, dim))
+
+
+class Visibility(NamedTuple):
+    """What queries see: keys at their position and before it if `is_causal`, and of these the
+    ones that a mask shows if `has_mask`. `hides_rows`: a query may see no key."""
+    is_causal: bool
+    has_mask: bool
+    hides_rows: bool
+
+
+def read_mask(mask: Any, queries: int, keys: int, is_causal: bool) -> Visibility:
+    """Of a mask of constants, of booleans or one that is added; None: it is not known."""
+    if mask is None:
+        return Visibility(is_causal, True, True)
+    mask = numpy.broadcast_to(mask, mask.shape[:-2] + (queries, keys))
+    causal = numpy.tri(queries, keys, dtype=bool)
+    if is_causal:
+        mask = mask & causal if mask.dtype == bool else numpy.where(causal, mask, -numpy.inf)
+    visible = mask if mask.dtype == bool else mask == 0
+    if mask.dtype == bool or bool((visible | (mask <= HIDDEN)).all()):
+        if bool(visible.all()):
+            return Visibility(False, False, False)
+        if bool((visible == causal).all()):
+            return Visibility(True, False, False)
+    shown = mask if mask.dtype == bool else mask != -numpy.inf
+    return Visibility(is_causal, True, not bool(shown.any(axis=-1).all()))
+
+
+def causal_mask(graph: Graph, queries: int, keys: int) -> Value:
+    """True where a key is at its query's position or before it."""
+    return graph.dense(numpy.tri(queries, keys, dtype=bool).tobytes(), (queries, keys), "i1")
+
+
+def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, mask: Value,
+                     visibility: Visibility) -> Value:
+    """Of a mask of booleans, or of floats, which are added: minus infinity hides a key. A query
+    that sees no key gets zeros, as in torch and ONNX. Keys and values of fewer heads than the
+    queries' are those of a group."""
+    if k.shape[1] != q.shape[1]:
+        k, v = (repeat_heads(graph, x, q.shape[1] // x.shape[1]) for x in (k, v))
     scores = graph.einsum("abcd", "abed", "abce", q, k)
     scores = graph.binary("arith.mulf", scores, graph.constant(scale, scores.shape, scores.element))
-    mask = graph.expand(mask, scores.shape)
-    if mask.element == "i1":
+    shown = mask if mask.element == "i1" else None
+    if shown is None:
+        added = graph.expand(graph.cast(mask, scores.element), scores.shape)
+        scores = graph.binary("arith.addf", scores, added)
+        if visibility.hides_rows:
+            # A NaN is shown, and makes NaN.
+            lowest = graph.constant(-math.inf, mask.shape, mask.element)
+            shown = graph.compare("ne", mask, lowest)
+    if visibility.is_causal:
+        causal = causal_mask(graph, scores.shape[2], scores.shape[3])
+        if shown is not None:
+            rest = (1,) * (2 - len(shown.shape)) + shown.shape
+            shape = rest[:-2] + causal.shape
+            causal = graph.binary("arith.andi", graph.expand(shown, shape),
+                                  graph.expand(causal, shape))
+        shown = causal
+    if shown is not None:
+        shown = graph.expand(shown, scores.shape)
         lowest = {"f32": -1e30, "f64": -1e30, "bf16": -1e30, "f16": -6e4}[scores.element]
-        scores = graph.select(mask, scores, graph.constant(lowest, scores.shape, scores.element))
-    else:
-        scores = graph.binary("arith.addf", scores, graph.cast(mask, scores.element))
+        scores = graph.select(shown, scores, graph.constant(lowest, scores.shape, scores.element))
     weights = graph.op(f"nn.softmax {scores.name} dim 3 : {scores.type}", scores.shape,
                        scores.element)
-    if mask.element == "i1" and hides_rows:
-        weights = graph.select(mask, weights, graph.constant(0, weights.shape, weights.element))
+    if shown is not None and visibility.hides_rows:
+        weights = graph.select(shown, weights, graph.constant(0, weights.shape, weights.element))
     return graph.einsum("abce", "abef", "abcf", weights, v)
 
 

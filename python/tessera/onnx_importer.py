@@ -13,6 +13,7 @@ import onnx
 from . import onnx_reference
 from .errors import ImportFailure
 from .graph_text import Graph, Value, quote
+from .groups import HIDDEN
 from .walk import Walk, registry
 
 ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
@@ -23,8 +24,6 @@ RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Rando
 WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization"}
 MATMULS = {"MatMul", "Gemm", "Einsum"}
 TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
-# The largest number of a mask that hides.
-HIDDEN = -1e4
 
 HANDLERS, handles = registry()
 

@@ -12,8 +12,8 @@ import numpy
 
 from . import groups
 from .errors import ImportFailure
-from .graph_text import LETTERS, Value
-from .onnx_importer import (HANDLERS, HIDDEN, Importer, attribute, element_of, element_of_type,
+from .graph_text import LETTERS, Graph, Value
+from .onnx_importer import (HANDLERS, Importer, attribute, element_of, element_of_type,
                             handles, positive)
 
 # Elementwise.
@@ -552,26 +552,9 @@ def together(importer: Importer, x: Value) -> Value:
 WIDTHS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
-def attention_mask(importer: Importer, node: Any) -> Any:
-    """None, "causal", or the value of a mask."""
-    if not importer.has(node, 3):
-        return None
-    mask = importer.constants.get(node.input[3])
-    if mask is None or mask.ndim < 2 or mask.shape[-1] != mask.shape[-2]:
-        return importer.value(node.input[3])
-    visible = mask if mask.dtype == bool else mask == 0
-    if not bool((visible | (mask <= HIDDEN)).all()) and mask.dtype != bool:
-        return importer.value(node.input[3])
-    if bool(visible.all()):
-        return None
-    causal = numpy.tri(mask.shape[-1], dtype=bool)
-    return "causal" if bool((visible == causal).all()) else importer.value(node.input[3])
-
-
 @handles("Attention")
 def convert_attention(importer: Importer, node: Any) -> Value:
     q, k, v = (importer.value(item) for item in node.input[:3])
-    mask = attention_mask(importer, node)
     for name, left_out in (("softcap", 0.0), ("qk_matmul_output_mode", 0)):
         if attribute(node, name, left_out) != left_out:
             raise ImportFailure(f"expects attention without {name}")
@@ -584,35 +567,42 @@ def convert_attention(importer: Importer, node: Any) -> Value:
     if is_flat:
         q = apart(importer, q, attribute(node, "q_num_heads"))
         k, v = (apart(importer, x, attribute(node, "kv_num_heads")) for x in (k, v))
-    if attribute(node, "is_causal", 0):
-        if isinstance(mask, Value):
-            raise ImportFailure("expects attention that is causal or has a mask")
-        mask = "causal"
     scale = attribute(node, "scale", 1 / math.sqrt(q.shape[-1]))
-    if not isinstance(mask, Value):
+    is_causal = bool(attribute(node, "is_causal", 0))
+    visibility = groups.Visibility(is_causal, False, False)
+    if importer.has(node, 3):
+        visibility = read_mask(importer, node, q.shape[2], k.shape[2], is_causal)
+    if visibility.has_mask:
+        mask = pad_mask(importer.graph, importer.value(node.input[3]), k.shape[2])
+        y = groups.masked_attention(importer.graph, q, k, v, scale, mask, visibility)
+    else:
         found = [importer.repeated.get(x, x) for x in (k, v)]
         k, v = found if found[0].shape[1] == found[1].shape[1] else (k, v)
-        y = groups.grouped_attention(importer.graph, q, k, v, scale, mask == "causal")
-    else:
-        repeats = q.shape[1] // k.shape[1]
-        if repeats != 1:
-            k, v = (repeat_heads(importer, x, repeats) for x in (k, v))
-        if mask.shape[-1] != k.shape[2]:
-            raise ImportFailure(f"expects a mask of the {k.shape[2]} keys but got {mask.type}")
-        shown = importer.constants.get(node.input[3])
-        if shown is not None and shown.dtype != bool:
-            shown = shown > -math.inf
-            if not bool(shown.any(axis=-1).all()):
-                raise ImportFailure("expects a mask that shows each query a key")
-        hides_rows = shown is None or not bool(shown.any(axis=-1).all())
-        y = groups.masked_attention(importer.graph, q, k, v, scale, mask, hides_rows)
+        y = groups.grouped_attention(importer.graph, q, k, v, scale, visibility.is_causal)
     return together(importer, y) if is_flat else y
 
 
-def repeat_heads(importer: Importer, x: Value, count: int) -> Value:
-    batch, heads, length, dim = x.shape
-    spread = importer.graph.broadcast(x, (batch, heads, count, length, dim), [0, 1, 3, 4])
-    return importer.graph.reshape(spread, (batch, heads * count, length, dim))
+def read_mask(importer: Importer, node: Any, queries: int, keys: int,
+              is_causal: bool) -> groups.Visibility:
+    """A mask may have fewer keys: it hides the others."""
+    mask = importer.constants.get(node.input[3])
+    shape = importer.value(node.input[3]).shape if mask is None else mask.shape
+    if not shape or shape[-1] > keys:
+        raise ImportFailure(f"expects a mask of at most {keys} keys but got one of {list(shape)}")
+    if mask is not None and shape[-1] < keys:
+        hidden = False if mask.dtype == bool else -math.inf
+        mask = numpy.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, keys - shape[-1])],
+                         constant_values=hidden)
+    return groups.read_mask(mask, queries, keys, is_causal)
+
+
+def pad_mask(graph: Graph, mask: Value, keys: int) -> Value:
+    """With keys at the end that it hides."""
+    if mask.shape[-1] == keys:
+        return mask
+    rest = mask.shape[:-1] + (keys - mask.shape[-1],)
+    hidden = graph.constant(False if mask.element == "i1" else -math.inf, rest, mask.element)
+    return graph.concat([mask, hidden], len(rest) - 1)
 
 
 @handles("RotaryEmbedding")

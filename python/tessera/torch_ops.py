@@ -5,7 +5,6 @@ mean is found by the compiler's passes."""
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -428,53 +427,34 @@ def convert_embedding(importer: Importer, node: Any) -> Value:
     return importer.merged(rows, node.meta["val"].shape)
 
 
-@functools.cache
-def causal_mask(size: int) -> torch.Tensor:
-    return torch.ones(size, size, dtype=torch.bool).tril()
-
-
-def attention_mask(importer: Importer, item: Any) -> Any:
-    """None, "causal", or the value of a mask."""
-    if item is None:
-        return None
-    mask = importer.constants.get(item)
-    if mask is None or mask.shape[-1] != mask.shape[-2]:
-        return importer.value(item)
-    visible = mask if mask.dtype == torch.bool else mask == 0
-    hidden = mask.dtype == torch.bool or bool((mask[~visible] <= -1e4).all())
-    causal = causal_mask(mask.shape[-1]).expand(mask.shape)
-    if hidden and torch.equal(visible, causal):
-        return "causal"
-    return None if bool(visible.all()) else importer.value(item)
-
-
 @handles("aten.scaled_dot_product_attention.default")
 def convert_attention(importer: Importer, node: Any) -> Value:
     q, k, v = (importer.value(item) for item in node.args[:3])
-    mask = attention_mask(importer, argument(node, 3, "attn_mask"))
     if argument(node, 4, "dropout_p", 0.0):
         raise ImportFailure(f"{place(node)}: expects attention without dropout")
-    if argument(node, 5, "is_causal", False):
-        mask = "causal"
     if any(len(x.shape) != 4 for x in (q, k, v)):
         raise ImportFailure(f"{place(node)}: expects attention of [batch, head, position, dim]")
     scale = argument(node, 6, "scale")
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    if not isinstance(mask, Value):
-        k, v = (importer.repeated.get(x, x) for x in (k, v))
-        if k.shape[1] != v.shape[1]:
-            k, v = (importer.value(item) for item in node.args[1:3])
-        return groups.grouped_attention(importer.graph, q, k, v, scale, mask == "causal")
-    if k.shape[1] != q.shape[1]:
-        raise ImportFailure(f"{place(node)}: expects as many heads of keys as of queries beside a "
-                            "mask")
-    shown = importer.constants.get(argument(node, 3, "attn_mask"))
-    if shown is not None and shown.is_floating_point():
-        shown = shown != -math.inf
-        if not bool(shown.any(dim=-1).all()):
-            raise ImportFailure(f"{place(node)}: expects a mask that shows each query a key")
-    hides_rows = shown is None or not bool(shown.any(dim=-1).all())
-    return groups.masked_attention(importer.graph, q, k, v, scale, mask, hides_rows)
+    mask, is_causal = argument(node, 3, "attn_mask"), argument(node, 5, "is_causal", False)
+    visibility = groups.Visibility(is_causal, False, False)
+    if mask is not None:
+        visibility = groups.read_mask(constant_array(importer.constants.get(mask)), q.shape[2],
+                                      k.shape[2], is_causal)
+    if visibility.has_mask:
+        return groups.masked_attention(importer.graph, q, k, v, scale, importer.value(mask),
+                                       visibility)
+    k, v = (importer.repeated.get(x, x) for x in (k, v))
+    if k.shape[1] != v.shape[1]:
+        k, v = (importer.value(item) for item in node.args[1:3])
+    return groups.grouped_attention(importer.graph, q, k, v, scale, visibility.is_causal)
+
+
+def constant_array(tensor: torch.Tensor | None) -> Any:
+    if tensor is None:
+        return None
+    tensor = tensor.detach().cpu()
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
 @handles("aten.cross_entropy_loss.default")

@@ -192,17 +192,27 @@ def make_ops(opset, path):
         node("RotaryEmbedding", wide, *small, positions, num_heads=2, rotary_embedding_dim=2)
         node("Attention", wide, wide, wide, q_num_heads=4, kv_num_heads=4)
         node("Attention", wide, wide, wide, q_num_heads=2, kv_num_heads=2, is_causal=1, scale=0.3)
-        mask = constant(numpy.tri(3, k=1)[None, None], "bool")
-        node("Attention", wide, wide, wide, mask, q_num_heads=4, kv_num_heads=4)
+        band = constant(numpy.tri(3, k=1)[None, None], "bool")
+        node("Attention", wide, wide, wide, band, q_num_heads=4, kv_num_heads=4)
         # A query that sees no key, by a mask that is known and by one that is not.
         hidden = constant([[1, 1, 1], [0, 0, 0], [0, 1, 0]], "bool")
         node("Attention", wide, wide, wide, hidden, q_num_heads=4, kv_num_heads=4)
         unknown = node("Slice", is_nan, ints(0, 0, 0), ints(1, 3, 3), is_result=False)
         either_way = node("Or", unknown, hidden, is_result=False)
         node("Attention", wide, wide, wide, either_way, q_num_heads=4, kv_num_heads=4)
+        # The same by minus infinity; causal as well; a mask of fewer keys.
+        lowest, zero = constant(-math.inf), constant(0.0)
+        for shown in (hidden, either_way):
+            added = node("Where", shown, zero, lowest, is_result=False)
+            node("Attention", wide, wide, wide, added, q_num_heads=4, kv_num_heads=4)
+            for mask in (shown, added):
+                node("Attention", wide, wide, wide, mask, q_num_heads=4, kv_num_heads=4,
+                     is_causal=1)
+                few = node("Slice", mask, ints(0), ints(2), ints(-1), is_result=False)
+                node("Attention", wide, wide, wide, few, q_num_heads=4, kv_num_heads=4)
         narrow = node("Slice", wide, ints(0), ints(4), ints(2), is_result=False)
         node("Attention", wide, narrow, narrow, q_num_heads=4, kv_num_heads=2)
-        node("Attention", wide, narrow, narrow, mask, q_num_heads=4, kv_num_heads=2)
+        node("Attention", wide, narrow, narrow, band, q_num_heads=4, kv_num_heads=2)
     scores = node("Reshape", "x", ints(2, 4, 3), is_result=False)
     labels = node("Reshape", node("Slice", "n", ints(0), ints(1), ints(2), is_result=False),
                   ints(2, 3), is_result=False)
@@ -232,7 +242,7 @@ def make_refused(name, path):
             "rows": helper.make_node("Gather", ["x", "order"], ["y"]),
             "split": helper.make_node("Split", ["x"], list("yzuvw"), axis=0, num_outputs=5),
             "einsum": helper.make_node("Einsum", ["x", "x"], ["y"], equation="ab,cb->a"),
-            "mask": helper.make_node("Attention", ["x3", "x3", "x3", "one"], ["y"],
+            "mask": helper.make_node("Attention", ["x3", "x3", "x3", "many"], ["y"],
                                      q_num_heads=1, kv_num_heads=1),
             "precision": helper.make_node("Attention", ["x3", "x3", "x3"], ["y"], q_num_heads=1,
                                           kv_num_heads=1, softmax_precision=TensorProto.FLOAT16),
@@ -242,7 +252,7 @@ def make_refused(name, path):
     weights = [onnx.numpy_helper.from_array(array, key) for key, array in
                {"k": numpy.array([1]), "ratio": numpy.float32(0.5), "yes": numpy.array(True),
                 "order": numpy.array([3, 0, 1]) if name == "rows" else numpy.array([2, 0, 1]),
-                "one": numpy.zeros((3, 1), "f4")}.items()]
+                "many": numpy.zeros((3, 4), "f4")}.items()]
     if name == "loop":
         inner = helper.make_graph(
             [helper.make_node("Identity", ["go"], ["still"]),

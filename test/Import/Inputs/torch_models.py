@@ -273,6 +273,65 @@ def make_masked():
     return MaskedAttention(SHOWN), torch.randn(2, 2, 3, 4)
 
 
+def make_masked_by_floats():
+    mask = torch.zeros(3, 3).masked_fill(~SHOWN, -torch.inf)
+    return MaskedAttention(mask), torch.randn(2, 2, 3, 4)
+
+
+class WrittenOut(nn.Module):
+    """Attention as written out: a query that sees no key gets NaN, and so do gradients."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x, shown):
+        mask = torch.zeros(1).masked_fill(shown == 0, -torch.inf)
+        scores = x @ (x * self.scale).transpose(-1, -2) + mask[:, None]
+        mixed = scores.softmax(-1) @ x
+        return mixed[1].square().sum(), mixed
+
+
+def make_written_out():
+    return WrittenOut(), torch.randn(2, 3, 4), torch.tensor([[0, 0, 0], [1, 0, 1]])
+
+
+class Padded(nn.Module):
+    """Attention that is causal and sees no token 0: a mask of minus infinity, or of booleans,
+    that comes at run time. A query that sees no key is among them. Two heads of queries have one
+    of keys."""
+
+    def __init__(self, is_bool=False):
+        super().__init__()
+        self.is_bool = is_bool
+        self.table = nn.Embedding(4, 16)
+        self.q, self.k, self.v = (nn.Linear(16, n) for n in (16, 8, 8))
+        self.out = nn.Linear(16, 8)
+
+    def forward(self, tokens, labels):
+        x = self.table(tokens)
+        q, k, v = (layer(x).view(*tokens.shape, -1, 4).transpose(1, 2)
+                   for layer in (self.q, self.k, self.v))
+        mask = (tokens != 0)[:, None, None]
+        if not self.is_bool:
+            mask = torch.zeros(1).masked_fill(~mask, -torch.inf)
+        mask = mask.expand(-1, 1, tokens.shape[1], -1)
+        y = functional.scaled_dot_product_attention(q, k, v, mask, is_causal=True,
+                                                    enable_gqa=True)
+        logits = self.out(y.transpose(1, 2).flatten(2))
+        return functional.cross_entropy(logits.view(-1, 8), labels.view(-1))
+
+
+def make_padded(is_bool=False):
+    torch.manual_seed(0)
+    ids = torch.zeros(4, 6, dtype=torch.long)
+    return Padded(is_bool), ids, ids
+
+
+def make_padded_by_booleans():
+    return make_padded(is_bool=True)
+
+
 # What cannot be imported.
 
 
@@ -325,8 +384,3 @@ class Counter(nn.Module):
 
 def make_written():
     return Counter(), torch.zeros(2, 4)
-
-
-def make_masked_by_floats():
-    mask = torch.zeros(3, 3).masked_fill(~SHOWN, -torch.inf)
-    return MaskedAttention(mask), torch.randn(2, 2, 3, 4)
