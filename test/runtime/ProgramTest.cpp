@@ -104,6 +104,7 @@ TEST(program, json_report) {
   EXPECT_EQ(json.getArray("step_seconds").size(), 3u);
   EXPECT_EQ(json.getArray("cpu_seconds").size(), 4u);
   // Steps and ranks add up to the same.
+  EXPECT_GT(json.find("init_cpu_seconds")->number, 0);
   ASSERT_EQ(json.getArray("step_cpu_seconds").size(), 3u);
   double bySteps = 0, byRanks = 0;
   for (const Json &seconds : json.getArray("step_cpu_seconds"))

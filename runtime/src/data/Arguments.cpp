@@ -12,11 +12,13 @@
 #include "Arguments.h"
 
 #include "Floats.h"
+#include "PageWriter.h"
 #include "kernels/CpuKernels.h"
 #include "support/Random.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <sys/mman.h>
 
 using namespace tessera::rt;
@@ -34,36 +36,105 @@ static void forEachRun(tessera_rt_context *ctx, const Value &value,
   });
 }
 
-static void initialise(tessera_rt_context *ctx, const Value &value,
-                       uint64_t seed) {
-  uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
-  float first = float(value.init.first), second = float(value.init.second);
+static int64_t countFilled(const ShardRuns &runs) {
+  int64_t filled = 0;
+  for (int64_t i = 0; i < runs.size(); ++i)
+    filled += runs[i].length;
+  return filled;
+}
+
+/// Makes the pages of a block by one call of the system instead of a fault
+/// each, and its padding zeros. Nothing is lost where the system has no such
+/// call.
+static void prepareBlock(tessera_rt_context *ctx, const Value &value,
+                         bool hasPadding) {
+  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
+#ifdef MADV_POPULATE_WRITE
+  constexpr uintptr_t page = 4096;
+  uintptr_t begin = reinterpret_cast<uintptr_t>(block) & ~(page - 1);
+  uintptr_t end = reinterpret_cast<uintptr_t>(block) + uintptr_t(value.bytes);
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
+#endif
+  if (hasPadding)
+    memset(block, 0, size_t(value.bytes));
+}
+
+/// Places the pages of a block without padding, all bytes of which
+/// `fill(first, count, out)` gives, in the order in which they are stored.
+template <typename Fill>
+static void placeBlock(tessera_rt_context *ctx, PagePlacer &placer,
+                       const Value &value, const ShardRuns &runs, Fill &fill) {
+  // Enough tasks for the threads to even out; each writes the pages at its ends
+  // by itself.
+  constexpr int64_t taskBytes = 4 << 20;
+  int64_t size = dtypeSize(value.dtype);
+  int64_t tasks = std::clamp<int64_t>(value.bytes / taskBytes, 1, runs.size());
+  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
+  ctx->pool->forEach(tasks, [&](int64_t task, int thread) {
+    std::optional<PageWriter> writer;
+    int64_t end = runs.size() * (task + 1) / tasks;
+    for (int64_t index = runs.size() * task / tasks; index < end; ++index) {
+      ShardRuns::Run run = runs[index];
+      if (!writer && run.length > 0)
+        writer.emplace(placer, thread, block + run.local * size);
+      while (run.length > 0) {
+        int64_t some =
+            std::min<int64_t>(run.length, int64_t(writer->room()) / size);
+        fill(run.global, some, writer->next());
+        writer->advance(size_t(some * size));
+        run.global += some;
+        run.length -= some;
+      }
+    }
+    if (writer)
+      writer->finish();
+  });
+}
+
+/// Fills this rank's block by `fill(first, count, out)`: elements that follow
+/// each other in the logical shape. The padding is zeros.
+template <typename Fill>
+static void fillBlock(tessera_rt_context *ctx, PagePlacer &placer,
+                      const Value &value, Fill &&fill) {
+  ShardRuns runs(value, ctx->rank);
+  bool hasPadding = countFilled(runs) * dtypeSize(value.dtype) < value.bytes;
+  if (placer.isOpen() && !hasPadding && runs.size() > 0)
+    return placeBlock(ctx, placer, value, runs, fill);
+  prepareBlock(ctx, value, hasPadding);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    fill(run.global, run.length, out);
+  });
+}
+
+static void initialise(tessera_rt_context *ctx, PagePlacer &placer,
+                       const Value &value, uint64_t seed) {
+  uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
+  float mean = float(value.init.first), second = float(value.init.second);
+  auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
     constexpr int64_t chunk = 4096;
     float values[chunk];
     bool direct = value.dtype == TESSERA_RT_F32;
-    for (int64_t begin = 0; begin < run.length; begin += chunk) {
-      int64_t count = std::min(chunk, run.length - begin);
+    for (int64_t begin = 0; begin < length; begin += chunk) {
+      int64_t count = std::min(chunk, length - begin);
       float *target = direct ? reinterpret_cast<float *>(out) + begin : values;
       if (value.init.kind == Initialiser::Normal)
-        cpuKernels().normal(key, run.global + begin, count, first, second,
-                            target);
+        cpuKernels().normal(key, first + begin, count, mean, second, target);
       else if (value.init.kind == Initialiser::Uniform)
-        cpuKernels().uniform(key, run.global + begin, count, first, second,
-                             target);
+        cpuKernels().uniform(key, first + begin, count, mean, second, target);
       else
-        std::fill(target, target + count, first);
+        std::fill(target, target + count, mean);
       if (!direct)
         convertFloats(values, value.dtype, out + begin * dtypeSize(value.dtype),
                       count);
     }
-  });
+  };
+  fillBlock(ctx, placer, value, fill);
 }
 
 /// Copies this rank's block out of a .npy file. bf16 and f16 are rounded from
 /// f32.
-static std::string loadFile(tessera_rt_context *ctx, const Value &value,
-                            const InputFolder &inputs,
+static std::string loadFile(tessera_rt_context *ctx, PagePlacer &placer,
+                            const Value &value, const InputFolder &inputs,
                             const std::string &name) {
   NpyArray array;
   std::string error = inputs.load(name, array);
@@ -73,33 +144,35 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
     return error;
   bool rounded = array.dtype != value.dtype;
   int64_t size = dtypeSize(array.dtype);
-  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
-    const uint8_t *source = array.elements + run.global * size;
+  auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
+    const uint8_t *source = array.elements + first * size;
     if (rounded) {
       // The file's data may be unaligned.
       constexpr int64_t chunk = 4096;
       float values[chunk];
-      for (int64_t i = 0; i < run.length; i += chunk) {
-        int64_t count = std::min(chunk, run.length - i);
+      for (int64_t i = 0; i < length; i += chunk) {
+        int64_t count = std::min(chunk, length - i);
         memcpy(values, source + i * 4, size_t(count) * 4);
         convertFloats(values, value.dtype, out + i * 2, count);
       }
       return;
     }
-    memcpy(out, source, size_t(run.length * size));
-  });
+    memcpy(out, source, size_t(length * size));
+  };
+  fillBlock(ctx, placer, value, fill);
   return std::string();
 }
 
 /// Copies this rank's block out of a file of weights.
-static void loadWeights(tessera_rt_context *ctx, const Value &value,
-                        const WeightFiles &weights) {
+static void loadWeights(tessera_rt_context *ctx, PagePlacer &placer,
+                        const Value &value, const WeightFiles &weights) {
   const WeightTensor &tensor = *weights.find(value);
   const Source &source = weights.sourceOf(value);
-  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
-    readElements(tensor, source, value.logicalShape, value.dtype, run.global,
-                 run.length, out);
-  });
+  auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
+    readElements(tensor, source, value.logicalShape, value.dtype, first, length,
+                 out);
+  };
+  fillBlock(ctx, placer, value, fill);
 }
 
 /// Whether an argument is zeros whatever the options say.
@@ -108,35 +181,16 @@ static bool isZeros(const RunData &data, const Value &value) {
          data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
-/// Makes the pages of a block by one call of the system instead of a fault
-/// each, and its padding zeros. Nothing is lost where the system has no such
-/// call.
-static void prepareBlock(tessera_rt_context *ctx, const Value &value) {
-  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
-#ifdef MADV_POPULATE_WRITE
-  constexpr uintptr_t page = 4096;
-  uintptr_t begin = reinterpret_cast<uintptr_t>(block) & ~(page - 1);
-  uintptr_t end = reinterpret_cast<uintptr_t>(block) + uintptr_t(value.bytes);
-  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
-#endif
-  ShardRuns runs(value, ctx->rank);
-  int64_t filled = 0;
-  for (int64_t i = 0; i < runs.size(); ++i)
-    filled += runs[i].length;
-  if (isData(value) || filled * dtypeSize(value.dtype) < value.bytes)
-    memset(block, 0, size_t(value.bytes));
-}
-
 /// Fills this rank's block of one argument that stays and is not all zeros.
-static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
-                                const RunData &data, const Value &value) {
-  prepareBlock(ctx, value);
+static std::string fillArgument(tessera_rt_context *ctx, PagePlacer &placer,
+                                const Options &options, const RunData &data,
+                                const Value &value) {
   // A master copy in --inputs is newer than its parameter in --weights.
   std::string file = data.inputs.fileOf(value);
   if (!file.empty())
-    return loadFile(ctx, value, data.inputs, file);
+    return loadFile(ctx, placer, value, data.inputs, file);
   if (data.weights.find(value)) {
-    loadWeights(ctx, value, data.weights);
+    loadWeights(ctx, placer, value, data.weights);
     return std::string();
   }
   if (isData(value)) {
@@ -144,19 +198,21 @@ static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
       return "argument '" + value.name +
              "' needs tokens: expects --data FILE, --random-data, or --inputs "
              "DIR with its file";
+    prepareBlock(ctx, value, /*hasPadding=*/true);
     return std::string();
   }
   if (value.init.kind == Initialiser::None)
     return "argument '" + value.name +
            "' has no initialiser: expects --inputs DIR with '" + value.name +
            ".npy'";
-  initialise(ctx, value, options.seed);
+  initialise(ctx, placer, value, options.seed);
   return std::string();
 }
 
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
                                   const Options &options, const RunData &data) {
+  PagePlacer placer(ctx->pool->size());
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
@@ -169,7 +225,7 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     if (isZeros(data, value)) {
       status = ctx->target->clear(block);
     } else {
-      std::string error = fillArgument(ctx, options, data, value);
+      std::string error = fillArgument(ctx, placer, options, data, value);
       if (!error.empty())
         return fail(ctx, TESSERA_RT_INVALID, error);
       status = ctx->target->send(block, /*kept=*/!isData(value));

@@ -176,7 +176,8 @@ struct alignas(64) RankBlock {
 
   // For the report; valid when the final barrier has passed.
   double cpuSeconds = 0;
-  double initSeconds = 0;
+  /// Until its arguments were filled, and what processors did for it.
+  double initSeconds = 0, initCpuSeconds = 0;
   Traffic traffic[maxTraffic];
   int32_t numTraffic = 0;
 };

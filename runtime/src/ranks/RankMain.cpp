@@ -122,11 +122,12 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   if (Status status =
           ctx->target->open(manifest, options, tessera_program_steps[stage]))
     return status;
-  double begin = monotonicSeconds();
+  double begin = monotonicSeconds(), cpu = processCpuSeconds();
   if (!options.rehearsal.isAsked)
     if (Status status = fillArguments(ctx, manifest, options, data))
       return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
+  ctx->block().initCpuSeconds = processCpuSeconds() - cpu;
   ControlBlock &control = *ctx->memory.control;
   if (ctx->rank == 0)
     control.stopDecided.store(control.stopSignal.load());

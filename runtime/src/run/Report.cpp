@@ -81,11 +81,12 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                       const StepTimes &times,
                       const std::vector<Comparison> &comparisons) {
   std::vector<double> cpuSeconds;
-  double init = 0;
+  double init = 0, initCpu = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     const RankBlock &block = ctx->memory.blocks[rank];
     cpuSeconds.push_back(block.cpuSeconds);
     init = std::max(init, block.initSeconds);
+    initCpu += block.initCpuSeconds;
   }
   std::string line = format(
       "{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, %s, "
@@ -97,9 +98,10 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
   line += ", \"step_seconds\": " + secondsJson(times.seconds);
   line += ", \"step_cpu_seconds\": " + secondsJson(times.cpuSeconds);
   line += ", \"cpu_seconds\": " + secondsJson(cpuSeconds);
-  line += format(", \"init_seconds\": %.6f, \"arena_bytes\": %lld, "
+  line += format(", \"init_seconds\": %.6f, \"init_cpu_seconds\": %.6f, "
+                 "\"arena_bytes\": %lld, "
                  "\"memory\": %s, \"collectives\": [",
-                 init, (long long)manifest.arenaBytes,
+                 init, initCpu, (long long)manifest.arenaBytes,
                  memoryJson(reportMemory(ctx, manifest)).c_str());
   const char *comma = "";
   for (const Traffic &traffic : gatherTraffic(ctx)) {
