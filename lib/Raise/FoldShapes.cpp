@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseShapes.h"
+#include "ParameterViews.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -295,6 +296,34 @@ struct ConstraintOfUnits : OpRewritePattern<dist::ConstraintOp> {
     Value x = constrain(rewriter, op, broadcast.getX(), broadcast.getDims());
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x,
                                                  broadcast.getDims());
+    return success();
+  }
+};
+
+/// A constraint comes before a change of shape that merges dimensions, if those
+/// have its axes whole, so that the change gets to a matmul: of 4 heads of 12
+/// that are merged, 2 shards of 48 are 2 of the heads.
+struct ConstraintOfMerged : OpRewritePattern<dist::ConstraintOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::ConstraintOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merged = op.getInput().getDefiningOp<tensor::CollapseShapeOp>();
+    dist::ShardingAttr sharding = op.getSharding();
+    dist::MeshOp mesh = dist::lookupMesh(op, sharding.getMesh());
+    if (!merged || !merged->hasOneUse() || !mesh)
+      return failure();
+    Mesh plain = mesh.getMesh().toMesh();
+    bool isWhole = false;
+    Sharding own =
+        shardView(sharding.toSharding(plain), merged.getResultType().getShape(),
+                  makeIdentity(merged.getSrcType().getShape()), isWhole);
+    if (!isWhole)
+      return failure();
+    Value x = dist::ConstraintOp::create(
+        rewriter, op.getLoc(), merged.getSrc(),
+        dist::ShardingAttr::get(sharding.getMesh(), plain, own));
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op.getType(), x, merged.getReassociationIndices());
     return success();
   }
 };
@@ -651,9 +680,9 @@ struct FoldShapesPass
     RewritePatternSet patterns(context);
     patterns.add<BroadcastTwice, ExpandIsBroadcast, CollapseOfBroadcast,
                  ElementwiseOfUnits, UnitsAgain, ElementwiseOfBroadcasts,
-                 ConstraintOfUnits, ConstraintOfTranspose, ReduceOfBroadcast,
-                 TransposeOfShape, TransposeOfMerged, SplitOfTranspose,
-                 TransposeOfRope, SplitOfRope, UnitsOfRope,
+                 ConstraintOfUnits, ConstraintOfMerged, ConstraintOfTranspose,
+                 ReduceOfBroadcast, TransposeOfShape, TransposeOfMerged,
+                 SplitOfTranspose, TransposeOfRope, SplitOfRope, UnitsOfRope,
                  EmbeddingOfBroadcast, DropOfTranspose, TransposeOfElementwise,
                  TransposeOfEinsum, EinsumOfShapes>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);

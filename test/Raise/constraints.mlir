@@ -124,8 +124,9 @@ dist.mesh @mesh ["dp"=2, "tp"=2]
 // CHECK-DAG: %[[K:.+]] = dist.constraint %arg1 <@mesh, [{?}, {}, {?}, {?}]> : tensor<2x8x4x4xf32>
 // CHECK-DAG: %[[V:.+]] = dist.constraint %arg2 <@mesh, [{?}, {}, {?}, {?}]> : tensor<2x8x4x4xf32>
 // CHECK: %[[A:.+]] = nn.attention scale 5.0{{0*}}e-01 %{{.+}}, %[[K]], %[[V]]
-// CHECK: %[[C:.+]] = dist.constraint %{{.+}} <@mesh, [{"dp"}, {}, {"tp"}, {?}]> : tensor<2x8x4x4xf32>
-// CHECK-NEXT: return %[[C]]
+// CHECK: %[[C:.+]] = dist.constraint %[[A]] <@mesh, [{"dp"}, {}, {"tp"}, {}, {?}]> : tensor<2x8x4x1x4xf32>
+// CHECK-NEXT: %[[R:.+]] = tensor.collapse_shape %[[C]]
+// CHECK-NEXT: return %[[R]]
 func.func @attention(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x4x4xf32>, %arg2: tensor<2x8x4x4xf32>) -> tensor<2x8x4x4xf32> {
   %cst = arith.constant dense<2.000000e+00> : tensor<2x4x8x8xf32>
   %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x4x4xf32>, tensor<2x8x4x4xf32> -> tensor<2x4x8x8xf32>
@@ -152,9 +153,10 @@ dist.mesh @mesh ["dp"=2, "tp"=2]
 // CHECK-LABEL: @attention_keys(
 // CHECK-DAG: %[[K:.+]] = dist.constraint %arg1 <@mesh, [{?}, {"tp"}, {?}, {?}]> : tensor<2x8x2x4xf32>
 // CHECK-DAG: %[[V:.+]] = dist.constraint %arg2 <@mesh, [{?}, {"tp"}, {?}, {?}]> : tensor<2x8x2x4xf32>
-// CHECK: nn.attention scale 1.0{{.*}}, %[[K]], %[[V]]
-// CHECK: %[[C:.+]] = dist.constraint %{{.+}} <@mesh, [{"dp"}, {?}, {}, {?}]> : tensor<2x8x4x4xf32>
-// CHECK-NEXT: return %[[C]]
+// CHECK: %[[A:.+]] = nn.attention scale 1.0{{.*}}, %[[K]], %[[V]]
+// CHECK: %[[C:.+]] = dist.constraint %[[A]] <@mesh, [{"dp"}, {?}, {}, {}, {?}]> : tensor<2x8x2x2x4xf32>
+// CHECK-NEXT: %[[R:.+]] = tensor.collapse_shape %[[C]]
+// CHECK-NEXT: return %[[R]]
 func.func @attention_keys(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x2x4xf32>, %arg2: tensor<2x8x2x4xf32>) -> tensor<2x8x4x4xf32> {
   %0 = nn.broadcast %arg1 dims [0, 1, 2, 4] : tensor<2x8x2x4xf32> -> tensor<2x8x2x2x4xf32>
   %1 = tensor.collapse_shape %0 [[0], [1], [2, 3], [4]] : tensor<2x8x2x2x4xf32> into tensor<2x8x4x4xf32>

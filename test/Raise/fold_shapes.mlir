@@ -187,3 +187,37 @@ func.func @units(%x: tensor<1x1x4xf32>) -> tensor<1x5x4xf32> {
   %1 = tensor.collapse_shape %0 [[0, 1], [2], [3]] : tensor<1x1x5x4xf32> into tensor<1x5x4xf32>
   return %1 : tensor<1x5x4xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["dp"=2, "tp"=2]
+
+// A constraint of merged heads is one of heads.
+// CHECK-LABEL: @constraint_of_merged
+// CHECK-SAME: %[[X:.+]]: tensor<2x8x4x12xf32>
+// CHECK-NEXT: %[[C:.+]] = dist.constraint %[[X]] <@mesh, [{"dp"}, {?}, {"tp"}, {}]> : tensor<2x8x4x12xf32>
+// CHECK-NEXT: tensor.collapse_shape %[[C]]
+func.func @constraint_of_merged(%x: tensor<2x8x4x12xf32>) -> tensor<2x8x48xf32> {
+  %0 = tensor.collapse_shape %x [[0], [1], [2, 3]] : tensor<2x8x4x12xf32> into tensor<2x8x48xf32>
+  %1 = dist.constraint %0 <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x48xf32>
+  return %1 : tensor<2x8x48xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["dp"=2, "tp"=2]
+
+// Three heads are no two shards, and a merged tensor that others read has no constraint.
+// CHECK-LABEL: @constraint_of_parts
+// CHECK: tensor.collapse_shape
+// CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x36xf32>
+// CHECK: tensor.collapse_shape
+// CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x48xf32>
+func.func @constraint_of_parts(%x: tensor<2x8x3x12xf32>, %y: tensor<2x8x4x12xf32>)
+    -> (tensor<2x8x36xf32>, tensor<2x8x48xf32>, tensor<2x8x48xf32>) {
+  %0 = tensor.collapse_shape %x [[0], [1], [2, 3]] : tensor<2x8x3x12xf32> into tensor<2x8x36xf32>
+  %1 = dist.constraint %0 <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x36xf32>
+  %2 = tensor.collapse_shape %y [[0], [1], [2, 3]] : tensor<2x8x4x12xf32> into tensor<2x8x48xf32>
+  %3 = dist.constraint %2 <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x48xf32>
+  return %1, %2, %3 : tensor<2x8x36xf32>, tensor<2x8x48xf32>, tensor<2x8x48xf32>
+}

@@ -81,7 +81,9 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
     none of it. Elementwise ops come before a broadcast of all their operands, a
     broadcast takes those before it and the dimensions of size 1 added or left
     out after it, and a matmul takes the transposes of its operands and result
-    and the broadcasts of an operand along dimensions of the result.
+    and the broadcasts of an operand along dimensions of the result. A constraint
+    of merged dimensions comes before they are merged, where these have its axes
+    whole.
 
     ```mlir
     %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x1xf32>

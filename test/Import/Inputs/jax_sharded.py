@@ -85,6 +85,18 @@ def grid(x, *spec):
     return jax.lax.with_sharding_constraint(x, NamedSharding(GRID, P(*spec)))
 
 
+def make_merged():
+    """Attention whose merged heads are constrained before they are projected."""
+    width, heads = jax_models.WIDTH, jax_models.HEADS
+
+    def attention(p, x):
+        q, k, v = ((x @ p[name]).reshape(*x.shape[:2], heads, -1) for name in "qkv")
+        mixed = jax.nn.dot_product_attention(q, k, v, is_causal=True)
+        return {"mixed": grid(mixed.reshape(x.shape), "dp", None, "tp") @ p["out"]}
+    weights = {name: jax_models.shape(width, width) for name in ("q", "k", "v", "out")}
+    return attention, weights, jax_models.shape(jax_models.BATCH, jax_models.SEQ, width)
+
+
 def make_inner():
     """Constraints inside of norms, attention, GELU and the loss."""
     def norm(x, p):
