@@ -163,6 +163,11 @@ def split_names(text: str | None) -> list[str]:
     return text.split(",") if text else []
 
 
+def without_locations(text: str) -> str:
+    """The text of a graph, whose ops have theirs at the end of a line."""
+    return re.sub(r' loc\("(?:[^"\\]|\\.)*"\)$', "", text, flags=re.MULTILINE)
+
+
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
@@ -171,6 +176,8 @@ def run_import(options: argparse.Namespace) -> int:
                         ("-o", options.output)):
         if value:
             command += [name, value]
+    if options.locations:
+        command.append("--locations")
     source = read(options.file, split_names(options.parameters), split_names(options.constants))
     has_weights = source.module is not None or source.model is not None
     if options.weights_out and not has_weights:
@@ -181,7 +188,8 @@ def run_import(options: argparse.Namespace) -> int:
     if options.check and not options.output:
         raise ImportFailure("--check expects -o, the graph's file")
     if options.generic:
-        sys.stdout.write(source.text)
+        keeps = options.locations or not has_weights
+        sys.stdout.write(source.text if keeps else without_locations(source.text))
         return 0
     status = subprocess.run(command, input=source.text, text=True, check=False).returncode
     if status == 0 and source.note:
@@ -228,8 +236,12 @@ def main() -> int:
     importer.add_argument("--check", action="store_true",
                           help="compare results and gradients of the graph with torch's or "
                           "JAX's, and results with ONNX's, in the interpreter")
+    importer.add_argument("--locations", action="store_true",
+                          help="write which node or line of the source each op of the graph is "
+                          "from")
     importer.add_argument("--generic", action="store_true",
-                          help="print what tessera import reads, and stop")
+                          help="print what tessera import reads, of torch and ONNX without "
+                          "--locations without them, and stop")
     try:
         return run_import(parser.parse_args())
     except ImportFailure as error:

@@ -98,6 +98,7 @@ class Graph:
         self.arguments: list[tuple[Value, dict[str, str]]] = []
         self.lines: list[str] = []
         self.count = 0
+        # Of the ops that are added.
         self.location = ""
         # Constants of several elements, by what they are: equal ones are written once.
         self.constants: dict[tuple[bytes, tuple[int, ...], str], Value] = {}
@@ -107,6 +108,10 @@ class Graph:
         value = Value(f"%arg{len(self.arguments)}", tuple(shape), element)
         self.arguments.append((value, attributes))
         return value
+
+    def set_location(self, name: str) -> None:
+        """What the ops that are added from here on are from."""
+        self.location = f" loc({quote(name)})"
 
     def attributes(self, value: Value) -> dict[str, str] | None:
         """Those of an argument."""

@@ -85,10 +85,12 @@ class Importer(Walk):
             if item.name not in self.constants and item.name not in self.values:
                 self.read_input(item)
         for node in graph.node:
+            self.graph.set_location(place(node))
             try:
                 self.visit(node)
             except ImportFailure as error:
                 raise ImportFailure(f"{place(node)}: {error}") from None
+        self.graph.location = ""
         return self.graph.finish(name, self.name_results())
 
     def read_initializers(self) -> None:

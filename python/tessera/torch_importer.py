@@ -78,6 +78,7 @@ class Importer(Walk):
             if node.op == "call_function":
                 self.visit(node)
             elif node.op == "output":
+                self.graph.location = ""
                 return self.graph.finish(name, self.name_results(node.args[0]))
         raise ImportFailure("expects an exported program with results")
 
@@ -153,6 +154,7 @@ class Importer(Walk):
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
     def visit(self, node: Any) -> None:
+        self.graph.set_location(place(node))
         name = str(node.target)
         if name.startswith("aten._assert"):
             return

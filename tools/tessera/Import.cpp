@@ -44,6 +44,8 @@ constexpr OptionSpec kOptions[] = {
     {"--label-shift", "N",
      "by how many tokens labels are later than tokens: 1\n"
      "(default), or 0 for a loss that shifts them itself"},
+    {"--locations", "",
+     "write which node or line of the source each op is from"},
     {"-o", "FILE", "write the graph there (default: stdout)"},
 };
 
@@ -137,8 +139,11 @@ llvm::Error run(const ParsedOptions &parsed) {
   buildImport(pm, options);
   if (failed(pm.run(**module)))
     return llvm::make_error<Reported>();
-  return writeOutput(parsed.get("-o"),
-                     [&](llvm::raw_ostream &os) { (*module)->print(os); });
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(parsed.has("--locations"));
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    (*module)->print(os, flags);
+  });
 }
 
 } // namespace

@@ -24,6 +24,9 @@ void tessera::printDiagnostic(mlir::Diagnostic &diagnostic) {
           diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
     llvm::errs() << start.getFilename().getValue() << ":" << start.getLine()
                  << ":" << start.getColumn() << ": ";
+  else if (auto name =
+               diagnostic.getLocation()->findInstanceOf<mlir::NameLoc>())
+    llvm::errs() << name.getName().getValue() << ": ";
   constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};
   llvm::errs() << kSeverities[static_cast<unsigned>(diagnostic.getSeverity())]
                << ": " << diagnostic << "\n";
