@@ -151,7 +151,7 @@ static FailureOr<Value> spread(OpConversion &c, Value x, Value like) {
 static LogicalResult convertClamp(OpConversion &c) {
   Value x = c.operands[1];
   auto low = spread(c, c.operands[0], x);
-  auto high = spread(c, c.operands[2], x);
+  auto high = failed(low) ? low : spread(c, c.operands[2], x);
   if (failed(low) || failed(high))
     return failure();
   if (low->getType() != x.getType() || high->getType() != x.getType())

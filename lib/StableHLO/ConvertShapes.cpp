@@ -95,25 +95,24 @@ static LogicalResult convertReshape(OpConversion &c) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult convertSlice(OpConversion &c) {
-  auto starts = c.getIntegers("start_indices");
-  auto limits = c.getIntegers("limit_indices");
-  auto strides = c.getIntegers("strides");
-  if (failed(starts) || failed(limits) || failed(strides))
+  auto lists = c.getIntegers({"start_indices", "limit_indices", "strides"});
+  if (failed(lists))
     return failure();
+  const auto &[starts, limits, strides] = *lists;
   ArrayRef<int64_t> shape = c.operandType(0).getShape();
-  if (starts->size() != shape.size() || limits->size() != shape.size() ||
-      strides->size() != shape.size())
+  if (starts.size() != shape.size() || limits.size() != shape.size() ||
+      strides.size() != shape.size())
     return c.error() << "expects bounds of " << shape.size() << " dimensions";
   SmallVector<int64_t> sizes;
   for (auto [start, limit, stride, size] :
-       llvm::zip_equal(*starts, *limits, *strides, shape)) {
+       llvm::zip_equal(starts, limits, strides, shape)) {
     if (start < 0 || limit <= start || limit > size || stride < 1)
       return c.error() << "expects a slice inside " << c.operandType(0)
                        << " but got " << start << " to " << limit << " by "
                        << stride;
     sizes.push_back(llvm::divideCeil(limit - start, stride));
   }
-  return c.yield(c.b.slice(c.operands[0], *starts, sizes, *strides));
+  return c.yield(c.b.slice(c.operands[0], starts, sizes, strides));
 }
 
 /// The offsets of a block of `sizes`, moved to be inside `shape`; an error
@@ -226,20 +225,20 @@ static Value padSide(GraphBuilder &b, Value x, Value value, int64_t dim,
 static constexpr int64_t kMaxPadding = int64_t(1) << 48;
 
 static LogicalResult convertPad(OpConversion &c) {
-  auto low = c.getIntegers("edge_padding_low");
-  auto high = c.getIntegers("edge_padding_high");
-  auto interior = c.getIntegers("interior_padding");
-  if (failed(low) || failed(high) || failed(interior))
+  auto lists = c.getIntegers(
+      {"edge_padding_low", "edge_padding_high", "interior_padding"});
+  if (failed(lists))
     return failure();
+  const auto &[low, high, interior] = *lists;
   ArrayRef<int64_t> shape = c.operandType(0).getShape();
-  if (low->size() != shape.size() || high->size() != shape.size() ||
-      interior->size() != shape.size() ||
-      llvm::any_of(*interior, [](int64_t n) { return n != 0; }) ||
+  if (low.size() != shape.size() || high.size() != shape.size() ||
+      interior.size() != shape.size() ||
+      llvm::any_of(interior, [](int64_t n) { return n != 0; }) ||
       c.operandType(1) != c.operandType(0).clone(ArrayRef<int64_t>()))
     return c.error() << "expects padding of " << shape.size()
                      << " dimensions at their ends, by one element";
   Value x = c.operands[0];
-  for (auto [dim, before, after] : llvm::enumerate(*low, *high)) {
+  for (auto [dim, before, after] : llvm::enumerate(low, high)) {
     int64_t size = shape[dim];
     if (std::max(before, after) > kMaxPadding ||
         std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) <= -size)

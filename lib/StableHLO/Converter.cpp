@@ -36,6 +36,18 @@ OpConversion::getIntegers(StringRef name) const {
   return *integers;
 }
 
+FailureOr<std::array<SmallVector<int64_t>, 3>>
+OpConversion::getIntegers(const std::array<StringRef, 3> &names) const {
+  std::array<SmallVector<int64_t>, 3> lists;
+  for (auto [list, name] : llvm::zip_equal(lists, names)) {
+    FailureOr<SmallVector<int64_t>> found = getIntegers(name);
+    if (failed(found))
+      return failure();
+    list = std::move(*found);
+  }
+  return lists;
+}
+
 FailureOr<int64_t> OpConversion::getDim(StringRef name, int64_t rank) const {
   auto attr = dyn_cast_or_null<IntegerAttr>(getSourceAttr(op, name));
   if (!attr || !attr.getType().isInteger(64) || attr.getInt() < 0 ||

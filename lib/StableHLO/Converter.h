@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <array>
+
 namespace tessera::stablehlo {
 
 class Converter;
@@ -39,6 +41,9 @@ public:
   /// A list of integers; an error without it.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   getIntegers(llvm::StringRef name) const;
+  /// Three of them; an error for the first that is none.
+  mlir::FailureOr<std::array<llvm::SmallVector<int64_t>, 3>>
+  getIntegers(const std::array<llvm::StringRef, 3> &names) const;
   /// A dimension number; an error where it is none below `rank`.
   mlir::FailureOr<int64_t> getDim(llvm::StringRef name, int64_t rank) const;
   /// The case of the enum `name`; an error without it.

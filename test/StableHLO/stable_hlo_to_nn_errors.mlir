@@ -304,3 +304,26 @@
     "func.return"(%r) : (tensor<4xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
+
+// -----
+
+// Lists that are missing: the first one is named.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>, %zero: tensor<f32>):
+    // expected-error @+1 {{expects a list of integers as edge_padding_low}}
+    %r = "stablehlo.pad"(%x, %zero) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error @+1 {{expects a list of integers as limit_indices}}
+    %r = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

@@ -33,13 +33,13 @@
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Json.h"
+#include "tessera/Support/ModuleText.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "tessera/Training/Strategy.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
@@ -270,9 +270,10 @@ bool readAttribute(const std::string &text) {
 
 /// A module of StableHLO becomes a graph, or there is one error.
 bool readGraph(const std::string &text) {
-  // MLIR's parser makes room for as many results as an op is said to have.
-  if (llvm::Regex(":[0-9]{6,}").match(text))
+  if (llvm::Error error = checkModuleText("graph", text)) {
+    llvm::consumeError(std::move(error));
     return false;
+  }
   mlir::DialectRegistry registry;
   registerDialects(registry);
   // What it holds grows with every type: each input has its own.

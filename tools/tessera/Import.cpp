@@ -17,6 +17,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "tessera/Pipelines/ImportPipeline.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Support/ModuleText.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
@@ -91,6 +92,8 @@ llvm::Expected<Module> readGraph(StringRef path, mlir::MLIRContext &context) {
   auto file = mlir::openInputFile(path, &message);
   if (!file)
     return llvm::createStringError(message);
+  if (llvm::Error error = checkModuleText(path, file->getBuffer()))
+    return error;
   bool isBytecode = file->getBuffer().starts_with("ML\xefR");
   if (!isBytecode && isPretty(file->getBuffer()))
     return makeUnreadable(path, "StableHLO's own");

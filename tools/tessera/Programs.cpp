@@ -9,6 +9,7 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tessera/Support/ModuleText.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -40,6 +41,8 @@ llvm::Expected<Module> tessera::readModule(StringRef path,
   auto file = mlir::openInputFile(path, &message);
   if (!file)
     return llvm::createStringError(message);
+  if (llvm::Error error = checkModuleText(path, file->getBuffer()))
+    return error;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
