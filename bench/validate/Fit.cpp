@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gauss-Newton with derivatives by differences.
+// Gauss-Newton with derivatives by differences, in steps that are halved until
+// they lead downhill.
 //
 //===----------------------------------------------------------------------===//
 
@@ -148,19 +149,54 @@ static std::vector<double> solve(std::vector<double> a, std::vector<double> b) {
   return b;
 }
 
-FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
-                   unsigned iterations) {
-  // The scale of a residual, and the least one that counts as such.
-  constexpr double kScale = 0.03, kLeast = 0.01, kStep = 0.02;
-  // What the rows of a group share of their deviation is about as large as what
-  // each has of its own, so that n rows count for n / (n + 1) of very many
-  // (random effects, DerSimonian and Laird 1986).
-  constexpr double kGroupScatter = 1;
+/// A constant after a step of its logarithm. Shares stay below 1.
+static double movedBy(const FitParameter &parameter, double value,
+                      double step) {
+  value *= std::exp(std::clamp(step, -0.3, 0.3));
+  StringRef name = parameter.name;
+  bool isShare = name.contains("rate") || name.contains("efficiency");
+  return isShare ? std::min(value, 1.0) : value;
+}
+
+/// The scale of a residual, and the least one that counts as such.
+static constexpr double kScale = 0.03, kLeast = 0.01;
+
+/// What the rows of a group share of their deviation is about as large as what
+/// each has of its own, so that n rows count for n / (n + 1) of very many
+/// (random effects, DerSimonian and Laird 1986).
+static constexpr double kGroupScatter = 1;
+
+double Fit::weightOf(size_t row) const {
+  return rows[row].weight / (groupWeights[rows[row].group] + kGroupScatter) /
+         kScale;
+}
+
+double Fit::objective(const FitValues &values,
+                      const std::vector<double> &residuals) const {
+  double sum = 0;
+  for (auto [parameter, value] : zip_equal(fitParameters(), values)) {
+    double off = std::log(value / parameter.prior) / parameter.spread;
+    sum += off * off / 2;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (std::isnan(residuals[i]))
+      continue;
+    double size = std::fabs(residuals[i]);
+    sum += weightOf(i) *
+           (size > kLeast ? size : (size * size / kLeast + kLeast) / 2);
+  }
+  return sum;
+}
+
+FitValues Fit::fit(const FitValues &start, std::optional<size_t> left) {
+  constexpr unsigned kMostIterations = 30, kHalvings = 5;
+  constexpr double kStep = 0.02, kEnough = 2e-5;
   const std::vector<FitParameter> &parameters = fitParameters();
   size_t n = parameters.size();
   FitValues values = start;
-  for (unsigned iteration = 0; iteration < iterations; ++iteration) {
-    std::vector<double> base = residuals(values, left);
+  std::vector<double> base = residuals(values, left);
+  double reached = objective(values, base);
+  for (unsigned iteration = 0; iteration < kMostIterations; ++iteration) {
     std::vector<std::vector<double>> slopes(n);
     for (size_t p = 0; p < n; ++p) {
       FitValues moved = values;
@@ -182,9 +218,7 @@ FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
     for (size_t i = 0; i < rows.size(); ++i) {
       if (std::isnan(base[i]))
         continue;
-      double weight = rows[i].weight /
-                      (groupWeights[rows[i].group] + kGroupScatter) /
-                      (kScale * std::max(std::fabs(base[i]), kLeast));
+      double weight = weightOf(i) / std::max(std::fabs(base[i]), kLeast);
       for (size_t p = 0; p < n; ++p) {
         right[p] -= weight * slopes[p][i] * base[i];
         for (size_t q = 0; q < n; ++q)
@@ -197,13 +231,23 @@ FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
       right[p] -= precision * std::log(values[p] / parameters[p].prior);
     }
     std::vector<double> step = solve(std::move(matrix), std::move(right));
-    for (size_t p = 0; p < n; ++p) {
-      values[p] *= std::exp(std::clamp(step[p], -0.3, 0.3));
-      // Shares.
-      if (StringRef(parameters[p].name).contains("rate") ||
-          StringRef(parameters[p].name).contains("efficiency"))
-        values[p] = std::min(values[p], 1.0);
+    // Where residuals change their sign, a whole step may lead past the least.
+    double share = 1, before = reached;
+    for (unsigned half = 0; half < kHalvings; ++half, share /= 2) {
+      FitValues moved = values;
+      for (size_t p = 0; p < n; ++p)
+        moved[p] = movedBy(parameters[p], values[p], share * step[p]);
+      std::vector<double> next = residuals(moved, left);
+      double found = objective(moved, next);
+      if (found >= reached)
+        continue;
+      values = std::move(moved);
+      base = std::move(next);
+      reached = found;
+      break;
     }
+    if (before - reached < kEnough * before)
+      break;
   }
   return values;
 }

@@ -46,11 +46,11 @@ class Fit {
 public:
   Fit(std::vector<FitRow> rows, size_t numGroups, Evaluator &evaluator);
 
-  /// The values for all groups but `left`; for all without it. Iterates from
-  /// `start`: iteratively reweighted least squares of the logarithms of
-  /// predicted over measured (their absolute values, nearly) and the prior.
-  FitValues fit(const FitValues &start, std::optional<size_t> left,
-                unsigned iterations);
+  /// The values for all groups but `left`; for all without it. From `start`,
+  /// iteratively reweighted least squares of the logarithms of predicted over
+  /// measured (their absolute values, nearly) and the prior, until they get
+  /// smaller by less than 2e-5 of their sum.
+  FitValues fit(const FitValues &start, std::optional<size_t> left);
   /// The values that the presets have.
   FitValues current();
   /// Gives the evaluator the values.
@@ -62,6 +62,10 @@ private:
   std::vector<double> residuals(const FitValues &values,
                                 std::optional<size_t> left);
   bool dependsOn(size_t row, size_t parameter) const;
+  double weightOf(size_t row) const;
+  /// What fit() makes least.
+  double objective(const FitValues &values,
+                   const std::vector<double> &residuals) const;
 
   std::vector<FitRow> rows;
   std::vector<double> groupWeights;

@@ -188,10 +188,10 @@ std::vector<std::vector<LeftOutRow>>
 tessera::validate::leaveOneOut(ArrayRef<Group> groups, Evaluator &evaluator,
                                FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
-  fitted = fit.fit(fit.current(), std::nullopt, /*iterations=*/5);
+  fitted = fit.fit(fit.current(), std::nullopt);
   std::vector<std::vector<LeftOutRow>> leftOut;
   for (size_t i = 0; i < groups.size(); ++i) {
-    fit.apply(fit.fit(fitted, i, /*iterations=*/3));
+    fit.apply(fit.fit(fitted, i));
     leftOut.push_back(price(groups, i, evaluator));
     observeSweeps(leftOut.back(), evaluator);
   }
@@ -203,7 +203,7 @@ std::vector<std::vector<LeftOutRow>>
 tessera::validate::fitOnAll(ArrayRef<Group> groups, Evaluator &evaluator,
                             FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
-  fitted = fit.fit(fit.current(), std::nullopt, /*iterations=*/5);
+  fitted = fit.fit(fit.current(), std::nullopt);
   fit.apply(fitted);
   std::vector<std::vector<LeftOutRow>> priced;
   for (size_t i = 0; i < groups.size(); ++i)

@@ -83,6 +83,54 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   StringRef note = f.text("note");
   l.eager = note.contains("eager") && !note.contains("compile");
   l.overlapTp = note.contains("AsyncTP");
+  // Which version made a table is told by the page that has it: that of NVFP4
+  // is of August 2026, that of MXFP8 of December 2025, others are older. The
+  // loss is compiled since August 2025 and goes in chunks since April 2026;
+  // before, over tp, shifted logits, their exponentials and two gradients are
+  // f32 tensors of their own.
+  bool isOfToday = note.contains("nvfp4.md");
+  l.lossChunks = isOfToday ? l.lossChunks : 1;
+  l.fusedLoss = isOfToday || note.contains("mxfp8.md");
+  l.lossCopies = !l.fusedLoss && l.tp > 1 ? 3 : 0;
+}
+
+/// Year and month of the container of a release, as 2604; 0: not stated.
+static int64_t releaseOf(StringRef note) {
+  StringRef text = note.split("container ").second;
+  int64_t year = 0, month = 0;
+  if (text.consumeInteger(10, year) || !text.consume_front(".") ||
+      text.consumeInteger(10, month))
+    return 0;
+  return 100 * year + month;
+}
+
+/// How the recipes of Megatron-Bridge's performance summaries
+/// (scripts/performance/configs of its releases 0.1 to 0.5) send tokens to
+/// experts. Those of 2025 drop tokens first, and then exchange them with
+/// all-to-all but on GB200. In 2026 a token goes once to each device, on H100
+/// with DeepEP at first, beside kernels. Since June, MXFP8 has a step that is
+/// one graph with one kernel for all experts.
+static void applyExperts(const RowFields &f, PlanRow &row) {
+  Plan &l = row.plan;
+  int64_t release = releaseOf(f.text("note"));
+  if (l.ep == 1 || release == 0)
+    return;
+  StringRef gpu = f.text("gpu");
+  bool isGrace = gpu.starts_with("GB"), isH100 = gpu.starts_with("H100");
+  bool isFirst = f.text("note").contains("26.02;");
+  // Tokens beyond an expert's even share are dropped.
+  if (release <= 2509)
+    row.experts.capacityFactor = 1;
+  l.dispatchOnce =
+      release > 2509 &&
+      (isGrace || release > 2602 || (release == 2602 && !(isFirst && !isH100)));
+  l.overlapExperts = isH100 && l.pp > 1 && release > 2509;
+  if (release >= 2606 && l.precision == Precision::MXFP8 &&
+      (isGrace || release >= 2608)) {
+    l.overlapExperts = true;
+    l.expertsApart = false;
+    l.hostLaunchMicros = 0.1;
+  }
 }
 
 /// Where Megatron-Bridge's tables say "FP8" alone, its recipes scale tensors by
@@ -90,9 +138,7 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
 static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
   if (f.text("precision").equals_insensitive("fp8"))
     row.plan.precision = Precision::FP8Current;
-  // Tokens beyond an expert's even share are dropped.
-  if (f.text("note").contains("tokendrop"))
-    row.experts.capacityFactor = 1;
+  applyExperts(f, row);
 }
 
 /// Megatron-LM without a year is that of 2021 on the devices of its papers, and

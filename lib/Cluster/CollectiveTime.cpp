@@ -90,6 +90,24 @@ static double allToAll(const Group &group, const Protocol &protocol,
          slowest;
 }
 
+/// As getDispatchTime() says, with one protocol.
+static double dispatch(const Group &group, const Protocol &protocol,
+                       double bytes, double copies) {
+  double inner = 1, slowest = 0, latency = 0;
+  for (const LinkSpan &span : group.spans) {
+    auto size = static_cast<double>(span.size);
+    double units = group.ranks / inner;
+    double reached = units * (1 - std::pow(1 - 1 / units, copies));
+    // Those of its own unit are there already.
+    double sent = bytes * reached * (1 - span.parallel / size);
+    slowest = std::max(slowest, sent / (span.bandwidth * protocol.share));
+    latency = std::max(latency, span.latency);
+    inner *= size;
+  }
+  return protocol.base + protocol.step * latency * std::log2(group.ranks) +
+         slowest;
+}
+
 /// Every device sends all it has to one other, over the slowest link.
 static double permute(const Group &group, const Protocol &protocol,
                       double bytes) {
@@ -143,6 +161,17 @@ double tessera::getCollectiveTime(Kind kind, double localBytes,
   double bytes =
       kind == Kind::AllGather ? localBytes * group.ranks : localBytes;
   return getTime(kind, bytes, group, library);
+}
+
+double tessera::getDispatchTime(double bytes, double copies,
+                                ArrayRef<LinkSpan> spans,
+                                const CollectiveConstants &library) {
+  Group group(spans);
+  if (group.ranks <= 1)
+    return 0;
+  return std::min(
+      dispatch(group, {library.baseBulk, library.bulkStep, 1}, bytes, copies),
+      dispatch(group, {library.baseLow, 1, library.lowShare}, bytes, copies));
 }
 
 double tessera::getTensorCollectiveTime(Kind kind, double tensorBytes,

@@ -124,13 +124,19 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
   double bandwidth = device.memoryBandwidth * device.memoryRate;
   double memory = (op.bytesRead + op.bytesWritten) / bandwidth;
   double arithmetic = 0;
+  auto matmul = [&](DType type) {
+    if (!op.isApart)
+      return matmulSeconds(device, op.matmul, type);
+    MatmulDims one = op.matmul;
+    one.batch = 1;
+    return double(op.matmul.batch) * matmulSeconds(device, one, type);
+  };
   if (op.kind == OpClass::Matmul)
-    arithmetic = matmulSeconds(device, op.matmul, op.dtype) / op.rate;
+    arithmetic = matmul(op.dtype) / op.rate;
   else if (op.kind == OpClass::Attention)
     arithmetic = attentionSeconds(device, op);
   if (op.wideShare > 0)
-    arithmetic += op.wideShare *
-                  (matmulSeconds(device, op.matmul, DType::BF16) - arithmetic);
+    arithmetic += op.wideShare * (matmul(DType::BF16) - arithmetic);
   return std::max(arithmetic, memory) + op.epilogueBytes / bandwidth +
          op.kernels * device.kernelFloor;
 }

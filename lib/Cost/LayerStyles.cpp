@@ -150,6 +150,9 @@ void tessera::cost::fuseEpilogues(LayerWork &layer) {
   }
 }
 
+/// What an unfused loss keeps.
+static const char *const kProbabilities = "loss.probabilities";
+
 /// The kernels of a loss in f32, after the cast of the logits. Where PyTorch's
 /// ops run one by one, log-softmax is one of them; Megatron's loss, whose rows
 /// may be sharded, takes maximum, exponentials, sum and quotient apart.
@@ -184,8 +187,38 @@ void tessera::cost::unfuseLoss(LayerWork &layer, bool isLogSoftmax,
     addLossKernels(layer, wide, isLogSoftmax);
     // Their gradient, before it is cast.
     layer.workspaceBytes += double(1 + copies) * wide;
-    layer.saved.push_back({"loss.probabilities", wide});
+    layer.saved.push_back({kProbabilities, wide});
   });
+}
+
+void tessera::cost::chunkLoss(LayerWork &layer, int64_t chunks) {
+  auto isHead = [](const OpWork &op) {
+    return op.kind == OpClass::Matmul && op.weight;
+  };
+  auto head = llvm::find_if(layer.ops, isHead);
+  if (chunks <= 1 || head == layer.ops.end())
+    return;
+  MatmulDims &dims = head->matmul;
+  double width = byteWidth(head->dtype), logits = head->bytesWritten;
+  double input = double(dims.m) * double(dims.k);
+  for (auto op = head; op != layer.ops.end(); ++op) {
+    if (isHead(*op)) {
+      op->bytesRead +=
+          width * double(chunks - 1) * double(dims.k) * double(dims.n);
+      op->isApart = true;
+      op->matmul.batch = chunks;
+      op->matmul.m = llvm::divideCeil(op->matmul.m, chunks);
+    }
+    op->kernels *= chunks;
+  }
+  for (SavedTensor &tensor : layer.saved)
+    if (tensor.bytes == logits ||
+        llvm::StringRef(tensor.name) == kProbabilities)
+      tensor.bytes /= double(chunks);
+  if (layer.outputBytes == logits)
+    layer.outputBytes /= double(chunks);
+  // The gradients of the chunks' inputs are put together in f32.
+  layer.workspaceBytes = layer.workspaceBytes / double(chunks) + 4 * input;
 }
 
 void tessera::cost::addLossMetrics(LayerWork &layer, int64_t count) {
@@ -252,7 +285,7 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
                              activation * written);
       // The gradient has a cast of its own.
       cast.forwardOnly = true;
-      cast.kernels = static_cast<int64_t>(format.reads);
+      cast.kernels = static_cast<int64_t>(format.reads) * op.kernels;
       layer.add(cast);
     }
     if (!isFused(index + 1)) {

@@ -71,6 +71,9 @@ double Machine::seconds(CollectiveKind kind, double bytes,
 }
 
 double Machine::seconds(const CommWork &comm) const {
+  if (comm.copies > 0)
+    return getDispatchTime(comm.bytes, double(comm.copies), spans(comm.axes),
+                           links.library);
   return seconds(comm.kind, comm.bytes, comm.axes);
 }
 
@@ -87,6 +90,8 @@ double PassTime::besideSeconds() const { return sumOf(beside); }
 static double busySeconds(const PassTime &pass) {
   double onDevice =
       pass.kernels.compute + pass.kernels.memory + pass.inLineSeconds();
+  if (pass.hostWaits)
+    return onDevice + pass.kernels.host;
   return std::max(onDevice, pass.kernels.host);
 }
 
@@ -114,6 +119,7 @@ static void addTimes(std::vector<AxisTime> &times,
 
 PassTime &PassTime::operator+=(const PassTime &o) {
   kernels += o.kernels;
+  hostWaits |= o.hostWaits;
   addTimes(inLine, o.inLine);
   addTimes(beside, o.beside);
   return *this;
@@ -127,6 +133,7 @@ static const double kCollectiveHostSeconds = 13e-6;
 LayerTime tessera::cost::priceLayer(const LayerWork &layer,
                                     const Machine &machine) {
   LayerTime time;
+  time.forward.hostWaits = layer.hostWaits;
   auto passOf = [&](Pass pass) -> PassTime & {
     return pass == Pass::Forward          ? time.forward
            : pass == Pass::BackwardWeight ? time.backwardWeight

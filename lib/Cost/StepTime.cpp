@@ -325,9 +325,11 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   const schedule::ScheduleProblem &p = pipeline.problem;
   size_t block = model.layers[findBlocks(model.layers)].kind;
   double link = transferSeconds(model.kinds[block].outputBytes, plan, machine);
-  // A transfer takes time of its rank: all of it, or, beside kernels, the share
-  // by which it slows them.
-  double wait = (plan.overlap ? machine.device.overlapSlowdown : 1.0) * link;
+  // A rank receives and sends for each action. In line it does both at once;
+  // beside kernels each of them slows those.
+  double wait =
+      (plan.overlap ? std::min(1.0, 2 * machine.device.overlapSlowdown) : 1.0) *
+      link;
   bool pairs = pipeline.overlapsPairs();
   schedule::PipelineTimes times;
   times.chunks.resize(p.ranks * p.chunks);

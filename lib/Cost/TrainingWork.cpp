@@ -41,6 +41,7 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     double gradient = double(d.batch) * double(d.m) * double(d.n);
     cast.bytesRead = op.castGradientRead * gradient;
     cast.bytesWritten = op.castGradientWritten * gradient;
+    cast.kernels = op.kernels;
     layer.add(cast);
   }
   OpWork input = derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n);
@@ -269,6 +270,8 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
       addLossMetrics(layer, plan.lossMetrics);
     if (!plan.fusedLoss)
       unfuseLoss(layer, /*isLogSoftmax=*/plan.eager, plan.lossCopies);
+    if (layer.name == "head")
+      chunkLoss(layer, plan.lossChunks);
     if (format && layer.name == "block") {
       quantizeMatmuls(layer, *format);
       narrowGathers(layer, *format);

@@ -285,14 +285,20 @@ void LayerBuilder::exchange(const char *name, double bytes) {
   all.kind = CollectiveKind::AllToAll;
   all.name = name;
   all.bytes = bytes;
+  if (plan.dispatchOnce && config.groupsPerToken == 0) {
+    all.copies = config.expertsPerToken;
+    all.bytes /= double(all.copies);
+  }
+  all.overlappable = plan.overlapExperts;
   all.axes = {"ep"};
   all.ranks = plan.ep;
   layer.add(all);
 }
 
-/// A token goes to each of its experts' devices; where it may use few groups of
-/// experts only, it goes once to each of their nodes and is passed on there.
-/// Tokens travel to experts in 8 bits with an 8-bit recipe, and back in 16.
+/// A token goes to each of its experts' devices, once for each expert or once
+/// for each device; where it may use few groups of experts only, it goes once
+/// to each of their nodes and is passed on there. Tokens travel to experts in 8
+/// bits with an 8-bit recipe, and back in 16.
 void LayerBuilder::experts() {
   double t = double(tokens), h = config.hidden;
   int64_t copies = config.expertsPerToken;
@@ -316,13 +322,20 @@ void LayerBuilder::experts() {
       1, int64_t(t * copies * double(plan.ep) / config.experts * spread));
   int64_t columns = config.expertFfn / plan.tp;
   double slots = double(each) * local;
+  // Slots are there whatever is sent.
+  layer.hostWaits = plan.expertsApart && options.capacityFactor == 0;
+  auto grouped = [&](int64_t n, int64_t k) {
+    matmul("experts", local, each, n, k);
+    layer.ops.back().isApart = plan.expertsApart;
+    layer.ops.back().kernels = plan.expertsApart ? local : 1;
+  };
   save("experts' input", slots * h, /*isNarrow=*/true);
-  matmul("experts", local, each, 2 * columns, config.hidden);
+  grouped(2 * columns, config.hidden);
   // Results are weighted here, so that none is kept for its weight's gradient.
   pass(OpClass::Elementwise, "silu", 2 * slots * columns, slots * columns);
   again();
   save("experts' gate and up", 2 * slots * columns, /*isNarrow=*/true);
-  matmul("experts", local, each, config.hidden, columns);
+  grouped(config.hidden, columns);
   saveUnlessRecomputed("experts' inner", slots * columns);
   parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
 
@@ -362,6 +375,7 @@ LayerWork LayerBuilder::sparseBlock() {
 LayerWork LayerBuilder::joinedBlock() {
   LayerWork block = sparseBlock();
   begin("block");
+  layer.hostWaits = block.hostWaits;
   matmul("join", 1, rows, config.hidden, 2 * config.hidden);
   save("join input", 2.0 * double(rows) * config.hidden);
   parameter("join", 2.0 * config.hidden * config.hidden);

@@ -38,18 +38,26 @@ static bool hasTensorAxis(const Plan &plan) { return plan.tp > 1; }
 static bool hasData(const Plan &plan) { return plan.dp * plan.cp > 1; }
 static bool shardsParameters(const Plan &plan) { return plan.zero == 3; }
 static bool hasStages(const Plan &plan) { return plan.pp > 1; }
+static bool hasExpertAxis(const Plan &plan) { return plan.ep > 1; }
 
-/// Transformer Engine's kernels, a fused loss, gradients in f32, sequence
-/// sharding wherever there is tp.
+/// Transformer Engine's kernels, one for each expert, a fused loss, gradients
+/// in f32, sequence sharding wherever there is tp.
 static constexpr Setting kMegatronCore[] = {
-    {"attention", "flash"},       {"dropout", "false"},
-    {"eager", "false"},           {"fused-loss", "true"},
-    {"grad-dtype", "f32"},        {"overlap", "true"},
-    {"overlap-tp", "false"},      {"stage-layers", "even"},
-    {"sp", "true", hasTensorAxis}};
-/// Its performance recipes sum and reduce gradients in 16 bits.
+    {"attention", "flash"},
+    {"dropout", "false"},
+    {"eager", "false"},
+    {"fused-loss", "true"},
+    {"grad-dtype", "f32"},
+    {"overlap", "true"},
+    {"overlap-tp", "false"},
+    {"stage-layers", "even"},
+    {"sp", "true", hasTensorAxis},
+    {"experts-apart", "true", hasExpertAxis}};
+/// Its performance recipes sum and reduce gradients in 16 bits, and send tokens
+/// to experts with HybridEP.
 static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis},
-                                    {"grad-dtype", "bf16"}};
+                                    {"grad-dtype", "bf16"},
+                                    {"dispatch-once", "true", hasExpertAxis}};
 /// Narayanan et al. 2021, Korthikanti et al. 2022.
 static constexpr Setting kMegatron2021[] = {
     {"attention", "naive"},  {"dropout", "true"},  {"fused-loss", "false"},
@@ -61,15 +69,14 @@ static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
                                          {"scatter-transfers", "false"},
                                          {"host-launch-us", "62"}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
-/// gathers them. Over tp its loss is no compiled kernel: shifted logits, their
-/// exponentials and two gradients are f32 tensors of their own. With stages it
-/// gathers once per step, so that parameters are whole and in 16 bits. What it
-/// recomputes is its default.
+/// gathers them. With stages it gathers once per step, so that parameters are
+/// whole and in 16 bits. What it recomputes is its default. Its loss is
+/// compiled since August 2025, and goes in eight chunks since April 2026.
 static constexpr Setting kTorchtitan[] = {
     {"attention", "flash2"},
     {"recompute", "matmuls"},
-    {"fused-loss", "false"},
-    {"loss-copies", "3", hasTensorAxis},
+    {"fused-loss", "true"},
+    {"loss-chunks", "8"},
     {"grad-dtype", "f32"},
     {"overlap", "true"},
     {"stage-layers", "even"},
@@ -160,32 +167,22 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 }
 
 std::string tessera::describeSettings(const Plan &plan) {
-  static constexpr StringRef fields[] = {"attention",
-                                         "dropout",
-                                         "eager",
-                                         "fused-epilogues",
-                                         "fused-loss",
-                                         "loss-copies",
-                                         "loss-metrics",
-                                         "keep-gathered",
-                                         "pad-to-multiple-of",
-                                         "grad-dtype",
-                                         "overlap",
-                                         "overlap-tp",
-                                         "grad-copy-bytes",
-                                         "sp",
-                                         "f32-parameters",
-                                         "scatter-transfers",
-                                         "stage-layers",
-                                         "host-launch-us",
-                                         "step-floor-us",
-                                         "gather-copy-bytes"};
+  static constexpr StringRef fields[] = {
+      "attention",          "dropout",           "eager",
+      "fused-epilogues",    "fused-loss",        "loss-copies",
+      "loss-metrics",       "loss-chunks",       "dispatch-once",
+      "experts-apart",      "overlap-ep",        "keep-gathered",
+      "pad-to-multiple-of", "grad-dtype",        "overlap",
+      "overlap-tp",         "grad-copy-bytes",   "sp",
+      "f32-parameters",     "scatter-transfers", "stage-layers",
+      "host-launch-us",     "step-floor-us",     "gather-copy-bytes"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {
     const PlanField *field = findPlanField(name);
     std::string value = field->print(plan);
-    if (value == "false" || value == "0")
+    if (value == "false" || value == "0" ||
+        (name == "loss-chunks" && value == "1"))
       continue;
     text += StringRef(comma).str() + name.str();
     if (value != "true")

@@ -329,6 +329,19 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"loss-metrics", "N", kOnlyPriced,
        Field::Integer{&Plan::lossMetrics, 0, 8},
        "losses that a micro-batch computes again from its logits, for metrics"},
+      {"loss-chunks", "N", kOnlyPriced,
+       Field::Integer{&Plan::lossChunks, 1, 4096},
+       "chunks of a micro-batch's tokens in which the head and the loss go "
+       "there and back, so that the logits of one are alive"},
+      {"dispatch-once", "", kOnlyPriced, Field::Flag{&Plan::dispatchOnce},
+       "a token goes once to each device with experts of it, not once for each "
+       "expert"},
+      {"experts-apart", "", kOnlyPriced, Field::Flag{&Plan::expertsApart},
+       "each local expert has kernels of its own, which the host issues once "
+       "it "
+       "knows the numbers of tokens"},
+      {"overlap-ep", "", kOnlyPriced, Field::Flag{&Plan::overlapExperts},
+       "tokens go to experts and back beside kernels"},
       {"frozen", "", kStored | Field::kOnlyPriced, Field::Flag{&Plan::frozen},
        "only a few added parameters are trained"},
       {"overlap", "", kPriced, Field::Flag{&Plan::overlap},

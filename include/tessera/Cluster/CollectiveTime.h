@@ -45,6 +45,15 @@ double getTensorCollectiveTime(CollectiveKind kind, double tensorBytes,
                                llvm::ArrayRef<LinkSpan> spans,
                                const CollectiveConstants &library = {});
 
+/// Seconds until tokens are with their experts, or back: each device sends
+/// `bytes` of tokens, each of which goes to `copies` devices drawn at random,
+/// but only once to each of them, and once to each group of devices on an outer
+/// level, where it is passed on. Of u groups it reaches u (1 - (1 -
+/// 1/u)^copies) on average.
+double getDispatchTime(double bytes, double copies,
+                       llvm::ArrayRef<LinkSpan> spans,
+                       const CollectiveConstants &library = {});
+
 /// As getCollectiveTime, over groups of devices that differ in `axes`.
 double getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
                          CollectiveKind kind, double localBytes,

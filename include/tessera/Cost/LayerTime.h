@@ -69,6 +69,8 @@ struct PassTime {
   /// Collectives beside kernels: gathers of parameters and scatters of their
   /// gradients, by no axis, and those of activations, by theirs.
   std::vector<AxisTime> beside;
+  /// The host does not run ahead: what it takes adds to what the device takes.
+  bool hostWaits = false;
 
   /// Sums of `inLine` and of `beside`.
   double inLineSeconds() const;

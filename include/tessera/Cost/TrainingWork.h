@@ -42,6 +42,11 @@ void fuseEpilogues(LayerWork &layer);
 /// `copies`: Plan::lossCopies.
 void unfuseLoss(LayerWork &layer, bool isLogSoftmax, int64_t copies = 0);
 
+/// The matmul of the head and what follows it run in `chunks` of the tokens,
+/// there and back, so that only one chunk's logits are alive. The gradient of
+/// the head's parameter is added to with each.
+void chunkLoss(LayerWork &layer, int64_t chunks);
+
 /// After the loss, `count` metrics that compute it again from the logits: a
 /// cast to f32 and its log-softmax, with no gradient.
 void addLossMetrics(LayerWork &layer, int64_t count);

@@ -83,6 +83,9 @@ struct OpWork {
   MatmulDims matmul;
   /// Kernels that this record stands for; each pays the launch floor.
   int64_t kernels = 1;
+  /// Of a matmul: its batch is as many kernels, one after the other, which
+  /// share no wave.
+  bool isApart = false;
   /// Of a forward matmul: its right operand is a parameter.
   bool weight = false;
   /// Of such a matmul: columns that belong to every second one of its layer,
@@ -133,6 +136,10 @@ struct CommWork {
   /// a reduce-scatter starts with, what an all-reduce reduces; for the others
   /// what one device holds before.
   double bytes = 0;
+  /// Of an all-to-all: what one device holds goes once to each device, and over
+  /// outer links once to each group of devices, that holds one of so many drawn
+  /// at random; 0: it is divided among all devices.
+  int64_t copies = 0;
   /// Mesh axes of the group, major to minor, and its devices.
   std::vector<std::string> axes;
   int64_t ranks = 1;
@@ -194,6 +201,9 @@ struct LayerWork {
   double modelFlops = 0;
   /// Largest bytes alive at once inside the layer that are not in `saved`.
   double workspaceBytes = 0;
+  /// The host reads a result of the forward pass before it issues the rest, so
+  /// that it does not run ahead of the device.
+  bool hostWaits = false;
 
   /// Appends an op or a collective to the layer's program.
   void add(OpWork op);

@@ -279,6 +279,18 @@ struct Plan {
   /// Metrics that each micro-batch computes from its logits anew, in f32 and
   /// with no gradient, as a training loop does that logs a loss of its own.
   int64_t lossMetrics = 0;
+  /// Chunks of a micro-batch's tokens that go through the head and the loss one
+  /// after the other, there and back, so that the logits of one are alive.
+  int64_t lossChunks = 1;
+  /// A token goes once to each device that has experts of it, and over links
+  /// between nodes once to each node; otherwise once for each of its experts.
+  bool dispatchOnce = false;
+  /// Matmul and cast of each local expert are kernels of their own, and where
+  /// no token is dropped, the host waits for the numbers of tokens before it
+  /// can issue them; otherwise one kernel does all experts.
+  bool expertsApart = false;
+  /// Tokens go to experts and back beside the kernels of other micro-batches.
+  bool overlapExperts = false;
   /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
   /// state of the others.
   bool frozen = false;

@@ -93,4 +93,26 @@ TEST(CollectiveTime, all_to_all_is_bound_by_the_outer_links) {
       1e9 / 25e9, 1e-9);
 }
 
+TEST(CollectiveTime, tokens_go_once_to_each_group) {
+  CollectiveConstants library = CollectiveConstants::simple(0);
+  auto seconds = [&](double copies, LinkSpans spans) {
+    for (LinkSpan &span : spans)
+      span.latency = 0;
+    return getDispatchTime(1e9, copies, spans, library);
+  };
+  EXPECT_EQ(seconds(8, {}), 0);
+  // One copy: 7 of 8 go to another device, half of them to another node.
+  EXPECT_NEAR(seconds(1, {nearLink(8)}), 1e9 * 7 / 8 / nearLink(8).bandwidth,
+              1e-9);
+  EXPECT_NEAR(seconds(1, {nearLink(8), farLink(2)}), 0.5e9 / 25e9, 1e-9);
+  // Eight copies reach 8 (1 - (7/8)^8) = 5.25 of 8 devices, and of two nodes
+  // 1.99, of which one is their own.
+  EXPECT_NEAR(seconds(8, {nearLink(8)}),
+              5.2511 * 1e9 * 7 / 8 / nearLink(8).bandwidth, 1e-6);
+  EXPECT_NEAR(seconds(8, {nearLink(8), farLink(2)}),
+              1e9 * (2 - 2.0 / 256) / 2 / 25e9, 1e-9);
+  // Of very many copies all devices have one.
+  EXPECT_NEAR(seconds(1e6, {farLink(4)}), 3e9 / 25e9, 1e-9);
+}
+
 } // namespace

@@ -315,6 +315,62 @@ TEST(TrainingWork, a_loss_kernel_by_kernel_passes_over_f32_logits) {
   EXPECT_EQ(bytes(false), 48);
 }
 
+/// One chunk's logits are alive; the gradient of the head is added to with each
+/// chunk, and the gradients of their inputs are put together in f32.
+TEST(TrainingWork, a_loss_in_chunks) {
+  auto make = [](int64_t chunks) {
+    LayerWork layer;
+    layer.add(weightMatmul(512, 1024, 128));
+    OpWork loss;
+    loss.kind = OpClass::RowReduction;
+    loss.name = "loss";
+    loss.bytesRead = 2.0 * 512 * 1024;
+    layer.add(loss);
+    layer.saved = {{"input", 2.0 * 512 * 128}, {"logits", 2.0 * 512 * 1024}};
+    layer.outputBytes = 2.0 * 512 * 1024;
+    chunkLoss(layer, chunks);
+    appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+    return layer;
+  };
+  LayerWork whole = make(1), chunked = make(4);
+  EXPECT_EQ(chunked.saved[0].bytes, whole.saved[0].bytes);
+  EXPECT_EQ(chunked.saved[1].bytes, whole.saved[1].bytes / 4);
+  EXPECT_EQ(chunked.outputBytes, whole.outputBytes / 4);
+  EXPECT_EQ(chunked.workspaceBytes, 4.0 * 512 * 128);
+  ASSERT_EQ(chunked.ops.size(), whole.ops.size());
+  double added = 0;
+  for (auto [one, other] : llvm::zip_equal(whole.ops, chunked.ops)) {
+    EXPECT_EQ(other.flops, one.flops);
+    EXPECT_EQ(other.kernels, 4 * one.kernels);
+    if (one.pass == Pass::BackwardWeight)
+      added = other.bytesWritten - one.bytesWritten;
+  }
+  EXPECT_EQ(added, 3 * 2.0 * 4 * 128 * 1024);
+  // Of matmuls apart none shares a wave with another.
+  DeviceModel device;
+  device.peakBF16 = 1e15;
+  device.memoryBandwidth = 1e15;
+  device.multiprocessors = 100;
+  device.kernelFloor = 0;
+  OpWork one = weightMatmul(128, 1024, 128);
+  EXPECT_NEAR(kernelSeconds(device, chunked.ops[0]),
+              4 * kernelSeconds(device, one), 1e-12);
+}
+
+/// Where the host waits for a result, its time and the device's add up.
+TEST(LayerTime, a_host_that_waits) {
+  DeviceModel device;
+  PassTime pass;
+  pass.kernels.compute = 3e-3;
+  pass.kernels.host = 1e-3;
+  EXPECT_EQ(pass.seconds(device), 3e-3);
+  pass.hostWaits = true;
+  EXPECT_EQ(pass.seconds(device), 3e-3 + 1e-3);
+  PassTime sum;
+  sum += pass;
+  EXPECT_TRUE(sum.hostWaits);
+}
+
 TEST(TrainingWork, gathered_parameters_are_copied) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
@@ -700,6 +756,26 @@ TEST(StepTime, offloaded_state_goes_over_the_host_link) {
   EXPECT_GT(far, near);
   l.offload = Offload::NVMe;
   EXPECT_NEAR(price(l).optimizer, 10 * far, 1e-6);
+}
+
+/// Beside kernels, what a rank receives and what it sends slow them both; in
+/// line it does the two at once.
+TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
+  Plan l = pipelined(4, 16);
+  auto priced = [&](double slowdown, bool overlap) {
+    l.overlap = overlap;
+    Machine machine(cluster(300e9), l);
+    machine.device.overlapSlowdown = slowdown;
+    schedule::PipelinePricer pricer;
+    return llvm::cantFail(
+               priceStep(priceModel(model(l), machine), l, machine, pricer))
+        .total;
+  };
+  double hidden = priced(0, true), inLine = priced(0, false);
+  EXPECT_GT(inLine, 1.01 * hidden);
+  EXPECT_NEAR(priced(0.25, true), (hidden + inLine) / 2, 1e-3 * hidden);
+  EXPECT_NEAR(priced(0.5, true), inLine, 1e-12);
+  EXPECT_NEAR(priced(0.8, true), inLine, 1e-12);
 }
 
 /// Forward and backward of the two chunks of a rank hide each other's

@@ -251,6 +251,50 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   EXPECT_EQ(block(work).comms[1].bytes, 4096.0 * 4 * 7168 * 2);
 }
 
+TEST(MoEWork, tokens_go_once_to_each_device) {
+  Plan l = plan(8, 8);
+  l.dispatchOnce = l.overlapExperts = true;
+  ModelWork work = makeMoEWork(parse(mixtralText()), l);
+  EXPECT_EQ(block(work).comms.size(), 4u);
+  for (const CommWork &comm : block(work).comms) {
+    EXPECT_EQ(comm.bytes, 4096.0 * 4096 * 2);
+    EXPECT_EQ(comm.copies, 2);
+    EXPECT_TRUE(comm.overlappable);
+  }
+  // Groups of experts say more than that.
+  l = plan(64, 64);
+  l.dispatchOnce = true;
+  work = makeMoEWork(parse(deepSeekText()), l);
+  for (const CommWork &comm : block(work).comms)
+    EXPECT_EQ(comm.copies, 0);
+}
+
+TEST(MoEWork, experts_apart_are_kernels_of_their_own) {
+  Plan l = plan(8, 4);
+  l.precision = Precision::MXFP8;
+  MoEConfig mixtral = parse(mixtralText());
+  auto kernels = [&](const char *name, const MoEOptions &options = {}) {
+    int64_t count = 0;
+    ModelWork work = makeMoEWork(mixtral, l, options);
+    for (const OpWork &op : block(work).ops)
+      if (op.name == name)
+        count += op.kernels;
+    return count;
+  };
+  // Two matmuls and their gradients; the operands and gradients of four matmuls
+  // are cast, of which two are the experts'.
+  EXPECT_EQ(kernels("experts"), 6);
+  int64_t casts = kernels("cast");
+  l.expertsApart = true;
+  EXPECT_EQ(kernels("experts"), 2 * 6);
+  EXPECT_EQ(kernels("cast"), casts + 4);
+  // The host waits for the numbers of tokens, but not where slots are fixed.
+  EXPECT_TRUE(block(makeMoEWork(mixtral, l)).hostWaits);
+  EXPECT_FALSE(block(makeMoEWork(mixtral, l, {1.25, 1})).hostWaits);
+  l.expertsApart = false;
+  EXPECT_FALSE(block(makeMoEWork(mixtral, l)).hostWaits);
+}
+
 TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
   MoEConfig mixtral = parse(mixtralText());
   auto expertFlops = [&](MoEOptions options) {
