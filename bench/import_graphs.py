@@ -9,7 +9,8 @@ trains nothing. `import`: CPU seconds of the walk over the exported program and 
 import`, without torch.export, of GPT-2 124M at 1,024 tokens and of 126 layers of Llama 3 at
 the widths of 405B, whose weights are allocated and never written; beside torch-mlir's
 importer, with the weights as arguments. `compile`: CPU seconds of `iree-compile` of what
-torch-mlir printed and of `tessera compile` of the same loss.
+torch-mlir printed and of `tessera compile` of the same loss; `iree_refuses` is what it says
+where it cannot.
 
 Needs a Python with torch and transformers (--torch-python); peers that it has not
 (onnxruntime, torch_mlir, iree.compiler) are null. Fails where a step takes more than 1.03 of
@@ -100,6 +101,59 @@ def has(name):
     return importlib.util.find_spec(name) is not None
 
 
+def differences(add, x, order=1, dim=-1, before=None, after=None):
+    """Of neighbours: those of two slices."""
+    import torch
+    aten = torch.ops.aten
+    assert order == 1, "expects differences of the first order"
+    whole = add(aten.cat.default, [item for item in (before, x, after) if item], dim)
+    size = whole.meta["val"].shape[dim]
+    later, earlier = (add(aten.slice.Tensor, whole, dim, start, start + size - 1)
+                      for start in (1, 0))
+    return add(aten.sub.Tensor, later, earlier)
+
+
+def mean_loss(add, logits, labels, weight=None, reduction=1, ignore=-100):
+    """The mean of minus the logarithm of each label's probability."""
+    import torch
+    aten = torch.ops.aten
+    assert weight is None and reduction == 1, "expects a mean of all classes"
+    counts = add(aten._to_copy.default, add(aten.ne.Scalar, labels, ignore))
+    counts = add(aten.mul.Scalar, counts, 1.0)
+    rows = add(aten.unsqueeze.default, add(aten.clamp.default, labels, 0), 1)
+    chosen = add(aten.gather.default, add(aten.log_softmax.int, logits, 1), 1, rows)
+    chosen = add(aten.mul.Tensor, add(aten.squeeze.dim, chosen, 1), counts)
+    total, count = (add(aten.sum.default, item) for item in (chosen, counts))
+    return add(aten.neg.default, add(aten.div.Tensor, total, count))
+
+
+def write_out(program):
+    """Writes out the ops that iree-compile refuses."""
+    import torch
+    graph = program.graph_module.graph
+    rules = {torch.ops.aten.diff.default: differences,
+             torch.ops.aten.cross_entropy_loss.default: mean_loss}
+
+    mode = next(node.meta["val"].fake_mode for node in graph.nodes
+                if hasattr(node.meta.get("val"), "fake_mode"))
+
+    def add(target, *arguments, **options):
+        added = graph.call_function(target, arguments, options)
+        values = torch.fx.node.map_arg(arguments, lambda item: item.meta["val"])
+        with mode:
+            added.meta["val"] = target(*values, **options)
+        return added
+    for node in list(graph.nodes):
+        if node.target in rules:
+            with graph.inserting_before(node):
+                result = rules[node.target](add, *node.args, **node.kwargs)
+            node.replace_all_uses_with(result)
+            graph.erase_node(node)
+            for spec in program.graph_signature.output_specs:
+                if spec.arg.name == node.name:
+                    spec.arg.name = result.name
+
+
 def import_by_torch_mlir(module, arguments, path):
     """CPU seconds of torch-mlir's importer, with weights as arguments; its text is in `path`."""
     import torch
@@ -112,6 +166,7 @@ def import_by_torch_mlir(module, arguments, path):
             return torch.func.functional_call(module, weights, inputs)
     weights = {name: parameter.detach() for name, parameter in module.named_parameters()}
     program = torch.export.export(Functional(), (weights, *arguments), strict=False)
+    write_out(program)
     context = ir.Context()
     dialect.register_dialect(context)
     importer = FxImporter(context=context)
@@ -122,13 +177,13 @@ def import_by_torch_mlir(module, arguments, path):
 
 
 def run_timed(command):
-    """CPU seconds of a command; none where it fails."""
+    """CPU seconds of a command and nothing; where it fails none and why."""
     begin = cpu_seconds(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        print((done.stderr.strip().splitlines() or ["no message"])[0][:200], file=sys.stderr)
-        return None
-    return cpu_seconds(resource.RUSAGE_CHILDREN) - begin
+        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        return None, lines[0].partition("error: ")[2][:120] or lines[0][:120]
+    return cpu_seconds(resource.RUSAGE_CHILDREN) - begin, None
 
 
 def rounded(number, digits=2):
@@ -157,17 +212,21 @@ def time_imports(options, folder):
 
 def compile_by_both(options, folder):
     """GPT-2's loss of a batch by `tessera compile` and by iree-compile."""
-    ours = run_timed([options.build / "bin" / "tessera", "compile", folder / "gpt2-loss.mlir",
-                      "--forward", "--mesh", "dp=1", "--quiet", "-o", folder / "loss"])
-    theirs, printed = None, folder / "gpt2.torch.mlir"
+    ours, fault = run_timed([
+        options.build / "bin" / "tessera", "compile", folder / "gpt2-loss.mlir", "--forward",
+        "--mesh", "dp=1", "--quiet", "-o", folder / "loss"])
+    if fault:
+        sys.exit(f"import_graphs: tessera compile: {fault}")
+    theirs, refusal, printed = None, "not installed", folder / "gpt2.torch.mlir"
     if has("iree") and printed.exists():
-        theirs = run_timed([sys.executable, "-m", "iree.compiler.tools.scripts.iree_compile",
-                            "--iree-input-type=torch", "--iree-hal-target-device=local",
-                            "--iree-hal-local-target-device-backends=llvm-cpu",
-                            "--iree-llvmcpu-target-cpu=host", printed, "-o", folder / "loss.vmfb"])
+        theirs, refusal = run_timed([
+            sys.executable, "-m", "iree.compiler.tools.scripts.iree_compile",
+            "--iree-input-type=torch", "--iree-hal-target-device=local",
+            "--iree-hal-local-target-device-backends=llvm-cpu",
+            "--iree-llvmcpu-target-cpu=host", printed, "-o", folder / "loss.vmfb"])
     print(json.dumps({"bench": "import_graphs", "what": "compile", "model": "gpt2", "seq": 1024,
-                      "tessera_cpu_seconds": rounded(ours), "iree_cpu_seconds": rounded(theirs)}),
-          flush=True)
+                      "tessera_cpu_seconds": rounded(ours), "iree_cpu_seconds": rounded(theirs),
+                      "iree_refuses": refusal}), flush=True)
 
 
 def run_peer(options, kind, name, batch, seq, file=None):
