@@ -248,7 +248,9 @@ static bool isNonNegative(Value value) {
          llvm::all_of(op->getOperands(), isNonNegative);
 }
 
-/// Both outcomes of a choice, for each number; a tie of two is both. Tests for
+/// Both outcomes of a choice, for each number; a tie of two is both. What is
+/// rounded is 0 or another number, and a remainder is what was divided or less.
+/// Tests for
 /// NaN and infinity are none: finite rows do not take them both ways; nor is
 /// the absolute value of what is not negative.
 void TrialBuilder::addChoice(Operation *op) {
@@ -275,6 +277,12 @@ void TrialBuilder::addChoice(Operation *op) {
     Value x = op->getOperands().back();
     if (!isNonNegative(x))
       addOrder(x, b.splat(x, 0));
+  } else if (isa<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
+                 math::TruncOp>(op)) {
+    addBool(b.compare(CmpFPredicate::OEQ, op->getResult(0),
+                      b.splat(op->getResult(0), 0)));
+  } else if (isa<arith::RemFOp>(op)) {
+    addBool(b.compare(CmpFPredicate::OEQ, op->getResult(0), op->getOperand(0)));
   } else if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     std::optional<double> bound = getNumber(compare.getRhs());
     bool isFinitenessTest = compare.getLhs() == compare.getRhs() ||

@@ -331,3 +331,41 @@ func.func @loss_of_seen_rows(%arg0: tensor<8x16xf32> {nn.param = "x"}, %arg1: te
   %9 = arith.select %8, %zero, %7 : tensor<8xi1>, tensor<8xf32>
   return %9 : tensor<8xf32>
 }
+
+// -----
+
+// A remainder that numbers of no scale exceed, and steps that they do not reach.
+// CHECK-LABEL: @silu_of_remainder(
+// CHECK-NOT: nn.silu %arg0
+// CHECK: arith.remf
+func.func @silu_of_remainder(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor<2x4x16xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<1.000000e+00> : tensor<2x4x16xf32>
+  %big = arith.constant dense<1.000000e+06> : tensor<2x4x16xf32>
+  %1 = arith.remf %arg0, %big : tensor<2x4x16xf32>
+  %2 = arith.negf %1 : tensor<2x4x16xf32>
+  %3 = math.exp %2 : tensor<2x4x16xf32>
+  %4 = arith.addf %3, %cst : tensor<2x4x16xf32>
+  %5 = arith.divf %cst, %4 : tensor<2x4x16xf32>
+  %6 = arith.mulf %arg0, %5 : tensor<2x4x16xf32>
+  return %6 : tensor<2x4x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @silu_and_steps(
+// CHECK: %[[S:.+]] = nn.silu %arg0
+// CHECK: %[[R:.+]] = math.roundeven
+// CHECK: arith.addf %[[S]], %[[R]]
+func.func @silu_and_steps(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor<2x4x16xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<1.000000e+00> : tensor<2x4x16xf32>
+  %small = arith.constant dense<1.000000e-06> : tensor<2x4x16xf32>
+  %2 = arith.negf %arg0 : tensor<2x4x16xf32>
+  %3 = math.exp %2 : tensor<2x4x16xf32>
+  %4 = arith.addf %3, %cst : tensor<2x4x16xf32>
+  %5 = arith.divf %cst, %4 : tensor<2x4x16xf32>
+  %6 = arith.mulf %arg0, %5 : tensor<2x4x16xf32>
+  %7 = arith.mulf %arg0, %small : tensor<2x4x16xf32>
+  %8 = math.roundeven %7 : tensor<2x4x16xf32>
+  %9 = arith.addf %6, %8 : tensor<2x4x16xf32>
+  return %9 : tensor<2x4x16xf32>
+}
