@@ -25,6 +25,9 @@ using namespace tessera;
 
 /// A mask that is added hides a key by at most this.
 static constexpr double kHidden = -1e4;
+/// The most masks between two matmuls: one of positions, one of keys, and one
+/// that hides nothing.
+static constexpr size_t kMaxMasks = 3;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -75,13 +78,17 @@ static std::optional<Mask> readMask(Value value) {
   return mask;
 }
 
-/// The kind of attention of a mask of queries and keys; none of another one.
-static std::optional<Visibility> classify(const Mask &mask) {
-  int64_t queries = mask.value->getShape()[0], keys = mask.value->getShape()[1];
-  bool isFloat = mask.value->getElementType().isFloat();
+/// The kind of attention of masks of queries and keys, of which each hides
+/// some; none of another one.
+static std::optional<Visibility> classify(ArrayRef<Mask> masks) {
+  ArrayRef<int64_t> shape = masks[0].value->getShape();
+  int64_t queries = shape[0], keys = shape[1];
   auto sees = [&](int64_t query, int64_t key) {
-    interp::Cell cell = (*mask.value)[query * keys + key];
-    return (isFloat ? cell.f : double(cell.i)) == mask.visible;
+    return llvm::all_of(masks, [&](const Mask &mask) {
+      bool isFloat = mask.value->getElementType().isFloat();
+      interp::Cell cell = (*mask.value)[query * keys + key];
+      return (isFloat ? cell.f : double(cell.i)) == mask.visible;
+    });
   };
   auto matches = [&](bool isCausal, int64_t window) {
     for (int64_t i = 0; i < queries; ++i)
@@ -106,16 +113,17 @@ static std::optional<Visibility> classify(const Mask &mask) {
 // The function between the matmuls
 //===----------------------------------------------------------------------===//
 
-/// softmax(scale x) over the keys that `visible` shows.
-static Proposal proposeMasked(double scale, std::optional<double> visible) {
+/// softmax(scale x) over the keys that each mask shows by its number of
+/// `visible`.
+static Proposal proposeMasked(double scale, ArrayRef<double> visible) {
   return {"attention",
-          [=](OpBuilder &builder, Location loc, const RowInputs &in) -> Value {
+          [scale, visible = SmallVector<double>(visible)](
+              OpBuilder &builder, Location loc, const RowInputs &in) -> Value {
             ElementwiseBuilder b{builder, loc};
             Value x = b.mul(in.x, b.splat(in.x, scale));
-            if (visible) {
-              Value mask = in.masks[0];
+            for (auto [mask, number] : llvm::zip_equal(in.masks, visible)) {
               bool isFloat = isa<FloatType>(typeOf(mask).getElementType());
-              Value shown = b.splat(mask, isFloat ? *visible : -*visible);
+              Value shown = b.splat(mask, isFloat ? number : -number);
               Value isShown =
                   isFloat ? b.compare(arith::CmpFPredicate::OEQ, mask, shown)
                           : b.make<arith::CmpIOp>(arith::CmpIPredicate::eq,
@@ -136,29 +144,38 @@ struct RowFunction {
 /// What a region is a masked softmax of; none if it is none.
 static std::optional<RowFunction> matchFunction(const RowRegion &region,
                                                 int64_t headDim) {
-  if (region.masks.size() > 1 || !region.vectors.empty() ||
+  if (region.masks.size() > kMaxMasks || !region.vectors.empty() ||
       !region.indices.empty())
     return std::nullopt;
-  std::optional<Mask> mask;
-  if (!region.masks.empty() && !(mask = readMask(region.masks[0])))
-    return std::nullopt;
+  SmallVector<Mask> masks;
+  SmallVector<MaskNumbers> numbers;
+  // Which number of each mask shows a key: of booleans one or the other.
+  SmallVector<SmallVector<double>> shows(1);
+  for (Value value : region.masks) {
+    std::optional<Mask> mask = readMask(value);
+    if (!mask)
+      return std::nullopt;
+    masks.push_back(*mask);
+    numbers.push_back(mask->numbers);
+    SmallVector<SmallVector<double>> before = std::move(shows);
+    shows.clear();
+    for (double number : {0.0, 1.0})
+      if (number == 0 || !mask->value->getElementType().isFloat())
+        for (SmallVector<double> &show : before) {
+          shows.push_back(show);
+          shows.back().push_back(number);
+        }
+  }
   SmallVector<double> scales{1, 1 / std::sqrt(double(headDim))};
   for (double number : findConstants(region))
     scales.append({number, 1 / number});
-  SmallVector<std::pair<double, double>> settings;
+  SmallVector<std::pair<double, ArrayRef<double>>> settings;
   SmallVector<Proposal> proposals;
-  SmallVector<double> shows{0};
-  if (mask && !mask->value->getElementType().isFloat())
-    shows.push_back(1);
   for (double scale : scales)
-    for (double visible : shows) {
+    for (ArrayRef<double> visible : shows) {
       settings.push_back({scale, visible});
-      proposals.push_back(
-          proposeMasked(scale, mask ? std::optional(visible) : std::nullopt));
+      proposals.push_back(proposeMasked(scale, visible));
     }
-  SmallVector<MaskNumbers> numbers;
-  if (mask)
-    numbers.push_back(mask->numbers);
   auto result = tryProposals(region, proposals, numbers);
   std::optional<size_t> equal = result ? result->findEqual() : std::nullopt;
   if (!equal)
@@ -166,10 +183,11 @@ static std::optional<RowFunction> matchFunction(const RowRegion &region,
   RowFunction function;
   function.scale = settings[*equal].first;
   function.error = result->errors[*equal];
-  if (!mask)
+  if (masks.empty())
     return function;
-  mask->visible = settings[*equal].second;
-  std::optional<Visibility> visibility = classify(*mask);
+  for (auto [mask, visible] : llvm::zip_equal(masks, settings[*equal].second))
+    mask.visible = visible;
+  std::optional<Visibility> visibility = classify(masks);
   if (!visibility)
     return std::nullopt;
   function.visibility = *visibility;

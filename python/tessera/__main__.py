@@ -204,7 +204,7 @@ def run_import(options: argparse.Namespace) -> int:
     return status
 
 
-def main() -> int:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m tessera")
     commands = parser.add_subparsers(dest="command", required=True)
     importer = commands.add_parser(
@@ -242,8 +242,12 @@ def main() -> int:
     importer.add_argument("--generic", action="store_true",
                           help="print what tessera import reads, of torch and ONNX without "
                           "--locations without them, and stop")
+    return parser
+
+
+def main() -> int:
     try:
-        return run_import(parser.parse_args())
+        return run_import(make_parser().parse_args())
     except ImportFailure as error:
         print(f"tessera: {error}", file=sys.stderr)
         return 1

@@ -369,3 +369,23 @@ func.func @silu_and_steps(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor
   %9 = arith.addf %6, %8 : tensor<2x4x16xf32>
   return %9 : tensor<2x4x16xf32>
 }
+
+// -----
+
+// Two masks that together hide no window.
+// CHECK-LABEL: @attention_two_masks(
+// CHECK-NOT: nn.attention
+// CHECK: nn.softmax
+func.func @attention_two_masks(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
+  %cst_0 = arith.constant dense<[[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]]> : tensor<8x8xi1>
+  %cst_1 = arith.constant dense<[[0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<8x8xf32>
+  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %1 = nn.broadcast %cst_0 dims [2, 3] : tensor<8x8xi1> -> tensor<2x3x8x8xi1>
+  %2 = arith.select %1, %0, %cst : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+  %3 = nn.broadcast %cst_1 dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
+  %4 = arith.addf %2, %3 : tensor<2x3x8x8xf32>
+  %5 = nn.softmax %4 dim 3 : tensor<2x3x8x8xf32>
+  %6 = nn.einsum "acbd,abec->aebd" %arg2, %5 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %6 : tensor<2x8x3x4xf32>
+}

@@ -27,6 +27,10 @@ DECODERS = {
     "opt": ("OPT", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                     "ffn_dim": 96, "vocab_size": 259, "word_embed_proj_dim": 48,
                     "max_position_embeddings": 64}),
+    # Several masks, and a window in every second layer.
+    "gpt_neo": ("GPTNeo", {"hidden_size": 48, "num_layers": 2, "num_heads": 4, "vocab_size": 259,
+                           "attention_types": [[["global", "local"], 1]], "window_size": 8,
+                           "max_position_embeddings": 64}),
     "falcon": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                           "vocab_size": 259}),
     # Queries, a key and a value of each group beside each other.
@@ -80,16 +84,13 @@ for _name in [*DECODERS, *ENCODERS, *IMAGES]:
 def main(compiler):
     """Prints a line for each; exit status 1 where one is not as it should be."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
-    import argparse
     from tessera import __main__ as command, errors
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in [*DECODERS, *ENCODERS, *IMAGES]:
             graph = f"{folder}/{name}.mlir"
-            options = argparse.Namespace(
-                file=f"{__file__}:make_{name}", output=graph, inputs=None, parameters=None,
-                constants=None, no_raise=None, dims=None, tokens=None, labels=None,
-                label_shift=None, check=True, weights_out=None, generic=False)
+            options = command.make_parser().parse_args(
+                ["import", f"{__file__}:make_{name}", "-o", graph, "--check"])
             print(name, end=": ", flush=True)
             try:
                 good &= command.run_import(options) == 0
