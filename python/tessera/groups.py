@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 import numpy
 
@@ -67,6 +67,25 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
                      f"{kind}", shape, q.element)
     mixed = graph.transpose(mixed, [0, 2, 3, 1, 4])
     return graph.reshape(mixed, (batch, heads, queries, v.shape[-1]))
+
+
+def tile(graph: Graph, x: Value, counts: Sequence[int]) -> Value:
+    """x so many times along each dimension; along new ones in front if there are more counts."""
+    x = graph.reshape(x, (1,) * (len(counts) - len(x.shape)) + x.shape)
+    apart = graph.reshape(x, [n for size in x.shape for n in (1, size)])
+    repeated = graph.expand(apart, [n for pair in zip(counts, x.shape) for n in pair])
+    return graph.reshape(repeated, [n * size for n, size in zip(counts, x.shape)])
+
+
+def softplus(graph: Graph, x: Value, beta: float, threshold: float) -> Value:
+    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold. The exponential stays
+    finite there, and so do gradients."""
+    def constant(number: float) -> Value:
+        return graph.constant(number, x.shape, x.element)
+    scaled = graph.binary("arith.mulf", x, constant(beta))
+    power = graph.unary("math.exp", graph.binary("arith.minimumf", scaled, constant(threshold)))
+    smooth = graph.binary("arith.divf", graph.unary("math.log1p", power), constant(beta))
+    return graph.select(graph.compare("gt", scaled, constant(threshold)), x, smooth)
 
 
 def repeat_heads(graph: Graph, x: Value, count: int) -> Value:

@@ -215,9 +215,7 @@ def convert_expand(importer: Importer, node: Any) -> Value:
 @handles("Tile")
 def convert_tile(importer: Importer, node: Any) -> Value:
     x, counts = importer.value(node.input[0]), importer.numbers(node, 1, "counts") or []
-    apart = importer.graph.reshape(x, [n for size in x.shape for n in (1, size)])
-    repeated = importer.graph.expand(apart, [n for pair in zip(counts, x.shape) for n in pair])
-    return importer.graph.reshape(repeated, [n * size for n, size in zip(counts, x.shape)])
+    return groups.tile(importer.graph, x, counts)
 
 
 @handles("Slice")

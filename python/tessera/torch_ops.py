@@ -52,8 +52,8 @@ for _names, _ops in {("add.Tensor", "add.Scalar"): ("arith.addf", "arith.addi", 
                      ("sub.Tensor", "sub.Scalar"): ("arith.subf", "arith.subi"),
                      ("mul.Tensor", "mul.Scalar"): ("arith.mulf", "arith.muli", "arith.andi"),
                      ("div.Tensor", "div.Scalar"): ("arith.divf", None),
-                     ("maximum.default",): ("arith.maximumf", "arith.maxsi"),
-                     ("minimum.default",): ("arith.minimumf", "arith.minsi"),
+                     ("maximum.default", "max.other"): ("arith.maximumf", "arith.maxsi"),
+                     ("minimum.default", "min.other"): ("arith.minimumf", "arith.minsi"),
                      ("__and__.Tensor", "bitwise_and.Tensor", "logical_and.default"):
                          (None, "arith.andi", "arith.andi"),
                      ("__or__.Tensor", "bitwise_or.Tensor", "logical_or.default"):
@@ -98,6 +98,13 @@ def convert_relu(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])
     return importer.graph.binary("arith.maximumf", x,
                                  importer.graph.constant(0, x.shape, x.element))
+
+
+@handles("aten.softplus.default")
+def convert_softplus(importer: Importer, node: Any) -> Value:
+    x = importer.operand(node, node.args[0])
+    return groups.softplus(importer.graph, x, argument(node, 1, "beta", 1),
+                           argument(node, 2, "threshold", 20))
 
 
 @handles("aten.clamp.default", "aten.clamp_min.default")
@@ -151,7 +158,7 @@ def convert_identity(importer: Importer, node: Any) -> Value:
 @handles("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default",
          "aten.unsqueeze.default", "aten.squeeze.dim", "aten.squeeze.default",
          "aten.squeeze.dims", "aten.flatten.using_ints", "aten.unflatten.int",
-         "aten.view_as.default")
+         "aten.view_as.default", "aten.reshape_as.default")
 def convert_reshape(importer: Importer, node: Any) -> Value:
     x, shape = importer.value(node.args[0]), tuple(node.meta["val"].shape)
     return importer.merged(x, shape)
@@ -160,6 +167,12 @@ def convert_reshape(importer: Importer, node: Any) -> Value:
 @handles("aten.expand.default", "aten.broadcast_to.default")
 def convert_expand(importer: Importer, node: Any) -> Value:
     return importer.expanded(importer.value(node.args[0]), node.meta["val"].shape)
+
+
+@handles("aten.repeat.default", "aten.tile.default")
+def convert_repeat(importer: Importer, node: Any) -> Value:
+    x, counts = importer.value(node.args[0]), list(node.args[1])
+    return groups.tile(importer.graph, x, [1] * (len(x.shape) - len(counts)) + counts)
 
 
 @handles("aten.permute.default")

@@ -278,6 +278,25 @@ def make_masked_by_floats():
     return MaskedAttention(mask), torch.randn(2, 2, 3, 4)
 
 
+class Ops(nn.Module):
+    """Ops that few models have."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([[-60.0, -1.0, 0.5], [2.0, 9.0, 60.0]]))
+
+    def forward(self, x):
+        x = x * self.weight
+        y = functional.softplus(x) + functional.softplus(x, beta=2, threshold=3)
+        y = torch.max(y, x + 1) - torch.min(y, 2 * x)
+        wide = y.repeat(2, 1, 3) * torch.arange(36.0).view(2, 2, 9)
+        return (wide.sum(0).view(3, 6).reshape_as(y.tile(3)) * y.tile(3)).square().mean()
+
+
+def make_ops():
+    return Ops(), torch.randn(2, 3)
+
+
 class WrittenOut(nn.Module):
     """Attention as written out: a query that sees no key gets NaN, and so do gradients."""
 
