@@ -6,7 +6,8 @@ For each model, mesh and kind of links, one JSON line without a limit on memory
 and one with half of the arena that was taken then: the microseconds of the
 scheduled program of auto, of the search's first plan alone, of the best named
 strategy that fits on a mesh of dp, dp and tp, or dp, tp and cp, and of the best
-one under any other names of the axes.
+one under any other names of the axes; `mismatch` where the remark SearchMismatch
+says that the network takes more (above 0) or less than the program.
 `links` is equal (100 GB/s) or 10:1, where the first axis, or half of an only
 one, is over links of a tenth of the others' speed.
 """
@@ -42,7 +43,8 @@ def make_cluster(path, inside):
 
 
 def try_all(build, graph, mesh, cluster, limit):
-    """What auto takes, and (name, us, bytes) of each program that it tried."""
+    """What auto takes, (name, us, bytes) of each program that it tried, how far
+    the network is from the program taken if that is far, and the error."""
     options = f"mesh={mesh} strategy=auto"
     options += f" cluster={cluster}" if cluster else ""
     options += f" memory-limit={limit}" if limit else ""
@@ -50,7 +52,7 @@ def try_all(build, graph, mesh, cluster, limit):
         [f"{build}/bin/tessera-opt", graph, f"--compile-to=plan {options}",
          "--remarks-filter=propagation", "--remark-policy=all", "-o", "/dev/null"],
         capture_output=True, text=True)
-    tried, taken = [], None
+    tried, taken, mismatch = [], None, None
     for line in (done.stdout + done.stderr).splitlines():
         fields = {k: float(v) for k, v in re.findall(r"(\w+)=([0-9.]+(?:e[+-]\d+)?)\b", line)}
         subject = re.search(r'Remark="shardings of ([^"]*)"', line)
@@ -58,15 +60,17 @@ def try_all(build, graph, mesh, cluster, limit):
             tried.append((subject[1], fields["us"], fields["arenaBytes"]))
         if "] ChosenShardings |" in line and subject:
             taken = fields["us"]
+        if "] SearchMismatch |" in line:
+            mismatch = fields["searchedUs"] / fields["programUs"] - 1
     error = re.search(r"error: (.*)", done.stderr)
-    return taken, tried, error and error[1]
+    return taken, tried, mismatch, error and error[1]
 
 
 def compare(build, graph, sizes, cluster, limit):
     row, named, renamed = {}, [], []
     for names in itertools.permutations(NAMES, len(sizes)):
         mesh = ",".join(f"{n}={s}" for n, s in zip(names, sizes))
-        taken, tried, error = try_all(build, graph, mesh, cluster, limit)
+        taken, tried, mismatch, error = try_all(build, graph, mesh, cluster, limit)
         fits = [t for t in tried if not limit or t[2] <= limit]
         mine = [(us, f"{name} on {mesh}") for name, us, _ in fits if name != "the search"]
         if row:
@@ -76,6 +80,8 @@ def compare(build, graph, sizes, cluster, limit):
         searched = [t for t in fits if t[0] == "the search"]
         row = {"auto_us": taken, "pass_us": searched[0][1] if searched else None}
         row["arena"] = next((b for _, us, b in fits if us == taken), None)
+        if mismatch is not None:
+            row["mismatch"] = round(mismatch, 4)
         if error:
             row["error"] = error
     if named:

@@ -54,6 +54,10 @@ def Dist_Dialect : Dialect {
     /// that are partial over these axes stay so, and the results are; an empty
     /// list: all operands are whole.
     static constexpr ::llvm::StringLiteral kExactAttr = "dist.exact";
+    /// Numbers of operands that are moved to the sharding that the op needs for
+    /// this op alone, though another one may need the same: what is made is
+    /// freed after it.
+    static constexpr ::llvm::StringLiteral kApartAttr = "dist.apart";
     /// On a function argument: the number of the result that takes its place. The
     /// argument's memory is the result's; it must not be read after the result
     /// is written.

@@ -267,6 +267,20 @@ static LogicalResult verifyExact(const AttributePosition &position,
   return success();
 }
 
+/// Numbers of operands.
+static LogicalResult verifyApart(const AttributePosition &position,
+                                 NamedAttribute attr) {
+  auto operands = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  int64_t count = position.op->getNumOperands();
+  if (!operands || llvm::any_of(operands.asArrayRef(), [&](int64_t operand) {
+        return operand < 0 || operand >= count;
+      }))
+    return position.op->emitError()
+           << "dist.apart: expects array<i64: ...> of numbers of the " << count
+           << " operands but got " << attr.getValue();
+  return success();
+}
+
 /// A method and axes.
 static LogicalResult verifyContext(const AttributePosition &position,
                                    NamedAttribute attr) {
@@ -374,6 +388,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kBudgetAttr, kOnFunction, verifyBudget},
     {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
     {DistDialect::kExactAttr, kOnOperation, verifyExact},
+    {DistDialect::kApartAttr, kOnOperation, verifyApart},
     {DistDialect::kBackwardAttr, kOnOperation, expectUnit},
     {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
     {DistDialect::kHeldAttr, kOnOperation, verifyHeld},

@@ -52,10 +52,13 @@ struct EmbeddingCost
   }
 };
 
-/// A copy reads what it writes, however large its source is.
+/// A copy reads what it writes, however large its source is. One in place is no
+/// kernel.
 struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
   OpCost getOpCost(Operation *op) const {
     OpCost cost;
+    if (cast<CopyOp>(op).isInPlace())
+      return cost;
     cost.kind = CostKind::Elementwise;
     cost.bytesRead = tessera::getTensorBytes(op->getResult(0).getType());
     cost.linear = true;

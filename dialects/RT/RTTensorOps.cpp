@@ -296,6 +296,48 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+static int64_t getBaseBytes(CopyOp op) {
+  return int64_t(op.getBase()) *
+         getElementBytes(op.getResult().getType().getElementType());
+}
+
+/// Whether elements that follow each other are read. A dimension of one element
+/// is never stepped along.
+static bool isConsecutive(CopyOp op) {
+  ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+  return !op.getStart() &&
+         llvm::all_of(llvm::zip_equal(shape, op.getStrides(),
+                                      getRowMajorStrides(shape)),
+                      [](auto dim) {
+                        auto [size, stride, rowMajor] = dim;
+                        return size == 1 || stride == rowMajor;
+                      });
+}
+
+bool CopyOp::mayBeInPlace() {
+  return isConsecutive(*this) &&
+         getBaseBytes(*this) % TESSERA_RT_ARENA_ALIGNMENT == 0;
+}
+
+/// Where the memory plan has a value; none before there is one.
+static std::optional<int64_t> getOffset(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return std::nullopt;
+  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
+      RTDialect::kOffsetsAttr);
+  if (!offsets)
+    return std::nullopt;
+  return offsets[result.getResultNumber()];
+}
+
+bool CopyOp::isInPlace() {
+  std::optional<int64_t> from = getOffset(getSource()),
+                         to = getOffset(getResult());
+  return from && to && isConsecutive(*this) &&
+         *from + getBaseBytes(*this) == *to;
+}
+
 LogicalResult AssembleOp::verify() {
   if (getChunks().size() != getStarts().size() || getChunks().empty())
     return emitOpError("(C1) expects a start for each chunk but got ")

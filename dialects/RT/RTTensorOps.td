@@ -230,6 +230,14 @@ def RT_CopyOp : RT_Op<"copy", [Pure]> {
     $source `strides` $strides `base` $base (`start` $start^ `dim` $dim)?
     attr-dict `:` type($source) `->` type($result)
   }];
+  let extraClassDeclaration = [{
+    /// The elements that are read follow each other, from one at which a tensor
+    /// may begin on: the result may be a part of the source's memory.
+    bool mayBeInPlace();
+    /// Memory was planned (`rt.offsets`) so that the elements are there already,
+    /// and nothing is copied.
+    bool isInPlace();
+  }];
   let hasVerifier = 1;
 }
 

@@ -120,6 +120,20 @@ static Value getViewed(Value value) {
   return {};
 }
 
+/// A part of what a collective makes, before memory is planned: it will be a
+/// view.
+static bool isPartOfCollective(Operation &op) {
+  auto copy = dyn_cast<rt::CopyOp>(op);
+  if (!copy || !copy.mayBeInPlace() ||
+      copy->hasAttr(rt::RTDialect::kOffsetsAttr))
+    return false;
+  Value root = copy.getSource();
+  while (Value viewed = getViewed(root))
+    root = viewed;
+  return isa_and_nonnull<dist::WaitOp, dist::CollectiveOpInterface>(
+      root.getDefiningOp());
+}
+
 static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -165,6 +179,33 @@ Operation *TaskBuilder::firstCollective(Operation &op) const {
   return collective && collective.getCollectiveKind() ? inner : nullptr;
 }
 
+static double getBytes(Value value) {
+  return static_cast<double>(
+      rt::getTensorBytes(cast<RankedTensorType>(value.getType())));
+}
+
+/// Whether a tensor has several rows before this dimension.
+static bool hasRows(Value value, uint64_t dim) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  return llvm::any_of(shape.take_front(dim),
+                      [](int64_t size) { return size > 1; });
+}
+
+/// Seconds of what puts the chunks of a collective in order.
+static double getReorderTime(Operation *collective, const WorkRates &rates) {
+  Value input = collective->getOperand(0), result = collective->getResult(0);
+  double before = getReorderSeconds(getBytes(input), rates),
+         after = getReorderSeconds(getBytes(result), rates);
+  if (auto gather = dyn_cast<dist::AllGatherOp>(collective))
+    return hasRows(input, gather.getDim()) ? after : 0;
+  if (auto scatter = dyn_cast<dist::ReduceScatterOp>(collective))
+    return hasRows(input, scatter.getDim()) ? before : 0;
+  if (auto exchange = dyn_cast<dist::AllToAllOp>(collective))
+    return (hasRows(input, exchange.getSplitDim()) ? before : 0) +
+           (hasRows(result, exchange.getGatherDim()) ? after : 0);
+  return 0;
+}
+
 bool tessera::crossesStages(dist::CollectiveOpInterface op) {
   dist::MeshOp meshOp = dist::lookupMesh(op, op.getMeshAttr());
   if (!meshOp)
@@ -194,7 +235,7 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
   if (Operation *collective = firstCollective(op)) {
     auto moved = cast<dist::CollectiveOpInterface>(collective);
     CollectiveUse use = *pricer.price(moved);
-    task.seconds = use.time;
+    task.seconds = use.time + getReorderTime(collective, rates);
     if (crossesStages(moved)) {
       task.isBarrier = true;
       return;
@@ -211,7 +252,7 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
       op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op) ||
       (op.getNumRegions() && isa<scf::ForOp, dist::AccumulateOp>(op));
   if (!isa<scf::ForOp, dist::AccumulateOp>(op)) {
-    task.seconds = getKernelSeconds(&op, rates);
+    task.seconds = isPartOfCollective(op) ? 0 : getKernelSeconds(&op, rates);
     return;
   }
   BlockTasks inside = buildOverlapTasks(op.getRegion(0).front());

@@ -122,14 +122,11 @@ void StepLowering::lowerEmbeddingBackward(rt::EmbeddingBackwardOp op) {
 }
 
 void StepLowering::lowerCopy(rt::CopyOp op) {
+  if (op.isInPlace())
+    return;
   auto type = op.getResult().getType();
   int64_t bytes = rt::getElementBytes(type.getElementType());
   SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
-  // Memory was planned so that the elements are there already.
-  if (!op.getStart() && op.getStrides() == ArrayRef(target) &&
-      offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes ==
-          offsetOf(op.getResult()))
-    return;
   Value start = op.getStart() ? scalars.lookup(op.getStart()) : Value();
   rt::CallCopyOp::create(
       b, bytes, type.getShape(),

@@ -141,29 +141,13 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
 // Values side by side
 //===----------------------------------------------------------------------===//
 
-/// Whether a copy takes elements that follow each other. A dimension of one
-/// element is never stepped along.
-static bool isConsecutive(rt::CopyOp copy) {
-  ArrayRef<int64_t> shape = copy.getResult().getType().getShape();
-  return llvm::all_of(
-      llvm::zip_equal(shape, copy.getStrides(), rt::getRowMajorStrides(shape)),
-      [](auto dim) {
-        auto [size, stride, rowMajor] = dim;
-        return size == 1 || stride == rowMajor;
-      });
-}
-
 /// Copies that need not be done: of consecutive elements of what a collective
 /// has made, and values that can be made where a collective wants them.
 void StepBlocks::findSlices() {
   if (!reuses)
     return;
   func.walk([&](rt::CopyOp copy) {
-    auto type = copy.getResult().getType();
-    int64_t base =
-        int64_t(copy.getBase()) * rt::getElementBytes(type.getElementType());
-    if (!copy.getStart() && base % problem.alignment == 0 &&
-        isConsecutive(copy) &&
+    if (copy.mayBeInPlace() &&
         getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
       sliceViews.insert(copy);
   });

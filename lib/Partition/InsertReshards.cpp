@@ -64,6 +64,7 @@ private:
   void fitInits(Operation *op, const Decision &decision);
   void fitResult(OpResult result, const Sharding &actual);
   Value reshardTo(Value value, const Sharding &target, Operation *user);
+  Value createReshard(Value value, const Sharding &target, Operation *user);
   Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
   std::string print(const ShardingRule &rule, ArrayRef<AxisList> axes) const;
   void report(Operation *op, const Decision &decision);
@@ -93,17 +94,26 @@ Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
 
 Value ReshardInserter::reshardTo(Value value, const Sharding &target,
                                  Operation *user) {
+  if (context.getSharding(value).samePlacement(target))
+    return value;
+  Value &reshard =
+      lookupReshard(value, context.toAttr(target), user->getBlock());
+  if (!reshard)
+    reshard = createReshard(value, target, user);
+  return reshard;
+}
+
+/// A reshard before `user`; the value itself if it is sharded like that.
+Value ReshardInserter::createReshard(Value value, const Sharding &target,
+                                     Operation *user) {
   const Sharding &from = context.getSharding(value);
   if (from.samePlacement(target))
     return value;
   dist::ShardingAttr to = context.toAttr(target);
-  Value &reshard = lookupReshard(value, to, user->getBlock());
-  if (reshard)
-    return reshard;
   builder.setInsertionPoint(user);
-  reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
-                                    context.toAttr(from), to);
-  dist::setSharding(reshard, to);
+  auto reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
+                                         context.toAttr(from), to);
+  dist::setSharding(reshard.getResult(), to);
   return reshard;
 }
 
@@ -273,6 +283,9 @@ void ReshardInserter::fitInits(Operation *op, const Decision &decision) {
 
 void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
                                   const Sharding &partial) {
+  auto apart =
+      op->getAttrOfType<DenseI64ArrayAttr>(dist::DistDialect::kApartAttr);
+  op->removeAttr(dist::DistDialect::kApartAttr);
   for (OpOperand &operand : op->getOpOperands()) {
     RankedTensorType type = getTensorType(operand.get());
     if (!type)
@@ -286,7 +299,10 @@ void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
       needed.unreduced = partial.unreduced;
       needed.reduction = partial.reduction;
     }
-    operand.set(reshardTo(operand.get(), needed, op));
+    bool isApart = apart && llvm::is_contained(apart.asArrayRef(),
+                                               operand.getOperandNumber());
+    operand.set(isApart ? createReshard(operand.get(), needed, op)
+                        : reshardTo(operand.get(), needed, op));
   }
 }
 
@@ -425,15 +441,7 @@ void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
                                : context.toPlain(op.getSharding());
   // A gather of its own, though another use may want the same: it is freed
   // after this one.
-  Value value = op.getInput();
-  dist::ShardingAttr from = context.toAttr(context.getSharding(value));
-  dist::ShardingAttr to = context.toAttr(target);
-  if (!context.getSharding(value).samePlacement(target)) {
-    builder.setInsertionPoint(op);
-    value = dist::ReshardOp::create(builder, op.getLoc(), value, from, to);
-    dist::setSharding(value, to);
-  }
-  op.getResult().replaceAllUsesWith(value);
+  op.getResult().replaceAllUsesWith(createReshard(op.getInput(), target, op));
   op.erase();
 }
 

@@ -286,12 +286,19 @@ NetworkSolution Search::bound(const FoldedNetwork &folded, int64_t known) {
   costs.start(std::move(messages));
   bool isLeft = true, isClose = false;
   int64_t before = costs.getBound();
+  auto sweep = [&](bool forward) {
+    isLeft = isLeft && costs.sweep(forward, getLimit());
+    auto gap = double(result.cost - costs.getBound());
+    isClose = gap <= limits.gap * double(result.cost);
+  };
   while (isLeft && !isClose && result.sweeps < limits.sweeps) {
-    isLeft = sweepThereAndBack(costs);
+    ++result.sweeps;
+    sweep(/*forward=*/true);
+    if (isClose)
+      break;
+    sweep(/*forward=*/false);
     int64_t gained = costs.getBound() - before;
-    int64_t gap = result.cost - costs.getBound();
-    isClose = double(gap) <= limits.gap * double(result.cost);
-    if (gained <= gap / kLeastGain)
+    if (gained <= (result.cost - costs.getBound()) / kLeastGain)
       break;
     before = costs.getBound();
   }

@@ -28,8 +28,8 @@ static constexpr size_t kMostQuoted = 200;
 
 /// What ops and arguments carry, in the order of a file.
 static constexpr llvm::StringLiteral kOpAttributes[] = {
-    dist::DistDialect::kExactAttr, dist::DistDialect::kFactorsAttr,
-    dist::DistDialect::kShardingsAttr};
+    dist::DistDialect::kApartAttr, dist::DistDialect::kExactAttr,
+    dist::DistDialect::kFactorsAttr, dist::DistDialect::kShardingsAttr};
 
 namespace {
 

@@ -32,7 +32,9 @@ int64_t ShardingNetwork::getPrice(const TableSpec &spec, const End &from,
     return 0;
   if (spec.isFixed)
     return kInfinite;
-  return prices.getPrice(from.sharding, to, spec.shape);
+  int64_t price = prices.getPrice(from.sharding, to, spec.shape);
+  return spec.splitsKernel ? search::addCosts(price, prices.getKernelFloor())
+                           : price;
 }
 
 search::CostTable ShardingNetwork::makeTable(const TableSpec &spec) {
@@ -76,7 +78,7 @@ search::CostNetwork::Edge ShardingNetwork::makeEdge(ArrayRef<End> from,
   std::vector<uint32_t> toClasses = classify(to, spec.to);
   bool isTransposed = spec.isTransposed;
   std::vector<int64_t> key{spec.shape, spec.isFixed, spec.isHidden,
-                           isTransposed};
+                           spec.splitsKernel, isTransposed};
   for (const End &end : spec.from)
     key.insert(key.end(), {end.sharding, end.second});
   key.push_back(-1);
@@ -148,6 +150,7 @@ void ShardingNetwork::addTensorEdge(User user) {
     spec.shape = shapes[port.tensor];
     spec.isFixed = port.isFixed;
     spec.isHidden = hides;
+    spec.splitsKernel = port.isInKernel;
     spec.isTransposed = isTransposed;
     ArrayRef<unsigned> numbers = lists[listOf[user.op]].ports[user.port];
     ArrayRef<End> mine = getEnds(port.tensor);
@@ -177,6 +180,7 @@ void ShardingNetwork::addOpEdge(User from, User to) {
       has.push_back({number});
     TableSpec spec;
     spec.shape = shape;
+    spec.splitsKernel = getPort(from).isInKernel || getPort(to).isInKernel;
     spec.isTransposed = isTransposed;
     return makeEdge(has, lists[listOf[to.op]].ports[to.port], std::move(spec));
   };
@@ -252,8 +256,9 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
   return times;
 }
 
-/// Plans a reshard, and those from or to its ends that look cheaper than it is
-/// then, the cheapest first: they might take its place.
+/// Plans a reshard. If it costs more then, others from or to its ends might
+/// take its place, and are planned too, the cheapest first: those that look
+/// cheaper by no more than what it has risen by.
 bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
                                  unsigned to) {
   if (spec.isFixed)
@@ -264,12 +269,15 @@ bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
     if (end.sharding != spec.to[b] && end.second != spec.to[b])
       changed |= prices.plan(end.sharding, spec.to[b], spec.shape);
   };
+  int64_t before = getPrice(spec, spec.from[from], spec.to[to]);
   plan(from, to);
+  if (!changed)
+    return false;
   int64_t price = getPrice(spec, spec.from[from], spec.to[to]);
   std::vector<std::tuple<int64_t, unsigned, unsigned>> others;
   auto offer = [&](unsigned a, unsigned b) {
     int64_t other = getPrice(spec, spec.from[a], spec.to[b]);
-    if (0 < other && other < price)
+    if (0 < other && 2 * before - price <= other && other < price)
       others.push_back({other, a, b});
   };
   for (unsigned i = 0; i < spec.from.size(); ++i)

@@ -98,31 +98,6 @@ static int64_t getTrips(Operation *op) {
   return trips;
 }
 
-/// An op that ties two values: slices and sums of a dist.accumulate, what is
-/// returned, and what a call hands over.
-void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
-  Operation *operation = builder.operations[number];
-  ShardingProblem::Port &a = op.ports[0], &b = op.ports[1];
-  b.isFixed = true;
-  a.isFixed = isa<CallOpInterface>(operation);
-  auto accumulate = dyn_cast<dist::AccumulateOp>(operation);
-  if (!accumulate)
-    return;
-  unsigned at = numTies[operation]++;
-  if (at < accumulate.getSlices().size()) {
-    a.isFixed = true;
-    return;
-  }
-  op.trips *= accumulate.getCount();
-  if (accumulate.isStacked(at - accumulate.getSlices().size())) {
-    // The slice is what is read.
-    std::swap(a.isInput, b.isInput);
-    std::swap(a.isFixed, b.isFixed);
-    return;
-  }
-  op.choices.linear.push_back(llvm::SmallBitVector(1, true));
-}
-
 void ProgramReader::readPorts(unsigned number, ShardingProblem::Op &op) {
   const PropagationProblem::Op &from = builder.problem.ops[number];
   const ShardingRule &rule = builder.problem.rules[from.rule];
@@ -221,14 +196,20 @@ static bool isReduced(Value value) {
   });
 }
 
+/// The op that makes a value, through views of it, and through the loop of
+/// micro-batches where there is one of them, which is no loop.
+static Operation *getMakerInLoop(Value value) {
+  Operation *maker = getMaker(value);
+  auto loop = dyn_cast_or_null<dist::AccumulateOp>(maker);
+  return loop && loop.getCount() == 1
+             ? getMaker(loop.getRegion().front().getTerminator()->getOperand(
+                   cast<OpResult>(value).getResultNumber()))
+             : maker;
+}
+
 /// True if a value is made by a reduction of rows and elementwise ops after it.
 static bool isMadeByReduction(Value value, unsigned depth) {
-  Operation *maker = getMaker(value);
-  // One micro-batch is no loop.
-  if (auto loop = dyn_cast_or_null<dist::AccumulateOp>(maker);
-      loop && loop.getCount() == 1)
-    maker = getMaker(loop.getRegion().front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber()));
+  Operation *maker = getMakerInLoop(value);
   return reducesRows(maker) ||
          (depth > 0 && isElementwise(maker) &&
           llvm::any_of(maker->getOperands(), [&](Value operand) {
@@ -236,10 +217,12 @@ static bool isMadeByReduction(Value value, unsigned depth) {
           }));
 }
 
+/// Elementwise ops between a reduction of rows and the sum of what it makes.
+static constexpr unsigned kMostBetween = 3;
+
 /// True for the sum of a vector that a reduction of rows makes: of the squares
 /// of a bias's gradient, which is a sum itself.
 static bool isSumOfReduced(Operation *op) {
-  constexpr unsigned kMostBetween = 3;
   auto vector = dyn_cast_or_null<RankedTensorType>(
       op->getNumOperands() ? op->getOperand(0).getType() : Type());
   auto sum = dyn_cast_or_null<RankedTensorType>(
@@ -247,6 +230,86 @@ static bool isSumOfReduced(Operation *op) {
   return reducesRows(op) && vector && sum && vector.getRank() == 1 &&
          sum.getRank() == 0 &&
          isMadeByReduction(op->getOperand(0), kMostBetween);
+}
+
+/// True for the sum of what a reduction of rows makes, and elementwise ops
+/// before it.
+static bool endsInSum(Operation *op, unsigned depth = kMostBetween) {
+  return isSumOfReduced(op) ||
+         (depth > 0 && isElementwise(op) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return endsInSum(user, depth - 1);
+          }));
+}
+
+/// Elementwise ops share kernels with each other and with reductions of rows
+/// before and after them. After the loop of micro-batches, gradients wait for
+/// their norm, and only its sums share kernels with what is before.
+static bool shareKernel(Operation *maker, Operation *user, bool isAfterLoop) {
+  if (reducesRows(maker) && endsInSum(user))
+    return true;
+  return !isAfterLoop && ((isElementwise(maker) &&
+                           (isElementwise(user) || reducesRows(user))) ||
+                          (reducesRows(maker) && isElementwise(user)));
+}
+
+/// True if some op that uses a value, or a view of it, shares a kernel with the
+/// one that makes it.
+static bool sharesWithUser(Operation *maker, Value value,
+                           bool isAfterLoop = false) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto loop = dyn_cast<dist::AccumulateOp>(user->getParentOp());
+        loop && loop.getCount() == 1 && user->hasTrait<OpTrait::IsTerminator>())
+      return sharesWithUser(maker, loop.getResult(use.getOperandNumber()),
+                            /*isAfterLoop=*/true);
+    if (getOpCost(user).kind == CostKind::None && user->getNumResults() == 1)
+      return sharesWithUser(maker, user->getResult(0), isAfterLoop);
+    return shareKernel(maker, user, isAfterLoop);
+  });
+}
+
+/// The same of the op that makes a value.
+static bool sharesWithMaker(Operation *user, Value value) {
+  Operation *maker = getMakerInLoop(value);
+  return shareKernel(maker, user, /*isAfterLoop=*/maker != getMaker(value));
+}
+
+static void readSharing(Operation *operation, ShardingProblem::Op &op) {
+  for (ShardingProblem::Port &port : op.ports)
+    if (!port.isInput)
+      port.isInKernel =
+          sharesWithUser(operation, operation->getResult(port.index));
+    else if (port.index < operation->getNumOperands())
+      port.isInKernel =
+          sharesWithMaker(operation, operation->getOperand(port.index));
+}
+
+/// An op that ties two values: slices and sums of a dist.accumulate, what is
+/// returned, and what a call hands over.
+void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
+  Operation *operation = builder.operations[number];
+  ShardingProblem::Port &a = op.ports[0], &b = op.ports[1];
+  b.isFixed = true;
+  a.isFixed = isa<CallOpInterface>(operation);
+  auto accumulate = dyn_cast<dist::AccumulateOp>(operation);
+  if (!accumulate)
+    return;
+  unsigned at = numTies[operation]++;
+  if (at < accumulate.getSlices().size()) {
+    a.isFixed = true;
+    return;
+  }
+  op.trips *= accumulate.getCount();
+  if (accumulate.isStacked(at - accumulate.getSlices().size())) {
+    // The slice is what is read.
+    std::swap(a.isInput, b.isInput);
+    std::swap(a.isFixed, b.isFixed);
+    return;
+  }
+  op.choices.linear.push_back(llvm::SmallBitVector(1, true));
+  Value sum = accumulate.getResult(at - accumulate.getSlices().size());
+  b.isInKernel = sharesWithUser(getMakerInLoop(sum), sum, /*isAfterLoop=*/true);
 }
 
 void ProgramReader::readKernelEnds(Operation *operation,
@@ -284,7 +347,7 @@ void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
   addNumber(own.test(number));
   for (const ShardingProblem::Port &port : op.ports) {
     addNumber(port.tensor != kNone);
-    addNumber(port.isInput * 2 + port.isFixed);
+    addNumber(port.isInput * 4 + port.isFixed * 2 + port.isInKernel);
     if (port.tensor == kNone)
       continue;
     for (int64_t size : problem.tensors[port.tensor].shape)
@@ -336,6 +399,7 @@ void ProgramReader::readOp(unsigned number) {
   } else {
     readChoices(operation, op);
     readKernelEnds(operation, ends);
+    readSharing(operation, op);
   }
   numberKind(number, op);
 }

@@ -16,10 +16,6 @@ using namespace tessera;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// What is sent and what is received goes through a kernel each: collectives
-/// have their tensors contiguous, several of them in one buffer.
-static constexpr double kKernelsAround = 2;
-
 int64_t tessera::toPicoseconds(double seconds) {
   return std::llround(seconds * 1e12);
 }
@@ -70,16 +66,45 @@ static bool isPossible(const Sharding &from, const Sharding &to) {
                                   subtractAxes(from.unreduced, to.unreduced));
 }
 
+double ReshardPrices::getLocalBytes(unsigned sharding, unsigned shape) const {
+  auto bytes = static_cast<double>(shapes[shape].elementBytes);
+  for (auto [size, dim] :
+       llvm::zip(shapes[shape].sizes, getSharding(sharding).dims))
+    bytes *= static_cast<double>(llvm::divideCeil(size, numShards(dim.axes)));
+  return bytes;
+}
+
+/// Seconds of what puts chunks in order: those that are gathered, or scattered
+/// by a reduction or an all_to_all, along a dimension that is not the outermost
+/// one.
+double ReshardPrices::getReorderTime(unsigned from, unsigned to,
+                                     unsigned shape) const {
+  bool gathers = false, gathersInner = false, scattersInner = false;
+  int64_t outer = 1;
+  for (auto [size, a, b] : llvm::zip(
+           shapes[shape].sizes, getSharding(from).dims, getSharding(to).dims)) {
+    int64_t has = numShards(a.axes), needs = numShards(b.axes);
+    gathers |= has > needs;
+    gathersInner |= has > needs && outer > 1;
+    scattersInner |= has < needs && outer > 1;
+    outer *= static_cast<int64_t>(llvm::divideCeil(size, std::max(has, needs)));
+  }
+  double seconds = 0;
+  if (gathersInner)
+    seconds += getReorderSeconds(getLocalBytes(to, shape), rates);
+  if (scattersInner && (gathers || !getSharding(from).unreduced.empty()))
+    seconds += getReorderSeconds(getLocalBytes(from, shape), rates);
+  return seconds;
+}
+
 /// The price of a move whose collectives take so many seconds. One without any
 /// copies what a device keeps.
-int64_t ReshardPrices::addKernels(double seconds, unsigned to,
+int64_t ReshardPrices::addKernels(double seconds, unsigned from, unsigned to,
                                   unsigned shape) const {
-  if (seconds > 0)
-    return toPicoseconds(seconds + kKernelsAround * rates.kernelFloor);
-  auto bytes = static_cast<double>(shapes[shape].elementBytes);
-  for (auto [size, dim] : llvm::zip(shapes[shape].sizes, getSharding(to).dims))
-    bytes *= static_cast<double>(llvm::divideCeil(size, numShards(dim.axes)));
-  return toPicoseconds(rates.kernelFloor + 2 * bytes / rates.bytesPerSecond);
+  return toPicoseconds(seconds > 0
+                           ? seconds + getReorderTime(from, to, shape)
+                           : rates.kernelFloor + 2 * getLocalBytes(to, shape) /
+                                                     rates.bytesPerSecond);
 }
 
 /// What the time of a move depends on: the bytes of the tensor, and of each
@@ -123,7 +148,7 @@ ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
     least->second = getLeastReshardTime(
         mesh, links, getSharding(from), getSharding(to),
         getPadded(from, to, shape), shapes[shape].elementBytes);
-  price.cost = addKernels(least->second, to, shape);
+  price.cost = addKernels(least->second, from, to, shape);
   price.isPlanned = false;
   return price;
 }
@@ -153,8 +178,9 @@ bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {
       time->second = plan.time;
   }
   price.isPlanned = true;
-  price.cost = time->second
-                   ? std::max(before, addKernels(*time->second, to, shape))
-                   : search::kInfinite;
+  price.cost =
+      time->second
+          ? std::max(before, addKernels(*time->second, from, to, shape))
+          : search::kInfinite;
   return price.cost != before;
 }

@@ -19,6 +19,9 @@
 
 namespace tessera {
 
+/// Seconds as the picoseconds of a network's costs.
+int64_t toPicoseconds(double seconds);
+
 class ReshardPrices {
 public:
   /// Mesh and links are kept by reference.
@@ -37,6 +40,8 @@ public:
   /// Picoseconds from one sharding to another: of a plan if there is one, else
   /// at least; search::kInfinite where there is no way.
   int64_t getPrice(unsigned from, unsigned to, unsigned shape);
+  /// Picoseconds that any kernel takes to start and to end.
+  int64_t getKernelFloor() const { return toPicoseconds(rates.kernelFloor); }
   /// Links between nodes: a plan then takes a hundred times as long.
   bool hasFarLinks() const;
   /// Plans this move. True if that changed its price.
@@ -51,7 +56,10 @@ private:
     int64_t cost;
     bool isPlanned;
   };
-  int64_t addKernels(double seconds, unsigned to, unsigned shape) const;
+  double getLocalBytes(unsigned sharding, unsigned shape) const;
+  double getReorderTime(unsigned from, unsigned to, unsigned shape) const;
+  int64_t addKernels(double seconds, unsigned from, unsigned to,
+                     unsigned shape) const;
   std::vector<int64_t> describe(unsigned from, unsigned to,
                                 unsigned shape) const;
   Price &lookup(unsigned from, unsigned to, unsigned shape);
@@ -72,9 +80,6 @@ private:
   std::map<std::vector<int64_t>, double> leastTimes;
   std::map<std::vector<int64_t>, std::optional<double>> planTimes;
 };
-
-/// Seconds as the picoseconds of a network's costs.
-int64_t toPicoseconds(double seconds);
 
 } // namespace tessera
 

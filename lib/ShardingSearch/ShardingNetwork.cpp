@@ -42,11 +42,15 @@ Sharding ShardingProblem::getPortSharding(const Op &op, const Port &port,
 
 void ShardingNetwork::findUsers() {
   users.resize(problem.tensors.size());
+  inKernel.resize(problem.tensors.size());
   for (auto [i, op] : llvm::enumerate(problem.ops))
     for (auto [p, port] : llvm::enumerate(op.ports))
-      if (port.tensor != kNone)
+      if (port.tensor != kNone) {
         users[port.tensor].push_back(
             {static_cast<unsigned>(i), static_cast<unsigned>(p)});
+        if (!port.isInput && port.isInKernel)
+          inKernel[port.tensor] = true;
+      }
   for (const ShardingProblem::Tensor &tensor : problem.tensors)
     shapes.push_back(prices.numberShape(tensor.shape, tensor.elementBytes));
 }
@@ -319,11 +323,12 @@ int64_t ShardingNetwork::getStateBytes(unsigned op, unsigned state) const {
 
 /// The reshard that uses share.
 int64_t ShardingNetwork::getSecondCost(unsigned tensor, const End &end) {
-  return end.second == kNone
-             ? 0
-             : search::scaleCost(
-                   prices.getPrice(end.sharding, end.second, shapes[tensor]),
-                   getMostTrips(tensor));
+  if (end.second == kNone)
+    return 0;
+  int64_t price = prices.getPrice(end.sharding, end.second, shapes[tensor]);
+  if (inKernel[tensor])
+    price = search::addCosts(price, prices.getKernelFloor());
+  return search::scaleCost(price, getMostTrips(tensor));
 }
 
 int64_t ShardingNetwork::getEndCost(unsigned tensor, const End &end) {
@@ -402,8 +407,32 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
     }
     solution.tensors.push_back(std::move(sharding));
   }
+  markApart(states, solution);
   solution.cost = network.evaluate(states);
   return solution;
+}
+
+/// Arguments that several ops need sharded alike, without a sharding that these
+/// share: each op has its own move, and what is made is not kept for the next.
+void ShardingNetwork::markApart(ArrayRef<unsigned> states,
+                                ShardingSolution &solution) const {
+  solution.apart.resize(problem.ops.size());
+  for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
+    if (!tensor.isArgument || variableOfTensor[t] == kNone)
+      continue;
+    const End &end = getEnds(t)[states[variableOfTensor[t]]];
+    std::map<unsigned, std::vector<User>> movedTo;
+    for (User user : users[t]) {
+      unsigned needed = getPortSharding(user, states[variableOfOp[user.op]]);
+      if (getPort(user).isInput && needed != end.sharding &&
+          needed != end.second)
+        movedTo[needed].push_back(user);
+    }
+    for (const auto &[needed, movers] : movedTo)
+      if (movers.size() > 1)
+        for (User user : movers)
+          solution.apart[user.op].push_back(getPort(user).index);
+  }
 }
 
 std::vector<unsigned>

@@ -106,6 +106,8 @@ private:
     llvm::SmallBitVector fixedDims;
     /// The transfer runs beside kernels.
     bool isHidden = false;
+    /// A move makes two kernels of one.
+    bool splitsKernel = false;
     /// The columns are where the tensor comes from.
     bool isTransposed = false;
   };
@@ -115,6 +117,8 @@ private:
   };
 
   void findUsers();
+  void markApart(llvm::ArrayRef<unsigned> states,
+                 ShardingSolution &solution) const;
   void findLive();
   llvm::Error addOp(unsigned op);
   llvm::Error addTensor(unsigned tensor);
@@ -176,6 +180,8 @@ private:
   std::map<std::vector<int64_t>, unsigned> endNumbers;
   /// Tensors that may be partial between two ops, those with a variable, and
   /// those that live where the program holds most.
+  /// Tensors whose maker shares a kernel with an op that uses them.
+  std::vector<bool> inKernel;
   llvm::SmallBitVector partialTensors, own, live;
   std::vector<TableSpec> specs;
   std::map<std::vector<int64_t>, unsigned> tableNumbers;

@@ -44,6 +44,9 @@ struct ShardingProblem {
     /// The op reads it.
     bool isInput = true;
     bool isFixed = false;
+    /// The op shares a kernel with the one that makes the tensor, or with one
+    /// that uses it: a move between them makes two kernels of it.
+    bool isInKernel = false;
     /// Dimensions along which the tensor must be sharded as the op needs it:
     /// otherwise the op is rewritten.
     llvm::SmallBitVector fixedDims;
@@ -73,6 +76,9 @@ struct ShardingProblem {
 struct ShardingSolution {
   std::vector<RunState> ops;
   std::vector<Sharding> tensors;
+  /// For each op the operands that are moved for it alone though another op
+  /// needs the same.
+  std::vector<llvm::SmallVector<int64_t, 1>> apart;
   /// For each op the picoseconds that the best solution takes more, at least,
   /// in which it runs otherwise, and with it the ops that have its place in
   /// equal layers; search::kInfinite if there is none. Empty if it is not

@@ -113,6 +113,14 @@ void SeedWriter::writeFactors(unsigned number) const {
               ArrayAttr::get(op->getContext(), factors));
   op->setAttr(dist::DistDialect::kExactAttr,
               dist::AxesAttr::get(op->getContext(), mesh, state.partial));
+  SmallVector<int64_t> apart;
+  for (int64_t operand : solution.apart[number])
+    if (operand < op->getNumOperands())
+      apart.push_back(operand);
+  llvm::sort(apart);
+  if (!apart.empty())
+    op->setAttr(dist::DistDialect::kApartAttr,
+                DenseI64ArrayAttr::get(op->getContext(), apart));
 }
 
 /// `m {"x"}, partial over {"y"}`.

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // See Communication.h. Each set of mesh axes has a communicator and a stream,
-// and so has each tag of messages from one rank to another. NCCL gathers
-// and scatters whole blocks; blocks of rows are put in order before or after,
-// in working memory of the communicator.
+// and so has each tag of messages from one rank to another. NCCL gathers,
+// scatters and exchanges whole blocks; blocks of rows are put in order before
+// or after, in working memory of the communicator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,12 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
+/// A tensor of [outer][members][inner] elements: with an outer size of 1 the
+/// chunks of members follow each other.
+struct Chunks {
+  int64_t outer, inner;
+};
+
 class NcclCommunication final : public Communication {
 public:
   NcclCommunication(const CommunicationContext &context, bool shared)
@@ -51,12 +57,9 @@ private:
   Status allToAll(const Operation &op, Communicator &comm);
   Status permute(const Operation &op, Communicator &comm);
   Status copyAlone(const Operation &op);
-  /// Copies chunks of [outer][members][inner] to [members][outer][inner], or
-  /// back.
-  Status reorder(const Operation &op, Communicator &comm, const void *from,
-                 void *to, bool toMembers);
-  Status copyChunks(const Operation &op, Communicator &comm, const void *chunks,
-                    void *to, bool isUnpacking);
+  /// Copies chunks to [members][outer][inner], or back.
+  Status reorder(const Operation &op, Communicator &comm, Chunks chunks,
+                 const void *from, void *to, bool toMembers);
 
   uint8_t *source(const Operation &op) const {
     return context.arena + op.sourceOffset;
@@ -105,12 +108,37 @@ Communicator *NcclCommunication::find(const Operation &op) {
   return nullptr;
 }
 
+static int64_t productOf(const std::vector<int64_t> &shape, int32_t begin,
+                         size_t end) {
+  int64_t product = 1;
+  for (auto d = size_t(begin); d < end; ++d)
+    product *= shape[d];
+  return product;
+}
+
+/// Of what an all_to_all splits: [outer][members][inner].
+static Chunks getSplit(const Operation &op) {
+  return {productOf(op.shape, 0, size_t(op.splitDim)),
+          productOf(op.shape, op.splitDim, op.shape.size()) / op.group->size()};
+}
+
+/// Of what it makes of the chunks.
+static Chunks getJoined(const Operation &op) {
+  std::vector<int64_t> chunk = op.shape;
+  chunk[size_t(op.splitDim)] /= op.group->size();
+  return {productOf(chunk, 0, size_t(op.concatDim)),
+          productOf(chunk, op.concatDim, chunk.size())};
+}
+
 /// Bytes of working memory that a collective needs.
 static int64_t stagingOf(const Operation &op) {
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
   if (op.kind == OpKind::AllGather || op.kind == OpKind::ReduceScatter)
     return op.outer > 1 ? bytes * op.group->size() : 0;
-  return op.kind == OpKind::AllToAll ? 2 * bytes : 0;
+  if (op.kind != OpKind::AllToAll)
+    return 0;
+  return (getSplit(op).outer > 1 ? bytes : 0) +
+         (getJoined(op).outer > 1 ? bytes : 0);
 }
 
 /// A communicator that is not connected yet.
@@ -342,11 +370,12 @@ Status NcclCommunication::keepLastBits(const Operation &op,
 }
 
 Status NcclCommunication::reorder(const Operation &op, Communicator &comm,
-                                  const void *from, void *to, bool toMembers) {
+                                  Chunks chunks, const void *from, void *to,
+                                  bool toMembers) {
   int64_t members = op.group->size();
-  int64_t shape[3] = {members, op.outer, op.inner};
-  int64_t blocked[3] = {op.outer * op.inner, op.inner, 1};
-  int64_t rows[3] = {op.inner, members * op.inner, 1};
+  int64_t shape[3] = {members, chunks.outer, chunks.inner};
+  int64_t blocked[3] = {chunks.outer * chunks.inner, chunks.inner, 1};
+  int64_t rows[3] = {chunks.inner, members * chunks.inner, 1};
   return context.check(context.kernels.copyStrided(
       comm.stream,
       {dtypeSize(op.header.dtype), 3, shape, from, toMembers ? rows : blocked,
@@ -361,7 +390,8 @@ Status NcclCommunication::allGather(const Operation &op, Communicator &comm) {
                                         typeOf(op.header.dtype), comm.comm,
                                         comm.stream.handle)))
     return status;
-  return op.outer > 1 ? reorder(op, comm, to, destination(op), false)
+  return op.outer > 1 ? reorder(op, comm, {op.outer, op.inner}, to,
+                                destination(op), false)
                       : TESSERA_RT_OK;
 }
 
@@ -369,7 +399,8 @@ Status NcclCommunication::reduceScatter(const Operation &op,
                                         Communicator &comm) {
   const void *from = source(op);
   if (op.outer > 1) {
-    if (Status status = reorder(op, comm, from, comm.staging, true))
+    if (Status status =
+            reorder(op, comm, {op.outer, op.inner}, from, comm.staging, true))
       return status;
     from = comm.staging;
   }
@@ -382,51 +413,22 @@ Status NcclCommunication::reduceScatter(const Operation &op,
   return keepLastBits(op, comm);
 }
 
-Status NcclCommunication::copyChunks(const Operation &op, Communicator &comm,
-                                     const void *from, void *to,
-                                     bool isUnpacking) {
-  int64_t members = op.group->size(), size = dtypeSize(op.header.dtype);
-  size_t rank = op.shape.size(), split = size_t(op.splitDim),
-         concat = size_t(op.concatDim);
-  std::vector<int64_t> chunk = op.shape;
-  chunk[split] /= members;
-  // The tensor that holds the chunks before or after the exchange.
-  std::vector<int64_t> whole = isUnpacking ? chunk : op.shape;
-  if (isUnpacking)
-    whole[concat] *= members;
-  std::vector<int64_t> wholeStrides(rank), chunkStrides(rank);
-  int64_t wholeStride = 1, chunkStride = 1;
-  for (size_t d = rank; d-- > 0;) {
-    wholeStrides[d] = wholeStride;
-    chunkStrides[d] = chunkStride;
-    wholeStride *= whole[d];
-    chunkStride *= chunk[d];
-  }
-  size_t dim = isUnpacking ? concat : split;
-  for (int64_t j = 0; j < members; ++j) {
-    int64_t inWhole = j * chunk[dim] * wholeStrides[dim] * size;
-    int64_t inChunks = j * chunkStride * size;
-    const uint8_t *source =
-        static_cast<const uint8_t *>(from) + (isUnpacking ? inChunks : inWhole);
-    uint8_t *destination =
-        static_cast<uint8_t *>(to) + (isUnpacking ? inWhole : inChunks);
-    if (Status status = context.check(context.kernels.copyStrided(
-            comm.stream,
-            {size, int32_t(rank), chunk.data(), source,
-             isUnpacking ? chunkStrides.data() : wholeStrides.data(),
-             destination,
-             isUnpacking ? wholeStrides.data() : chunkStrides.data()})))
-      return status;
-  }
-  return TESSERA_RT_OK;
-}
-
+/// Chunks that follow each other are sent from where they are, and received
+/// where they shall be.
 Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   int members = op.group->size();
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
-  uint8_t *sent = comm.staging, *received = comm.staging + bytes;
-  if (Status status = copyChunks(op, comm, source(op), sent, false))
-    return status;
+  Chunks split = getSplit(op), joined = getJoined(op);
+  const uint8_t *sent = source(op);
+  uint8_t *received = destination(op), *staging = comm.staging;
+  if (split.outer > 1) {
+    if (Status status = reorder(op, comm, split, sent, staging, true))
+      return status;
+    sent = staging;
+    staging += bytes;
+  }
+  if (joined.outer > 1)
+    received = staging;
   int result = api().groupStart();
   for (int j = 0; j < members && result == nccl::Success; ++j) {
     size_t count = size_t(op.header.count / members);
@@ -442,7 +444,9 @@ Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   if (Status status = library.check(comm, "all_to_all",
                                     result != nccl::Success ? result : ended))
     return status;
-  return copyChunks(op, comm, received, destination(op), true);
+  return joined.outer > 1
+             ? reorder(op, comm, joined, received, destination(op), false)
+             : TESSERA_RT_OK;
 }
 
 Status NcclCommunication::permute(const Operation &op, Communicator &comm) {

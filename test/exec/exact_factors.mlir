@@ -51,6 +51,23 @@ func.func @partial_sum(
   return %2 : tensor<8x8xf32>
 }
 
+// A weight is gathered for each product, since both have it apart.
+// CHECK-LABEL: @gathered_apart
+// CHECK: yes
+// CHECK: all_gather 2
+// IR-LABEL: @gathered_apart
+// IR: %[[W:.*]] = dist.reshard %arg1
+// IR-NEXT: %[[H:.*]] = nn.einsum "bk,kn->bn" %arg0, %[[W]] {dist.shardings
+// IR-NEXT: %[[AGAIN:.*]] = dist.reshard %arg1
+// IR-NEXT: nn.einsum "bn,kn->bk" %[[H]], %[[AGAIN]] {dist.shardings
+func.func @gathered_apart(
+    %a: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
+    %w: tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  %0 = nn.einsum "bk,kn->bn" %a, %w {dist.apart = array<i64: 1>, dist.exact = #dist.axes<{}>, dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>], dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]} : tensor<8x16xf32>, tensor<16x8xf32> -> tensor<8x8xf32>
+  %1 = nn.einsum "bn,kn->bk" %0, %w {dist.apart = array<i64: 1>, dist.exact = #dist.axes<{}>, dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>], dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]} : tensor<8x8xf32>, tensor<16x8xf32> -> tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+
 // A partial operand that may not stay so is reduced first.
 // CHECK-LABEL: @reduced_first
 // CHECK: yes

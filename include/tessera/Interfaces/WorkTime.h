@@ -67,6 +67,16 @@ inline double getKernelSeconds(mlir::Operation *op, const WorkRates &rates) {
   return seconds > 0 ? rates.kernelFloor + seconds : 0;
 }
 
+/// Seconds of the kernel that copies `bytes` in another order before or after a
+/// collective: NCCL moves whole blocks, so the chunks of a dimension that is
+/// not the outermost one go through a buffer. A processor moves each element to
+/// where it belongs.
+inline double getReorderSeconds(double bytes, const WorkRates &rates) {
+  return rates.transferShare > 0
+             ? 0
+             : rates.kernelFloor + 2 * bytes / rates.bytesPerSecond;
+}
+
 } // namespace tessera
 
 #endif // TESSERA_INTERFACES_WORKTIME_H

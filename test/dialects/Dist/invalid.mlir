@@ -87,6 +87,18 @@ func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 // -----
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.apart: expects array<i64: ...> of numbers of the 1 operands but got array<i64: 1>}}
+  %0 = arith.negf %a {dist.apart = array<i64: 1>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
+func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{dist.apart: expects array<i64: ...> of numbers of the 1 operands but got unit}}
+  %0 = arith.negf %a {dist.apart} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// -----
 // Budgets.
 // expected-error @+1 {{dist.budget: expects a dictionary on a function but got 3}}
 func.func @f() attributes {dist.budget = 3} { return }

@@ -25,7 +25,8 @@ using namespace tessera::rt::cuda;
 
 constexpr int64_t arenaBytes = 16384;
 constexpr int64_t inOffset = 0;
-constexpr int64_t outs[] = {1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192};
+constexpr int64_t outs[] = {1024, 2048, 3072, 4096, 5120,
+                            6144, 7168, 8192, 9216, 10240};
 
 /// Opens the target of a rank for `program`, with libraries of the test or
 /// without.
@@ -52,7 +53,7 @@ static const int64_t dp[2] = {2, 2}, tp[2] = {1, 2}, both[4] = {2, 2, 1, 2};
 
 static int32_t allKinds(tessera_rt_context *ctx) {
   static const int64_t pairs[4] = {0, 1, 1, 0}, half[2] = {0, 1};
-  static const int64_t shape[2] = {4, 2};
+  static const int64_t shape[2] = {4, 2}, cube[3] = {2, 2, 2};
   int32_t (*const calls[])(tessera_rt_context *) = {
       [](tessera_rt_context *c) {
         return tessera_rt_all_reduce(c, 0, 1, both, 2, TESSERA_RT_F32,
@@ -82,17 +83,25 @@ static int32_t allKinds(tessera_rt_context *ctx) {
       [](tessera_rt_context *c) {
         return tessera_rt_broadcast(c, 0, 7, both, 2, TESSERA_RT_F32, 2, 8,
                                     inOffset, outs[6]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_all_to_all(c, 0, 8, tp, 1, TESSERA_RT_F32, 3, cube, 1,
+                                     0, inOffset, outs[8]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_all_to_all(c, 0, 9, tp, 1, TESSERA_RT_F32, 3, cube, 2,
+                                     1, inOffset, outs[9]);
       }};
   for (auto *call : calls)
     if (int32_t status = call(ctx))
       return status;
   // Messages along tp, both ways at once.
   int64_t peer = 1 - tessera_rt_rank(ctx) % 2;
-  int32_t status = tessera_rt_send_start(ctx, 1, 8, tp, 1, TESSERA_RT_F32, peer,
-                                         5, 8, inOffset);
+  int32_t status = tessera_rt_send_start(ctx, 1, 10, tp, 1, TESSERA_RT_F32,
+                                         peer, 5, 8, inOffset);
   if (!status)
-    status = tessera_rt_recv_start(ctx, 2, 9, tp, 1, TESSERA_RT_F32, peer, 5, 8,
-                                   outs[7]);
+    status = tessera_rt_recv_start(ctx, 2, 11, tp, 1, TESSERA_RT_F32, peer, 5,
+                                   8, outs[7]);
   if (!status)
     status = tessera_rt_wait(ctx, 2);
   return status ? status : tessera_rt_wait(ctx, 1);
@@ -135,6 +144,18 @@ static std::vector<float> expected(int which, int run, int rank) {
         for (int c = 0; c < 2; ++c)
           v.push_back(input(run, (rank & 2) + j, (tpIndex * 2 + r) * 2 + c));
     break;
+  case 8: // [2, 2, 2] to [4, 1, 2]
+    for (int j = 0; j < 2; ++j)
+      for (int r = 0; r < 2; ++r)
+        for (int c = 0; c < 2; ++c)
+          v.push_back(input(run, (rank & 2) + j, (r * 2 + tpIndex) * 2 + c));
+    break;
+  case 9: // [2, 2, 2] to [2, 4, 1]
+    for (int o = 0; o < 2; ++o)
+      for (int j = 0; j < 2; ++j)
+        for (int r = 0; r < 2; ++r)
+          v.push_back(input(run, (rank & 2) + j, (o * 2 + r) * 2 + tpIndex));
+    break;
   case 4:
     all(dpPeer);
     break;
@@ -167,7 +188,7 @@ static std::string runAllKinds(tessera_rt_context *ctx, const Options &options,
     if (ctx->target->send({inOffset, 32}, false) || ctx->target->step() ||
         ctx->target->fetch({{0, arenaBytes}}))
       return "a step failed";
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 10; ++which) {
       std::vector<float> want = expected(which, run, ctx->rank);
       if (memcmp(ctx->arena() + outs[which], want.data(), want.size() * 4) != 0)
         return format("run %d: collective %d is wrong", run, which);

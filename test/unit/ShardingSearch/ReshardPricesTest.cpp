@@ -51,7 +51,10 @@ static int64_t plan(ReshardPrices &prices, const Sharding &from,
 
 TEST(ReshardPrices, MovesThatLookAlikeTakeAsLong) {
   Devices devices;
-  ReshardPrices shared(devices.mesh, devices.links, kGpuRates);
+  // Nothing is put in order for a collective, by which dimensions would differ.
+  WorkRates rates = kGpuRates;
+  rates.transferShare = 1;
+  ReshardPrices shared(devices.mesh, devices.links, rates);
   std::mt19937 rng(1);
   size_t moves = 0;
   for (int i = 0; i < 400; ++i) {
@@ -60,7 +63,7 @@ TEST(ReshardPrices, MovesThatLookAlikeTakeAsLong) {
     // 3 and 6 are padded to what the shards divide.
     int64_t sizes[] = {3, 6, 8, 16, 64, 96};
     int64_t shape[] = {sizes[rng() % 6], sizes[rng() % 6]};
-    ReshardPrices alone(devices.mesh, devices.links, kGpuRates);
+    ReshardPrices alone(devices.mesh, devices.links, rates);
     int64_t price = plan(alone, from, to, shape);
     EXPECT_EQ(plan(shared, from, to, shape), price) << i;
     EXPECT_LT(price, search::kInfinite) << i;
@@ -82,4 +85,32 @@ TEST(ReshardPrices, AnAxisWithFarLinksTakesLonger) {
   near.dims[0].axes.push_back(devices.mesh.fullAxis(1));
   EXPECT_GT(plan(prices, far, whole, {1024, 1024}),
             plan(prices, near, whole, {1024, 1024}));
+}
+
+TEST(ReshardPrices, ChunksOfAnInnerDimensionArePutInOrder) {
+  Devices devices;
+  ReshardPrices prices(devices.mesh, devices.links, kGpuRates);
+  Sharding outer = Sharding::replicatedOf(2), inner = outer, whole = outer,
+           partial = outer;
+  AxisRef axis = devices.mesh.fullAxis(1);
+  outer.dims[0].axes.push_back(axis);
+  inner.dims[1].axes.push_back(axis);
+  partial.unreduced.push_back(axis);
+  int64_t shape[] = {64, 96}, row[] = {1, 96};
+  int64_t order = toPicoseconds(kGpuRates.kernelFloor +
+                                2 * 64 * 96 * 4 / kGpuRates.bytesPerSecond);
+  // After a gather, before a scatter; what is only reduced has no chunks.
+  EXPECT_NEAR(plan(prices, inner, whole, shape),
+              plan(prices, outer, whole, shape) + order, 2);
+  EXPECT_NEAR(plan(prices, partial, inner, shape),
+              plan(prices, partial, outer, shape) + order, 2);
+  EXPECT_LT(plan(prices, partial, whole, shape),
+            plan(prices, partial, outer, shape) +
+                plan(prices, outer, whole, shape) + order);
+  // An all_to_all has one end in order; the chunks of one row follow each
+  // other.
+  EXPECT_NEAR(plan(prices, outer, inner, shape),
+              plan(prices, inner, outer, shape), 2);
+  EXPECT_NEAR(plan(prices, inner, whole, row),
+              plan(prices, outer, whole, {96, 1}), 2);
 }
