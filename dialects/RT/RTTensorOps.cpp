@@ -306,12 +306,12 @@ static int64_t getBaseBytes(CopyOp op) {
 static bool isConsecutive(CopyOp op) {
   ArrayRef<int64_t> shape = op.getResult().getType().getShape();
   return !op.getStart() &&
-         llvm::all_of(llvm::zip_equal(shape, op.getStrides(),
-                                      getRowMajorStrides(shape)),
-                      [](auto dim) {
-                        auto [size, stride, rowMajor] = dim;
-                        return size == 1 || stride == rowMajor;
-                      });
+         llvm::all_of(
+             llvm::zip_equal(shape, op.getStrides(), getRowMajorStrides(shape)),
+             [](auto dim) {
+               auto [size, stride, rowMajor] = dim;
+               return size == 1 || stride == rowMajor;
+             });
 }
 
 bool CopyOp::mayBeInPlace() {

@@ -142,6 +142,7 @@ void GradientCheck::compareAlone(BlockArgument argument,
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
   module->push_back(clone);
   Builder builder(function.getContext());
+  clone.removeArgAttrsAttr();
   clone.setArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr,
                    builder.getStringAttr("alone"));
   BuildBackwardPassOptions parameters;
