@@ -18,6 +18,7 @@
 #include <fstream>
 #include <sstream>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,7 +40,12 @@ static std::string readHugePages() {
 PagePlacer::PagePlacer(int threads) : PagePlacer(readHugePages(), threads) {}
 
 PagePlacer::PagePlacer(const std::string &shmemHugePages, int threads)
-    : buffers(size_t(threads), std::vector<uint8_t>(bufferBytes)) {
+    : bytesOfBuffers(size_t(threads) * bufferBytes) {
+  void *memory = mmap(nullptr, bytesOfBuffers, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return;
+  buffers = static_cast<uint8_t *>(memory);
 #if defined(UFFD_USER_MODE_ONLY) && defined(SYS_userfaultfd)
   bool hasNone = shmemHugePages.empty() ||
                  shmemHugePages.find("[never]") != std::string::npos ||
@@ -63,6 +69,8 @@ PagePlacer::PagePlacer(const std::string &shmemHugePages, int threads)
 PagePlacer::~PagePlacer() {
   if (fd >= 0)
     close(fd);
+  if (buffers)
+    munmap(buffers, bytesOfBuffers);
 }
 
 void PagePlacer::place(uint8_t *to, const uint8_t *from, size_t bytes) const {

@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace tessera::rt {
 
@@ -46,11 +45,14 @@ public:
   static constexpr size_t pageBytes = 4096;
   /// Of a thread's buffer.
   static constexpr size_t bufferBytes = 64 * pageBytes;
-  uint8_t *buffer(int thread) { return buffers[size_t(thread)].data(); }
+  uint8_t *buffer(int thread) { return buffers + size_t(thread) * bufferBytes; }
 
 private:
   int fd = -1;
-  std::vector<std::vector<uint8_t>> buffers;
+  /// Of all threads; none if the system has no memory for them, and nothing is
+  /// open then. Not on the heap: the system has them back after the load.
+  uint8_t *buffers = nullptr;
+  size_t bytesOfBuffers;
 };
 
 /// Writes bytes that follow each other from an address on. Pages that they fill
