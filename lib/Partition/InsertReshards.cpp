@@ -63,8 +63,8 @@ private:
   void fitCaptured(Operation *op, ArrayRef<Value> captured);
   void fitInits(Operation *op, const Decision &decision);
   void fitResult(OpResult result, const Sharding &actual);
-  Value reshardTo(Value value, const Sharding &target, Operation *user);
-  Value createReshard(Value value, const Sharding &target, Operation *user);
+  Value reshardTo(Value value, const Sharding &target, Operation *user,
+                  bool isApart = false);
   Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
   std::string print(const ShardingRule &rule, ArrayRef<AxisList> axes) const;
   void report(Operation *op, const Decision &decision);
@@ -92,28 +92,22 @@ Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
   return reshards[{value, {to, block}}];
 }
 
+/// The value as `user` needs it: of an earlier reshard, or, where that is
+/// apart, of one of its own.
 Value ReshardInserter::reshardTo(Value value, const Sharding &target,
-                                 Operation *user) {
-  if (context.getSharding(value).samePlacement(target))
-    return value;
-  Value &reshard =
-      lookupReshard(value, context.toAttr(target), user->getBlock());
-  if (!reshard)
-    reshard = createReshard(value, target, user);
-  return reshard;
-}
-
-/// A reshard before `user`; the value itself if it is sharded like that.
-Value ReshardInserter::createReshard(Value value, const Sharding &target,
-                                     Operation *user) {
+                                 Operation *user, bool isApart) {
   const Sharding &from = context.getSharding(value);
   if (from.samePlacement(target))
     return value;
   dist::ShardingAttr to = context.toAttr(target);
+  Value own;
+  Value &reshard = isApart ? own : lookupReshard(value, to, user->getBlock());
+  if (reshard)
+    return reshard;
   builder.setInsertionPoint(user);
-  auto reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
-                                         context.toAttr(from), to);
-  dist::setSharding(reshard.getResult(), to);
+  reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
+                                    context.toAttr(from), to);
+  dist::setSharding(reshard, to);
   return reshard;
 }
 
@@ -301,8 +295,7 @@ void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
     }
     bool isApart = apart && llvm::is_contained(apart.asArrayRef(),
                                                operand.getOperandNumber());
-    operand.set(isApart ? createReshard(operand.get(), needed, op)
-                        : reshardTo(operand.get(), needed, op));
+    operand.set(reshardTo(operand.get(), needed, op, isApart));
   }
 }
 
@@ -441,7 +434,8 @@ void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
                                : context.toPlain(op.getSharding());
   // A gather of its own, though another use may want the same: it is freed
   // after this one.
-  op.getResult().replaceAllUsesWith(createReshard(op.getInput(), target, op));
+  op.getResult().replaceAllUsesWith(
+      reshardTo(op.getInput(), target, op, /*isApart=*/true));
   op.erase();
 }
 

@@ -250,9 +250,9 @@ static bool isNonNegative(Value value) {
 
 /// Both outcomes of a choice, for each number; a tie of two is both. What is
 /// rounded is 0 or another number, and a remainder is what was divided or less.
-/// Tests for
-/// NaN and infinity are none: finite rows do not take them both ways; nor is
-/// the absolute value of what is not negative.
+/// Tests for NaN and infinity do not count, since finite rows do not take them
+/// both ways, and neither does the absolute value of a number that is never
+/// negative.
 void TrialBuilder::addChoice(Operation *op) {
   using arith::CmpFPredicate;
   ElementwiseBuilder b{builder, op->getLoc()};

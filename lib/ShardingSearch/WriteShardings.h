@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// Writes closed seeds, dist.factors and dist.exact.
+/// Writes closed seeds, dist.factors, dist.exact and dist.apart.
 void writeShardings(const ProgramReader &program,
                     const ShardingSolution &solution, dist::MeshOp mesh);
 

@@ -106,10 +106,9 @@ static constexpr Setting kNanotron[] = {
     {"overlap", "true"},          {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis}};
 /// From the kernels that the compiler makes: attention and loss are one each,
-/// and matmuls have epilogues. Its plan of memory lets gradients take the place
-/// of activations. A
-/// step is recorded as a graph, so that the host issues nothing between its
-/// kernels; it starts the graph and reads the loss.
+/// and matmuls have epilogues. Its memory plan reuses the memory of activations
+/// for gradients. A step is recorded as a graph, so that the host issues
+/// nothing between its kernels; it starts the graph and reads the loss.
 static constexpr Setting kTessera[] = {{"attention", "flash"},
                                        {"dropout", "false"},
                                        {"eager", "false"},

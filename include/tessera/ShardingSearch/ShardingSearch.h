@@ -83,7 +83,8 @@ struct ShardingSearchOptions {
 mlir::FailureOr<std::vector<FoundShardings>>
 searchShardings(mlir::ModuleOp module, const ShardingSearchOptions &options);
 
-/// Writes shardings as closed seeds, with dist.factors and dist.exact.
+/// Writes shardings as closed seeds, with dist.factors, dist.exact and
+/// dist.apart.
 mlir::LogicalResult applyShardings(mlir::ModuleOp module,
                                    const FoundShardings &found);
 

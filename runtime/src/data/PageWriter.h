@@ -75,8 +75,8 @@ private:
 
   PagePlacer &placer;
   uint8_t *buffer;
-  /// The page that the buffer begins with, the bytes of it that others write,
-  /// and the end of what is in the buffer.
+  /// The page at which the buffer begins, how many of its first bytes belong to
+  /// the writer before, and how many bytes of the buffer are in use.
   uint8_t *page;
   size_t head, used;
 };
