@@ -621,12 +621,15 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * tensor of that name and shape, in row-major order. Default: the tensor of the
  * parameter's own name and shape.
  *
- * Steps in a row. An argument with "donate": R takes the value of result R
- * after every step. The result has its type and sharding; where it also has its
- * offset nothing is moved, otherwise the block is copied. A program with such
- * arguments is a training step. Its results with one element and the names
- * "loss", "grad_norm", "lr", "num_labels" and "skipped" (1 where the step
- * changed nothing) are read after every step, as far as they are there.
+ * Steps in a row. A step does not write to the block of a parameter that has no
+ * "donate", nor to what aligns the next block after it: ranks with the same
+ * block may have it in one memory. An argument with "donate": R takes the value
+ * of result R after every step. The result has its type and sharding; where it
+ * also has its offset nothing is moved, otherwise the block is copied. A
+ * program with such arguments is a training step. Its results with one element
+ * and the names "loss", "grad_norm", "lr", "num_labels" and "skipped" (1 where
+ * the step changed nothing) are read after every step, as far as they are
+ * there.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the

@@ -36,34 +36,47 @@ static void forEachRun(tessera_rt_context *ctx, const Value &value,
   });
 }
 
-static int64_t countFilled(const ShardRuns &runs) {
+/// Elements that the runs have one after the other from the block's start on,
+/// or -1 if there are others after a gap.
+static int64_t countDense(const ShardRuns &runs) {
   int64_t filled = 0;
-  for (int64_t i = 0; i < runs.size(); ++i)
-    filled += runs[i].length;
+  for (int64_t i = 0; i < runs.size(); ++i) {
+    ShardRuns::Run run = runs[i];
+    if (run.length > 0 && run.local != filled)
+      return -1;
+    filled += run.length;
+  }
   return filled;
 }
 
-/// Makes the pages of a block by one call of the system instead of a fault
-/// each, and its padding zeros. Nothing is lost where the system has no such
-/// call.
-static void prepareBlock(tessera_rt_context *ctx, const Value &value,
-                         bool hasPadding) {
-  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
-#ifdef MADV_POPULATE_WRITE
-  constexpr uintptr_t page = 4096;
-  uintptr_t begin = reinterpret_cast<uintptr_t>(block) & ~(page - 1);
-  uintptr_t end = reinterpret_cast<uintptr_t>(block) + uintptr_t(value.bytes);
-  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
-#endif
-  if (hasPadding)
-    memset(block, 0, size_t(value.bytes));
+/// The elements of a run that are in a range of its block's elements.
+static ShardRuns::Run clipRun(ShardRuns::Run run, const ByteRange &elements) {
+  int64_t first =
+      std::clamp<int64_t>(elements.begin - run.local, 0, run.length);
+  int64_t last =
+      std::clamp<int64_t>(elements.end - run.local, first, run.length);
+  return {run.global + first, run.local + first, last - first};
 }
 
-/// Places the pages of a block without padding, all bytes of which
-/// `fill(first, count, out)` gives, in the order in which they are stored.
+/// Makes the pages of a range of the arena by one call of the system instead of
+/// a fault each, and its bytes zeros if they are to be. Nothing is lost where
+/// the system has no such call.
+static void prepareRange(tessera_rt_context *ctx, const ByteRange &range,
+                         bool isZeroed) {
+#ifdef MADV_POPULATE_WRITE
+  int64_t page = PagePlacer::pageBytes, begin = range.begin / page * page;
+  madvise(ctx->arena() + begin, size_t(range.end - begin), MADV_POPULATE_WRITE);
+#endif
+  if (isZeroed)
+    memset(ctx->arena() + range.begin, 0, size_t(range.end - range.begin));
+}
+
+/// Places the pages of elements of a block whose bytes `fill(first, count,
+/// out)` gives, one run after the other.
 template <typename Fill>
-static void placeBlock(tessera_rt_context *ctx, PagePlacer &placer,
-                       const Value &value, const ShardRuns &runs, Fill &fill) {
+static void placeElements(tessera_rt_context *ctx, PagePlacer &placer,
+                          const Value &value, const ShardRuns &runs,
+                          const ByteRange &elements, Fill &fill) {
   // Enough tasks for the threads to even out; each writes the pages at its ends
   // by itself.
   constexpr int64_t taskBytes = 4 << 20;
@@ -74,7 +87,7 @@ static void placeBlock(tessera_rt_context *ctx, PagePlacer &placer,
     std::optional<PageWriter> writer;
     int64_t end = runs.size() * (task + 1) / tasks;
     for (int64_t index = runs.size() * task / tasks; index < end; ++index) {
-      ShardRuns::Run run = runs[index];
+      ShardRuns::Run run = clipRun(runs[index], elements);
       if (!writer && run.length > 0)
         writer.emplace(placer, thread, block + run.local * size);
       while (run.length > 0) {
@@ -91,19 +104,32 @@ static void placeBlock(tessera_rt_context *ctx, PagePlacer &placer,
   });
 }
 
-/// Fills this rank's block by `fill(first, count, out)`: elements that follow
-/// each other in the logical shape. The padding is zeros.
+/// Fills what this rank fills of its block by `fill(first, count, out)`:
+/// elements that follow each other in the logical shape. The padding is zeros.
 template <typename Fill>
 static void fillBlock(tessera_rt_context *ctx, PagePlacer &placer,
                       const Value &value, Fill &&fill) {
   ShardRuns runs(value, ctx->rank);
-  bool hasPadding = countFilled(runs) * dtypeSize(value.dtype) < value.bytes;
-  if (placer.isOpen() && !hasPadding && runs.size() > 0)
-    return placeBlock(ctx, placer, value, runs, fill);
-  prepareBlock(ctx, value, hasPadding);
-  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
-    fill(run.global, run.length, out);
-  });
+  int64_t size = dtypeSize(value.dtype), offset = value.offsetOn(ctx->rank);
+  int64_t dense = countDense(runs);
+  for (const ByteRange &range :
+       ctx->memory.rangesToFill(ctx->rank, {offset, offset + value.bytes})) {
+    ByteRange elements{(range.begin - offset) / size,
+                       (range.end - offset) / size};
+    if (placer.isOpen() && dense > 0) {
+      placeElements(ctx, placer, value, runs, elements, fill);
+      int64_t padding = std::max(range.begin, offset + dense * size);
+      if (padding < range.end)
+        prepareRange(ctx, {padding, range.end}, /*isZeroed=*/true);
+      continue;
+    }
+    prepareRange(ctx, range, dense * size < value.bytes);
+    ctx->pool->forEach(runs.size(), [&](int64_t index, int) {
+      ShardRuns::Run run = clipRun(runs[index], elements);
+      if (run.length > 0)
+        fill(run.global, run.length, ctx->arena() + offset + run.local * size);
+    });
+  }
 }
 
 static void initialise(tessera_rt_context *ctx, PagePlacer &placer,
@@ -198,7 +224,8 @@ static std::string fillArgument(tessera_rt_context *ctx, PagePlacer &placer,
       return "argument '" + value.name +
              "' needs tokens: expects --data FILE, --random-data, or --inputs "
              "DIR with its file";
-    prepareBlock(ctx, value, /*hasPadding=*/true);
+    int64_t offset = value.offsetOn(ctx->rank);
+    prepareRange(ctx, {offset, offset + value.bytes}, /*isZeroed=*/true);
     return std::string();
   }
   if (value.init.kind == Initialiser::None)

@@ -28,16 +28,21 @@
 
 using namespace tessera::rt;
 
-/// The system's choice of huge pages for shared memory; nothing where it has
-/// none.
-static std::string readHugePages() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+std::string tessera::rt::readSystemFile(const char *path) {
+  std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
-PagePlacer::PagePlacer(int threads) : PagePlacer(readHugePages(), threads) {}
+bool tessera::rt::mayHaveHugePages(const std::string &shmemHugePages) {
+  return !shmemHugePages.empty() &&
+         shmemHugePages.find("[never]") == std::string::npos &&
+         shmemHugePages.find("[deny]") == std::string::npos;
+}
+
+PagePlacer::PagePlacer(int threads)
+    : PagePlacer(readSystemFile(hugePagesFile), threads) {}
 
 PagePlacer::PagePlacer(const std::string &shmemHugePages, int threads)
     : bytesOfBuffers(size_t(threads) * bufferBytes) {
@@ -47,10 +52,8 @@ PagePlacer::PagePlacer(const std::string &shmemHugePages, int threads)
     return;
   buffers = static_cast<uint8_t *>(memory);
 #if defined(UFFD_USER_MODE_ONLY) && defined(SYS_userfaultfd)
-  bool hasNone = shmemHugePages.empty() ||
-                 shmemHugePages.find("[never]") != std::string::npos ||
-                 shmemHugePages.find("[deny]") != std::string::npos;
-  if (!hasNone || sysconf(_SC_PAGESIZE) != long(pageBytes))
+  if (mayHaveHugePages(shmemHugePages) ||
+      sysconf(_SC_PAGESIZE) != long(pageBytes))
     return;
   // What faults of the system itself would find is not asked for, so that no
   // privilege is needed.

@@ -21,6 +21,16 @@
 
 namespace tessera::rt {
 
+/// The system's file of its choice of huge pages for shared memory.
+constexpr const char *hugePagesFile =
+    "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+
+/// The contents of a file of the system; nothing where there is none.
+std::string readSystemFile(const char *path);
+
+/// Whether shared memory may have huge pages, by the contents of that file.
+bool mayHaveHugePages(const std::string &shmemHugePages);
+
 /// Puts pages into memory that this process has mapped. Threads may place pages
 /// of different ranges at once.
 class PagePlacer {

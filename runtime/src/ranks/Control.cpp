@@ -96,7 +96,7 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes, int64_t stamps) {
 }
 
 void SharedMemory::initialise(int ranks, int64_t arenaBytes,
-                              uint64_t programHash) {
+                              uint64_t programHash, int64_t replicaPageBytes) {
   new (control) ControlBlock();
   for (int rank = 0; rank < ranks; ++rank)
     new (&blocks[rank]) RankBlock();
@@ -104,8 +104,63 @@ void SharedMemory::initialise(int ranks, int64_t arenaBytes,
   control->version = TESSERA_RT_ABI_VERSION;
   control->ranks = ranks;
   control->arenaBytes = arenaBytes;
+  control->replicaPageBytes = replicaPageBytes;
   control->programHash = programHash;
   control->ready.store(1);
+}
+
+bool SharedMemory::shareReplicas(int fd, std::vector<ReplicatedPages> pages) {
+  replicas = std::move(pages);
+  for (const ReplicatedPages &one : replicas) {
+    size_t length = size_t(one.range.end - one.range.begin);
+    off_t from = arena(one.ranks.front()) + one.range.begin - base;
+    for (size_t i = 1; i < one.ranks.size(); ++i) {
+      void *to = arena(one.ranks[i]) + one.range.begin;
+      if (mmap(to, length, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, from) == MAP_FAILED)
+        return false;
+      madvise(to, length, MADV_HUGEPAGE);
+    }
+  }
+  return true;
+}
+
+/// The part of `range` that the rank at `index` of `ranks` fills, at pages.
+static ByteRange getShare(ByteRange range, size_t index, size_t ranks) {
+  int64_t pages = (range.end - range.begin) / pageBytes;
+  auto boundary = [&](size_t i) {
+    return range.begin + pages * int64_t(i) / int64_t(ranks) * pageBytes;
+  };
+  return {boundary(index),
+          index + 1 == ranks ? range.end : boundary(index + 1)};
+}
+
+std::vector<ByteRange> SharedMemory::rangesToFill(int rank,
+                                                  ByteRange range) const {
+  std::vector<ByteRange> ranges;
+  auto add = [&](int64_t begin, int64_t end) {
+    begin = std::max(begin, range.begin);
+    end = std::min(end, range.end);
+    if (begin >= end)
+      return;
+    if (!ranges.empty() && ranges.back().end == begin)
+      ranges.back().end = end;
+    else
+      ranges.push_back({begin, end});
+  };
+  int64_t own = range.begin;
+  for (const ReplicatedPages &pages : replicas) {
+    auto it = std::lower_bound(pages.ranks.begin(), pages.ranks.end(), rank);
+    if (it == pages.ranks.end() || *it != rank)
+      continue;
+    add(own, pages.range.begin);
+    ByteRange share = getShare(pages.range, size_t(it - pages.ranks.begin()),
+                               pages.ranks.size());
+    add(share.begin, share.end);
+    own = std::max(own, pages.range.end);
+  }
+  add(own, range.end);
+  return ranges;
 }
 
 void SharedMemory::unmap() {

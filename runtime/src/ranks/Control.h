@@ -18,6 +18,8 @@
 
 #include "support/Support.h"
 
+#include <vector>
+
 namespace tessera::rt {
 
 constexpr int maxRanks = 1024;
@@ -79,7 +81,7 @@ struct Traffic {
 };
 
 /// Resident bytes of one rank. Pages of other ranks' arenas, which it may have
-/// read, are counted at those.
+/// read, are counted at those; replicated pages are counted at each.
 struct MemoryUse {
   /// Private pages now, and before arguments were filled.
   int64_t privateBytes = 0;
@@ -187,6 +189,10 @@ struct ControlBlock {
   int32_t version = 0;
   int32_t ranks = 0;
   int64_t arenaBytes = 0;
+  /// Size of the pages at which replicas of parameters are one memory, by what
+  /// the process that initialised this block found; 0: each has its own. All
+  /// must map the arenas alike.
+  int64_t replicaPageBytes = 0;
   /// Hash of program name, hash and ranks: all must run the same program.
   uint64_t programHash = 0;
   /// The layout is initialised (joined mode: the first comer does it).
@@ -206,6 +212,19 @@ struct ControlBlock {
   Announcement announcements[maxAnnouncements];
 };
 
+/// Bytes [begin, end) of an arena.
+struct ByteRange {
+  int64_t begin = 0, end = 0;
+};
+
+/// Whole pages that the arenas of several ranks have alike and that no step
+/// changes. They are one memory, which all of these ranks see.
+struct ReplicatedPages {
+  ByteRange range;
+  /// In order. The memory is in the arena of the first.
+  std::vector<int> ranks;
+};
+
 /// A mapping of the job's shared memory in this process.
 struct SharedMemory {
   uint8_t *base = nullptr;
@@ -217,6 +236,8 @@ struct SharedMemory {
 
   /// Of each rank.
   int64_t maxStamps = 0;
+  /// By their offsets. Those of one rank do not overlap.
+  std::vector<ReplicatedPages> replicas;
 
   uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
   /// A rank's stamps, after all arenas. Pages that nobody writes take no
@@ -230,7 +251,14 @@ struct SharedMemory {
   /// Maps `fd`, already of that size; returns false and leaves errno on error.
   bool map(int fd, int ranks, int64_t arenaBytes, int64_t stamps = 0);
   /// Constructs the control block in zeroed memory.
-  void initialise(int ranks, int64_t arenaBytes, uint64_t programHash);
+  void initialise(int ranks, int64_t arenaBytes, uint64_t programHash,
+                  int64_t replicaPageBytes = 0);
+  /// After map, and before anything is written to them: makes pages of `fd`
+  /// one memory. Returns false and leaves errno on error.
+  bool shareReplicas(int fd, std::vector<ReplicatedPages> pages);
+  /// What a rank fills of a range of its arena: all that it has for itself, and
+  /// its share of the pages that it has with others.
+  std::vector<ByteRange> rangesToFill(int rank, ByteRange range) const;
   void unmap();
 };
 

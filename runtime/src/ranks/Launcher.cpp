@@ -13,6 +13,7 @@
 
 #include "Launcher.h"
 
+#include "data/Replicas.h"
 #include "run/Rehearsal.h"
 
 #include <algorithm>
@@ -50,9 +51,26 @@ bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
             (long long)bytes, strerror(errno));
     return false;
   }
+  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
+                    chooseReplicaPages());
+  bool isShared = shareReplicas(memory, fd, manifest);
+  if (!isShared)
+    fprintf(stderr,
+            "tessera: error: cannot share pages of replicated parameters: %s\n",
+            strerror(errno));
   close(fd);
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
-  return true;
+  return isShared;
+}
+
+int64_t tessera::rt::chooseReplicaPages() {
+  // What a host's arena has on its way to a device is not kept there.
+  return targetKind.hasDevices ? 0 : findReplicaPageBytes();
+}
+
+bool tessera::rt::shareReplicas(SharedMemory &memory, int fd,
+                                const Manifest &manifest) {
+  return memory.shareReplicas(
+      fd, findReplicatedPages(manifest, memory.control->replicaPageBytes));
 }
 
 uint64_t tessera::rt::programHash(const Manifest &manifest) {

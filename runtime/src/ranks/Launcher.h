@@ -72,6 +72,14 @@ void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
 /// after printing why there is none.
 bool createMemory(SharedMemory &memory, const Manifest &manifest);
 
+/// Size of the pages at which replicas of parameters are one memory in a job
+/// whose memory this process makes; 0: nowhere.
+int64_t chooseReplicaPages();
+
+/// Makes replicas of parameters one memory, as the control block says. False
+/// and errno on error.
+bool shareReplicas(SharedMemory &memory, int fd, const Manifest &manifest);
+
 /// Hash of what all ranks must have in common.
 uint64_t programHash(const Manifest &manifest);
 

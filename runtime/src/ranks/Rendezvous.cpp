@@ -124,7 +124,8 @@ std::string MeetingFile::make(SharedMemory &memory) {
   if (!memory.map(fd, manifest.ranks, manifest.arenaBytes,
                   manifest.pipeline.entries))
     return strerror(errno);
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
+  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
+                    chooseReplicaPages());
   return std::string();
 }
 
@@ -206,7 +207,11 @@ std::string MeetingFile::meet(SharedMemory &memory) {
     if (!error.empty())
       return error;
     if (!retry)
-      return error;
+      return shareReplicas(memory, fd, manifest)
+                 ? error
+                 : std::string(
+                       "cannot share pages of replicated parameters: ") +
+                       strerror(errno);
     memory.unmap();
     leave();
     if (monotonicSeconds() > deadline)
