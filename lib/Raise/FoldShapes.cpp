@@ -13,6 +13,7 @@
 
 #include "ElementwiseShapes.h"
 #include "ParameterViews.h"
+#include "SplitLetters.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -673,6 +674,131 @@ private:
   }
 };
 
+/// The reshape that made `x` by merging dimensions; null if none did.
+static tensor::CollapseShapeOp findMerged(Value x) {
+  auto merged = x.getDefiningOp<tensor::CollapseShapeOp>();
+  return merged && !matchUnits(merged) ? merged : tensor::CollapseShapeOp();
+}
+
+/// A matmul comes before dimensions of its operands are merged; those that both
+/// have, as batch and heads, in both alike. Split again after it, they stay.
+struct MatmulOfMerged : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = findMerged(op.getLhs()), right = findMerged(op.getRhs());
+    if ((!left && !right) || !op.getScales().empty())
+      return failure();
+    auto letters = op.getLetters();
+    Split leftSplit = left ? readSplit(left) : splitNothing(op.getLhs());
+    Split rightSplit = right ? readSplit(right) : splitNothing(op.getRhs());
+    SplitLetters parts(op);
+    for (auto [letter, sizes] : llvm::zip_equal(letters.lhs, leftSplit)) {
+      size_t shared = letters.rhs.find(letter);
+      if (shared != StringRef::npos && rightSplit[shared] != sizes)
+        return failure();
+      if (sizes.size() != 1 && !parts.split(letter, sizes))
+        return failure();
+    }
+    for (auto [letter, sizes] : llvm::zip_equal(letters.rhs, rightSplit))
+      if (sizes.size() != 1 && !letters.lhs.contains(letter) &&
+          !parts.split(letter, sizes))
+        return failure();
+    rewriter.replaceOp(op,
+                       buildSplitEinsum(rewriter, op, parts,
+                                        left ? left.getSrc() : op.getLhs(),
+                                        right ? right.getSrc() : op.getRhs()));
+    return success();
+  }
+
+private:
+  static Split splitNothing(Value x) {
+    Split split;
+    for (int64_t size : typeOf(x).getShape())
+      split.push_back({size});
+    return split;
+  }
+};
+
+/// A softmax and a norm come before dimensions other than that of their rows
+/// are merged.
+struct RowsOfMerged : RewritePattern {
+  RowsOfMerged(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<nn::SoftmaxOp, nn::LayerNormOp, nn::RMSNormOp>(op) ||
+        op->getNumResults() != 1)
+      return failure();
+    auto merged = findMerged(op->getOperand(0));
+    if (!merged)
+      return failure();
+    auto groups = merged.getReassociationIndices();
+    auto softmax = dyn_cast<nn::SoftmaxOp>(op);
+    const ReassociationIndices &rows =
+        softmax ? groups[softmax.getDim()] : groups.back();
+    if (rows.size() != 1)
+      return failure();
+    Operation *whole = rewriter.clone(*op);
+    whole->setOperand(0, merged.getSrc());
+    whole->getResult(0).setType(merged.getSrcType());
+    if (softmax)
+      cast<nn::SoftmaxOp>(whole).setDim(rows.front());
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op->getResult(0).getType(), whole->getResult(0), groups);
+    return success();
+  }
+};
+
+/// An elementwise op comes before dimensions of its operands are merged, in all
+/// of them alike; broadcasts along merged dimensions are along all of these.
+struct ElementwiseOfMerged : RewritePattern {
+  ElementwiseOfMerged(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isPlainElementwise(op))
+      return failure();
+    tensor::CollapseShapeOp first;
+    for (Value operand : op->getOperands())
+      if (auto merged = findMerged(operand))
+        first = first ? first : merged;
+    if (!first)
+      return failure();
+    ArrayRef<int64_t> shape = first.getSrcType().getShape();
+    auto groups = first.getReassociationIndices();
+    auto isAlong = [&](nn::BroadcastOp broadcast) {
+      return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) {
+               return groups[dim].size() == 1;
+             });
+    };
+    auto isSame = [&](tensor::CollapseShapeOp other) {
+      return other && other.getSrcType().getShape() == shape &&
+             other.getReassociationIndices() == groups;
+    };
+    if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+          return isSplat(operand) || isSame(findMerged(operand)) ||
+                 isAlong(operand.getDefiningOp<nn::BroadcastOp>());
+        }))
+      return failure();
+    Value whole =
+        resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
+          auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+          if (!broadcast)
+            return findMerged(operand).getSrc();
+          SmallVector<int64_t> dims;
+          for (int64_t dim : broadcast.getDims())
+            dims.push_back(groups[dim].front());
+          return nn::BroadcastOp::create(rewriter, op->getLoc(),
+                                         typeOf(operand).clone(shape),
+                                         broadcast.getX(), dims);
+        });
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, typeOf(op->getResult(0)), whole, groups);
+    return success();
+  }
+};
+
 struct FoldShapesPass
     : public tessera::impl::FoldShapesPassBase<FoldShapesPass> {
   void runOnOperation() override {
@@ -684,7 +810,8 @@ struct FoldShapesPass
                  ReduceOfBroadcast, TransposeOfShape, TransposeOfMerged,
                  SplitOfTranspose, TransposeOfRope, SplitOfRope, UnitsOfRope,
                  EmbeddingOfBroadcast, DropOfTranspose, TransposeOfElementwise,
-                 TransposeOfEinsum, EinsumOfShapes>(context);
+                 TransposeOfEinsum, EinsumOfShapes, MatmulOfMerged,
+                 RowsOfMerged, ElementwiseOfMerged>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -10,13 +10,12 @@
 
 #include "ElementwiseShapes.h"
 #include "ParameterViews.h"
+#include "SplitLetters.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -43,38 +42,23 @@ static bool isParameter(Value value) {
 // Splitting dimensions
 //===----------------------------------------------------------------------===//
 
+Value tessera::buildSplitEinsum(OpBuilder &b, nn::EinsumOp op,
+                                const SplitLetters &parts, Value left,
+                                Value right) {
+  auto letters = op.getLetters();
+  SplitShape result(parts.sizesOf(letters.result, op.getType().getShape()));
+  Value product = nn::EinsumOp::create(
+      b, op.getLoc(), op.getType().clone(result.shape),
+      parts.apply(letters.lhs) + "," + parts.apply(letters.rhs) + "->" +
+          parts.apply(letters.result),
+      left, right);
+  return product.getType() == op.getType()
+             ? product
+             : tensor::CollapseShapeOp::create(b, op.getLoc(), op.getType(),
+                                               product, result.groups);
+}
+
 namespace {
-
-/// Dimensions that are split: sizes for each dimension.
-using Split = SmallVector<SmallVector<int64_t>>;
-
-Split readSplit(ArrayRef<ReassociationIndices> groups,
-                ArrayRef<int64_t> shape) {
-  Split split;
-  for (const ReassociationIndices &group : groups) {
-    split.emplace_back();
-    for (int64_t dim : group)
-      split.back().push_back(shape[dim]);
-  }
-  return split;
-}
-
-/// A tensor with its dimensions split.
-Value buildSplit(OpBuilder &b, Location loc, Value x, const Split &split) {
-  SmallVector<int64_t> shape;
-  SmallVector<ReassociationIndices> groups;
-  for (ArrayRef<int64_t> sizes : split) {
-    groups.emplace_back();
-    for (int64_t size : sizes) {
-      groups.back().push_back(shape.size());
-      shape.push_back(size);
-    }
-  }
-  RankedTensorType type = typeOf(x).clone(shape);
-  return type == x.getType()
-             ? x
-             : tensor::ExpandShapeOp::create(b, loc, type, x, groups);
-}
 
 /// Dimensions of size 1 that are added to a matmul, or to an elementwise op of
 /// one, are splits of the dimension before: the weight may take them.
@@ -100,21 +84,29 @@ struct UnitsAreSplits : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// The split of a dimension comes before an elementwise op of a matmul and
+/// The split of a dimension comes before elementwise ops of a matmul and
 /// vectors, and before a broadcast.
 struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
+  /// The most elementwise ops one after the other that a split passes.
+  static constexpr int kMaxDepth = 8;
+  /// Whether a split of a value gets to matmuls and vectors alone.
+  static bool isKnown(Value value, int depth = 0) {
+    Operation *op = value.getDefiningOp();
+    if (isSplat(value) || isa_and_nonnull<nn::BroadcastOp>(op))
+      return true;
+    if (!op || !op->hasOneUse() || depth > kMaxDepth)
+      return false;
+    return isa<nn::EinsumOp>(op) ||
+           (isPlainElementwise(op) &&
+            llvm::all_of(op->getOperands(), [&](Value operand) {
+              return isKnown(operand, depth + 1);
+            }));
+  }
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *producer = op.getSrc().getDefiningOp();
-    if (!isPlainElementwise(producer) || !producer->hasOneUse())
-      return failure();
-    bool isKnown = llvm::all_of(producer->getOperands(), [](Value operand) {
-      auto einsum = operand.getDefiningOp<nn::EinsumOp>();
-      return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
-             (einsum && einsum->hasOneUse());
-    });
-    if (!isKnown)
+    if (!isPlainElementwise(producer) || !isKnown(op.getSrc()))
       return failure();
     Split split =
         readSplit(op.getReassociationIndices(), op.getResultType().getShape());
@@ -148,52 +140,6 @@ struct SplitOfBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
                                                  dims);
     return success();
   }
-};
-
-/// Letters of a matmul some of which become several.
-class SplitLetters {
-public:
-  explicit SplitLetters(nn::EinsumOp op)
-      : used((op.getLetters().lhs + op.getLetters().rhs).str()) {}
-
-  /// A letter becomes as many as it has sizes; false where none are left.
-  bool split(char letter, ArrayRef<int64_t> sizes) {
-    std::string all(1, letter);
-    for (size_t i = 1; i < sizes.size(); ++i) {
-      char next = 'a';
-      while (StringRef(used).contains(next))
-        ++next;
-      if (!llvm::isAlpha(next))
-        return false;
-      used += next;
-      all += next;
-    }
-    parts[letter] = {all, SmallVector<int64_t>(sizes)};
-    return true;
-  }
-  std::string apply(StringRef letters) const {
-    std::string result;
-    for (char letter : letters) {
-      auto found = parts.find(letter);
-      result +=
-          found == parts.end() ? std::string(1, letter) : found->second.first;
-    }
-    return result;
-  }
-  /// How dimensions of these letters and sizes are split.
-  Split sizesOf(StringRef letters, ArrayRef<int64_t> shape) const {
-    Split split;
-    for (auto [letter, size] : llvm::zip_equal(letters, shape)) {
-      auto found = parts.find(letter);
-      split.push_back(found == parts.end() ? SmallVector<int64_t>{size}
-                                           : found->second.second);
-    }
-    return split;
-  }
-
-private:
-  std::string used;
-  std::map<char, std::pair<std::string, SmallVector<int64_t>>> parts;
 };
 
 /// A matmul with a weight takes the split of dimensions that only the weight
@@ -256,34 +202,14 @@ private:
     StringRef own = isLeft ? letters.lhs : letters.rhs;
     StringRef other = isLeft ? letters.rhs : letters.lhs;
     SplitLetters parts(op);
-    Split split = readSplit(merged.getReassociationIndices(),
-                            merged.getSrcType().getShape());
-    for (auto [letter, sizes] : llvm::zip_equal(own, split))
+    for (auto [letter, sizes] : llvm::zip_equal(own, readSplit(merged)))
       if (sizes.size() != 1 && !parts.split(letter, sizes))
         return failure();
     Value weight = buildSplit(rewriter, op.getLoc(), w,
                               parts.sizesOf(other, typeOf(w).getShape()));
-    Split result = parts.sizesOf(letters.result, op.getType().getShape());
-    SmallVector<int64_t> shape;
-    SmallVector<ReassociationIndices> groups;
-    for (ArrayRef<int64_t> sizes : result) {
-      groups.emplace_back();
-      for (int64_t size : sizes) {
-        groups.back().push_back(shape.size());
-        shape.push_back(size);
-      }
-    }
-    std::string left = parts.apply(letters.lhs),
-                right = parts.apply(letters.rhs);
-    Value product = nn::EinsumOp::create(
-        rewriter, op.getLoc(), op.getType().clone(shape),
-        left + "," + right + "->" + parts.apply(letters.result),
-        isLeft ? merged.getSrc() : weight, isLeft ? weight : merged.getSrc());
-    if (product.getType() == op.getType())
-      rewriter.replaceOp(op, product);
-    else
-      rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(),
-                                                           product, groups);
+    rewriter.replaceOp(op, buildSplitEinsum(rewriter, op, parts,
+                                            isLeft ? merged.getSrc() : weight,
+                                            isLeft ? weight : merged.getSrc()));
     return success();
   }
 };

@@ -319,7 +319,7 @@ static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
 }
 
 /// `x` without the positive factors of one number that it was multiplied by,
-/// which join `scale`.
+/// before or after changes of its shape; they join `scale`.
 static Value peelScale(Value x, double &scale) {
   auto isFactor = [](std::optional<double> number) {
     return number && *number > 0 && std::isfinite(*number);
@@ -328,11 +328,22 @@ static Value peelScale(Value x, double &scale) {
     std::optional<double> left = getNumber(mul.getLhs());
     std::optional<double> right = getNumber(mul.getRhs());
     if (!isFactor(left) && !isFactor(right))
-      break;
+      return x;
     scale *= isFactor(right) ? *right : *left;
     x = isFactor(right) ? mul.getLhs() : mul.getRhs();
   }
-  return x;
+  Operation *op = x.getDefiningOp();
+  if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                       nn::TransposeOp>(op) ||
+      !op->hasOneUse())
+    return x;
+  Value before = peelScale(op->getOperand(0), scale);
+  if (before == op->getOperand(0))
+    return x;
+  OpBuilder b(op);
+  Operation *copy = b.clone(*op);
+  copy->setOperand(0, before);
+  return copy->getResult(0);
 }
 
 /// What has each of the heads of dimension `dim` once, where groups of

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Interpreter/Interpreter.h"
 
@@ -23,6 +24,8 @@ using namespace tessera;
 
 /// How many rows there are of each scale, and how many hold minus infinity.
 static constexpr int64_t kRowsOfScale = 3, kHiddenRows = 4;
+/// The large element of a row, in its deviations.
+static constexpr double kLarge = 20;
 /// The most numbers that a trial has in its rows.
 static constexpr int64_t kMaxNumbers = int64_t(1) << 23;
 /// The largest error at which a region counts as equal to an op. Correct
@@ -88,9 +91,20 @@ private:
 
 } // namespace
 
-/// Deviations of rows: those at which functions of numbers differ.
+/// The largest finite number of a value's element type, if that is a float.
+static double getLargest(Value value) {
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
+  if (!type)
+    return INFINITY;
+  llvm::APFloat largest = llvm::APFloat::getLargest(type.getFloatSemantics());
+  return FloatAttr::getValueAsDouble(largest);
+}
+
+/// Deviations of rows: those at which functions of numbers differ. Rows have
+/// only numbers that the region's operand can have.
 static SmallVector<double> findScales(const RowRegion &region) {
   SmallVector<double> scales{1e-2, 1, 10};
+  double largest = getLargest(region.x);
   for (double number : findConstants(region))
     if (number < 1e-2)
       scales.push_back(std::sqrt(number));
@@ -99,8 +113,9 @@ static SmallVector<double> findScales(const RowRegion &region) {
             arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
       for (Value operand : op->getOperands())
         if (std::optional<double> c = getNumber(operand))
-          if (std::isfinite(*c) && *c != 0)
-            scales.append({std::abs(*c), 4 * std::abs(*c)});
+          for (double scale : {std::abs(*c), 4 * std::abs(*c)})
+            if (scale != 0 && scale <= largest / kLarge)
+              scales.push_back(scale);
   return scales;
 }
 
@@ -116,7 +131,7 @@ static interp::Tensor makeRows(Normal &normal, ArrayRef<double> scales,
     for (int64_t j = 0; j < kRowsOfScale * size; ++j)
       x[i * kRowsOfScale * size + j] = interp::floatCell(scale * normal());
     int64_t large = i * kRowsOfScale * size + normal.below(size);
-    x[large] = interp::floatCell(20 * scale);
+    x[large] = interp::floatCell(kLarge * scale);
   }
   for (int64_t i = finite * size; i < rows * size; ++i) {
     double number = normal();

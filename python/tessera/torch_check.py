@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Mapping, Sequence
 
 import numpy
 import torch
+
+from .errors import ImportFailure
 
 
 def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
@@ -28,17 +31,41 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
                weights: Mapping[str, torch.Tensor],
                is_exported: bool) -> tuple[list[Any], dict[str, Any]]:
     """Results and gradients, in f64, of a graph that was exported in its own types: the
-    gradients of the first result if it is one float."""
-    module = module if is_exported else module.double()
-    cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() \
-        and not is_exported else x
-    results = module(*map(cast, arguments), **{k: cast(v) for k, v in keywords.items()})
-    flat = [r for r in torch.utils._pytree.tree_flatten(results)[0] if isinstance(r, torch.Tensor)]
+    gradients of the first result if it is one float. A module that fails in f64, as one that
+    makes numbers of f32 out of the limits of its type, runs in its own types, with a note."""
+    def run(is_double: bool) -> list[torch.Tensor]:
+        cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() \
+            and is_double else x
+        results = module(*map(cast, arguments), **{k: cast(v) for k, v in keywords.items()})
+        return [r for r in torch.utils._pytree.tree_flatten(results)[0]
+                if isinstance(r, torch.Tensor)]
+
+    if is_exported:
+        flat = run(is_double=False)
+    else:
+        tensors = lambda: [*module.parameters(), *module.buffers()]
+        types = [tensor.dtype for tensor in tensors()]
+        try:
+            module.double()
+            flat = run(is_double=True)
+        except RuntimeError as error:
+            print(f"tessera: note: --check runs the module in its own types, since it fails in "
+                  f"f64: {first_line(error)}", file=sys.stderr)
+            for tensor, dtype in zip(tensors(), types):
+                tensor.data = tensor.data.to(dtype)
+            try:
+                flat = run(is_double=False)
+            except RuntimeError as second:
+                raise ImportFailure(f"--check: the module fails: {first_line(second)}") from second
     gradients = {}
     if flat and not flat[0].shape and flat[0].requires_grad:
         flat[0].backward()
         gradients = find_gradients(dict(module.named_parameters(remove_duplicate=False)), weights)
     return [array(result) for result in flat], gradients
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def find_gradients(parameters: Mapping[str, torch.nn.Parameter],

@@ -221,3 +221,84 @@ func.func @constraint_of_parts(%x: tensor<2x8x3x12xf32>, %y: tensor<2x8x4x12xf32
   %3 = dist.constraint %2 <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x48xf32>
   return %1, %2, %3 : tensor<2x8x36xf32>, tensor<2x8x48xf32>, tensor<2x8x48xf32>
 }
+
+// -----
+
+// Batch and heads that both operands of two matmuls have merged stay apart, as
+// does the softmax between them.
+// CHECK-LABEL: @merged_heads
+// CHECK-NOT: shape
+// CHECK: %[[S:.+]] = nn.einsum "[[A:.]][[B:.]][[Q:.]][[D:.]],[[A]][[B]][[K:.]][[D]]->[[A]][[B]][[Q]][[K]]" %{{.*}}, %{{.*}} : tensor<2x4x8x12xf32>, tensor<2x4x6x12xf32> -> tensor<2x4x8x6xf32>
+// CHECK-NEXT: %[[W:.+]] = nn.softmax %[[S]] dim 3 : tensor<2x4x8x6xf32>
+// CHECK-NEXT: %[[R:.+]] = nn.einsum "{{.*}}" %[[W]], %{{.*}} : tensor<2x4x8x6xf32>, tensor<2x4x6x12xf32> -> tensor<2x4x8x12xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @merged_heads(%q: tensor<2x4x8x12xf32>, %k: tensor<2x4x6x12xf32>, %v: tensor<2x4x6x12xf32>) -> tensor<2x4x8x12xf32> {
+  %0 = tensor.collapse_shape %q [[0, 1], [2], [3]] : tensor<2x4x8x12xf32> into tensor<8x8x12xf32>
+  %1 = tensor.collapse_shape %k [[0, 1], [2], [3]] : tensor<2x4x6x12xf32> into tensor<8x6x12xf32>
+  %2 = tensor.collapse_shape %v [[0, 1], [2], [3]] : tensor<2x4x6x12xf32> into tensor<8x6x12xf32>
+  %3 = nn.einsum "abd,acd->abc" %0, %1 : tensor<8x8x12xf32>, tensor<8x6x12xf32> -> tensor<8x8x6xf32>
+  %4 = nn.softmax %3 dim 2 : tensor<8x8x6xf32>
+  %5 = nn.einsum "abc,acd->abd" %4, %2 : tensor<8x8x6xf32>, tensor<8x6x12xf32> -> tensor<8x8x12xf32>
+  %6 = tensor.expand_shape %5 [[0, 1], [2], [3]] output_shape [2, 4, 8, 12] : tensor<8x8x12xf32> into tensor<2x4x8x12xf32>
+  return %6 : tensor<2x4x8x12xf32>
+}
+
+// -----
+
+// Those that were merged in another way stay merged.
+// CHECK-LABEL: @merged_otherwise
+// CHECK: nn.einsum "abd,acd->abc" %{{.*}}, %{{.*}} : tensor<8x8x12xf32>, tensor<8x6x12xf32>
+func.func @merged_otherwise(%q: tensor<2x4x8x12xf32>, %k: tensor<4x2x6x12xf32>) -> tensor<8x8x6xf32> {
+  %0 = tensor.collapse_shape %q [[0, 1], [2], [3]] : tensor<2x4x8x12xf32> into tensor<8x8x12xf32>
+  %1 = tensor.collapse_shape %k [[0, 1], [2], [3]] : tensor<4x2x6x12xf32> into tensor<8x6x12xf32>
+  %2 = nn.einsum "abd,acd->abc" %0, %1 : tensor<8x8x12xf32>, tensor<8x6x12xf32> -> tensor<8x8x6xf32>
+  return %2 : tensor<8x8x6xf32>
+}
+
+// -----
+
+// Tokens of all rows that a layer takes as one list.
+// CHECK-LABEL: @merged_tokens
+// CHECK-NOT: shape
+// CHECK: nn.layer_norm {{.*}} : tensor<2x8x16xf32>
+// CHECK-NEXT: nn.einsum "{{.*}}" {{.*}} : tensor<2x8x16xf32>, tensor<16x32xf32> -> tensor<2x8x32xf32>
+// CHECK-NEXT: nn.broadcast {{.*}} dims [2] : tensor<32xf32> -> tensor<2x8x32xf32>
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: arith.maximumf
+// CHECK-NEXT: nn.einsum "{{.*}}" {{.*}} : tensor<2x8x32xf32>, tensor<32x16xf32> -> tensor<2x8x16xf32>
+// CHECK-NEXT: %[[R:.+]] = arith.addf %arg0, %{{.*}} : tensor<2x8x16xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @merged_tokens(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %b: tensor<16xf32>, %w1: tensor<16x32xf32>, %b1: tensor<32xf32>, %w2: tensor<32x16xf32>) -> tensor<2x8x16xf32> {
+  %cst = arith.constant dense<0.0> : tensor<16x32xf32>
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x8x16xf32> into tensor<16x16xf32>
+  %1 = nn.layer_norm %0, %g, %b eps 1.0e-5 : tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>
+  %2 = nn.einsum "ab,bc->ac" %1, %w1 : tensor<16x16xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+  %3 = nn.broadcast %b1 dims [1] : tensor<32xf32> -> tensor<16x32xf32>
+  %4 = arith.addf %2, %3 : tensor<16x32xf32>
+  %5 = arith.maximumf %4, %cst : tensor<16x32xf32>
+  %6 = nn.einsum "ab,bc->ac" %5, %w2 : tensor<16x32xf32>, tensor<32x16xf32> -> tensor<16x16xf32>
+  %7 = arith.addf %0, %6 : tensor<16x16xf32>
+  %8 = tensor.expand_shape %7 [[0, 1], [2]] output_shape [2, 8, 16] : tensor<16x16xf32> into tensor<2x8x16xf32>
+  return %8 : tensor<2x8x16xf32>
+}
+
+// -----
+
+// A broadcast along merged dimensions keeps an elementwise op after the merge, and
+// merged rows a norm.
+// CHECK-LABEL: @merged_broadcast
+// CHECK: arith.mulf {{.*}} : tensor<16x16xf32>
+func.func @merged_broadcast(%x: tensor<2x8x16xf32>, %s: tensor<16xf32>) -> tensor<16x16xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x8x16xf32> into tensor<16x16xf32>
+  %1 = nn.broadcast %s dims [0] : tensor<16xf32> -> tensor<16x16xf32>
+  %2 = arith.mulf %0, %1 : tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
+}
+
+// CHECK-LABEL: @merged_rows
+// CHECK: nn.rms_norm {{.*}} : tensor<2x128xf32>
+func.func @merged_rows(%x: tensor<2x8x16xf32>, %g: tensor<128xf32>) -> tensor<2x128xf32> {
+  %0 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x8x16xf32> into tensor<2x128xf32>
+  %1 = nn.rms_norm %0, %g eps 1.0e-5 : tensor<2x128xf32>, tensor<128xf32>
+  return %1 : tensor<2x128xf32>
+}

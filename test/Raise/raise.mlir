@@ -421,6 +421,58 @@ func.func @attention_window(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: 
 
 // -----
 
+// A maximum with the lowest number of the type changes no score.
+// CHECK-LABEL: @attention_above_lowest(
+// CHECK-NOT: arith.maximumf
+// CHECK: nn.attention causal scale 1.0
+func.func @attention_above_lowest(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<[[0.0, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, 0.0, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, 0.0, 0.0, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, 0.0, 0.0, 0.0, -3.40282347E+38, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -3.40282347E+38, -3.40282347E+38], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -3.40282347E+38], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<8x8xf32>
+  %cst_0 = arith.constant dense<-3.40282347E+38> : tensor<2x3x8x8xf32>
+  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %1 = nn.broadcast %cst dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
+  %2 = arith.addf %0, %1 : tensor<2x3x8x8xf32>
+  %3 = arith.maximumf %2, %cst_0 : tensor<2x3x8x8xf32>
+  %4 = nn.softmax %3 dim 3 : tensor<2x3x8x8xf32>
+  %5 = nn.einsum "acbd,abec->aebd" %arg2, %4 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %5 : tensor<2x8x3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @attention_above_lowest_f16(
+// CHECK-NOT: arith.maximumf
+// CHECK: nn.attention causal scale 1.0
+func.func @attention_above_lowest_f16(%arg0: tensor<2x8x3x4xf16> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf16> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf16> {nn.param = "v"}) -> (tensor<2x8x3x4xf16> {nn.output = "result"}) {
+  %cst = arith.constant dense<[[0.0, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04], [0.0, 0.0, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04], [0.0, 0.0, 0.0, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04], [0.0, 0.0, 0.0, 0.0, -6.550400e+04, -6.550400e+04, -6.550400e+04, -6.550400e+04], [0.0, 0.0, 0.0, 0.0, 0.0, -6.550400e+04, -6.550400e+04, -6.550400e+04], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -6.550400e+04, -6.550400e+04], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -6.550400e+04], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<8x8xf16>
+  %cst_0 = arith.constant dense<-6.550400e+04> : tensor<2x3x8x8xf16>
+  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf16>, tensor<2x8x3x4xf16> -> tensor<2x3x8x8xf16>
+  %1 = nn.broadcast %cst dims [2, 3] : tensor<8x8xf16> -> tensor<2x3x8x8xf16>
+  %2 = arith.addf %0, %1 : tensor<2x3x8x8xf16>
+  %3 = arith.maximumf %2, %cst_0 : tensor<2x3x8x8xf16>
+  %4 = nn.softmax %3 dim 3 : tensor<2x3x8x8xf16>
+  %5 = nn.einsum "acbd,abec->aebd" %arg2, %4 : tensor<2x8x3x4xf16>, tensor<2x3x8x8xf16> -> tensor<2x8x3x4xf16>
+  return %5 : tensor<2x8x3x4xf16>
+}
+
+// -----
+
+// Queries that are scaled before their heads are split.
+// CHECK-LABEL: @attention_scaled_queries(
+// CHECK: %[[Q:.+]] = tensor.expand_shape %arg0
+// CHECK-NOT: arith.mulf
+// CHECK: nn.attention scale 2.5{{0*}}e-01
+func.func @attention_scaled_queries(%arg0: tensor<2x8x12xf32> {nn.input = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<0.25> : tensor<2x8x12xf32>
+  %0 = arith.mulf %arg0, %cst : tensor<2x8x12xf32>
+  %1 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
+  %2 = nn.einsum "adbc,aebc->abde" %1, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %3 = nn.softmax %2 dim 3 : tensor<2x3x8x8xf32>
+  %4 = nn.einsum "acbd,abec->aebd" %arg2, %3 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %4 : tensor<2x8x3x4xf32>
+}
+
+// -----
+
 // One mask hides later keys, another one those before a window.
 // CHECK-LABEL: @attention_two_masks(
 // CHECK: nn.attention causal window 3 scale 1.0

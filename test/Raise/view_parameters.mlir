@@ -180,3 +180,21 @@ func.func @sharded(%x: tensor<8x16xf32>,
   %6 = tensor.expand_shape %5 [[0], [1, 2]] output_shape [8, 3, 4] : tensor<8x12xf32> into tensor<8x3x4xf32>
   return %1, %3, %4, %6 : tensor<8x2x4x2xf32>, tensor<8x12xf32>, tensor<8x12xf32>, tensor<8x3x4xf32>
 }
+
+// -----
+
+// Heads of a matmul with a bias that is scaled before they are split.
+// CHECK-LABEL: @scaled_heads(
+// CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w", nn.source = #nn.source<"w", [12, 16], offset 0, strides [64, 16, 1]>}
+// CHECK-SAME: tensor<3x4xf32> {nn.param = "b"
+// CHECK-NOT: shape
+// CHECK: arith.mulf {{.*}} : tensor<2x8x3x4xf32>
+func.func @scaled_heads(%x: tensor<2x8x16xf32>, %w: tensor<12x16xf32> {nn.param = "w"}, %b: tensor<12xf32> {nn.param = "b"}) -> tensor<2x8x3x4xf32> {
+  %cst = arith.constant dense<0.5> : tensor<2x8x12xf32>
+  %0 = nn.einsum "abc,dc->abd" %x, %w : tensor<2x8x16xf32>, tensor<12x16xf32> -> tensor<2x8x12xf32>
+  %1 = nn.broadcast %b dims [2] : tensor<12xf32> -> tensor<2x8x12xf32>
+  %2 = arith.addf %0, %1 : tensor<2x8x12xf32>
+  %3 = arith.mulf %2, %cst : tensor<2x8x12xf32>
+  %4 = tensor.expand_shape %3 [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
+  return %4 : tensor<2x8x3x4xf32>
+}

@@ -83,7 +83,9 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
     out after it, and a matmul takes the transposes of its operands and result
     and the broadcasts of an operand along dimensions of the result. A constraint
     of merged dimensions comes before they are merged, where these have its axes
-    whole.
+    whole. Matmuls, elementwise ops, softmaxes and norms come before dimensions are
+    merged that their operands have merged alike, as batch and heads: split again
+    after them, these stay.
 
     ```mlir
     %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x1xf32>
