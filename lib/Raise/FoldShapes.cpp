@@ -682,41 +682,83 @@ static tensor::CollapseShapeOp findMerged(Value x) {
 
 /// A matmul comes before dimensions of its operands are merged; those that both
 /// have, as batch and heads, in both alike. Split again after it, they stay.
+/// Heads of keys that are repeated for the queries of a group split the heads
+/// of queries, so that the matmul needs no repetition.
 struct MatmulOfMerged : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp op,
                                 PatternRewriter &rewriter) const override {
-    auto left = findMerged(op.getLhs()), right = findMerged(op.getRhs());
-    if ((!left && !right) || !op.getScales().empty())
+    Operand left = read(op.getLhs()), right = read(op.getRhs());
+    if ((!left.merged && !right.merged) || !op.getScales().empty())
       return failure();
     auto letters = op.getLetters();
-    Split leftSplit = left ? readSplit(left) : splitNothing(op.getLhs());
-    Split rightSplit = right ? readSplit(right) : splitNothing(op.getRhs());
     SplitLetters parts(op);
-    for (auto [letter, sizes] : llvm::zip_equal(letters.lhs, leftSplit)) {
+    for (auto [dim, letter] : llvm::enumerate(letters.lhs)) {
       size_t shared = letters.rhs.find(letter);
-      if (shared != StringRef::npos && rightSplit[shared] != sizes)
+      if (shared != StringRef::npos &&
+          !makeAlike(left, dim, right, shared, letters.result.contains(letter)))
         return failure();
-      if (sizes.size() != 1 && !parts.split(letter, sizes))
+      if (left.split[dim].size() != 1 && !parts.split(letter, left.split[dim]))
         return failure();
     }
-    for (auto [letter, sizes] : llvm::zip_equal(letters.rhs, rightSplit))
+    for (auto [letter, sizes] : llvm::zip_equal(letters.rhs, right.split))
       if (sizes.size() != 1 && !letters.lhs.contains(letter) &&
           !parts.split(letter, sizes))
         return failure();
-    rewriter.replaceOp(op,
-                       buildSplitEinsum(rewriter, op, parts,
-                                        left ? left.getSrc() : op.getLhs(),
-                                        right ? right.getSrc() : op.getRhs()));
+    Value lhs = left.build(rewriter, op.getLoc());
+    Value rhs = right.build(rewriter, op.getLoc());
+    rewriter.replaceOp(op, buildSplitEinsum(rewriter, op, parts, lhs, rhs));
     return success();
   }
 
 private:
-  static Split splitNothing(Value x) {
+  /// An operand and how its dimensions are to be split.
+  struct Operand {
+    Value x;
+    tensor::CollapseShapeOp merged;
     Split split;
-    for (int64_t size : typeOf(x).getShape())
-      split.push_back({size});
-    return split;
+    bool isExpanded = false;
+
+    /// Whether what was merged into a dimension repeats elements.
+    bool isRepeated(size_t dim) {
+      auto repeated = merged.getSrc().getDefiningOp<nn::BroadcastOp>();
+      return repeated &&
+             llvm::any_of(
+                 merged.getReassociationIndices()[dim], [&](int64_t part) {
+                   return !llvm::is_contained(repeated.getDims(), part);
+                 });
+    }
+    Value build(OpBuilder &b, Location loc) {
+      return isExpanded ? buildSplit(b, loc, x, split)
+             : merged   ? merged.getSrc()
+                        : x;
+    }
+  };
+
+  static Operand read(Value x) {
+    Operand operand{x, findMerged(x), {}};
+    if (operand.merged)
+      operand.split = readSplit(operand.merged);
+    else
+      for (int64_t size : typeOf(x).getShape())
+        operand.split.push_back({size});
+    return operand;
+  }
+
+  /// Splits a dimension of both operands as it is in one of them.
+  static bool makeAlike(Operand &left, size_t leftDim, Operand &right,
+                        size_t rightDim, bool isInResult) {
+    SmallVector<int64_t> &ours = left.split[leftDim];
+    SmallVector<int64_t> &theirs = right.split[rightDim];
+    if (ours == theirs)
+      return true;
+    bool isLeft = ours.size() == 1;
+    if (!isInResult || (!isLeft && theirs.size() != 1) ||
+        !(isLeft ? right.isRepeated(rightDim) : left.isRepeated(leftDim)))
+      return false;
+    (isLeft ? ours : theirs) = isLeft ? theirs : ours;
+    (isLeft ? left : right).isExpanded = true;
+    return true;
   }
 };
 
@@ -751,7 +793,7 @@ struct RowsOfMerged : RewritePattern {
 };
 
 /// An elementwise op comes before dimensions of its operands are merged, in all
-/// of them alike; broadcasts along merged dimensions are along all of these.
+/// of them alike; what is broadcast along merged dimensions is split.
 struct ElementwiseOfMerged : RewritePattern {
   ElementwiseOfMerged(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -767,31 +809,30 @@ struct ElementwiseOfMerged : RewritePattern {
       return failure();
     ArrayRef<int64_t> shape = first.getSrcType().getShape();
     auto groups = first.getReassociationIndices();
-    auto isAlong = [&](nn::BroadcastOp broadcast) {
-      return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) {
-               return groups[dim].size() == 1;
-             });
-    };
     auto isSame = [&](tensor::CollapseShapeOp other) {
       return other && other.getSrcType().getShape() == shape &&
              other.getReassociationIndices() == groups;
     };
     if (!llvm::all_of(op->getOperands(), [&](Value operand) {
-          return isSplat(operand) || isSame(findMerged(operand)) ||
-                 isAlong(operand.getDefiningOp<nn::BroadcastOp>());
+          return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
+                 isSame(findMerged(operand));
         }))
       return failure();
+    Split split = readSplit(first);
     Value whole =
         resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
           auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
           if (!broadcast)
             return findMerged(operand).getSrc();
+          Split own;
           SmallVector<int64_t> dims;
-          for (int64_t dim : broadcast.getDims())
-            dims.push_back(groups[dim].front());
+          for (int64_t dim : broadcast.getDims()) {
+            own.push_back(split[dim]);
+            llvm::append_range(dims, groups[dim]);
+          }
+          Value x = buildSplit(rewriter, op->getLoc(), broadcast.getX(), own);
           return nn::BroadcastOp::create(rewriter, op->getLoc(),
-                                         typeOf(operand).clone(shape),
-                                         broadcast.getX(), dims);
+                                         typeOf(operand).clone(shape), x, dims);
         });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
         op, typeOf(op->getResult(0)), whole, groups);

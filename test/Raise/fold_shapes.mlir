@@ -284,16 +284,42 @@ func.func @merged_tokens(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %b: tensor<
 
 // -----
 
-// A broadcast along merged dimensions keeps an elementwise op after the merge, and
-// merged rows a norm.
+// What is broadcast along merged dimensions is split.
 // CHECK-LABEL: @merged_broadcast
-// CHECK: arith.mulf {{.*}} : tensor<16x16xf32>
+// CHECK: %[[S:.+]] = tensor.expand_shape %arg1 {{.*}} : tensor<16xf32> into tensor<2x8xf32>
+// CHECK: %[[B:.+]] = nn.broadcast %[[S]] dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x16xf32>
+// CHECK: arith.mulf %arg0, %[[B]] : tensor<2x8x16xf32>
 func.func @merged_broadcast(%x: tensor<2x8x16xf32>, %s: tensor<16xf32>) -> tensor<16x16xf32> {
   %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x8x16xf32> into tensor<16x16xf32>
   %1 = nn.broadcast %s dims [0] : tensor<16xf32> -> tensor<16x16xf32>
   %2 = arith.mulf %0, %1 : tensor<16x16xf32>
   return %2 : tensor<16x16xf32>
 }
+
+// -----
+
+// Keys and values whose heads repeat for the queries of a group are read as they
+// are, whatever is between the matmuls.
+// CHECK-LABEL: @repeated_heads
+// CHECK-NOT: nn.broadcast
+// CHECK: %[[Q:.+]] = tensor.expand_shape %arg0 {{.*}} : tensor<2x4x8x12xf32> into tensor<2x2x2x8x12xf32>
+// CHECK: nn.einsum "{{.*}}" %[[Q]], %arg1 : tensor<2x2x2x8x12xf32>, tensor<2x2x6x12xf32> -> tensor<2x2x2x8x6xf32>
+// CHECK-NEXT: math.tanh
+// CHECK-NEXT: nn.softmax
+// CHECK-NEXT: nn.einsum "{{.*}}" %{{.*}}, %arg2 : tensor<2x2x2x8x6xf32>, tensor<2x2x6x12xf32> -> tensor<2x2x2x8x12xf32>
+func.func @repeated_heads(%q: tensor<2x4x8x12xf32>, %k: tensor<2x2x6x12xf32>, %v: tensor<2x2x6x12xf32>) -> tensor<2x4x8x12xf32> {
+  %0 = nn.broadcast %k dims [0, 1, 3, 4] : tensor<2x2x6x12xf32> -> tensor<2x2x2x6x12xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2], [3], [4]] : tensor<2x2x2x6x12xf32> into tensor<2x4x6x12xf32>
+  %2 = nn.broadcast %v dims [0, 1, 3, 4] : tensor<2x2x6x12xf32> -> tensor<2x2x2x6x12xf32>
+  %3 = tensor.collapse_shape %2 [[0], [1, 2], [3], [4]] : tensor<2x2x2x6x12xf32> into tensor<2x4x6x12xf32>
+  %4 = nn.einsum "abcd,abed->abce" %q, %1 : tensor<2x4x8x12xf32>, tensor<2x4x6x12xf32> -> tensor<2x4x8x6xf32>
+  %5 = math.tanh %4 : tensor<2x4x8x6xf32>
+  %6 = nn.softmax %5 dim 3 : tensor<2x4x8x6xf32>
+  %7 = nn.einsum "abce,abed->abcd" %6, %3 : tensor<2x4x8x6xf32>, tensor<2x4x6x12xf32> -> tensor<2x4x8x12xf32>
+  return %7 : tensor<2x4x8x12xf32>
+}
+
+// -----
 
 // CHECK-LABEL: @merged_rows
 // CHECK: nn.rms_norm {{.*}} : tensor<2x128xf32>

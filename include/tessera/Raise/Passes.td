@@ -85,7 +85,8 @@ def FoldShapesPass : Pass<"nn-fold-shapes", "::mlir::func::FuncOp"> {
     of merged dimensions comes before they are merged, where these have its axes
     whole. Matmuls, elementwise ops, softmaxes and norms come before dimensions are
     merged that their operands have merged alike, as batch and heads: split again
-    after them, these stay.
+    after them, these stay. Heads of keys that are repeated for the queries of a
+    group are read once: the matmul has a dimension of groups and one of queries.
 
     ```mlir
     %0 = nn.broadcast %x dims [0] : tensor<8xf32> -> tensor<8x1xf32>
