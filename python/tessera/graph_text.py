@@ -143,6 +143,10 @@ class Graph:
         type_ = tensor_type(shape, element)
         return self.op(f"arith.constant dense<{literal(number, element)}> : {type_}", shape, element)
 
+    def empty(self, shape: Sequence[int], element: str) -> Value:
+        """A constant of no element."""
+        return self.op(f"arith.constant dense<> : {tensor_type(shape, element)}", shape, element)
+
     def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
         """A constant of little-endian elements; booleans are bytes of 0 and 1."""
         key = hashlib.sha256(data).digest(), tuple(shape), element

@@ -43,6 +43,20 @@ def log_softmax(graph: Graph, x: Value, dim: int) -> Value:
                         graph.broadcast(graph.unary("math.log", total), x.shape, kept))
 
 
+def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
+    """log(sum(exp(x))) over dimensions, which the result lacks. Exponents are moved by the largest,
+    where that is finite."""
+    kept = [i for i in range(len(x.shape)) if i not in dims]
+    largest = graph.reduce("max", x, dims)
+    size = graph.unary("math.absf", largest)
+    infinity = graph.constant(math.inf, largest.shape, largest.element)
+    zero = graph.constant(0, largest.shape, largest.element)
+    shift = graph.select(graph.compare("eq", size, infinity), zero, largest)
+    moved = graph.binary("arith.subf", x, graph.broadcast(shift, x.shape, kept))
+    total = graph.reduce("sum", graph.unary("math.exp", moved), dims)
+    return graph.binary("arith.addf", graph.unary("math.log", total), shift)
+
+
 def patches(graph: Graph, x: Value, weight: Value) -> Value:
     """A convolution of [batch, channel, height, width] by [channel, channel, height, width]
     whose windows do not overlap."""

@@ -220,6 +220,8 @@ class Importer(Walk):
     def write(self, constant: Any) -> Value:
         array = numpy.asarray(constant)
         element, shape = element_of(array.dtype), array.shape
+        if array.size == 0:
+            return self.graph.empty(shape, element)
         for dim, size in enumerate(shape):
             first = array.take([0], dim)
             if size > 1 and bool((array == first).all()):

@@ -20,6 +20,11 @@ ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
 # Ops that return their first operand.
 IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.default",
               "aten.lift_fresh_copy.default", "aten.dropout.default"}
+# Ops that take the shape of their first operand, not its numbers, and fill it: with a number, or
+# with the argument at that index.
+FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_zeros.default": 0,
+          "aten.new_ones.default": 1}
+FILLED_BY = {"aten.full_like.default": 1, "aten.new_full.default": 2}
 RANDOM = ("rand", "bernoulli", "multinomial", "normal", "uniform")
 
 HANDLERS, handles = registry()
@@ -50,12 +55,14 @@ class Importer(Walk):
         tensor = tensor.detach()
         shape, small = tuple(tensor.shape), tensor
         for dim in range(tensor.dim()):
-            first = small.narrow(dim, 0, 1)
-            if small.shape[dim] > 1 and torch.equal(small, first.expand_as(small)):
-                small = first
+            if small.shape[dim] > 1:
+                first = small.narrow(dim, 0, 1)
+                small = first if torch.equal(small, first.expand_as(small)) else small
         element = element_of(tensor.dtype)
         if small.numel() == 1:
             return self.graph.constant(small.item(), shape, element)
+        if small.numel() == 0:
+            return self.graph.empty(shape, element)
         kept = [i for i, size in enumerate(small.shape) if size != 1]
         data = small.contiguous().cpu().view(torch.uint8).numpy().tobytes()
         value = self.graph.dense(data, [small.shape[i] for i in kept], element)
@@ -177,6 +184,11 @@ class Importer(Walk):
             if any(word in name for word in RANDOM):
                 raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
             self.constants[node] = self.evaluate(node)
+            return
+        if name in FILLED or name in FILLED_BY:
+            number = FILLED[name] if name in FILLED else node.args[FILLED_BY[name]]
+            like = node.meta["val"]
+            self.constants[node] = torch.full(tuple(like.shape), number, dtype=like.dtype)
             return
         if any(source in self.trained for source in node.all_input_nodes):
             self.trained.add(node)

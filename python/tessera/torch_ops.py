@@ -164,7 +164,7 @@ def convert_reshape(importer: Importer, node: Any) -> Value:
     return importer.merged(x, shape)
 
 
-@handles("aten.expand.default", "aten.broadcast_to.default")
+@handles("aten.expand.default", "aten.expand_as.default", "aten.broadcast_to.default")
 def convert_expand(importer: Importer, node: Any) -> Value:
     return importer.expanded(importer.value(node.args[0]), node.meta["val"].shape)
 
@@ -379,6 +379,15 @@ def convert_softmax(importer: Importer, node: Any) -> Value:
 def convert_log_softmax(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])
     return groups.log_softmax(importer.graph, x, positive(node.args[1], len(x.shape)))
+
+
+@handles("aten.logsumexp.default")
+def convert_logsumexp(importer: Importer, node: Any) -> Value:
+    x, result = importer.graph.cast(importer.value(node.args[0]), element_of(node.meta["val"].dtype)), \
+        node.meta["val"]
+    dims = node.args[1] if isinstance(node.args[1], (list, tuple)) else [node.args[1]]
+    dims = [positive(d, len(x.shape)) for d in dims] or list(range(len(x.shape)))
+    return importer.graph.reshape(groups.logsumexp(importer.graph, x, dims), result.shape)
 
 
 # Ops that nn has.

@@ -134,6 +134,7 @@ def make_ops(opset, path):
     node("Split", "x", ints(1, 3), outputs=2, axis=2)
     node("Split", "x", outputs=2, axis=-1, **({"num_outputs": 2} if opset >= 18 else {}))
     node("Concat", "x", "x", axis=1)
+    node("Concat", constant(numpy.zeros((2, 0, 4))), "x", axis=1)
     node("Pad", "x", ints(0, 1, 0, 0, 0, 2), constant(0.5))
     node("Gather", "x", ints(0, 1, 2), axis=1)
     node("Gather", "x", constant(-1, "i8"), axis=2)

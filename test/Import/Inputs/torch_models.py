@@ -289,6 +289,11 @@ class Ops(nn.Module):
         x = x * self.weight
         y = functional.softplus(x) + functional.softplus(x, beta=2, threshold=3)
         y = torch.max(y, x + 1) - torch.min(y, 2 * x)
+        y = torch.cat([torch.zeros(2, 0), y, x.new_zeros(2, 0)], -1)
+        y = y + torch.logsumexp(y, 1, keepdim=True).expand_as(y) - y.logsumexp((0, 1))
+        hidden = torch.full_like(y, -torch.inf)
+        y = y + torch.logsumexp(torch.stack([y, hidden]), 0) * torch.ones_like(y)
+        y = torch.cat([y, hidden], 1).logsumexp(1, keepdim=True) - x.new_full((2, 3), 0.5) + y
         wide = y.repeat(2, 1, 3) * torch.arange(36.0).view(2, 2, 9)
         return (wide.sum(0).view(3, 6).reshape_as(y.tile(3)) * y.tile(3)).square().mean()
 
