@@ -87,6 +87,9 @@ def Dist_Dialect : Dialect {
     /// shares the devices along the sequence. A dictionary of `method`, a text
     /// of ContextMethod.h, and #dist.axes of `seq`, `batch` and `heads`.
     static constexpr ::llvm::StringLiteral kContextAttr = "dist.context";
+    /// On a module, from phase plan to the end of phase train: #dist.axes over
+    /// which ZeRO shards state, where these are not dp and cp.
+    static constexpr ::llvm::StringLiteral kStateAxesAttr = "dist.state_axes";
     /// On a local function: an array<i64> of the fewest and the most pairs of a
     /// query and a key on a device.
     static constexpr ::llvm::StringLiteral kPairsAttr = "dist.pairs";

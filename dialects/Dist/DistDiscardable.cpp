@@ -327,6 +327,15 @@ static LogicalResult verifyRing(const AttributePosition &position,
          << attr.getValue();
 }
 
+static LogicalResult verifyStateAxes(const AttributePosition &position,
+                                     NamedAttribute attr) {
+  if (isa<AxesAttr>(attr.getValue()))
+    return success();
+  return position.op->emitError()
+         << "dist.state_axes: expects #dist.axes on a module but got "
+         << attr.getValue();
+}
+
 static LogicalResult verifyPlan(const AttributePosition &position,
                                 NamedAttribute attr) {
   if (isa<PlanAttr>(attr.getValue()))
@@ -400,6 +409,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kContextAttr, kOnModule, verifyContext},
+    {DistDialect::kStateAxesAttr, kOnModule, verifyStateAxes},
     {DistDialect::kRingAttr, kOnOperation, verifyRing},
     {DistDialect::kPairsAttr, kOnFunction, verifyPairs},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},

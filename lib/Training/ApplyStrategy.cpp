@@ -11,6 +11,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Partition/AttentionContext.h"
 #include "tessera/Partition/ContextChoice.h"
 #include "tessera/Training/FlatState.h"
 #include "tessera/Training/Passes.h"
@@ -31,7 +32,10 @@ class SeedWriter {
 public:
   SeedWriter(const Strategy &strategy, const Mesh &mesh,
              FlatSymbolRefAttr symbol, bool isTrained)
-      : strategy(strategy), mesh(mesh), symbol(symbol), isTrained(isTrained) {}
+      : strategy(strategy), mesh(mesh), symbol(symbol), isTrained(isTrained),
+        dpAxes(getAxes(strategy.dpAxes, mesh)),
+        cpAxes(getAxes(strategy.cpAxes, mesh)),
+        tpAxes(getAxes(strategy.tpAxes, mesh)) {}
 
   void seedFunction(FunctionOpInterface func);
   /// How attention is to share the sequence, for `dist-pin-context`; null where
@@ -42,13 +46,6 @@ public:
   llvm::Error checkFound() const;
 
 private:
-  bool hasAxis(StringRef name) const {
-    std::optional<unsigned> axis = mesh.find(name);
-    return axis && mesh.sizes[*axis] > 1;
-  }
-  AxisRef fullAxis(StringRef name) const {
-    return mesh.fullAxis(*mesh.find(name));
-  }
   Sharding seedInput(ArrayRef<StringRef> dims, RankedTensorType type);
   Sharding seedParameter(ArrayRef<StringRef> dims, RankedTensorType type);
   Sharding seedResidual(ArrayRef<StringRef> dims, RankedTensorType type);
@@ -66,6 +63,7 @@ private:
   FlatSymbolRefAttr symbol;
   /// A training step will be built, which is sharded over dp later.
   const bool isTrained;
+  const AxisList dpAxes, cpAxes, tpAxes;
   /// Query heads of a KV head: the largest "q_per_kv" of the function.
   int64_t headsPerGroup = 1;
   bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
@@ -74,35 +72,35 @@ private:
 
 } // namespace
 
-/// Whether a dimension may have an axis: no other one has it. Of two that
-/// could, the first has it.
-static bool isFree(const Sharding &sharding, const AxisRef &axis) {
-  return llvm::none_of(sharding.dims, [&](const DimSharding &dim) {
-    return llvm::any_of(
-        dim.axes, [&](const AxisRef &other) { return other.overlaps(axis); });
-  });
+/// Whether a dimension may have axes: there are some, and no other dimension
+/// has one of them. Of two that could, the first has them.
+static bool areFree(const Sharding &sharding, ArrayRef<AxisRef> axes) {
+  return !axes.empty() &&
+         llvm::none_of(sharding.dims, [&](const DimSharding &dim) {
+           return overlapsAny(dim.axes, axes);
+         });
 }
 
 Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
                                RankedTensorType type) {
   Sharding sharding = Sharding::replicatedOf(type.getRank());
-  auto seed = [&](unsigned dim, bool isUsed, StringRef axis) {
-    if (isUsed && hasAxis(axis) && isFree(sharding, fullAxis(axis)))
-      sharding.dims[dim].axes = {fullAxis(axis)};
+  auto seed = [&](unsigned dim, bool isUsed, const AxisList &axes) {
+    if (isUsed && areFree(sharding, axes))
+      sharding.dims[dim].axes = axes;
   };
   for (auto [i, name] : llvm::enumerate(dims)) {
     foundBatch |= name == "batch";
     foundTokens |= name == "seq";
     if (name == "batch")
-      seed(i, strategy.dp, "dp");
+      seed(i, strategy.dp, dpAxes);
     else if (name == "seq")
-      seed(i, strategy.cp, "cp");
+      seed(i, strategy.cp, cpAxes);
   }
   return sharding;
 }
 
-/// Shards heads: the major sub-axis of tp over KV heads, the rest over the
-/// query heads of each. A tensor of keys or values has only the first sub-axis.
+/// Shards heads: the major part of tp over KV heads, the rest over the query
+/// heads of each. A tensor of keys or values has only the first part.
 void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                            RankedTensorType type) const {
   const auto *groups = llvm::find(dims, "kv_heads");
@@ -110,27 +108,24 @@ void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
   if (groups == dims.end())
     return;
   unsigned groupDim = groups - dims.begin();
-  AxisRef tp = fullAxis("tp");
-  auto [major, minor] =
-      splitHeads(tp.size, type.getDimSize(groupDim), headsPerGroup);
-  if (major > 1)
-    sharding.dims[groupDim].axes = {{tp.axis, 1, major}};
-  if (minor > 1 && heads != dims.end())
-    sharding.dims[heads - dims.begin()].axes = {{tp.axis, major, minor}};
+  auto [ofGroups, ofHeads] =
+      splitHeadAxes(tpAxes, type.getDimSize(groupDim), headsPerGroup);
+  sharding.dims[groupDim].axes = std::move(ofGroups);
+  if (heads != dims.end())
+    sharding.dims[heads - dims.begin()].axes = std::move(ofHeads);
 }
 
 Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
                                    RankedTensorType type) {
   foundParameter = true;
   Sharding sharding = Sharding::replicatedOf(type.getRank());
-  bool shardsTp = strategy.tp && hasAxis("tp");
   for (auto [i, name] : llvm::enumerate(dims)) {
     bool wide = name == "ffn" || name == "vocab";
     foundTensorParallel |= wide || name == "kv_heads";
-    if (wide && shardsTp && isFree(sharding, fullAxis("tp")))
-      sharding.dims[i].axes = {fullAxis("tp")};
+    if (wide && strategy.tp && areFree(sharding, tpAxes))
+      sharding.dims[i].axes = tpAxes;
   }
-  if (shardsTp && isFree(sharding, fullAxis("tp")))
+  if (strategy.tp && areFree(sharding, tpAxes))
     seedHeads(sharding, dims, type);
   return sharding;
 }
@@ -141,8 +136,8 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
   for (auto [i, name] : llvm::enumerate(dims))
     if (name == "seq") {
       foundSequence = true;
-      if (strategy.sp && hasAxis("tp") && isFree(sharding, fullAxis("tp"))) {
-        sharding.dims[i].axes.push_back(fullAxis("tp"));
+      if (strategy.sp && areFree(sharding, tpAxes)) {
+        sharding.dims[i].axes.append(tpAxes.begin(), tpAxes.end());
         sharding.dims[i].priority = 1;
       }
     }
@@ -180,7 +175,7 @@ Sharding SeedWriter::restParameter(FunctionOpInterface func,
                                    const Sharding &inUse) {
   auto type = cast<RankedTensorType>(parameter.getType());
   Sharding rest = inUse;
-  AxisList axes = getStateAxes(mesh, rest.dimAxes());
+  AxisList axes = dropUsed(getStateAxes(strategy, mesh), rest.dimAxes());
   if (axes.empty())
     return inUse;
   if (shardEvenly(axes, rest, type.getShape())) {
@@ -280,20 +275,17 @@ llvm::Error SeedWriter::checkFound() const {
 
 DictionaryAttr SeedWriter::getContext() const {
   MLIRContext *context = symbol.getContext();
-  if (!strategy.cp || !hasAxis("cp"))
+  if (!strategy.cp || cpAxes.empty())
     return {};
-  auto axes = [&](bool isUsed, StringRef name) {
-    AxisList list;
-    if (isUsed && hasAxis(name))
-      list.push_back(fullAxis(name));
-    return dist::AxesAttr::get(context, mesh, list);
+  auto axes = [&](bool isUsed, const AxisList &list) {
+    return dist::AxesAttr::get(context, mesh, isUsed ? list : AxisList());
   };
   Builder b(context);
   return b.getDictionaryAttr(
       {b.getNamedAttr("method", b.getStringAttr(strategy.context.getName())),
-       b.getNamedAttr("seq", axes(true, "cp")),
-       b.getNamedAttr("batch", axes(strategy.dp, "dp")),
-       b.getNamedAttr("heads", axes(strategy.tp, "tp"))});
+       b.getNamedAttr("seq", axes(true, cpAxes)),
+       b.getNamedAttr("batch", axes(strategy.dp, dpAxes)),
+       b.getNamedAttr("heads", axes(strategy.tp, tpAxes))});
 }
 
 /// The module's mesh, or a new one of these axes.
@@ -383,6 +375,10 @@ struct ApplyStrategyPass
       return module.emitError(llvm::toString(std::move(error)));
     if (DictionaryAttr context = writer.getContext())
       module->setAttr(dist::DistDialect::kContextAttr, context);
+    if (isTrained && plan.zero > 0 && plan.hasOwnAxes())
+      module->setAttr(
+          dist::DistDialect::kStateAxesAttr,
+          dist::AxesAttr::get(&getContext(), plain, getStateAxes(plan, plain)));
     if (plan.pp && plain.sizes[*plain.stageAxis] == 1)
       remark::analysis(
           module.getLoc(),

@@ -36,7 +36,9 @@ public:
                bool freeState)
       : func(func), plan(plan), freeState(freeState),
         mesh(mesh.getMesh().toMesh()),
-        symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
+        symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
+        stateAxes(getStateAxes(func->getParentOfType<ModuleOp>(), this->mesh)) {
+  }
 
   void run();
 
@@ -60,6 +62,7 @@ private:
   bool freeState;
   Mesh mesh;
   FlatSymbolRefAttr symbol;
+  AxisList stateAxes;
   /// Parameters by name, and how each is sharded where it is used (null where
   /// that is left to propagation).
   llvm::StringMap<BlockArgument> parameters;
@@ -69,15 +72,15 @@ private:
 
 } // namespace
 
-/// Over dp as well where that divides; null without a seed to begin with. What
-/// does not divide has got another shape before (FlatState.h) if there is one:
-/// the model's dimensions are not padded for its state.
+/// Over the axes of state as well where they divide; null without a seed to
+/// begin with. What does not divide has got another shape before (FlatState.h)
+/// if there is one: the model's dimensions are not padded for its state.
 dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
                                          dist::ShardingAttr inUse) const {
   if (!inUse)
     return inUse;
   Sharding rest = inUse.toSharding(mesh);
-  AxisList axes = getStateAxes(mesh, rest.dimAxes());
+  AxisList axes = dropUsed(stateAxes, rest.dimAxes());
   Sharding before = rest;
   if (axes.empty() || !shardEvenly(axes, rest, getShape(argument)))
     return inUse;
@@ -218,6 +221,7 @@ struct ShardTrainingStatePass
           !func->hasAttr(dist::DistDialect::kLocalAttr))
         StateSharder(func, plan.getPlan(), *mesh, freeState).run();
     }
+    module->removeAttr(dist::DistDialect::kStateAxesAttr);
   }
 };
 } // namespace

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StateSharding.h"
+#include "dialects/Dist/Dist.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
 
@@ -19,13 +20,30 @@ llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
   return names;
 }
 
-AxisList tessera::getStateAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> used) {
-  AxisList axes;
-  for (llvm::StringRef name : {"dp", "cp"})
-    if (std::optional<unsigned> axis = mesh.find(name))
-      if (AxisRef full = mesh.fullAxis(*axis);
-          full.size > 1 && !overlapsAny(used, full))
-        axes.push_back(full);
+AxisList tessera::getStateAxes(const Strategy &strategy, const Mesh &mesh) {
+  // A name that stands for nothing may be that of an axis that does.
+  auto isTaken = [&](const std::string &name) {
+    return (strategy.cp && llvm::is_contained(strategy.cpAxes, name)) ||
+           (strategy.tp && llvm::is_contained(strategy.tpAxes, name));
+  };
+  AxisNames names;
+  for (const std::string &name : strategy.dpAxes)
+    if (strategy.dp || !isTaken(name))
+      names.push_back(name);
+  if (strategy.cp || !strategy.hasOwnAxes())
+    llvm::append_range(names, strategy.cpAxes);
+  return getAxes(names, mesh);
+}
+
+AxisList tessera::getStateAxes(mlir::ModuleOp module, const Mesh &mesh) {
+  auto attr =
+      module->getAttrOfType<dist::AxesAttr>(dist::DistDialect::kStateAxesAttr);
+  return attr ? attr.toAxes(mesh) : getStateAxes(Strategy(), mesh);
+}
+
+AxisList tessera::dropUsed(AxisList axes, llvm::ArrayRef<AxisRef> used) {
+  llvm::erase_if(axes,
+                 [&](const AxisRef &axis) { return overlapsAny(used, axis); });
   return axes;
 }
 

@@ -55,18 +55,67 @@ Expected<Mesh> tessera::parseMesh(StringRef text) {
   return mesh;
 }
 
-/// Reads `cp` or `cp=METHOD`.
-static Error parseContext(StringRef part, Strategy &strategy) {
-  strategy.cp = true;
-  if (!part.consume_front("cp="))
+/// Reads the axes of `dp@x+y`, without `dp`: none for those of the usual name.
+static Error parseAxes(StringRef part, StringRef text, AxisNames &axes) {
+  if (text.empty())
     return Error::success();
-  std::optional<ContextMethod> method = parseContextMethod(part);
+  AxisNames names;
+  llvm::SmallVector<StringRef> list;
+  text.drop_front().split(list, '+');
+  for (StringRef name : list) {
+    if (!isName(name) || llvm::is_contained(names, name))
+      return createStringError("expects different axes such as dp@x+y in a "
+                               "strategy but got " +
+                               quoted(part));
+    names.push_back(name.str());
+  }
+  axes = std::move(names);
+  return Error::success();
+}
+
+/// Reads the method of `cp=METHOD`, without `cp`.
+static Error parseContext(StringRef text, Strategy &strategy) {
+  if (text.empty())
+    return Error::success();
+  std::optional<ContextMethod> method = parseContextMethod(text.drop_front());
   if (!method)
     return createStringError("expects " + kContextMethods +
                              " after cp= in a strategy but got " +
-                             quoted(part));
+                             quoted(text.drop_front()));
   strategy.context = *method;
   return Error::success();
+}
+
+/// Reads `dp`, `cp` or `tp`, with axes and a method; false if a part is none.
+static Expected<bool> parseRole(StringRef part, Strategy &strategy) {
+  StringRef role = part.take_front(2), rest = part.drop_front(role.size());
+  if (!rest.empty() && rest.front() != '@' && rest.front() != '=')
+    return false;
+  StringRef axes = rest.take_until([](char c) { return c == '='; });
+  StringRef method = rest.drop_front(axes.size());
+  if (!method.empty() && role != "cp")
+    return false;
+  AxisNames *names = nullptr;
+  if (role == "dp") {
+    strategy.dp = true;
+    names = &strategy.dpAxes;
+  } else if (role == "tp") {
+    strategy.tp = true;
+    names = &strategy.tpAxes;
+  } else if (role == "cp") {
+    strategy.cp = true;
+    names = &strategy.cpAxes;
+  } else {
+    return false;
+  }
+  if (Error error = parseAxes(part, axes, *names))
+    return std::move(error);
+  if (strategy.cpAxes.size() > 1)
+    return createStringError("expects one axis of cp in a strategy but got " +
+                             quoted(part));
+  if (Error error = parseContext(method, strategy))
+    return std::move(error);
+  return true;
 }
 
 Expected<Strategy> tessera::parseStrategy(StringRef text) {
@@ -76,7 +125,8 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
   llvm::SmallVector<StringRef> parts, seen;
   text.split(parts, ',');
   for (StringRef part : parts) {
-    StringRef name = part.split('=').first;
+    StringRef name =
+        part.take_until([](char c) { return c == '=' || c == '@'; });
     if (llvm::is_contained(seen, name))
       return createStringError("expects each item of a strategy once but got " +
                                quoted(name) + " twice");
@@ -85,23 +135,21 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.pp = true;
     else if (part == "auto")
       strategy.isSearched = true;
-    else if (part == "dp")
-      strategy.dp = true;
-    else if (name == "cp") {
-      if (llvm::Error error = parseContext(part, strategy))
-        return std::move(error);
-    } else if (part == "tp")
-      strategy.tp = true;
     else if (part == "sp")
       strategy.sp = true;
     else if (name == "zero" && part.size() == 6 && part[5] >= '0' &&
              part[5] <= '3')
       strategy.zero = part[5] - '0';
-    else
-      return createStringError(
-          "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a strategy "
-          "but got " +
-          quoted(part));
+    else {
+      Expected<bool> isRole = parseRole(part, strategy);
+      if (!isRole)
+        return isRole.takeError();
+      if (!*isRole)
+        return createStringError(
+            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a "
+            "strategy but got " +
+            quoted(part));
+    }
   }
   if (strategy.isSearched && !strategy.isUnseeded())
     return createStringError("expects auto alone or beside pp in a strategy "
@@ -125,51 +173,92 @@ std::string tessera::print(const Strategy &strategy) {
       text += (text.empty() ? "" : ",") + part;
   };
   add(strategy.pp, "pp");
-  add(strategy.dp, "dp");
+  auto at = [](const AxisNames &axes, StringRef role) {
+    return role.str() +
+           (axes == AxisNames{role.str()} ? "" : "@" + llvm::join(axes, "+"));
+  };
+  add(strategy.dp, at(strategy.dpAxes, "dp"));
   bool isAuto = strategy.context == ContextMethod();
-  add(strategy.cp, "cp" + (isAuto ? "" : "=" + strategy.context.getName()));
-  add(strategy.tp, "tp");
+  add(strategy.cp, at(strategy.cpAxes, "cp") +
+                       (isAuto ? "" : "=" + strategy.context.getName()));
+  add(strategy.tp, at(strategy.tpAxes, "tp"));
   add(strategy.sp, "sp");
   add(strategy.zero > 0, "zero=" + std::to_string(strategy.zero));
   add(strategy.isSearched, "auto");
   return text.empty() ? "none" : text;
 }
 
+AxisList tessera::getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh) {
+  AxisList axes;
+  for (const std::string &name : names)
+    if (std::optional<unsigned> axis = mesh.find(name);
+        axis && mesh.sizes[*axis] > 1)
+      axes.push_back(mesh.fullAxis(*axis));
+  return axes;
+}
+
+/// The axes that are used, by what; an error if one is not there, or twice.
+static Error findUsedAxes(const Strategy &strategy, const Mesh &mesh,
+                          llvm::SmallVectorImpl<StringRef> &used) {
+  const AxisNames ofStages{"pp"};
+  const std::tuple<std::string, bool, const AxisNames &> needs[] = {
+      {"pp", strategy.pp, ofStages},
+      {"dp", strategy.dp, strategy.dpAxes},
+      {"cp", strategy.cp, strategy.cpAxes},
+      {"tp", strategy.tp, strategy.tpAxes},
+      {"sp", strategy.sp && !strategy.tp, strategy.tpAxes}};
+  auto missesAxis = [&](StringRef part, StringRef axis) {
+    return createStringError("strategy " + quoted(part) + " expects an axis " +
+                             quoted(axis) + " but got mesh " +
+                             quoted(print(mesh)));
+  };
+  for (const auto &[part, isUsed, axes] : needs)
+    for (const std::string &axis : axes) {
+      if (!isUsed)
+        continue;
+      if (!mesh.find(axis))
+        return missesAxis(part, axis);
+      if (llvm::is_contained(used, axis))
+        return createStringError("expects a strategy that uses each axis once "
+                                 "but got " +
+                                 quoted(axis) + " twice in " +
+                                 quoted(print(strategy)));
+      used.push_back(axis);
+    }
+  if (strategy.dp || strategy.zero == 0)
+    return Error::success();
+  for (const std::string &axis : strategy.dpAxes)
+    if (!mesh.find(axis)) {
+      if (!strategy.cp)
+        return missesAxis("zero=" + std::to_string(strategy.zero), axis);
+    } else if (strategy.zero == 3 && !llvm::is_contained(used, axis)) {
+      used.push_back(axis);
+    }
+  return Error::success();
+}
+
 Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
   if (strategy.isNone())
     return Error::success();
-  const std::tuple<std::string, bool, StringRef> needs[] = {
-      {"pp", strategy.pp, "pp"},
-      {"dp", strategy.dp, "dp"},
-      {"cp", strategy.cp, "cp"},
-      {"tp", strategy.tp, "tp"},
-      {"sp", strategy.sp, "tp"},
-      {"zero=" + std::to_string(strategy.zero),
-       strategy.zero > 0 && !strategy.cp, "dp"}};
-  for (const auto &[part, isUsed, axis] : needs)
-    if (isUsed && !mesh.find(axis))
-      return createStringError("strategy " + quoted(part) +
-                               " expects an axis " + quoted(axis) +
-                               " but got mesh " + quoted(print(mesh)));
-  for (size_t i = 0; i < mesh.names.size(); ++i) {
-    bool used =
-        strategy.isSearched || (mesh.names[i] == "pp" && strategy.pp) ||
-        (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
-        (mesh.names[i] == "cp" && strategy.cp) ||
-        (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
-    if (!used && mesh.sizes[i] > 1)
+  llvm::SmallVector<StringRef> used;
+  if (Error error = findUsedAxes(strategy, mesh, used))
+    return error;
+  for (size_t i = 0; i < mesh.names.size(); ++i)
+    if (!strategy.isSearched && mesh.sizes[i] > 1 &&
+        !llvm::is_contained(used, mesh.names[i]))
       return createStringError(
           "expects a strategy that uses every axis but got none for " +
           quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh)));
-  }
   if (strategy.cp && strategy.sp && !strategy.tp)
     return createStringError("strategy 'sp' beside 'cp' expects 'tp' too but "
                              "got " +
                              quoted(print(strategy)));
   int64_t shared = strategy.context.headDevices;
-  if (strategy.cp && shared && mesh.sizes[*mesh.find("cp")] % shared != 0)
+  if (strategy.cp && shared &&
+      mesh.sizes[*mesh.find(strategy.cpAxes.front())] % shared != 0)
     return createStringError(
         "strategy " + quoted("cp=" + strategy.context.getName()) +
-        " expects a divisor of axis 'cp' but got mesh " + quoted(print(mesh)));
+        " expects a divisor of axis " + quoted(strategy.cpAxes.front()) +
+        " but got mesh " + quoted(print(mesh)));
   return Error::success();
 }

@@ -109,11 +109,12 @@ void TrainStepBuilder::findLayouts() {
     return;
   mesh = (*meshes.begin()).getMesh().toMesh();
   meshSymbol = FlatSymbolRefAttr::get((*meshes.begin()).getSymNameAttr());
+  AxisList axes = getStateAxes(module, mesh);
   for (TrainedParameter &parameter : parameters)
     if (dist::ShardingAttr seed = dist::getSharding(parameter.forward)) {
       Sharding inUse = seed.toSharding(mesh);
       parameter.flat = FlatState::get(parameter.type.getShape(), inUse,
-                                      getStateAxes(mesh, inUse.dimAxes()));
+                                      dropUsed(axes, inUse.dimAxes()));
     }
 }
 

@@ -39,15 +39,14 @@ Strategy tessera::getStrategy(const Plan &plan) {
 
 void tessera::setLayout(Plan &plan, const Strategy &strategy,
                         const Mesh &mesh) {
-  auto size = [&](llvm::StringRef name) {
-    std::optional<unsigned> axis = mesh.find(name);
-    return axis ? mesh.sizes[*axis] : 1;
+  auto size = [&](const AxisNames &names) {
+    return numShards(getAxes(names, mesh));
   };
-  plan.pp = strategy.pp ? size("pp") : 1;
-  plan.dp = strategy.dp ? size("dp") : 1;
-  plan.cp = strategy.cp ? size("cp") : 1;
+  plan.pp = strategy.pp ? size({"pp"}) : 1;
+  plan.dp = strategy.dp ? size(strategy.dpAxes) : 1;
+  plan.cp = strategy.cp ? size(strategy.cpAxes) : 1;
   plan.cpMethod = strategy.context;
-  plan.tp = strategy.tp ? size("tp") : 1;
+  plan.tp = strategy.tp ? size(strategy.tpAxes) : 1;
   plan.sp = strategy.tp && strategy.sp;
   plan.zero = strategy.zero;
 }

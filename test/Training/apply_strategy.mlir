@@ -9,7 +9,16 @@
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=1,tp=2 strategy=dp,tp" | FileCheck %t/unit.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2 strategy=dp,zero=2" --remarks-filter="strategy.*" 2>&1 | FileCheck %t/zero2.check
 // RUN: tessera-opt %t/twice.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp" | FileCheck %t/twice.mlir
+// On axes of other names and on several of them the seeds are the same.
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,sp,zero=3" | sed 's/"dp"/"x"/g; s/"tp"/"dp"/g' > %t/usual
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,dp=2 strategy=dp@x,tp@dp,sp,zero=3" > %t/own && cmp %t/usual %t/own
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,y=4 strategy=tp@x+y" | FileCheck %t/two_axes.check
 // RUN: tessera-opt %t/seeded.mlir --dist-apply-strategy | FileCheck %t/seeded.mlir
+
+//--- two_axes.check
+// CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {"y"}, {}]>
+// CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>
+// CHECK-SAME: tensor<64x160xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x", "y"}]>
 
 //--- model.mlir
 // CHECK: dist.mesh @mesh ["dp"=2, "tp"=2]

@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: cat %t/zero0.mlir %t/step.mlir > %t/a.mlir && tessera-opt %t/a.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO0
 // RUN: cat %t/zero1.mlir %t/step.mlir > %t/b.mlir && tessera-opt %t/b.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO1
+// RUN: sed 's/"dp"=3, "tp"=2/"dp"=5, "tp"=2, "y"=3/; s/zero = 1>/zero = 1>, dist.state_axes = #dist.axes<{"y"}>/' %t/b.mlir | tessera-opt --dist-shard-training-state | FileCheck %s --check-prefix=AXES --implicit-check-not=state_axes
 // RUN: cat %t/zero3.mlir %t/step.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
 
 // State is sharded as its parameter is; one without a seed is tied to it. What is
@@ -20,6 +21,9 @@
 // ZERO1: tensor<6x8xf32> {{{.*}}[{}, {"tp"}]>{{[^}]*}}nn.param = "w"
 // ZERO1-SAME: tensor<6x8xf32> {{{.*}}[{"dp"}p2, {"tp"}]>{{[^}]*}}nn.state = "w.m"
 // ZERO1-NOT: dist.constraint
+
+// Over the axes that are named.
+// AXES: tensor<6x8xf32> {{{.*}}[{"y"}p2, {"tp"}]>{{[^}]*}}nn.state = "w.m"
 
 // The first use of a micro-batch has a gather of its own, a second serves the others.
 // ZERO3: %[[W:[^ ]+]]: tensor<6x8xf32> {{{.*}}[{"dp"}p2, {"tp"}]>{{[^}]*}}nn.param = "w"

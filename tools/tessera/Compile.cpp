@@ -45,8 +45,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "dist.mesh, or one device"},
     {"--strategy", "LIST",
      "what to shard, as dp,cp,tp,sp,zero=3, with\n"
-     "cp=METHOD as of --cp-method; auto or pp,auto: shardings are\n"
-     "searched; default: the program's own shardings"},
+     "cp=METHOD as of --cp-method, dp@x+y and tp@z on axes of\n"
+     "other names; auto or pp,auto: shardings are searched;\n"
+     "default: the program's own shardings"},
     {"--target", "NAME",
      "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
      "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"

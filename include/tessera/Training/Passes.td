@@ -53,7 +53,10 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
       what their arguments then have; before the first op that uses one is a
       `dist.constraint` without them. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
-      `dist-shard-training-state` does all of `zero` later.
+      `dist-shard-training-state` does all of `zero` later, over the axes that
+      `dist.state_axes` on the module names if these are not dp and cp.
+
+    `dp@x+y`, `cp@x` and `tp@x` name other axes that stand for dp, cp and tp.
 
     Other dimensions of arguments and of the residual stream are closed. A value
     that has a sharding keeps it. Without a strategy (`none`), and where it is

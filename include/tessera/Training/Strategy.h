@@ -28,8 +28,12 @@ llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 /// "dp=2,tp=4".
 std::string print(const Mesh &mesh);
 
-/// What is sharded over the axes `pp`, `dp`, `cp` and `tp`. All off: the seeds
-/// of the program are used as they are.
+/// Axes of a mesh by name, major to minor.
+using AxisNames = llvm::SmallVector<std::string, 1>;
+
+/// What is sharded over the axes that stand for `dp`, `cp` and `tp`, those of
+/// these names unless others are given, and over `pp`. All off: the seeds of
+/// the program are used as they are.
 struct Strategy {
   /// The layers over pp, in stages of a pipeline.
   bool pp = false;
@@ -45,29 +49,41 @@ struct Strategy {
   /// The sequence over cp, in attention too, by a method.
   bool cp = false;
   ContextMethod context;
+  /// The axes of dp, cp (one) and tp.
+  AxisNames dpAxes{"dp"}, cpAxes{"cp"}, tpAxes{"tp"};
   /// What is sharded over all axes but pp is searched.
   bool isSearched = false;
 
   bool isNone() const { return !isSearched && isUnseeded() && !pp; }
   /// Nothing is seeded but stages.
   bool isUnseeded() const { return !dp && !tp && !sp && zero == 0 && !cp; }
+  /// Some axes are not those of the usual names.
+  bool hasOwnAxes() const {
+    return dpAxes != AxisNames{"dp"} || cpAxes != AxisNames{"cp"} ||
+           tpAxes != AxisNames{"tp"};
+  }
   bool operator==(const Strategy &o) const {
     return isSearched == o.isSearched && pp == o.pp && dp == o.dp &&
            tp == o.tp && sp == o.sp && zero == o.zero && cp == o.cp &&
-           context == o.context;
+           context == o.context && dpAxes == o.dpAxes && cpAxes == o.cpAxes &&
+           tpAxes == o.tpAxes;
   }
 };
 
 /// Parses a list of `pp`, `dp`, `cp` (or `cp=METHOD`, ContextMethod.h), `tp`,
 /// `sp`, `zero=0` to `zero=3`; or `auto`, alone or after `pp`; `none` or the
-/// empty text stand for no strategy. Anything else is an error.
+/// empty text stand for no strategy. `dp@x+y`, `cp@x` and `tp@x` name the axes
+/// of a mesh that stand for these. Anything else is an error.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.
 std::string print(const Strategy &strategy);
 
+/// The axes of these names that a mesh has and that have several devices.
+AxisList getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh);
+
 /// An error if a strategy cannot be used on a mesh: it needs an axis that is
-/// not there, or leaves one idle.
+/// not there, has one twice, or leaves one idle.
 llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
 
 } // namespace tessera

@@ -53,6 +53,9 @@ module attributes {dist.device = array<f64: 1.0e10, 1.0e11, 1.0e10, 0.0, 2.0, 0.
 // expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all or all_to_all:U but got {method = "gather"}}}
 module attributes {dist.context = {method = "gather"}} {}
 // -----
+// expected-error @+1 {{dist.state_axes: expects #dist.axes on a module but got 1 : i64}}
+module attributes {dist.state_axes = 1} {}
+// -----
 // expected-error @+1 {{dist.context: expects #dist.axes for batch but got}}
 module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>}} {}
 // -----

@@ -134,9 +134,12 @@ TEST_F(FlatStateTest, state_over_two_axes) {
   both.names = {"cp", "dp", "tp"};
   both.sizes = {2, 3, 1};
   Sharding inUse = Sharding::replicatedOf(2);
-  AxisList axes = getStateAxes(both, inUse.dimAxes());
+  AxisList axes = getStateAxes(Strategy(), both);
   EXPECT_EQ(axes, (AxisList{both.fullAxis(1), both.fullAxis(0)}));
-  EXPECT_EQ(getStateAxes(both, both.fullAxis(1)), AxisList{both.fullAxis(0)});
+  EXPECT_EQ(dropUsed(axes, both.fullAxis(1)), AxisList{both.fullAxis(0)});
+  // An axis that stands for tp is none of state, whatever its name.
+  EXPECT_EQ(getStateAxes(cantFail(parseStrategy("tp@dp,cp,zero=3")), both),
+            AxisList{both.fullAxis(0)});
   auto shard = [&](ArrayRef<int64_t> shape) {
     std::string text;
     llvm::raw_string_ostream os(text);

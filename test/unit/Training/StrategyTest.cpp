@@ -77,6 +77,35 @@ TEST(Strategy, context) {
             "expects each item of a strategy once but got 'cp' twice");
 }
 
+TEST(Strategy, axes_of_other_names) {
+  for (llvm::StringRef text :
+       {"dp@x,tp@y", "dp@x+y,zero=3", "cp@x=ring,tp", "dp@tp,tp@dp,sp,zero=1"})
+    EXPECT_EQ(print(llvm::cantFail(parseStrategy(text))), text);
+  EXPECT_EQ(print(llvm::cantFail(parseStrategy("dp@dp"))), "dp");
+  EXPECT_EQ(strategyError("dp@"), "expects different axes such as dp@x+y in a "
+                                  "strategy but got 'dp@'");
+  EXPECT_EQ(strategyError("tp@x+x"), "expects different axes such as dp@x+y in "
+                                     "a strategy but got 'tp@x+x'");
+  EXPECT_EQ(strategyError("cp@x+y"),
+            "expects one axis of cp in a strategy but got 'cp@x+y'");
+  EXPECT_EQ(strategyError("dp@x,dp"),
+            "expects each item of a strategy once but got 'dp' twice");
+  EXPECT_EQ(strategyError("sp@x"),
+            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a "
+            "strategy but got 'sp@x'");
+  EXPECT_EQ(mismatch("dp@x,tp@y", "x=2,y=2"), "");
+  EXPECT_EQ(mismatch("dp@x+y,zero=3", "x=2,y=2"), "");
+  EXPECT_EQ(mismatch("cp@dp,zero=3", "dp=2"), "");
+  EXPECT_EQ(mismatch("dp@x", "x=2,y=2"),
+            "expects a strategy that uses every axis but got none for 'y' of "
+            "mesh 'x=2,y=2'");
+  EXPECT_EQ(mismatch("dp@x", "dp=2"),
+            "strategy 'dp' expects an axis 'x' but got mesh 'dp=2'");
+  EXPECT_EQ(mismatch("dp,tp@dp", "dp=2"),
+            "expects a strategy that uses each axis once but got 'dp' twice in "
+            "'dp,tp@dp'");
+}
+
 TEST(Strategy, strategy_errors) {
   EXPECT_EQ(strategyError("dp,ep"),
             "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in "
