@@ -99,8 +99,10 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                           ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
   Value logSum = b.add(b.make<math::LogOp>(sum), max);
-  Value picked = b.make<TakeAlongAxisOp>(b.typeOf(max), logits, getLabels(),
-                                         /*offset=*/Value());
+  // One logit of a row is widened, not a copy of all.
+  Value picked = b.widen(b.make<TakeAlongAxisOp>(
+      b.typeOf(max).clone(b.typeOf(getLogits()).getElementType()), getLogits(),
+      getLabels(), /*offset=*/Value()));
   Value loss = b.sub(logSum, picked);
   Value ignored = b.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, getLabels(),
