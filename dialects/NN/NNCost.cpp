@@ -20,10 +20,11 @@ namespace {
 
 /// An op with a fixed kind and number of operations for each element of its
 /// first operand, and of evaluations of exp, tanh and the like.
-template <typename Op, CostKind kind, int flopsEach, bool linear, int functions>
+template <typename Op, CostKind kind, int flopsEach, bool linear, int functions,
+          int kernels>
 struct PerElement
     : CostOpInterface::ExternalModel<
-          PerElement<Op, kind, flopsEach, linear, functions>, Op> {
+          PerElement<Op, kind, flopsEach, linear, functions, kernels>, Op> {
   OpCost getOpCost(Operation *op) const {
     OpCost cost;
     cost.kind = kind;
@@ -32,6 +33,7 @@ struct PerElement
     cost.flops = flopsEach * getTensorElements(type);
     cost.functions = functions * getTensorElements(type);
     cost.linear = linear;
+    cost.kernels = kernels;
     return cost;
   }
 };
@@ -99,10 +101,10 @@ struct AttentionBackwardCost
 } // namespace
 
 template <typename Op, CostKind kind, int flopsEach, bool linear = false,
-          int functions = 0>
+          int functions = 0, int kernels = 1>
 static void attach(MLIRContext *context) {
   Op::template attachInterface<
-      PerElement<Op, kind, flopsEach, linear, functions>>(*context);
+      PerElement<Op, kind, flopsEach, linear, functions, kernels>>(*context);
 }
 
 void tessera::nn::attachCostModels(MLIRContext *context) {
@@ -129,7 +131,8 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<TransposeOp, elementwise, 0, true>(context);
   attach<BroadcastOp, elementwise, 0, true>(context);
   attach<IotaOp, CostKind::None, 0, true>(context);
-  attach<LayerNormBackwardOp, rows, 16>(context);
+  // The mean of the gradient is a kernel of its own.
+  attach<LayerNormBackwardOp, rows, 16, false, 0, 2>(context);
   attach<RMSNormBackwardOp, rows, 10>(context);
   attach<CrossEntropyBackwardOp, elementwise, 4, false, 1>(context);
   attach<GeluBackwardOp, elementwise, 16, false, 1>(context);

@@ -31,3 +31,8 @@ double tessera::getWorkBytes(Operation *op, const WorkRates &rates) {
          cost.flops / (isMatmul ? rates.matmulFlops : rates.otherFlops) +
          cost.functions * rates.functionSeconds * rates.bytesPerSecond;
 }
+
+double tessera::getKernelSeconds(Operation *op, const WorkRates &rates) {
+  double seconds = getWorkTime(op, rates);
+  return seconds > 0 ? getOpCost(op).kernels * rates.kernelFloor + seconds : 0;
+}

@@ -56,6 +56,8 @@ public:
   LogicalResult run();
   /// By place, the fewest and the most bytes that can be kept.
   std::vector<KeptRange> getRanges();
+  /// Those that take time.
+  std::vector<Operation *> getRepeated();
 
 private:
   void buildProblem();
@@ -378,6 +380,17 @@ std::vector<KeptRange> BlockRecompute::getRanges() {
   return ranges;
 }
 
+std::vector<Operation *> BlockRecompute::getRepeated() {
+  buildProblem();
+  RecomputeChoice choice = keepLeast(problem);
+  std::vector<Operation *> repeated;
+  for (Operation &op : block)
+    if (auto it = opNumbers.find(&op); it != opNumbers.end())
+      if (choice.isRepeated[it->second] && !problem.ops[it->second].isFree)
+        repeated.push_back(&op);
+  return repeated;
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -408,6 +421,21 @@ std::vector<KeptRange> tessera::getKeptRanges(ModuleOp module) {
     for (auto [range, other] : llvm::zip(all, ranges))
       range = {std::max(range.least, other.least),
                std::max(range.most, other.most)};
+    return success();
+  });
+  return all;
+}
+
+std::vector<Operation *> tessera::getRepeatedOps(ModuleOp module) {
+  std::vector<Operation *> all;
+  auto attr =
+      module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
+  Recompute kind = attr ? attr.getPlan().recompute : Recompute::None;
+  if (kind != Recompute::Selective && kind != Recompute::Full)
+    return all;
+  (void)forEachBackward(module, [&](Block &block, Operation *first) {
+    Policy policy{kind, {}};
+    llvm::append_range(all, BlockRecompute(block, first, policy).getRepeated());
     return success();
   });
   return all;

@@ -22,6 +22,7 @@
 #include "tessera/Partition/ReshardCost.h"
 #include "tessera/Propagation/FactorProjection.h"
 #include "tessera/Search/CostNetwork.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -137,13 +138,76 @@ projectOperands(Operation *op, const ShardingRule &rule,
   return axes;
 }
 
+/// True if an op passes over whole operands, as neighbours in its kernel do.
+static bool passesOver(const OpCost &cost) {
+  return cost.kind == CostKind::Elementwise ||
+         (cost.kind == CostKind::RowReduction && cost.bytesRead < 0);
+}
+
+/// True if the op that makes an operand is computed where the operand is read
+/// (--rt-fuse-elementwise): nothing else reads it, or it costs no more than the
+/// read that it replaces.
+static bool isComputedAtUse(const OpOperand &use) {
+  Operation *maker = use.get().getDefiningOp();
+  if (!maker || maker->getNumResults() != 1)
+    return false;
+  OpCost cost = getOpCost(maker);
+  bool isFree = isa<CastOpInterface>(maker) || cost.flops == 0;
+  return cost.kind == CostKind::Elementwise &&
+         passesOver(getOpCost(use.getOwner())) &&
+         (isFree || use.get().hasOneUse());
+}
+
+/// The values that a kernel reads for an operand.
+static void addReads(OpOperand &use, llvm::SetVector<Value> &reads) {
+  if (!isComputedAtUse(use)) {
+    reads.insert(use.get());
+    return;
+  }
+  for (OpOperand &operand : use.get().getDefiningOp()->getOpOperands())
+    addReads(operand, reads);
+}
+
+/// Seconds of an op among others of a block; none if there is no copy of it for
+/// one device. Elementwise ops that are computed where they are read take no
+/// time but that of what they compute, and what they read is read there:
+///
+///     max over exp(x - m)    one kernel, which reads x and m
+std::optional<double>
+OpPrices::getKernelTime(Operation *part, const ShardingRule &rule,
+                        const FactorAxes &axes,
+                        const llvm::DenseMap<Value, Sharding> &known) {
+  std::optional<double> seconds = getLocalTime(part, rule, axes);
+  if (!seconds || !passesOver(getOpCost(part)))
+    return seconds;
+  double ownBytes = 0, readBytes = 0, madeBytes = 0;
+  for (auto [i, operand] : llvm::enumerate(part->getOperands())) {
+    Type type = operand.getType();
+    ownBytes +=
+        getTensorBytes(getLocalType(type, getNeeded(rule, i, type, axes)));
+  }
+  for (auto [i, type] : llvm::enumerate(part->getResultTypes()))
+    madeBytes += getTensorBytes(
+        getLocalType(type, getResultSharding(rule, rule.results[i], axes)));
+  if (!part->use_empty() && llvm::all_of(part->getUses(), isComputedAtUse))
+    return std::max(0.0, *seconds - rates.kernelFloor -
+                             (ownBytes + madeBytes) / rates.bytesPerSecond);
+  llvm::SetVector<Value> reads;
+  for (OpOperand &operand : part->getOpOperands())
+    addReads(operand, reads);
+  for (Value value : reads)
+    if (auto it = known.find(value); it != known.end())
+      readBytes += getTensorBytes(getLocalType(value.getType(), it->second));
+  return *seconds + (readBytes - ownBytes) / rates.bytesPerSecond;
+}
+
 /// Seconds of an op and of the reductions of what it makes partial. `known` has
 /// the shardings of its operands, and gets those of its results.
 std::optional<double>
 OpPrices::getPartTime(Operation *part, llvm::DenseMap<Value, Sharding> &known) {
   ShardingRule rule = ::getShardingRule(part);
   FactorAxes axes = projectOperands(part, rule, known);
-  std::optional<double> seconds = getLocalTime(part, rule, axes);
+  std::optional<double> seconds = getKernelTime(part, rule, axes, known);
   bool isConstant = llvm::none_of(part->getOperands(), [&](Value operand) {
     return known.contains(operand);
   });
@@ -222,7 +286,16 @@ int64_t OpPrices::price(unsigned number, const RunState &state) {
                                       : getLocalTime(op, rule, state.axes);
   if (!seconds)
     return kInfinite;
-  if (!program.kernelEnds[number].isKernel)
+  const KernelEnds &ends = program.kernelEnds[number];
+  // What a neighbour in its kernel makes is not read.
+  for (unsigned i = 0; !state.isDecomposed && i < ends.operands.size(); ++i)
+    if (!ends.operands.test(i)) {
+      Type type = op->getOperand(i).getType();
+      *seconds -= getTensorBytes(getLocalType(
+                      type, getNeeded(rule, i, type, state.axes))) /
+                  rates.bytesPerSecond;
+    }
+  if (!ends.isKernel)
     *seconds = std::max(0.0, *seconds - rates.kernelFloor);
   return toPicoseconds(*seconds);
 }

@@ -31,6 +31,10 @@ private:
                                      const ShardingRule &rule,
                                      const FactorAxes &axes);
   std::optional<double>
+  getKernelTime(mlir::Operation *part, const ShardingRule &rule,
+                const FactorAxes &axes,
+                const llvm::DenseMap<mlir::Value, Sharding> &known);
+  std::optional<double>
   getPartTime(mlir::Operation *part,
               llvm::DenseMap<mlir::Value, Sharding> &known);
   std::optional<double> getDecomposedTime(mlir::Operation *op,

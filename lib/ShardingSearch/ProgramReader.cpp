@@ -10,6 +10,7 @@
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/RuleInputs.h"
+#include "tessera/Recompute/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -167,8 +168,18 @@ static Operation *getMaker(Value value) {
   return op;
 }
 
+/// What a loop of micro-batches makes is in memory.
 static bool isElementwise(Operation *op) {
-  return op && getOpCost(op).kind == CostKind::Elementwise;
+  return op && !isa<dist::AccumulateOp>(op) &&
+         getOpCost(op).kind == CostKind::Elementwise;
+}
+
+/// True if an op reduces rows all of which it reads.
+static bool readsRows(Operation *op) {
+  if (!op)
+    return false;
+  OpCost cost = getOpCost(op);
+  return cost.kind == CostKind::RowReduction && cost.bytesRead < 0;
 }
 
 /// True if all that use a value, or a view of it, run in its kernel.
@@ -176,7 +187,7 @@ static bool staysInKernel(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (user->getBlock() != value.getParentBlock())
       return false;
-    if (isElementwise(user))
+    if (isElementwise(user) || readsRows(user))
       return true;
     return getOpCost(user).kind == CostKind::None &&
            user->getNumResults() == 1 && staysInKernel(user->getResult(0));
@@ -318,6 +329,12 @@ void ProgramReader::readKernelEnds(Operation *operation,
   ends.operands.resize(operation->getNumOperands(), !fuses);
   ends.results.resize(operation->getNumResults(), !fuses);
   ends.isKernel = !isSumOfReduced(operation);
+  // Rows that an elementwise op makes are reduced in its kernel.
+  if (readsRows(operation))
+    for (auto [i, operand] : llvm::enumerate(operation->getOperands()))
+      if (Operation *maker = getMaker(operand);
+          isElementwise(maker) && maker->getBlock() == operation->getBlock())
+        ends.operands.reset(i);
   if (!fuses)
     return;
   for (auto [i, operand] : llvm::enumerate(operation->getOperands())) {
@@ -381,7 +398,7 @@ void ProgramReader::readOp(unsigned number) {
   ShardingProblem::Op &op = problem.ops[number];
   KernelEnds &ends = kernelEnds[number];
   op.rule = builder.problem.ops[number].rule;
-  op.trips = getTrips(operation);
+  op.trips = getTrips(operation) * (repeated.contains(operation) ? 2 : 1);
   // A constant makes what its use needs.
   if (constants.contains(operation)) {
     op.rule = problem.rules.size() - 1;
@@ -412,6 +429,8 @@ LogicalResult ProgramReader::read() {
   problem.rules.emplace_back();
   // Of constants.
   kinds[{}] = 0;
+  for (Operation *op : getRepeatedOps(module))
+    repeated.insert(op);
   readTensors();
   tieDonated();
   size_t count = builder.problem.ops.size();

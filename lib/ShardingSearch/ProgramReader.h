@@ -29,7 +29,7 @@ class ProgramReader {
 public:
   ProgramReader(mlir::ModuleOp module, dist::MeshOp mesh,
                 const llvm::DenseSet<mlir::Operation *> &constants)
-      : builder(module, mesh), constants(constants) {}
+      : module(module), builder(module, mesh), constants(constants) {}
 
   /// Reports an error at an op that cannot take part.
   mlir::LogicalResult read();
@@ -70,8 +70,11 @@ private:
   void readKernelEnds(mlir::Operation *operation, KernelEnds &ends) const;
   void numberKind(unsigned number, ShardingProblem::Op &op);
 
+  mlir::ModuleOp module;
   ProblemBuilder builder;
   const llvm::DenseSet<mlir::Operation *> &constants;
+  /// Ops that the backward computes once more.
+  llvm::DenseSet<mlir::Operation *> repeated;
   /// The tensor that one is tied to.
   std::vector<unsigned> tied;
   llvm::SmallBitVector own;

@@ -97,32 +97,92 @@ double ReshardPrices::getReorderTime(unsigned from, unsigned to,
   return seconds;
 }
 
-/// The price of a move whose collectives take so many seconds. One without any
-/// copies what a device keeps.
-int64_t ReshardPrices::addKernels(double seconds, unsigned from, unsigned to,
+/// The same for the steps of a plan. Those in between may move dimensions that
+/// are sharded alike at both ends.
+double ReshardPrices::getReorderTime(const PlannedMove &move, unsigned from,
+                                     unsigned to, unsigned shape) const {
+  SmallVector<int64_t, 4> padded = getPadded(from, to, shape);
+  SmallVector<unsigned, 4> order = getOrder(from, to, shape);
+  auto getSizes = [&](ArrayRef<int64_t> shards) {
+    SmallVector<int64_t, 4> sizes = padded;
+    for (auto [dim, count] : llvm::zip_equal(order, shards))
+      sizes[dim] /= count;
+    return sizes;
+  };
+  auto getTime = [&](ArrayRef<int64_t> sizes) {
+    auto bytes = static_cast<double>(shapes[shape].elementBytes);
+    for (int64_t size : sizes)
+      bytes *= static_cast<double>(size);
+    return getReorderSeconds(bytes, rates);
+  };
+  auto hasRows = [&](ArrayRef<int64_t> sizes, unsigned place) {
+    return llvm::any_of(sizes.take_front(order[place]),
+                        [](int64_t size) { return size > 1; });
+  };
+  double seconds = 0;
+  SmallVector<int64_t, 4> has = getSizes(move.shards);
+  for (const PlannedMove::Step &step : move.steps) {
+    SmallVector<int64_t, 4> gets = getSizes(step.shards);
+    bool scatters = step.kind == ReshardStep::Kind::ReduceScatter;
+    bool exchanges = step.kind == ReshardStep::Kind::AllToAll;
+    bool gathers = exchanges || step.kind == ReshardStep::Kind::AllGather;
+    if ((scatters && hasRows(has, step.dim)) ||
+        (exchanges && hasRows(has, step.splitDim)))
+      seconds += getTime(has);
+    if (gathers && hasRows(exchanges ? gets : has, step.dim))
+      seconds += getTime(gets);
+    has = std::move(gets);
+  }
+  return seconds;
+}
+
+/// The price of a move whose collectives take so many seconds, beside kernels
+/// that take others. One without any collective copies what a device keeps.
+int64_t ReshardPrices::addKernels(double seconds, double reorder, unsigned to,
                                   unsigned shape) const {
   return toPicoseconds(seconds > 0
-                           ? seconds + getReorderTime(from, to, shape)
+                           ? seconds + reorder
                            : rates.kernelFloor + 2 * getLocalBytes(to, shape) /
                                                      rates.bytesPerSecond);
 }
 
-/// What the time of a move depends on: the bytes of the tensor, and of each
-/// dimension its axes at both ends and by what they may divide it. Dimensions
-/// are in any order: [a,-] to [-,a] takes as long as [-,a] to [a,-].
-std::vector<int64_t> ReshardPrices::describe(unsigned from, unsigned to,
-                                             unsigned shape) const {
-  const Sharding &has = getSharding(from), &needs = getSharding(to);
-  int64_t devices = mesh.numDevices(), bytes = shapes[shape].elementBytes;
+/// Of each dimension of a move its axes at both ends and by what they may
+/// divide it.
+std::vector<std::vector<int64_t>>
+ReshardPrices::describeDims(unsigned from, unsigned to, unsigned shape) const {
+  int64_t devices = mesh.numDevices();
   std::vector<std::vector<int64_t>> dims;
   for (auto [size, a, b] :
-       llvm::zip_equal(getPadded(from, to, shape), has.dims, needs.dims)) {
-    bytes *= size;
+       llvm::zip_equal(getPadded(from, to, shape), getSharding(from).dims,
+                       getSharding(to).dims)) {
     std::vector<int64_t> &dim = dims.emplace_back();
     dim.push_back(std::gcd(size, devices));
     addToKey(dim, a.axes);
     addToKey(dim, b.axes);
   }
+  return dims;
+}
+
+/// The dimensions of a move in the order of its description.
+SmallVector<unsigned, 4> ReshardPrices::getOrder(unsigned from, unsigned to,
+                                                 unsigned shape) const {
+  auto dims = describeDims(from, to, shape);
+  SmallVector<unsigned, 4> order(dims.size());
+  std::iota(order.begin(), order.end(), 0u);
+  llvm::stable_sort(order,
+                    [&](unsigned a, unsigned b) { return dims[a] < dims[b]; });
+  return order;
+}
+
+/// What the time of a move depends on: the bytes of the tensor, and its
+/// dimensions, in any order: [a,-] to [-,a] takes as long as [-,a] to [a,-].
+std::vector<int64_t> ReshardPrices::describe(unsigned from, unsigned to,
+                                             unsigned shape) const {
+  const Sharding &has = getSharding(from), &needs = getSharding(to);
+  int64_t bytes = shapes[shape].elementBytes;
+  for (int64_t size : getPadded(from, to, shape))
+    bytes *= size;
+  auto dims = describeDims(from, to, shape);
   llvm::sort(dims);
   std::vector<int64_t> key{bytes};
   for (const std::vector<int64_t> &dim : dims)
@@ -148,7 +208,8 @@ ReshardPrices::Price &ReshardPrices::lookup(unsigned from, unsigned to,
     least->second = getLeastReshardTime(
         mesh, links, getSharding(from), getSharding(to),
         getPadded(from, to, shape), shapes[shape].elementBytes);
-  price.cost = addKernels(least->second, from, to, shape);
+  price.cost =
+      addKernels(least->second, getReorderTime(from, to, shape), to, shape);
   price.isPlanned = false;
   return price;
 }
@@ -164,23 +225,49 @@ bool ReshardPrices::hasFarLinks() const {
   });
 }
 
+/// Plans a move, with dimensions in the order of its description.
+ReshardPrices::PlannedMove ReshardPrices::makePlan(unsigned from, unsigned to,
+                                                   unsigned shape) const {
+  ReshardPlan plan =
+      planReshard(mesh, links, getSharding(from), getSharding(to),
+                  getPadded(from, to, shape), shapes[shape].elementBytes);
+  PlannedMove move;
+  if (!plan.error.empty())
+    return move;
+  SmallVector<unsigned, 4> order = getOrder(from, to, shape);
+  auto getShards = [&](const Sharding &sharding) {
+    SmallVector<int64_t, 4> shards;
+    for (unsigned dim : order)
+      shards.push_back(numShards(sharding.dims[dim].axes));
+    return shards;
+  };
+  auto getPlace = [&](int64_t dim) {
+    return static_cast<unsigned>(llvm::find(order, static_cast<unsigned>(dim)) -
+                                 order.begin());
+  };
+  move.seconds = plan.time;
+  move.shards = getShards(getSharding(from));
+  for (const ReshardStep &step : plan.steps)
+    move.steps.push_back({step.kind, getPlace(step.dim),
+                          getPlace(step.splitDim), getShards(step.to)});
+  return move;
+}
+
 bool ReshardPrices::plan(unsigned from, unsigned to, unsigned shape) {
   Price &price = lookup(from, to, shape);
   if (price.isPlanned)
     return false;
   int64_t before = price.cost;
-  auto [time, isNew] = planTimes.try_emplace(describe(from, to, shape));
-  if (isNew) {
-    ReshardPlan plan =
-        planReshard(mesh, links, getSharding(from), getSharding(to),
-                    getPadded(from, to, shape), shapes[shape].elementBytes);
-    if (plan.error.empty())
-      time->second = plan.time;
-  }
+  auto [planned, isNew] = plans.try_emplace(describe(from, to, shape));
+  if (isNew)
+    planned->second = makePlan(from, to, shape);
+  const PlannedMove &move = planned->second;
   price.isPlanned = true;
   price.cost =
-      time->second
-          ? std::max(before, addKernels(*time->second, from, to, shape))
+      move.seconds
+          ? std::max(before, addKernels(*move.seconds,
+                                        getReorderTime(move, from, to, shape),
+                                        to, shape))
           : search::kInfinite;
   return price.cost != before;
 }

@@ -56,10 +56,31 @@ private:
     int64_t cost;
     bool isPlanned;
   };
+  /// A plan of moves that look alike, with dimensions in the order of their
+  /// description; no seconds if there is none.
+  struct PlannedMove {
+    struct Step {
+      ReshardStep::Kind kind;
+      unsigned dim, splitDim;
+      /// Shards of each dimension after the step.
+      llvm::SmallVector<int64_t, 4> shards;
+    };
+    std::optional<double> seconds;
+    /// Shards of each dimension before the first step.
+    llvm::SmallVector<int64_t, 4> shards;
+    std::vector<Step> steps;
+  };
   double getLocalBytes(unsigned sharding, unsigned shape) const;
   double getReorderTime(unsigned from, unsigned to, unsigned shape) const;
-  int64_t addKernels(double seconds, unsigned from, unsigned to,
+  double getReorderTime(const PlannedMove &move, unsigned from, unsigned to,
+                        unsigned shape) const;
+  int64_t addKernels(double seconds, double reorder, unsigned to,
                      unsigned shape) const;
+  std::vector<std::vector<int64_t>> describeDims(unsigned from, unsigned to,
+                                                 unsigned shape) const;
+  llvm::SmallVector<unsigned, 4> getOrder(unsigned from, unsigned to,
+                                          unsigned shape) const;
+  PlannedMove makePlan(unsigned from, unsigned to, unsigned shape) const;
   std::vector<int64_t> describe(unsigned from, unsigned to,
                                 unsigned shape) const;
   Price &lookup(unsigned from, unsigned to, unsigned shape);
@@ -75,10 +96,9 @@ private:
   std::map<std::vector<int64_t>, unsigned> shapeNumbers;
   std::vector<Shape> shapes;
   llvm::DenseMap<std::pair<uint64_t, unsigned>, Price> prices;
-  /// Seconds of moves that look alike: at least, and of a plan; none if there
-  /// is no plan.
+  /// Of moves that look alike: seconds at least, and a plan.
   std::map<std::vector<int64_t>, double> leastTimes;
-  std::map<std::vector<int64_t>, std::optional<double>> planTimes;
+  std::map<std::vector<int64_t>, PlannedMove> plans;
 };
 
 } // namespace tessera

@@ -55,7 +55,8 @@ struct ShardingProblem {
   struct Op {
     unsigned rule = 0;
     llvm::SmallVector<Port, 4> ports;
-    /// How often it runs.
+    /// How often it runs: once for each micro-batch, and again where the
+    /// backward computes it once more.
     int64_t trips = 1;
     OpChoices choices;
     /// Ops of one number have equal rules, types and attributes.

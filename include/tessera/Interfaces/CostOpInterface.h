@@ -52,6 +52,9 @@ struct OpCost {
   double bytesRead = -1;
   /// The gradient of the op needs none of its operands or results.
   bool linear = false;
+  /// Kernels that it is done by, one after the other, where it is a kernel of
+  /// its own.
+  int kernels = 1;
 };
 
 /// Bytes of a value: of its elements, 0 if it is no ranked tensor of static

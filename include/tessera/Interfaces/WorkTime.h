@@ -60,12 +60,9 @@ inline double getWorkTime(mlir::Operation *op, const WorkRates &rates) {
   return getWorkBytes(op, rates) / rates.bytesPerSecond;
 }
 
-/// Seconds of an op as a kernel of its own: its time and the floor of a kernel.
-/// 0 for what is none.
-inline double getKernelSeconds(mlir::Operation *op, const WorkRates &rates) {
-  double seconds = getWorkTime(op, rates);
-  return seconds > 0 ? rates.kernelFloor + seconds : 0;
-}
+/// Seconds of an op as a kernel of its own: its time, and the floor of each
+/// kernel that it is done by. 0 for what is none.
+double getKernelSeconds(mlir::Operation *op, const WorkRates &rates);
 
 /// Seconds of the kernel that copies `bytes` in another order before or after a
 /// collective: NCCL moves whole blocks, so the chunks of a dimension that is

@@ -20,6 +20,12 @@ namespace tessera {
 /// each. Empty if there is nothing to keep.
 std::vector<KeptRange> getKeptRanges(mlir::ModuleOp module);
 
+/// The ops that the backward computes once more by the module's dist.plan, with
+/// their time, if each device had all of each value: under `selective` and
+/// `full`. Under `auto` that depends on an arena; `none` repeats what takes no
+/// time.
+std::vector<mlir::Operation *> getRepeatedOps(mlir::ModuleOp module);
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "tessera/Recompute/Passes.h.inc"
