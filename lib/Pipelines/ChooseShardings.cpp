@@ -44,6 +44,10 @@ static constexpr double kMismatch = 0.03;
 static constexpr unsigned kMostCompilations = 5;
 static constexpr double kLessMemory = 0.95;
 
+/// Families of strategies of which all members are tried, beside those that the
+/// axes are named after.
+static constexpr size_t kMostFamilies = 4;
+
 /// Where several meshes are searched: how many are tried by their programs, and
 /// by what factor their networks may take longer than the fastest one.
 static constexpr size_t kMostMeshes = 3;
@@ -56,25 +60,84 @@ std::string tessera::describeChoice(const ShardingChoice &choice) {
   return (choice.found.solution ? "the search" : print(choice.strategy)) + on;
 }
 
-/// The strategies that use all axes of the mesh: dp, tp, cp.
-static std::vector<Strategy> getNamedStrategies(const Mesh &mesh) {
-  std::vector<Strategy> all;
-  for (int zero = 0; zero <= 3; ++zero)
-    for (bool sp : {false, true}) {
-      Strategy strategy;
-      strategy.dp = mesh.find("dp").has_value();
-      strategy.tp = mesh.find("tp").has_value();
-      strategy.cp = mesh.find("cp").has_value();
-      strategy.sp = sp;
-      strategy.zero = zero;
-      if ((zero > 0 && !strategy.dp && !strategy.cp) || (sp && !strategy.tp) ||
-          strategy.isUnseeded())
-        continue;
-      if (llvm::Error error = checkStrategy(strategy, mesh))
-        llvm::consumeError(std::move(error));
-      else
-        all.push_back(strategy);
+namespace {
+
+/// Strategies that differ in how state is sharded.
+struct StrategyFamily {
+  /// Without zero.
+  Strategy plain;
+  /// Each axis stands for what it is named after.
+  bool isNamed = false;
+};
+
+} // namespace
+
+/// What an axis may stand for.
+enum Role { kData, kTensor, kContext, kNumRoles };
+
+/// The strategy in which each of these axes has a role; none if two would share
+/// the sequence.
+static std::optional<StrategyFamily> assignRoles(ArrayRef<std::string> axes,
+                                                 ArrayRef<unsigned> roles) {
+  AxisNames names[kNumRoles];
+  StrategyFamily family;
+  family.isNamed = true;
+  for (auto [axis, role] : llvm::zip_equal(axes, roles)) {
+    names[role].push_back(axis);
+    const char *usual[] = {"dp", "tp", "cp"};
+    family.isNamed &= axis == usual[role];
+  }
+  if (names[kContext].size() > 1)
+    return std::nullopt;
+  Strategy &strategy = family.plain;
+  auto assign = [&](Role role, bool &isUsed, AxisNames &own) {
+    isUsed = !names[role].empty();
+    if (isUsed)
+      own = std::move(names[role]);
+  };
+  assign(kData, strategy.dp, strategy.dpAxes);
+  assign(kTensor, strategy.tp, strategy.tpAxes);
+  assign(kContext, strategy.cp, strategy.cpAxes);
+  return family;
+}
+
+/// The strategies that use all axes of a mesh, whatever their names: each axis
+/// shares the batch, heads and ffn, or the sequence. Those in which each axis
+/// stands for its name come first.
+static std::vector<StrategyFamily> listFamilies(const Mesh &mesh,
+                                                bool sharesRoles) {
+  AxisNames axes;
+  for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
+    if (mesh.sizes[axis] > 1 && mesh.stageAxis != axis)
+      axes.push_back(mesh.names[axis]);
+  std::vector<StrategyFamily> all;
+  if (axes.empty())
+    return all;
+  std::vector<unsigned> roles(axes.size(), kData);
+  auto advance = [&] {
+    for (unsigned &role : llvm::reverse(roles)) {
+      if (++role < kNumRoles)
+        return true;
+      role = kData;
     }
+    return false;
+  };
+  do {
+    std::vector<unsigned> distinct = roles;
+    llvm::sort(distinct);
+    if (!sharesRoles &&
+        std::unique(distinct.begin(), distinct.end()) != distinct.end())
+      continue;
+    if (std::optional<StrategyFamily> family = assignRoles(axes, roles)) {
+      all.push_back(*family);
+      family->plain.sp = true;
+      if (family->plain.tp)
+        all.push_back(*family);
+    }
+  } while (advance());
+  llvm::stable_sort(all, [](const StrategyFamily &a, const StrategyFamily &b) {
+    return a.isNamed > b.isNamed;
+  });
   return all;
 }
 
@@ -137,10 +200,15 @@ private:
   FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
                                     const PipelineOptions &trial,
                                     std::string &error);
-  std::optional<int64_t> tryOne(const ShardingChoice &candidate);
+  std::optional<ShardingChoice> tryOne(const ShardingChoice &candidate);
+  std::optional<ShardingChoice> tryStrategy(const SearchedMesh &on,
+                                            const Strategy &strategy);
   PipelineOptions getTrialOptions(const ShardingChoice &candidate) const;
   LogicalResult measure();
   void remarkOnMismatch(const ShardingChoice &searched);
+  bool fits(const ShardingChoice &made) const {
+    return options.memoryLimit == 0 || made.arenaBytes <= options.memoryLimit;
+  }
 
   PipelineOptions options;
   /// Someone reads remarks.
@@ -149,6 +217,8 @@ private:
   int64_t least = std::numeric_limits<int64_t>::max();
   /// Seconds of the fastest candidate of the last mesh that was tried.
   double fastest = 0;
+  /// The fastest shardings of a search that are within the limit.
+  ShardingChoice fastestSearched;
   /// All that are within the limit, where some are measured.
   std::vector<ShardingChoice> within;
 };
@@ -233,6 +303,10 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate,
   });
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   PassManager pm(&getContext());
+#ifdef NDEBUG
+  // What is taken is compiled once more, with verifiers.
+  pm.enableVerifier(false);
+#endif
   for (Phase phase : {Phase::Plan, Phase::Train, Phase::Propagate,
                       Phase::Partition, Phase::Kernels, Phase::Schedule})
     buildPhase(pm, phase, trial);
@@ -245,9 +319,9 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate,
   return made;
 }
 
-/// Takes a candidate that is the fastest so far and within the limit. Bytes of
-/// its arena; none if it does not get through the phases.
-std::optional<int64_t>
+/// Takes a candidate that is the fastest so far and within the limit. None if
+/// it does not get through the phases.
+std::optional<ShardingChoice>
 ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   std::string error;
   FailureOr<ShardingChoice> made =
@@ -271,16 +345,19 @@ ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
       << remark::metric("kernelUs", double(made->found.times.kernels) * 1e-6)
       << remark::metric("waitedUs", double(made->found.times.waited) * 1e-6)
       << remark::metric("besideUs", double(made->found.times.beside) * 1e-6);
-  if (options.memoryLimit > 0 && made->arenaBytes > options.memoryLimit)
-    return made->arenaBytes;
+  if (!fits(*made))
+    return *made;
   if (options.numMeasured > 0)
     within.push_back(*made);
+  if (made->found.solution &&
+      (!fastestSearched.isMade || made->seconds < fastestSearched.seconds))
+    fastestSearched = *made;
   ShardingChoice &best = *options.choice;
   unsigned tried = best.tried + 1;
   if (!best.isMade || made->seconds < best.seconds)
     best = *made;
   best.tried = tried;
-  return made->arenaBytes;
+  return *made;
 }
 
 /// Bytes of the smallest arena of the shardings of a search.
@@ -293,22 +370,56 @@ ChooseShardingsPass::tryFound(const SearchedMesh &on,
     candidate.mesh = on.mesh;
     candidate.strategy = options.strategy;
     candidate.found = shardings;
-    std::optional<int64_t> bytes = tryOne(candidate);
-    if (bytes && (!smallest || *bytes < *smallest))
-      smallest = bytes;
+    std::optional<ShardingChoice> made = tryOne(candidate);
+    if (made && (!smallest || made->arenaBytes < *smallest))
+      smallest = made->arenaBytes;
   }
   return smallest;
 }
 
+std::optional<ShardingChoice>
+ChooseShardingsPass::tryStrategy(const SearchedMesh &on,
+                                 const Strategy &strategy) {
+  ShardingChoice candidate;
+  candidate.mesh = on.mesh;
+  candidate.strategy = strategy;
+  return tryOne(candidate);
+}
+
+/// Tries one strategy of each family, and the others of the fastest families,
+/// of the one that the axes are named after, and of those that are above the
+/// limit. Where the mesh is chosen, another one has two axes of one role as
+/// one.
 void ChooseShardingsPass::tryNamed(const SearchedMesh &on) {
   std::optional<Mesh> mesh = on.mesh ? on.mesh : options.mesh;
   if (options.strategy.pp || options.updatesDecisions || !mesh)
     return;
-  for (const Strategy &strategy : getNamedStrategies(*mesh)) {
-    ShardingChoice candidate;
-    candidate.mesh = on.mesh;
-    candidate.strategy = strategy;
-    tryOne(candidate);
+  struct Tried {
+    StrategyFamily family;
+    ShardingChoice made;
+  };
+  std::vector<Tried> tried;
+  for (const StrategyFamily &family :
+       listFamilies(*mesh, /*sharesRoles=*/!on.mesh))
+    if (auto made = tryStrategy(on, family.plain))
+      tried.push_back({family, *made});
+  llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
+    return a.made.seconds < b.made.seconds;
+  });
+  bool accumulates = options.plan.plan.microBatches > 1;
+  for (auto [rank, each] : llvm::enumerate(tried)) {
+    Strategy strategy = each.family.plain;
+    if (!strategy.dp && !strategy.cp)
+      continue;
+    bool triesAll = rank < kMostFamilies || each.family.isNamed;
+    for (int zero : {1, 2, 3}) {
+      // Gradients are sharded between micro-batches only.
+      if ((zero == 2 && !accumulates) ||
+          (!triesAll && (zero != 3 || fits(each.made))))
+        continue;
+      strategy.zero = zero;
+      tryStrategy(on, strategy);
+    }
   }
 }
 
@@ -580,7 +691,7 @@ LogicalResult ChooseShardingsPass::choose() {
   }
   if (options.numMeasured > 0 && failed(measure()))
     return failure();
-  remarkOnMismatch(*options.choice);
+  remarkOnMismatch(fastestSearched.isMade ? fastestSearched : *options.choice);
   return options.decisionsOut.empty() ? success() : writeDecisions(*searched);
 }
 
