@@ -24,8 +24,6 @@ using namespace tessera;
 
 /// How many rows there are of each scale, and how many hold minus infinity.
 static constexpr int64_t kRowsOfScale = 3, kHiddenRows = 4;
-/// The large element of a row, in its deviations.
-static constexpr double kLarge = 20;
 /// The most numbers that a trial has in its rows.
 static constexpr int64_t kMaxNumbers = int64_t(1) << 23;
 /// The largest error at which a region counts as equal to an op. Correct
@@ -100,39 +98,65 @@ static double getLargest(Value value) {
   return FloatAttr::getValueAsDouble(largest);
 }
 
-/// Deviations of rows: those at which functions of numbers differ. Rows have
-/// only numbers that the region's operand can have.
-static SmallVector<double> findScales(const RowRegion &region) {
+namespace {
+/// What the normal rows of a trial are.
+struct RowKinds {
+  /// Deviations of rows around 0: those at which functions of numbers differ.
   SmallVector<double> scales{1e-2, 1, 10};
+  /// Means of rows of deviation 1: a softmax is the same at each, but not where
+  /// all numbers are beyond a bound.
+  SmallVector<double> means;
+
+  int64_t count() const {
+    return scales.size() * kRowsOfScale + means.size() + /*zeros=*/1;
+  }
+};
+} // namespace
+
+/// A bound that is the lowest or the largest number of the type of rows changes
+/// none of its numbers, and rows have only such.
+static RowKinds findKinds(const RowRegion &region) {
+  RowKinds kinds;
   double largest = getLargest(region.x);
+  bool hasSoftmax = region.has<nn::SoftmaxOp>() ||
+                    (region.has<math::ExpOp>() && region.has<nn::ReduceOp>());
   for (double number : findConstants(region))
     if (number < 1e-2)
-      scales.push_back(std::sqrt(number));
+      kinds.scales.push_back(std::sqrt(number));
   for (Operation *op : region.ops)
     if (isa<arith::CmpFOp, arith::MaximumFOp, arith::MinimumFOp,
             arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
-      for (Value operand : op->getOperands())
-        if (std::optional<double> c = getNumber(operand))
-          for (double scale : {std::abs(*c), 4 * std::abs(*c)})
-            if (scale != 0 && scale <= largest / kLarge)
-              scales.push_back(scale);
-  return scales;
+      for (Value operand : op->getOperands()) {
+        double bound = std::abs(getNumber(operand).value_or(0));
+        // NaN and infinity are no bounds.
+        if (!(bound > 0 && bound < largest))
+          continue;
+        kinds.scales.append({bound, 4 * bound});
+        // Beyond the bound if rows are scaled before it, too.
+        if (hasSoftmax)
+          kinds.means.append({64 * bound, -64 * bound});
+      }
+  return kinds;
 }
 
 /// Rows of `size` numbers: for each scale normal ones and one with a large
-/// element, and one of zeros; then normal ones with minus infinity in half of
-/// the elements, and one of minus infinity alone.
-static interp::Tensor makeRows(Normal &normal, ArrayRef<double> scales,
+/// element, for each mean normal ones, and one of zeros; then normal ones with
+/// minus infinity in half of the elements, and one of minus infinity alone.
+static interp::Tensor makeRows(Normal &normal, const RowKinds &kinds,
                                int64_t size, Type element) {
-  int64_t finite = scales.size() * kRowsOfScale + 1;
+  int64_t finite = kinds.count();
   int64_t rows = finite + kHiddenRows;
   interp::Tensor x(interp::ElementType(element), {rows, size});
-  for (auto [i, scale] : llvm::enumerate(scales)) {
+  for (auto [i, scale] : llvm::enumerate(kinds.scales)) {
     for (int64_t j = 0; j < kRowsOfScale * size; ++j)
       x[i * kRowsOfScale * size + j] = interp::floatCell(scale * normal());
     int64_t large = i * kRowsOfScale * size + normal.below(size);
-    x[large] = interp::floatCell(kLarge * scale);
+    x[large] = interp::floatCell(20 * scale);
   }
+  int64_t next = kinds.scales.size() * kRowsOfScale * size;
+  for (double mean : kinds.means)
+    for (int64_t j = 0; j < size; ++j)
+      x[next++] = interp::floatCell(mean + normal());
   for (int64_t i = finite * size; i < rows * size; ++i) {
     double number = normal();
     bool isHidden = i >= (rows - 1) * size || normal.below(2) == 0;
@@ -475,11 +499,10 @@ std::optional<TrialResult> tessera::tryProposals(const RowRegion &region,
   assert(masks.size() == region.masks.size() && "expects numbers of each mask");
   Normal normal;
   Type f64 = Float64Type::get(region.x.getContext());
-  SmallVector<double> scales = findScales(region);
-  if (region.size() >
-      kMaxNumbers / int64_t(scales.size() * kRowsOfScale + 1 + kHiddenRows))
+  RowKinds kinds = findKinds(region);
+  if (region.size() > kMaxNumbers / (kinds.count() + kHiddenRows))
     return std::nullopt;
-  interp::Tensor x = makeRows(normal, scales, region.size(), f64);
+  interp::Tensor x = makeRows(normal, kinds, region.size(), f64);
   int64_t rows = x.getShape()[0];
   TrialBuilder trial(region, rows);
   if (failed(trial.build(proposals)))

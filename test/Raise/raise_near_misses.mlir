@@ -263,6 +263,22 @@ func.func @attention_above_1e9(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg
 
 // -----
 
+// CHECK-LABEL: @attention_above_1e4(
+// CHECK-NOT: nn.attention
+func.func @attention_above_1e4(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
+  %cst = arith.constant dense<[[0.0, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09], [0.0, 0.0, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09], [0.0, 0.0, 0.0, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09], [0.0, 0.0, 0.0, 0.0, -1.000000e+09, -1.000000e+09, -1.000000e+09, -1.000000e+09], [0.0, 0.0, 0.0, 0.0, 0.0, -1.000000e+09, -1.000000e+09, -1.000000e+09], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.000000e+09, -1.000000e+09], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.000000e+09], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<8x8xf32>
+  %cst_0 = arith.constant dense<-1.000000e+04> : tensor<2x3x8x8xf32>
+  %0 = nn.einsum "adbc,aebc->abde" %arg0, %arg1 : tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32> -> tensor<2x3x8x8xf32>
+  %1 = nn.broadcast %cst dims [2, 3] : tensor<8x8xf32> -> tensor<2x3x8x8xf32>
+  %2 = arith.addf %0, %1 : tensor<2x3x8x8xf32>
+  %3 = arith.maximumf %2, %cst_0 : tensor<2x3x8x8xf32>
+  %4 = nn.softmax %3 dim 3 : tensor<2x3x8x8xf32>
+  %5 = nn.einsum "acbd,abec->aebd" %arg2, %4 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
+  return %5 : tensor<2x8x3x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @anticausal(
 // CHECK-NOT: nn.attention
 func.func @anticausal(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor<2x8x3x4xf32> {nn.param = "k"}, %arg2: tensor<2x8x3x4xf32> {nn.param = "v"}) -> (tensor<2x8x3x4xf32> {nn.output = "result"}) {
