@@ -174,6 +174,7 @@ class Importer(Walk):
                 self.visit_write(node, name)
             else:
                 self.constants[node] = self.evaluate(node)
+                self.forget(self.constants[node])
             return
         if not node.users:
             return
@@ -232,21 +233,59 @@ class Importer(Walk):
         return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
 
     def visit_write(self, node: Any, name: str) -> None:
-        """An op that writes a value whose memory no other one reads: later uses of that value
-        are of the result."""
+        """An op that writes a value, or a part of one, whose memory nothing reads that was made
+        before: later uses of that value are of the result."""
         written = node.args[0] if node.args else None
         handler = HANDLERS.get(name.replace("_.", "."))
-        if handler is None or written not in self.values or not is_own(written):
+        parts = parts_of(written) if isinstance(written, torch.fx.Node) else None
+        if written in self.values and is_own(written):
+            parts = [written]
+        elif parts is None or is_read_later(parts, node):
+            handler = None
+        if handler is None or parts is None:
             raise ImportFailure(f"{place(node)}: expects no op that writes its operand but got "
                                 f"{name}")
+        whole = parts[0]
+        if whole in self.constants:
+            self.values[whole] = self.write(self.constants[whole])
+            for part in parts:
+                del self.constants[part]
+                self.written.pop(part, None)
+        before = [self.values[whole]]
+        for part in parts[1:]:
+            self.values[part] = HANDLERS[str(part.target)](self, part)
+            before.append(self.values[part])
         if any(source in self.trained for source in node.all_input_nodes):
             self.trained.add(node)
-        self.trained.discard(written)
+        if len(parts) == 1:
+            self.trained.discard(written)
         result = handler(self, node)
         self.check(node, result)
         self.values[node] = self.values[written] = result
+        for part, value in reversed(list(zip(parts[1:], before))):
+            result = self.replace(value, part, result)
+        self.values[whole] = result
         if node in self.trained:
-            self.trained.add(written)
+            self.trained.update(parts)
+
+    def forget(self, changed: torch.Tensor) -> None:
+        """Constants of that memory are written again where they are used again."""
+        memory = changed.untyped_storage().data_ptr()
+        self.written = {key: value for key, value in self.written.items()
+                        if self.constants[key].untyped_storage().data_ptr() != memory}
+
+    def replace(self, x: Value, part: Any, new: Value) -> Value:
+        """`x` with other numbers in the slice that the node `part` takes of it."""
+        dim = positive(argument(part, 1, "dim", 0), len(x.shape))
+        start = positive(argument(part, 2, "start") or 0, x.shape[dim])
+        start = min(max(start, 0), x.shape[dim])
+        is_slice = str(part.target) == "aten.slice.Tensor"
+        size = part.meta["val"].shape[dim] if is_slice else 1
+        new = self.graph.reshape(new, x.shape[:dim] + (size,) + x.shape[dim + 1:])
+        rest = [(0, start), (start + size, x.shape[dim] - start - size)]
+        around = [self.graph.slice(x, dim, first, count) if count else None
+                  for first, count in rest]
+        return self.graph.concat([y for y in (around[0], new, around[1]) if y is not None], dim)
 
     def check(self, node: Any, result: Any) -> None:
         """The result is of the type that torch says."""
@@ -311,6 +350,35 @@ def is_own(node: Any) -> bool:
         if not isinstance(node, torch.fx.Node) or len(node.users) != 1:
             return False
     return bool(node.op == "call_function")
+
+
+def parts_of(node: Any) -> list[Any] | None:
+    """The op that made a memory of its own, and the slices of it, each of the one before, the last
+    of which is the node. None of another node."""
+    parts = [node]
+    while str(node.target) == "aten.select.int" or (
+            str(node.target) == "aten.slice.Tensor" and argument(node, 4, "step", 1) == 1):
+        node = node.args[0]
+        parts.insert(0, node)
+    return None if node.op != "call_function" or is_view(node) else parts
+
+
+def is_read_later(parts: Sequence[Any], write: Any) -> bool:
+    """Whether something after a write of the last part reads memory through a view, or the result
+    of a write, from before it."""
+    order = {node: i for i, node in enumerate(write.graph.nodes)}
+    now = order[write]
+    sharing, added = {parts[0]}, [parts[0]]
+    while added:
+        for user in added.pop().users:
+            schema = getattr(user.target, "_schema", None)
+            is_shared = user.op == "call_function" and user.args[0] in sharing and (
+                is_view(user) or schema is not None and schema.is_mutable)
+            if is_shared and user not in sharing:
+                sharing.add(user)
+                added.append(user)
+    return any(node is not parts[0] and order[node] < now and order[user] > now
+               for node in sharing for user in node.users)
 
 
 def place(node: Any) -> str:

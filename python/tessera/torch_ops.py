@@ -93,6 +93,11 @@ def convert_sigmoid(importer: Importer, node: Any) -> Value:
     return groups.sigmoid(importer.graph, importer.operand(node, node.args[0]))
 
 
+@handles("aten.copy.default", "aten.fill.Scalar", "aten.fill.Tensor")
+def convert_copy(importer: Importer, node: Any) -> Value:
+    return importer.operand(node, node.args[1])
+
+
 @handles("aten.relu.default")
 def convert_relu(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])

@@ -298,6 +298,59 @@ class Ops(nn.Module):
         return (wide.sum(0).view(3, 6).reshape_as(y.tile(3)) * y.tile(3)).square().mean()
 
 
+class Shifted(nn.Module):
+    """Writes parts of tensors, as transformers shifts ids to the right."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([[0.1, -1.0, 0.5], [2.0, 0.9, 0.3]]))
+
+    def forward(self, x, ids):
+        shifted = ids.new_zeros(ids.shape)
+        shifted[:, 1:] = ids[:, :-1].clone()
+        shifted[:, 0] = 7
+        shifted.masked_fill_(shifted == 3, 0)
+        y = x * self.weight
+        z = y.exp() + x
+        z[1, :2] = y[0, 1:] * 3
+        z[..., -1] += 2 * z[:, 0]
+        z[0].mul_(self.weight[1])
+        return (z * shifted).square().mean()
+
+
+def make_shifted():
+    return Shifted(), torch.randn(2, 3), torch.tensor([[3, 1, 2], [5, 3, 4]])
+
+
+class Rewritten(Shifted):
+    """Reads a view of a constant before and after it is written."""
+
+    def forward(self, x, ids):
+        table = torch.arange(3.0)
+        rest = table[1:]
+        y = x[:, 1:] * self.weight[:, 1:] + rest
+        table[1] = 5.0
+        return (y * (x[:, :2] + rest) * ids[:, 1:]).sum()
+
+
+def make_rewritten():
+    return Rewritten(), torch.randn(2, 3), torch.tensor([[3, 1, 2], [5, 3, 4]])
+
+
+class Stale(Shifted):
+    """Reads a view after what it views was written."""
+
+    def forward(self, x, ids):
+        y = x * self.weight
+        row = y[0]
+        y[:, 1] = 3.0
+        return (row * ids).sum()
+
+
+def make_stale():
+    return Stale(), torch.randn(2, 3), torch.tensor([[3, 1, 2], [5, 3, 4]])
+
+
 def make_ops():
     return Ops(), torch.randn(2, 3)
 
