@@ -57,6 +57,33 @@ def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
     return graph.binary("arith.addf", graph.unary("math.log", total), shift)
 
 
+def triangle(graph: Graph, size: int) -> Value:
+    """Booleans [i, j]: whether j is at most i."""
+    count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
+    return graph.compare("le", graph.broadcast(count, (size, size), [1]),
+                         graph.broadcast(count, (size, size), [0]))
+
+
+def integer_cumsum(graph: Graph, x: Value, dim: int) -> Value:
+    """Exact: the sum over j of x[.., j], where j is at most i, at each i of a dimension."""
+    size, rank = x.shape[dim], len(x.shape)
+    shape = x.shape[:dim] + (size, size) + x.shape[dim + 1:]
+    spread = graph.broadcast(x, shape, [i + (i >= dim) for i in range(rank)])
+    shown = graph.broadcast(triangle(graph, size), shape, [dim, dim + 1])
+    zero = graph.constant(0, shape, x.element)
+    return graph.reduce("sum", graph.select(shown, spread, zero), [dim + 1])
+
+
+def pick_integers(graph: Graph, x: Value, index: Value) -> Value:
+    """One element of each row of the last dimension."""
+    kept = list(range(len(index.shape)))
+    place = graph.op(f"nn.iota : tensor<{x.shape[-1]}x{index.element}>", x.shape[-1:], index.element)
+    chosen = graph.compare("eq", graph.broadcast(place, x.shape, [len(kept)]),
+                           graph.broadcast(index, x.shape, kept))
+    zero = graph.constant(0, x.shape, x.element)
+    return graph.reduce("sum", graph.select(chosen, x, zero), [len(kept)])
+
+
 def patches(graph: Graph, x: Value, weight: Value) -> Value:
     """A convolution of [batch, channel, height, width] by [channel, channel, height, width]
     whose windows do not overlap."""

@@ -82,6 +82,61 @@ def convert_power(importer: Importer, node: Any) -> Value:
     return groups.power(importer.graph, x, exponent)
 
 
+@handles("aten.pow.Scalar")
+def convert_power_of(importer: Importer, node: Any) -> Value:
+    x, base = importer.operand(node, node.args[1]), node.args[0]
+    if not x.is_float or base <= 0:
+        raise ImportFailure(f"{place(node)}: expects a positive number to the power of floats but "
+                            f"got {base} and {x.type}")
+    factor = importer.graph.constant(math.log(base), x.shape, x.element)
+    return importer.graph.unary("math.exp", importer.graph.binary("arith.mulf", x, factor))
+
+
+@handles("aten.tril.default", "aten.triu.default")
+def convert_triangle(importer: Importer, node: Any) -> Value:
+    x, graph, diagonal = importer.value(node.args[0]), importer.graph, argument(node, 1, "diagonal", 0)
+    shown = torch.ones(x.shape[-2:], dtype=torch.bool)
+    shown = shown.tril(diagonal) if "tril" in str(node.target) else shown.triu(diagonal)
+    mask = graph.broadcast(importer.write(shown), x.shape, [len(x.shape) - 2, len(x.shape) - 1])
+    return graph.select(mask, x, graph.constant(0, x.shape, x.element))
+
+
+@handles("aten.roll.default")
+def convert_roll(importer: Importer, node: Any) -> Value:
+    x, dims = importer.value(node.args[0]), argument(node, 2, "dims", [])
+    shifts = node.args[1]
+    if not dims:
+        raise ImportFailure(f"{place(node)}: expects a roll with dimensions")
+    for shift, dim in zip(shifts, dims):
+        dim = positive(dim, len(x.shape))
+        size = x.shape[dim]
+        start = -shift % size
+        if start:
+            x = importer.graph.concat([importer.graph.slice(x, dim, start, size - start),
+                                       importer.graph.slice(x, dim, 0, start)], dim)
+    return x
+
+
+@handles("aten.leaky_relu.default")
+def convert_leaky_relu(importer: Importer, node: Any) -> Value:
+    x, graph = importer.operand(node, node.args[0]), importer.graph
+    slope = graph.constant(argument(node, 1, "negative_slope", 0.01), x.shape, x.element)
+    zero = graph.constant(0, x.shape, x.element)
+    return graph.select(graph.compare("gt", x, zero), x, graph.binary("arith.mulf", x, slope))
+
+
+@handles("aten.elu.default")
+def convert_elu(importer: Importer, node: Any) -> Value:
+    """x, or below zero alpha (exp(x) - 1); the exponential stays finite, and so do gradients."""
+    x, graph = importer.operand(node, node.args[0]), importer.graph
+    if argument(node, 2, "scale", 1) != 1 or argument(node, 3, "input_scale", 1) != 1:
+        raise ImportFailure(f"{place(node)}: expects an elu without scales")
+    zero = graph.constant(0, x.shape, x.element)
+    low = graph.unary("math.expm1", graph.binary("arith.minimumf", x, zero))
+    alpha = graph.constant(argument(node, 1, "alpha", 1), x.shape, x.element)
+    return graph.select(graph.compare("gt", x, zero), x, graph.binary("arith.mulf", low, alpha))
+
+
 @handles("aten.reciprocal.default")
 def convert_reciprocal(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])
@@ -325,18 +380,17 @@ def convert_baddbmm(importer: Importer, node: Any) -> Value:
 
 @handles("aten.cumsum.default")
 def convert_cumsum(importer: Importer, node: Any) -> Value:
-    """A matmul with a triangle of ones, in f32 at least: exact for integers to 2^24."""
+    """A matmul with a triangle of ones, in f32 at least; of integers, sums of those before."""
     x, graph = importer.value(node.args[0]), importer.graph
-    dim, size = positive(node.args[1], len(x.shape)), x.shape[positive(node.args[1], len(x.shape))]
-    wide = graph.cast(x, x.element if x.is_float and x.bits >= 32 else "f32")
-    count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
-    triangle = graph.compare("le", graph.broadcast(count, (size, size), [1]),
-                             graph.broadcast(count, (size, size), [0]))
+    dim, element = positive(node.args[1], len(x.shape)), element_of(node.meta["val"].dtype)
+    if not x.is_float:
+        return groups.integer_cumsum(graph, graph.cast(x, element), dim)
+    wide, size = graph.cast(x, x.element if x.bits >= 32 else "f32"), x.shape[dim]
     letters = LETTERS[2:2 + len(x.shape)]
     left = letters[:dim] + "b" + letters[dim + 1:]
     total = graph.einsum(left, "ab", left.replace("b", "a"), wide,
-                         graph.cast(triangle, wide.element))
-    return graph.cast(total, element_of(node.meta["val"].dtype))
+                         graph.cast(groups.triangle(graph, size), wide.element))
+    return graph.cast(total, element)
 
 
 @handles("aten.einsum.default")
@@ -373,6 +427,48 @@ for _name, _kind in {"sum.dim_IntList": "sum", "sum.default": "sum", "mean.dim":
     HANDLERS[f"aten.{_name}"] = lambda importer, node, kind=_kind: reduction(importer, node, kind)
 
 
+def dimensions(node: Any, index: int, x: Value) -> list[int]:
+    """Those of a reduction; none given are all."""
+    dims = argument(node, index, "dim")
+    dims = [] if dims is None else dims if isinstance(dims, (list, tuple)) else [dims]
+    return [positive(d, len(x.shape)) for d in dims] or list(range(len(x.shape)))
+
+
+@handles("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
+def convert_vector_norm(importer: Importer, node: Any) -> Value:
+    """The root of a sum of squares, whose gradient at 0 is 0."""
+    graph, result = importer.graph, node.meta["val"]
+    x = graph.cast(importer.value(node.args[0]), element_of(result.dtype))
+    if argument(node, 1, "ord" if "linalg" in str(node.target) else "p", 2) not in (2, None):
+        raise ImportFailure(f"{place(node)}: expects a norm of order 2")
+    square = graph.reduce("sum", graph.binary("arith.mulf", x, x), dimensions(node, 2, x))
+    zero = graph.constant(0, square.shape, x.element)
+    is_zero = graph.compare("eq", square, zero)
+    one = graph.constant(1, square.shape, x.element)
+    root = graph.unary("math.sqrt", graph.select(is_zero, one, square))
+    return graph.reshape(graph.select(is_zero, zero, root), result.shape)
+
+
+@handles("aten.var.correction", "aten.var.dim")
+def convert_variance(importer: Importer, node: Any) -> Value:
+    x, graph = importer.value(node.args[0]), importer.graph
+    dims = dimensions(node, 1, x)
+    correction = argument(node, 2, "unbiased", True) if "dim" in str(node.target) else \
+        argument(node, 2, "correction")
+    kept = [i for i in range(len(x.shape)) if i not in dims]
+    count = math.prod(x.shape[d] for d in dims)
+    total = graph.reduce("sum", x, dims)
+    mean = graph.binary("arith.divf", total, graph.constant(count, total.shape, x.element))
+    moved = graph.binary("arith.subf", x, graph.broadcast(mean, x.shape, kept))
+    square = graph.reduce("sum", graph.binary("arith.mulf", moved, moved), dims)
+    rest = count - int(1 if correction is None else correction)
+    if rest <= 0:
+        raise ImportFailure(f"{place(node)}: expects more numbers than the correction but got "
+                            f"{count}")
+    variance = graph.binary("arith.divf", square, graph.constant(rest, square.shape, x.element))
+    return graph.reshape(variance, node.meta["val"].shape)
+
+
 @handles("aten.softmax.int", "aten._softmax.default")
 def convert_softmax(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])
@@ -388,11 +484,10 @@ def convert_log_softmax(importer: Importer, node: Any) -> Value:
 
 @handles("aten.logsumexp.default")
 def convert_logsumexp(importer: Importer, node: Any) -> Value:
-    x, result = importer.graph.cast(importer.value(node.args[0]), element_of(node.meta["val"].dtype)), \
-        node.meta["val"]
-    dims = node.args[1] if isinstance(node.args[1], (list, tuple)) else [node.args[1]]
-    dims = [positive(d, len(x.shape)) for d in dims] or list(range(len(x.shape)))
-    return importer.graph.reshape(groups.logsumexp(importer.graph, x, dims), result.shape)
+    result = node.meta["val"]
+    x = importer.graph.cast(importer.value(node.args[0]), element_of(result.dtype))
+    return importer.graph.reshape(
+        groups.logsumexp(importer.graph, x, dimensions(node, 1, x)), result.shape)
 
 
 # Ops that nn has.
@@ -428,8 +523,12 @@ def convert_layer_norm(importer: Importer, node: Any) -> Value:
 @handles("aten.rms_norm.default")
 def convert_rms_norm(importer: Importer, node: Any) -> Value:
     x, eps = importer.value(node.args[0]), argument(node, 3, "eps")
-    if list(node.args[1]) != list(x.shape[-1:]) or eps is None:
-        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension with an eps")
+    if list(node.args[1]) != list(x.shape[-1:]):
+        raise ImportFailure(f"{place(node)}: expects a norm of the last dimension but got "
+                            f"{list(node.args[1])}")
+    # torch computes norms of 16 bits in f32.
+    eps = torch.finfo(torch.float64 if x.element == "f64" else torch.float32).eps \
+        if eps is None else eps
     gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
     return importer.graph.op(f"nn.rms_norm {x.name}, {gamma.name} eps {groups.literal_eps(eps)} : "
                              f"{x.type}, {gamma.type}", x.shape, x.element)
@@ -511,6 +610,9 @@ def convert_gather(importer: Importer, node: Any) -> Value:
     if dim != len(x.shape) - 1 or index.shape != x.shape[:-1] + (1,):
         raise ImportFailure(f"{place(node)}: expects one element of each row of the last dimension")
     index = importer.graph.reshape(index, x.shape[:-1])
+    if not x.is_float:
+        picked = groups.pick_integers(importer.graph, x, index)
+        return importer.graph.reshape(picked, node.meta["val"].shape)
     kind = f"tensor<{''.join(f'{n}x' for n in index.shape)}{x.element}>"
     picked = importer.graph.op(f"nn.take_along_axis {x.name}, {index.name} : {x.type}, "
                                f"{index.type} -> {kind}", index.shape, x.element)

@@ -298,6 +298,25 @@ class Ops(nn.Module):
         return (wide.sum(0).view(3, 6).reshape_as(y.tile(3)) * y.tile(3)).square().mean()
 
 
+class MoreOps(Ops):
+    """Others of these, on floats and on integers beyond those that f32 holds."""
+
+    def forward(self, x, ids):
+        x = x * self.weight
+        y = functional.normalize(x, dim=-1) + x.norm(dim=(0, 1)) + (0 * x).norm()
+        y = y + x.var(-1, keepdim=True) + x.var(0, unbiased=False) + x.var()
+        y = y + functional.leaky_relu(x, 0.2) + functional.elu(x, 0.7) + 0.5 ** x.abs()
+        y = y + (x.T @ x).tril(1)[:2] - (x.T @ x).triu(1)[1:] + functional.rms_norm(x, (3,))
+        y = y + x.roll(1, -1) * x.roll((1, -1), (0, 1))
+        steps = (ids * 20000001).cumsum(-1) - ids * 20000001
+        first = ids.gather(1, (ids[:, :1] > 3).long())
+        return (1e-3 * y * (1e-8 * steps.float() + first + (ids > 2).cumsum(0))).square().mean()
+
+
+def make_more_ops():
+    return MoreOps(), torch.randn(2, 3), torch.tensor([[3, 1, 2], [5, 3, 4]])
+
+
 class Shifted(nn.Module):
     """Writes parts of tensors, as transformers shifts ids to the right."""
 
