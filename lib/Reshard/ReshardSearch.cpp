@@ -32,9 +32,10 @@ using Kind = ReshardStep::Kind;
 
 namespace {
 
-/// Seconds that a step, and each axis of it, counts as more, so that of equal
-/// ways the one with fewer wins. Less than any transfer, more than rounding.
-constexpr double kStep = 1e-12, kAxis = 1e-13;
+/// Seconds that a step, each axis of it, and each time that it puts chunks in
+/// order count as more, so that of equal ways the one with fewer wins. Less
+/// than any transfer, more than rounding.
+constexpr double kStep = 1e-12, kAxis = 1e-13, kReorder = 1e-14;
 /// Seconds up to which two ways are equal: more than rounding.
 constexpr double kUnit = 1e-15;
 
@@ -143,7 +144,8 @@ private:
     return collectives * kStep + slices * (kStep + kAxis);
   }
   void push(int node, double left, double permuteTime);
-  void reach(const State &state, const Move &move, int parent);
+  void reach(const State &state, const Move &move, int parent,
+             unsigned reorders);
   void expand(int node);
   void permute(int node);
   ReshardWay trace(int node) const;
@@ -190,10 +192,11 @@ void Search::push(int node, double left, double permuteTime) {
 
 /// Relaxes an edge: keeps the move if no shorter way to `state` is known. A way
 /// that with its bound is no shorter than the best known is dropped at once.
-void Search::reach(const State &state, const Move &move, int parent) {
+void Search::reach(const State &state, const Move &move, int parent,
+                   unsigned reorders) {
   ++numMoves;
-  double time =
-      nodes[parent].time + move.time + kStep + kAxis * move.axes.size();
+  double time = nodes[parent].time + move.time + kStep +
+                kAxis * move.axes.size() + kReorder * reorders;
   if (time >= limit)
     return;
   size_t slot;
@@ -230,7 +233,8 @@ void Search::expand(int index) {
   space.forEachMove(state, {options.cap, node.time, limit},
                     [&](const Move &move, const State &next) {
                       if (!isBanned(move, state, next))
-                        reach(next, move, index);
+                        reach(next, move, index,
+                              space.countReorders(move, state, next));
                     });
 }
 
@@ -239,7 +243,7 @@ void Search::permute(int index) {
   space.forEachPermute(state, {options.cap, nodes[index].time, limit},
                        [&](const Move &move, const State &next) {
                          if (!isBanned(move, state, next))
-                           reach(next, move, index);
+                           reach(next, move, index, /*reorders=*/0);
                        });
 }
 

@@ -295,6 +295,29 @@ int64_t ReshardSpace::getLocalSize(const State &state) const {
   return size;
 }
 
+unsigned ReshardSpace::countReorders(const Move &move, const State &from,
+                                     const State &to) const {
+  auto hasRows = [&](const State &state, unsigned dim) {
+    for (unsigned before = 0; before < dim; ++before)
+      if (shape[before] > numShards(state.dims[before]))
+        return true;
+    return false;
+  };
+  switch (move.kind) {
+  case Kind::AllGather:
+  case Kind::ReduceScatter:
+    return hasRows(from, move.dim);
+  case Kind::AllToAll:
+    return hasRows(from, move.splitDim) + hasRows(to, move.dim);
+  case Kind::Slice:
+  case Kind::AllReduce:
+  case Kind::Permute:
+  case Kind::ToPartial:
+    return 0;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
 size_t tessera::hashState(const ReshardSpace::State &state) {
   uint64_t hash = 0;
   auto add = [&](const PartList &list) {

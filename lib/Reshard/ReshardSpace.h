@@ -166,6 +166,11 @@ public:
   AxisList toAxes(llvm::ArrayRef<Part> parts) const;
   /// Elements of one device's block.
   int64_t getLocalSize(const State &state) const;
+  /// How often a move puts chunks of a dimension in order: those that it
+  /// gathers or scatters along one with several rows before it. Dimensions that
+  /// no way moves do not count.
+  unsigned countReorders(const Move &move, const State &from,
+                         const State &to) const;
 
   using Visit = llvm::function_ref<void(const Move &, const State &)>;
   /// Which moves are wanted.

@@ -187,6 +187,30 @@ TEST(ReshardPlanner, sub_axes_split_and_merge) {
 }
 
 // More dimensions than a state of the search has: those that are sharded count.
+// Of ways that take as long, the one whose chunks need not be put in order: a
+// dimension that has one row left is no longer before the next one.
+TEST(ReshardPlanner, steps_in_the_order_of_rows) {
+  Mesh mesh = meshOf({16});
+  AxisRef major{0, 1, 4}, minor{0, 4, 4};
+  Sharding whole = dims({{}, {}, {}});
+  Sharding partial = dims({{}, {}, {}}, {mesh.fullAxis(0)});
+  Sharding sharded = dims({{major}, {minor}, {}});
+  auto getDims = [&](const Sharding &from, const Sharding &to) {
+    std::vector<int64_t> dims;
+    ReshardPlan plan = planReshard(mesh, MeshLinks::uniform(mesh), from, to,
+                                   {4, 4, 1024}, /*elementBytes=*/4);
+    for (const ReshardStep &step : plan.steps)
+      dims.push_back(step.dim);
+    return dims;
+  };
+  // A large group may scatter in two steps.
+  std::vector<int64_t> scattered = getDims(partial, sharded);
+  EXPECT_EQ(scattered.front(), 0);
+  EXPECT_EQ(scattered.back(), 1);
+  EXPECT_TRUE(llvm::is_sorted(scattered));
+  EXPECT_EQ(getDims(sharded, whole), (std::vector<int64_t>{1, 0}));
+}
+
 TEST(ReshardPlanner, many_dimensions) {
   Mesh mesh = meshOf({2, 2});
   AxisRef x = mesh.fullAxis(0), y = mesh.fullAxis(1);
