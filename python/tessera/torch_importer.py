@@ -21,9 +21,10 @@ ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
 IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.default",
               "aten.lift_fresh_copy.default", "aten.dropout.default"}
 # Ops that take the shape of their first operand, not its numbers, and fill it: with a number, or
-# with the argument at that index.
+# with the argument at that index. What torch leaves as it was is 0.
 FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_zeros.default": 0,
-          "aten.new_ones.default": 1}
+          "aten.new_ones.default": 1, "aten.new_empty.default": 0, "aten.empty_like.default": 0,
+          "aten.empty.memory_format": 0}
 FILLED_BY = {"aten.full_like.default": 1, "aten.new_full.default": 2}
 RANDOM = ("rand", "bernoulli", "multinomial", "normal", "uniform")
 
@@ -45,6 +46,8 @@ class Importer(Walk):
         # Nodes that gradients of parameters pass, and results of parts without gradients.
         self.trained: set[Any] = set()
         self.parts: dict[Any, Sequence[Any]] = {}
+        # Of values of which slices were written: a dimension, and what is beside each other in it.
+        self.beside: dict[Value, tuple[int, list[Value]]] = {}
         # Whether a result is one float: gradients are taken of it.
         self.is_loss = False
 
@@ -181,15 +184,15 @@ class Importer(Walk):
         if node.target is operator.getitem and node.args[0] in self.parts:
             self.alias(node, self.parts[node.args[0]][node.args[1]])
             return
-        if not self.depends(node):
-            if any(word in name for word in RANDOM):
-                raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
-            self.constants[node] = self.evaluate(node)
-            return
         if name in FILLED or name in FILLED_BY:
             number = FILLED[name] if name in FILLED else node.args[FILLED_BY[name]]
             like = node.meta["val"]
             self.constants[node] = torch.full(tuple(like.shape), number, dtype=like.dtype)
+            return
+        if not self.depends(node):
+            if any(word in name for word in RANDOM):
+                raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+            self.constants[node] = self.evaluate(node)
             return
         if any(source in self.trained for source in node.all_input_nodes):
             self.trained.add(node)
@@ -275,17 +278,28 @@ class Importer(Walk):
                         if self.constants[key].untyped_storage().data_ptr() != memory}
 
     def replace(self, x: Value, part: Any, new: Value) -> Value:
-        """`x` with other numbers in the slice that the node `part` takes of it."""
+        """`x` with other numbers in the slice that the node `part` takes of it: what several writes
+        left, side by side."""
         dim = positive(argument(part, 1, "dim", 0), len(x.shape))
         start = positive(argument(part, 2, "start") or 0, x.shape[dim])
         start = min(max(start, 0), x.shape[dim])
         is_slice = str(part.target) == "aten.slice.Tensor"
         size = part.meta["val"].shape[dim] if is_slice else 1
         new = self.graph.reshape(new, x.shape[:dim] + (size,) + x.shape[dim + 1:])
-        rest = [(0, start), (start + size, x.shape[dim] - start - size)]
-        around = [self.graph.slice(x, dim, first, count) if count else None
-                  for first, count in rest]
-        return self.graph.concat([y for y in (around[0], new, around[1]) if y is not None], dim)
+        known, beside = self.beside.get(x, (dim, [x]))
+        before, after, at = [], [], 0
+        for piece in beside if known == dim else [x]:
+            length = piece.shape[dim]
+            kept = min(max(start - at, 0), length)
+            skipped = min(max(start + size - at, 0), length)
+            before += [self.graph.slice(piece, dim, 0, kept)] if kept else []
+            after += [self.graph.slice(piece, dim, skipped, length - skipped)] \
+                if skipped < length else []
+            at += length
+        pieces = [*before, *([new] if size else []), *after]
+        result = self.graph.concat(pieces, dim)
+        self.beside[result] = dim, pieces
+        return result
 
     def check(self, node: Any, result: Any) -> None:
         """The result is of the type that torch says."""
