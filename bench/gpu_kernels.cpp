@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -207,15 +208,17 @@ struct Call {
     auto *first = static_cast<uint8_t *>(operand.data());
     return std::vector<uint8_t>(first, first + count * size);
   }
-  Call(Bench &bench, const AttentionCase &c, bool bf16)
-      : Call(bench, c, bf16, c.b * c.t * c.g, bf16 ? 2 : 4) {}
+  /// `wide`: results in f32.
+  Call(Bench &bench, const AttentionCase &c, bool bf16, bool wide = false)
+      : Call(bench, c, bf16, c.b * c.t * c.g, bf16 ? 2 : 4,
+             bf16 && !wide ? 2 : 4) {}
   Call(Bench &bench, const AttentionCase &c, bool bf16, int64_t keys,
-       int64_t size)
+       int64_t size, int64_t resultSize)
       : q(c.rows() * c.k, 1, bf16), k(keys * c.k, 2, bf16),
         v(keys * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16),
-        dq(bench, c.rows() * c.k * size), dk(bench, keys * c.k * size),
-        dv(bench, keys * c.kv * size), out(bench, c.rows() * c.kv * size),
-        sums(bench, c.rows() * 4),
+        dq(bench, c.rows() * c.k * resultSize),
+        dk(bench, keys * c.k * resultSize), dv(bench, keys * c.kv * resultSize),
+        out(bench, c.rows() * c.kv * resultSize), sums(bench, c.rows() * 4),
         qMemory(bench, bytes(q, c.rows() * c.k, size)),
         kMemory(bench, bytes(k, keys * c.k, size)),
         vMemory(bench, bytes(v, keys * c.kv, size)),
@@ -239,15 +242,24 @@ struct Call {
     must(attention.forward(bench.stream, call, out.data<void>(),
                            sums.data<float>(), workspace.data<void>()));
   }
+  /// `result`: what forward left, in the type of the operands.
   void backward(Bench &bench, Attention &attention, const AttentionCase &c,
-                const tessera_rt_attention_desc &d, Memory &workspace) {
+                const tessera_rt_attention_desc &d, Memory &result,
+                Memory &workspace) {
     AttentionCall call = describe(c, d);
     must(attention.backward(bench.stream, call, gradMemory.data<void>(),
-                            out.data<void>(), sums.data<float>(),
+                            result.data<void>(), sums.data<float>(),
                             dq.data<void>(), dk.data<void>(), dv.data<void>(),
                             workspace.data<void>()));
   }
 };
+
+std::vector<uint16_t> roundToBf16(const std::vector<float> &values) {
+  std::vector<uint16_t> rounded;
+  for (float value : values)
+    rounded.push_back(floatToBf16(value));
+  return rounded;
+}
 
 /// The largest difference, in units of the largest wanted value (at least 1).
 double differenceOf(Memory &memory, bool bf16,
@@ -270,18 +282,24 @@ double differenceOf(Memory &memory, bool bf16,
   return worst / largest;
 }
 
+/// `wide`: with results in f32.
 void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
-                    bool bf16) {
-  tessera_rt_attention_desc d = c.desc(bf16);
+                    bool bf16, bool wide = false) {
+  tessera_rt_attention_desc d = c.desc(bf16, wide);
   int64_t bytes = 0;
-  std::string error = attention.prepare(d, c.qOffset, c.kOffset, true, bytes);
+  // cuDNN's results are widened in the forward alone.
+  bool withBackward = !wide || &attention != bench.cudnn.get();
+  std::string error =
+      attention.prepare(d, c.qOffset, c.kOffset, withBackward, bytes);
   if (!error.empty()) {
-    printf("{\"kernel\": \"%s\", \"case\": \"%s\", \"refused\": \"%s\"}\n",
-           attention.name().c_str(), c.name().c_str(), plain(error).c_str());
+    printf("{\"kernel\": \"%s\", \"case\": \"%s%s\", \"refused\": \"%s\"}\n",
+           attention.name().c_str(), c.name().c_str(), wide ? " to f32" : "",
+           plain(error).c_str());
     return;
   }
   Memory workspace(bench, bytes);
-  Call call(bench, c, bf16);
+  Call call(bench, c, bf16, wide);
+  bool isNarrow = bf16 && !wide;
   std::vector<double> out(size_t(c.rows() * c.kv));
   for (int64_t row = 0; row < c.rows(); ++row) {
     AttentionRow at(c, row);
@@ -296,22 +314,30 @@ void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
                 call.v
                     .exact[size_t(((at.b * c.t + t) * c.g + at.g) * c.kv + x)]);
   }
+  call.forward(bench, attention, c, d, workspace);
+  std::string name = attention.name() +
+                     (bf16 ? " attention bf16 " : " attention f32 ") +
+                     (wide ? "to f32 " : "") + c.name();
+  double worst = differenceOf(call.out, isNarrow, out);
+  double allowed = bf16 ? 0.012 : 2e-5;
+  if (!withBackward)
+    return bench.report(name.c_str(), worst, allowed);
   AttentionGradientsWanted wanted =
       attentionGradients(c, call.grad.exact.data(), call.q.exact.data(),
                          call.k.exact.data(), call.v.exact.data());
-  call.forward(bench, attention, c, d, workspace);
-  call.backward(bench, attention, c, d, workspace);
-  double worst = std::max({differenceOf(call.out, bf16, out),
-                           differenceOf(call.dq, bf16, wanted.dq),
-                           differenceOf(call.dk, bf16, wanted.dk),
-                           differenceOf(call.dv, bf16, wanted.dv)});
-  std::string name = attention.name() +
-                     (bf16 ? " attention bf16 " : " attention f32 ") + c.name();
-  bench.report(name.c_str(), worst, bf16 ? 0.012 : 2e-5);
+  std::optional<Memory> rounded;
+  if (wide)
+    rounded.emplace(bench, roundToBf16(call.out.fetch<float>()));
+  Memory &result = rounded ? *rounded : call.out;
+  call.backward(bench, attention, c, d, result, workspace);
+  worst = std::max({worst, differenceOf(call.dq, isNarrow, wanted.dq),
+                    differenceOf(call.dk, isNarrow, wanted.dk),
+                    differenceOf(call.dv, isNarrow, wanted.dv)});
+  bench.report(name.c_str(), worst, allowed);
   // Again: the same bits.
   std::vector<uint8_t> first = call.dk.fetch<uint8_t>();
   std::vector<uint8_t> firstQ = call.dq.fetch<uint8_t>();
-  call.backward(bench, attention, c, d, workspace);
+  call.backward(bench, attention, c, d, result, workspace);
   bench.report((name + " repeated").c_str(),
                first != call.dk.fetch<uint8_t>() ||
                    firstQ != call.dq.fetch<uint8_t>(),
@@ -334,7 +360,7 @@ void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
   double forward =
       bench.secondsOf([&] { call.forward(bench, attention, c, d, workspace); });
   double backward = bench.secondsOf(
-      [&] { call.backward(bench, attention, c, d, workspace); });
+      [&] { call.backward(bench, attention, c, d, call.out, workspace); });
   printf("{\"kernel\": \"%s attention\", \"case\": \"%s\", \"forward_ms\": "
          "%.3f, \"forward_tflops\": %.1f, \"backward_ms\": %.3f, "
          "\"backward_tflops\": %.1f}\n",
@@ -417,19 +443,19 @@ int main(int argc, char **argv) {
   checkReduce(bench, TESSERA_RT_F32);
   checkReduce(bench, TESSERA_RT_BF16);
   checkEmbedding(bench);
-  const AttentionCase more[] = {{1, 200, 200, 2, 2, 128, 128, true, 0, 0}};
-  for (bool bf16 : {false, true}) {
-    for (const AttentionCase &c : attentionCases)
-      checkAttention(bench, *bench.kernels, c, bf16);
-    for (const AttentionCase &c : more)
-      checkAttention(bench, *bench.kernels, c, bf16);
-  }
-  if (bench.cudnn)
-    for (const AttentionCase &c : attentionCases)
-      checkAttention(bench, *bench.cudnn, c, true);
-  if (bench.cudnn)
-    for (const AttentionCase &c : more)
-      checkAttention(bench, *bench.cudnn, c, true);
+  std::vector<AttentionCase> all(std::begin(attentionCases),
+                                 std::end(attentionCases));
+  all.push_back({1, 200, 200, 2, 2, 128, 128, true, 0, 0});
+  // A step of a ring: all keys are before all queries.
+  all.push_back({1, 256, 256, 2, 2, 128, 128, true, 256, 0});
+  for (const AttentionCase &c : all)
+    checkAttention(bench, *bench.kernels, c, false);
+  for (const AttentionCase &c : all)
+    for (bool wide : {false, true}) {
+      checkAttention(bench, *bench.kernels, c, true, wide);
+      if (bench.cudnn)
+        checkAttention(bench, *bench.cudnn, c, true, wide);
+    }
   if (bench.has("--times")) {
     const AttentionCase models[] = {
         {32, 1024, 1024, 12, 1, 64, 64, true, 0, 0},

@@ -32,6 +32,7 @@ RANK_PLANS = {
     "ranks4": (TORCH_MODELS, 4, ["--mesh", "dp=2,tp=2", "--strategy", "dp,tp,sp,zero=2"]),
     "ranks8": (TORCH_MODELS, 8, ["--mesh", "dp=4,tp=2", "--strategy", "dp,tp,sp,zero=3"]),
     "ring2": (["tiny-llama"], 2, ["--mesh", "cp=2", "--strategy", "cp=ring"]),
+    "ulysses2": (["tiny-llama"], 2, ["--mesh", "cp=2", "--strategy", "cp=all_to_all"]),
     "ring": (["tiny-llama", "tiny-mistral-eod"], 4,
              ["--mesh", "dp=2,cp=2", "--strategy", "dp,cp=ring,zero=1"]),
     "ring-tp": (["tiny-gemma3"], 8,
@@ -67,8 +68,11 @@ SPEED = {
 STEPS = {"gpt2-b32": 30, "gpt2-b64": 30, "gpt2-xl": 10, "llama3-8b-16": 10}
 # The one whose losses are compared.
 FIRST_SPEED = "gpt2-b32"
-# The one whose kernels are looked at: a profiler needs a third of a second for each.
-FLOORS = {"gpt2-2-layers": ("gpt2", 32, 1024, {"n_layer": 2})}
+# Those whose kernels are looked at: a profiler needs a third of a second for each.
+FLOORS = {
+    "gpt2-2-layers": ("gpt2", 32, 1024, {"n_layer": 2}),
+    "llama3-8b-2-layers": ("llama3-8b", 2, 4096, {"num_hidden_layers": 2}),
+}
 
 # Dense bf16 operations per second by the vendor's datasheet.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}

@@ -33,7 +33,7 @@ PARTS = {
     "sanitizer": (parts.sanitizer, 240, "compute-sanitizer: memcheck and racecheck"),
     "losses": (measure.losses, 120, "losses of GPT-2 124M beside PyTorch's"),
     "speed": (measure.speed, 540, "time of training steps beside PyTorch"),
-    "floors": (measure.floors, 240, "time of each kernel beside what the device could do"),
+    "floors": (measure.floors, 300, "time of each kernel beside what the device could do"),
 }
 
 
@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--torch-python", default=sys.executable, help="a Python with PyTorch")
     parser.add_argument("--torch-modes", nargs="*", choices=measure.MODES,
                         default=list(measure.MODES), help="of speed: PyTorch's ways to run")
-    parser.add_argument("--only", nargs="*", help="of curves, ranks, context and speed: these cases")
+    parser.add_argument("--only", nargs="*", help="of curves, ranks, context, speed and floors: these cases")
     parser.add_argument("--repeats", type=int, default=3, help="of speed: runs of each side (3)")
     parser.add_argument("--limit", type=float, default=570, metavar="SECONDS",
                         help="for all parts together (570)")

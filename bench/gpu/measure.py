@@ -219,33 +219,39 @@ def read_kernels(text):
 
 
 def floors(session):
-    """One step kernel by kernel under ncu: time beside bytes over the copy rate and
-    operations over the rate of matmuls, both measured here."""
+    """One step of each case kernel by kernel under ncu: time beside bytes over the copy
+    rate and operations over the rate of matmuls, both measured here."""
     tool = parts.find_tool("ncu")
-    program, _ = session.program(next(iter(cases.FLOORS)))
-    if session.options.device != "cuda" or not tool or program is None:
+    if session.options.device != "cuda" or not tool:
         return session.emit(skipped="there is no ncu" if not tool else "needs a GPU")
-    # The trials of the first run would be profiled, too.
-    if not run_ours(session, program, 2):
-        return
     rates = session.torch("rates", limit=60)
     if not rates:
         return
     session.emit(**rates)
+    for name in session.options.only or cases.FLOORS:
+        floors_of(session, name, tool, rates)
+
+
+def floors_of(session, name, tool, rates):
+    program, _ = session.program(name)
+    # The trials of the first run would be profiled, too.
+    if program is None or not run_ours(session, program, 2):
+        return
     status, out, err = session.run(
         [tool, "--csv", "--page", "raw", "--metrics", ",".join(METRICS.values()),
          "--clock-control", "none", "--target-processes", "all", program, "--random-data",
          "--steps", 1, "--no-graph", "--quiet"])
     kernels = read_kernels(out)
     if not kernels:
-        return session.emit(skipped=f"ncu gave nothing, status {status}: {err.strip()[-800:]}")
+        return session.emit(case=name, skipped=f"ncu gave nothing, status {status}: "
+                                               f"{err.strip()[-800:]}")
     rows = []
-    for name, k in kernels.items():
+    for kernel, k in kernels.items():
         floor = max(k["bytes"] / rates["copy_bytes_per_second"],
                     k["operations"] / rates["bf16_operations_per_second"])
-        rows.append({"kernel": name[:120], **k, "floor": floor, "gap": k["seconds"] - floor})
+        rows.append({"kernel": kernel[:120], **k, "floor": floor, "gap": k["seconds"] - floor})
     rows.sort(key=lambda row: -row["gap"])
     for row in rows[:40]:
-        session.emit(**row)
-    session.emit(kernels=len(rows), seconds_in_kernels=sum(r["seconds"] for r in rows),
+        session.emit(case=name, **row)
+    session.emit(case=name, kernels=len(rows), seconds_in_kernels=sum(r["seconds"] for r in rows),
                  largest_gaps=[r["kernel"] for r in rows[:3]])

@@ -319,16 +319,19 @@ bool CopyOp::mayBeInPlace() {
          getBaseBytes(*this) % TESSERA_RT_ARENA_ALIGNMENT == 0;
 }
 
-/// Where the memory plan has a value; none before there is one.
+/// Where the memory plan has a value; none before there is one, and of what a
+/// loop carries.
 static std::optional<int64_t> getOffset(Value value) {
-  auto result = dyn_cast<OpResult>(value);
-  if (!result)
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (argument && !isa<FunctionOpInterface>(op))
     return std::nullopt;
-  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(
-      RTDialect::kOffsetsAttr);
+  auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
   if (!offsets)
     return std::nullopt;
-  return offsets[result.getResultNumber()];
+  return offsets[argument ? argument.getArgNumber()
+                          : cast<OpResult>(value).getResultNumber()];
 }
 
 bool CopyOp::isInPlace() {

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a loop carries, what replaces a donated argument, slices of what a
-// collective has made, and what a collective sends side by side.
+// What a loop carries, what replaces a donated argument, slices that are views,
+// and what a collective sends side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,14 +141,40 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
 // Values side by side
 //===----------------------------------------------------------------------===//
 
-/// Copies that need not be done: of consecutive elements of what a collective
-/// has made, and values that can be made where a collective wants them.
+/// Whether a copy of a part of `root` may be a view of it: nothing writes over
+/// that before the last use of the copy, and it takes no more memory.
+bool StepBlocks::mayBeSlicedBy(Value root, rt::CopyOp copy) {
+  if (root.getDefiningOp<dist::WaitOp>())
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return argument.getOwner() == &func.front() &&
+           !func->hasAttr(rt::RTDialect::kTaskAttr) &&
+           !func.getArgAttr(argument.getArgNumber(),
+                            dist::DistDialect::kDonateAttr);
+  // What a loop or a pipeline carries is written over in each round.
+  if (!isMadeIn(root, copy->getBlock()))
+    return false;
+  if (lastUse(root) >= lastUse(copy.getResult()))
+    return true;
+  // Parts that make up the whole take its place.
+  int64_t bytes = 0;
+  for (Operation *user : root.getUsers()) {
+    auto part = dyn_cast<rt::CopyOp>(user);
+    if (!part || !part.mayBeInPlace() || part->getBlock() != copy->getBlock())
+      return false;
+    bytes += rt::getTensorBytes(part.getResult().getType());
+  }
+  return bytes >= rt::getTensorBytes(cast<RankedTensorType>(root.getType()));
+}
+
+/// Copies that need not be done: of consecutive elements of what lives as long,
+/// and values that can be made where a collective wants them.
 void StepBlocks::findSlices() {
   if (!reuses)
     return;
+  renumber();
   func.walk([&](rt::CopyOp copy) {
-    if (copy.mayBeInPlace() &&
-        getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
+    if (copy.mayBeInPlace() && mayBeSlicedBy(getRoot(copy.getSource()), copy))
       sliceViews.insert(copy);
   });
   renumber();

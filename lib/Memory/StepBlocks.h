@@ -78,6 +78,7 @@ private:
   void prepareLoop(mlir::scf::ForOp loop);
   mlir::LogicalResult prepareDonation(unsigned argument, unsigned result);
 
+  bool mayBeSlicedBy(mlir::Value root, rt::CopyOp copy);
   void findSlices();
   void packOperands(rt::ConcatOp concat);
   void pack(mlir::Value value, rt::ConcatOp concat, int64_t offset);
@@ -106,7 +107,7 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> valuesIn;
   /// Where a value begins in its block, if not with it.
   llvm::DenseMap<mlir::Value, int64_t> offsetIn;
-  /// Copies that are views: of a slice of what a collective has made.
+  /// Copies that are views of a slice of another value.
   llvm::DenseSet<mlir::Operation *> sliceViews;
   /// Values that are made where rt.concat would put them.
   llvm::DenseMap<mlir::Value, std::pair<rt::ConcatOp, int64_t>> packed;

@@ -182,10 +182,15 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
       add(dk[j], piece.getDk());
       add(dv[j], piece.getDv());
     }
-  SmallVector<Value> joined{queries.join(dq), keys.join(dk), keys.join(dv)};
-  for (auto [value, result] : llvm::zip_equal(joined, op->getResults()))
-    value = narrow(b, value, result.getType());
-  return joined;
+  // Of what is joined the bytes of the results are moved.
+  auto narrowAll = [&](SmallVector<Value> &pieces, Type type) {
+    for (Value &piece : pieces)
+      piece = narrow(b, piece, type);
+    return ArrayRef<Value>(pieces);
+  };
+  return {queries.join(narrowAll(dq, op.getDq().getType())),
+          keys.join(narrowAll(dk, op.getDk().getType())),
+          keys.join(narrowAll(dv, op.getDv().getType()))};
 }
 
 namespace {

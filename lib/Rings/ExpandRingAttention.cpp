@@ -14,7 +14,9 @@
 //
 // Each step is an attention of its own with results in f32, with the logarithm
 // l of its sums of exponentials, by which results are combined (Liu et al.,
-// Ring Attention with Blockwise Transformers, 2023).
+// Ring Attention with Blockwise Transformers, 2023). Gradients of a step are in
+// f32 too, but of a GPU's libraries, which round them once to the operands'
+// type; sums are in f32 everywhere.
 //
 // The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
 // its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
@@ -38,6 +40,7 @@
 #include "AttentionPieces.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Rings/Passes.h"
 #include <numeric>
@@ -54,10 +57,21 @@ namespace {
 
 class RingExpander {
 public:
-  explicit RingExpander(dist::RingAttentionOp op);
+  /// `roundsGradients`: those of a step are of the operands' type.
+  RingExpander(dist::RingAttentionOp op, bool roundsGradients);
   void expand();
 
 private:
+  /// Of an operand's gradient in one step.
+  Type getGradientType(Value operand) const {
+    return roundsGradients ? operand.getType() : widenType(operand.getType());
+  }
+  /// A sum in f32 at least; of nothing and a value, that value as it is.
+  Value add(Value sum, Value value) {
+    if (!sum)
+      return value;
+    return arith::AddFOp::create(b, widen(b, sum), widen(b, value));
+  }
   Value receive(Value value, int64_t distance);
   void receiveChunk(Value &k, Value &v, int64_t distance);
   template <typename Op> void findSteps(Op attention);
@@ -99,6 +113,7 @@ private:
   dist::RingAttentionOp op;
   ImplicitLocOpBuilder b;
   dist::AllGatherOp gather;
+  bool roundsGradients;
   /// Devices of the ring, and keys of a chunk.
   int64_t count = 0, size = 0;
   /// Those in which a query of some device sees a key, the first one 0.
@@ -108,8 +123,9 @@ private:
 
 } // namespace
 
-RingExpander::RingExpander(dist::RingAttentionOp op)
-    : op(op), b(op.getLoc(), op), gather(op.getGathers().front()) {
+RingExpander::RingExpander(dist::RingAttentionOp op, bool roundsGradients)
+    : op(op), b(op.getLoc(), op), gather(op.getGathers().front()),
+      roundsGradients(roundsGradients) {
   Mesh mesh = dist::lookupMesh(op, gather.getMeshAttr()).getMesh().toMesh();
   count = numShards(gather.getAxes().toAxes(mesh));
   size = cast<RankedTensorType>(gather.getInput().getType())
@@ -223,9 +239,6 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
   Value grad = own(attention.getGrad()), q = own(attention.getQ()),
         out = own(attention.getOut()), l = own(attention.getLogsumexp());
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
-  auto add = [&](Value sum, Value value) -> Value {
-    return sum ? Value(arith::AddFOp::create(b, sum, value)) : value;
-  };
   Value dq, ownK, ownV, dk, dv;
   findSteps(attention);
   for (auto [number, step] : llvm::enumerate(steps)) {
@@ -235,12 +248,11 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
     if (dk)
       receiveChunk(dk, dv, getDistance(number));
     auto partial = nn::AttentionBackwardOp::create(
-        b, widenType(q.getType()), widenType(k.getType()),
-        widenType(v.getType()), grad, q, k, v, out, l, queryOffset,
-        getOffset(step), inputs.lookupOrNull(attention.getStarts()),
-        attention.getCausalAttr(), attention.getWindowAttr(),
-        attention.getScaleAttr(), attention.getKeySizeAttr(),
-        attention.getOrderAttr());
+        b, getGradientType(q), getGradientType(k), getGradientType(v), grad, q,
+        k, v, out, l, queryOffset, getOffset(step),
+        inputs.lookupOrNull(attention.getStarts()), attention.getCausalAttr(),
+        attention.getWindowAttr(), attention.getScaleAttr(),
+        attention.getKeySizeAttr(), attention.getOrderAttr());
     dq = add(dq, partial.getDq());
     if (step == 0) {
       ownK = partial.getDk();
@@ -336,7 +348,9 @@ SmallVector<Value> RingExpander::expandZigzag(nn::AttentionOp attention) {
     k = nextK;
     v = nextV;
   }
-  return {concat(b, {first.result, second.result}),
+  Type type = attention.getResult().getType();
+  return {concat(b, {narrow(b, first.result, type),
+                     narrow(b, second.result, type)}),
           concat(b, {first.logsumexp, second.logsumexp})};
 }
 
@@ -346,9 +360,8 @@ RingExpander::differentiate(nn::AttentionBackwardOp attention,
                             ArrayRef<Value> queries, Value k, Value v,
                             bool causal) {
   auto partial = nn::AttentionBackwardOp::create(
-      b, widenType(queries[1].getType()), widenType(k.getType()),
-      widenType(v.getType()), queries[0], queries[1], k, v, queries[2],
-      queries[3],
+      b, getGradientType(queries[1]), getGradientType(k), getGradientType(v),
+      queries[0], queries[1], k, v, queries[2], queries[3],
       /*q_offset=*/Value(),
       /*k_offset=*/Value(), /*starts=*/Value(),
       causal ? b.getUnitAttr() : UnitAttr(), /*window=*/IntegerAttr(),
@@ -366,9 +379,6 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
     secondQueries.push_back(secondHalf(queries.back()));
   }
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
-  auto add = [&](Value sum, Value value) -> Value {
-    return sum ? Value(arith::AddFOp::create(b, sum, value)) : value;
-  };
   Value firstDq, secondDq, dk, dv;
   std::array<Value, 3> own;
   for (int64_t step = 0; step < count; ++step) {
@@ -394,18 +404,26 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
                         halfAt(v, half), /*causal=*/false);
       secondDq = add(add(secondDq, always[0]), unlessSecond(some[0], other, 0));
       firstDq = add(firstDq, unlessSecond(some[0], half, 0));
-      auto join = [&](Value always, Value some) {
-        return concat(b, {add(always, unlessSecond(some, half, 0)),
-                          unlessSecond(some, other, 0)});
+      // Each half is summed by itself: it is made where it is sent from.
+      auto sum = [&](Value received, Value always, Value some) {
+        Value first = add(always, unlessSecond(some, half, 0));
+        Value second = unlessSecond(some, other, 0);
+        if (received) {
+          first = add(firstHalf(received), first);
+          second = add(secondHalf(received), second);
+        }
+        return concat(b, {widen(b, first), widen(b, second)});
       };
-      dk = add(dk, join(always[1], some[1]));
-      dv = add(dv, join(always[2], some[2]));
+      dk = sum(dk, always[1], some[1]);
+      dv = sum(dv, always[2], some[2]);
     }
     k = nextK;
     v = nextV;
   }
   receiveChunk(dk, dv, -(count - 1));
-  return {concat(b, {firstDq, secondDq}), add(dk, own[1]), add(dv, own[2])};
+  Type type = attention.getDq().getType();
+  return {concat(b, {narrow(b, firstDq, type), narrow(b, secondDq, type)}),
+          add(dk, own[1]), add(dv, own[2])};
 }
 
 /// Whether halves of chunks are all that a query needs to know of positions.
@@ -440,8 +458,9 @@ struct ExpandRingAttentionPass
   void runOnOperation() override {
     SmallVector<dist::RingAttentionOp> ops;
     getOperation().walk([&](dist::RingAttentionOp op) { ops.push_back(op); });
+    bool isOnDevice = rt::getTarget(getOperation()) != rt::Target::Host;
     for (dist::RingAttentionOp op : ops)
-      RingExpander(op).expand();
+      RingExpander(op, /*roundsGradients=*/isOnDevice).expand();
   }
 };
 } // namespace

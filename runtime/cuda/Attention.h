@@ -35,6 +35,10 @@ public:
                               int64_t qOffset, int64_t kOffset,
                               bool withBackward, int64_t &workspace) = 0;
 
+  /// Whether results in f32 of a call that was prepared have been rounded to
+  /// the type of its operands.
+  virtual bool rounds(const tessera_rt_attention_desc &) const { return false; }
+
   virtual std::string forward(Stream stream, const AttentionCall &call,
                               void *out, float *logsumexp, void *workspace) = 0;
   virtual std::string backward(Stream stream, const AttentionCall &call,

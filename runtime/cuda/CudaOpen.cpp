@@ -327,6 +327,7 @@ Status CudaTarget::openMatmul(const Options &options) {
 /// cuDNN's for the calls that it has, the runtime's own kernels for the others.
 Status CudaTarget::openAttention(const Options &options) {
   std::string missing, firstRefusal;
+  int rounded = 0;
   if (!noted.attentions.empty() && !device->isEmulated())
     cudnn = createCudnnAttention(
         *device,
@@ -349,6 +350,7 @@ Status CudaTarget::openAttention(const Options &options) {
         return check(kernels->name() +
                      " cannot be used for attention: " + error);
     }
+    rounded += attentionFor(use).rounds(use.desc);
     workspaceBytes = std::max(workspaceBytes, needed);
   }
   size_t own = ownAttentions.size(), all = noted.attentions.size();
@@ -357,6 +359,11 @@ Status CudaTarget::openAttention(const Options &options) {
   if (own > 0 && !device->isEmulated())
     remark((cudnn ? format("%zu of %zu calls of ", own, all) : "") +
            "attention by the runtime's own kernels: " + firstRefusal);
+  if (rounded > 0)
+    remark(format("the results of %d calls of attention, which are f32, are "
+                  "rounded to the type of their operands by ",
+                  rounded) +
+           cudnn->name());
   return workspaceBytes ? check(device->allocate(workspaceBytes, workspace))
                         : TESSERA_RT_OK;
 }

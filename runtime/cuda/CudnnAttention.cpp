@@ -10,7 +10,10 @@
 // throws where a symbol is missing; nothing is thrown out of here.
 //
 // cuDNN keeps the logarithms of sums as [B, heads, S], the C ABI as [B, S,
-// heads]: they pass through the working memory.
+// heads]: they pass through the working memory. So do results that are to be in
+// f32: cuDNN gives them in bf16. (Asked for f32, 9.14 writes bf16 in the
+// forward all the same; in the backward it has no plan, or one that fails when
+// it runs.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +76,16 @@ struct Problem {
   bool isBottomRight() const {
     return desc.causal && qOffset - kOffset == keys() - desc.q_len;
   }
+  /// Whether the mask hides a key of keys() from a query: a part of the keys
+  /// can lie before all queries.
+  bool isMasked() const {
+    if (!desc.causal)
+      return false;
+    bool hidesAfter = qOffset < kOffset + keys() - 1;
+    bool hidesBefore = desc.window > 0 && kOffset <= qOffset + desc.q_len - 1 -
+                                                         int64_t(desc.window);
+    return hidesAfter || hidesBefore;
+  }
   /// Bytes of [B, heads, S] numbers in f32, and room to align what follows.
   int64_t statsBytes() const {
     return (desc.batch * heads() * desc.q_len * 4 + 255) / 256 * 256;
@@ -82,18 +95,25 @@ struct Problem {
   std::string refuse() const {
     if (desc.dtype != TESSERA_RT_BF16)
       return "cuDNN's attention is for bf16";
-    if (desc.result_dtype != TESSERA_RT_BF16)
-      return "cuDNN rounds its results, and those here are in f32";
     if (keys() <= 0)
       return "no query sees a key";
     if (desc.has_starts)
       return "cuDNN's masks have no documents";
     bool isTopLeft = qOffset == kOffset;
-    if (desc.causal && !isTopLeft && !isBottomRight())
+    if (isMasked() && !isTopLeft && !isBottomRight())
       return format("cuDNN's causal mask begins or ends where queries and keys "
                     "do, but queries begin at %lld and keys at %lld",
                     (long long)qOffset, (long long)kOffset);
     return "";
+  }
+
+  bool isWide() const { return desc.result_dtype != desc.dtype; }
+  int64_t outElements() const {
+    return desc.batch * desc.q_len * heads() * desc.v_head_dim;
+  }
+  /// Bytes of the result in bf16, where it is to be in f32, and room to align.
+  int64_t narrowBytes() const {
+    return isWide() ? (outElements() * 2 + 255) / 256 * 256 : 0;
   }
 
   bool operator==(const Problem &other) const {
@@ -159,7 +179,7 @@ private:
   using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
   template <typename Options> void setMask(Options &options) const {
-    if (!p.desc.causal)
+    if (!p.isMasked())
       return;
     if (p.qOffset == p.kOffset)
       options.set_causal_mask(true);
@@ -239,6 +259,10 @@ public:
 
   std::string name() const override { return "cudnn " + library.version; }
 
+  bool rounds(const tessera_rt_attention_desc &desc) const override {
+    return desc.result_dtype != desc.dtype;
+  }
+
   std::string prepare(const tessera_rt_attention_desc &desc, int64_t qOffset,
                       int64_t kOffset, bool withBackward,
                       int64_t &workspace) override {
@@ -258,20 +282,24 @@ public:
     if (error.empty() && withBackward)
       error = addNeed(plans->backward, needed);
     if (error.empty())
-      workspace = problem.statsBytes() + needed;
+      workspace = problem.statsBytes() + problem.narrowBytes() + needed;
     return error;
   }
 
   std::string forward(Stream stream, const AttentionCall &call, void *out,
                       float *logsumexp, void *workspace) override {
     Problem problem{call.desc, call.qOffset, call.kOffset};
-    std::unordered_map<int64_t, void *> tensors{{Q, plain(call.q)},
-                                                {K, plain(call.k)},
-                                                {V, plain(call.v)},
-                                                {Out, out},
-                                                {Stats, workspace}};
+    void *narrow = static_cast<char *>(workspace) + problem.statsBytes();
+    std::unordered_map<int64_t, void *> tensors{
+        {Q, plain(call.q)},
+        {K, plain(call.k)},
+        {V, plain(call.v)},
+        {Out, problem.isWide() ? narrow : out},
+        {Stats, workspace}};
     std::string error =
         execute(stream, plansOf(problem).forward, tensors, workspace, problem);
+    if (error.empty() && problem.isWide())
+      error = launchWiden(kernels, stream, narrow, out, problem.outElements());
     if (error.empty() && logsumexp)
       error = moveStats(stream, problem, workspace, logsumexp, true);
     return error;
@@ -295,9 +323,12 @@ public:
   }
 
 private:
-  /// The release notes of the frontend 1.16 have this defect; on an H200 it
-  /// was NaN or an illegal address in the second step.
+  /// Why cuDNN's backward is not to be used. The release notes of the frontend
+  /// 1.16 have the second defect; on an H200 it was NaN or an illegal address
+  /// in the second step.
   std::string refuseBackward(const Problem &problem) const {
+    if (problem.isWide())
+      return "the gradients of cuDNN are bf16, and those here are f32";
     if (!options.isRecorded || library.versionNumber >= 91501 ||
         problem.keys() % 128 == 0)
       return "";
@@ -369,7 +400,7 @@ private:
         return {fe::error_code_t::HANDLE_ERROR, "cudnnSetStream failed"};
       return graph->execute(handle, tensors,
                             static_cast<char *>(workspace) +
-                                problem.statsBytes());
+                                problem.statsBytes() + problem.narrowBytes());
     });
   }
 

@@ -234,3 +234,77 @@ func.func @side_by_side(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<3xf32>) {
   %3 = rt.kernel @use(%0, %1) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %3, %2 : tensor<16xf32>, tensor<3xf32>
 }
+
+// -----
+
+// A slice of what lives as long is read where it is, and so are slices that are
+// all of a value. One of a value that nothing else keeps is copied, as is one of an
+// argument that is written over.
+func.func private @make() -> tensor<64xf32>
+    attributes {rt.kernel, rt.rows = 64 : i64, rt.reuse = array<i64>} {
+  %0 = tensor.empty() : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+func.func private @use(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  return %x : tensor<16xf32>
+}
+func.func private @all(%x: tensor<64xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  %0 = tensor.empty() : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @step(%x: tensor<64xf32>) -> tensor<64xf32>
+    attributes {rt.kernel, rt.rows = 64 : i64, rt.reuse = array<i64: 0, 0>} {
+  return %x : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK: rt.kernel @make() {rt.offsets = array<i64: 0>}
+// CHECK: rt.copy {{.*}} base 16 {rt.offsets = array<i64: 64>}
+func.func @kept() -> (tensor<16xf32>, tensor<16xf32>) {
+  %x = rt.kernel @make() : () -> tensor<64xf32>
+  %0 = rt.copy %x strides [1] base 16 : tensor<64xf32> -> tensor<16xf32>
+  %1 = rt.kernel @use(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = rt.kernel @all(%x) : (tensor<64xf32>) -> tensor<16xf32>
+  return %1, %2 : tensor<16xf32>, tensor<16xf32>
+}
+
+// CHECK-LABEL: func.func @halves
+// CHECK: rt.kernel @make() {rt.offsets = array<i64: [[X:[0-9]+]]>}
+// CHECK: rt.copy {{.*}} base 0 {rt.offsets = array<i64: [[X]]>}
+// CHECK-NOT: array<i64: [[X]]>
+// CHECK: return
+func.func @halves() -> (tensor<32xf32>, tensor<32xf32>) {
+  %x = rt.kernel @make() : () -> tensor<64xf32>
+  %0 = rt.copy %x strides [1] base 0 : tensor<64xf32> -> tensor<32xf32>
+  %1 = rt.copy %x strides [1] base 32 : tensor<64xf32> -> tensor<32xf32>
+  return %0, %1 : tensor<32xf32>, tensor<32xf32>
+}
+
+// The arena holds the value and the copy, not more.
+// CHECK-LABEL: func.func @not_kept
+// CHECK-SAME: rt.arena_bytes = 320 : i64
+// CHECK: rt.kernel @make() {rt.offsets = array<i64: [[X:[0-9]+]]>}
+// CHECK: rt.copy {{.*}} base 0
+// CHECK-NOT: array<i64: [[X]]>
+// CHECK: rt.kernel @make() {rt.offsets = array<i64: [[X]]>}
+func.func @not_kept() -> (tensor<16xf32>, tensor<64xf32>) {
+  %x = rt.kernel @make() : () -> tensor<64xf32>
+  %0 = rt.copy %x strides [1] base 0 : tensor<64xf32> -> tensor<16xf32>
+  %1 = rt.kernel @make() : () -> tensor<64xf32>
+  return %0, %1 : tensor<16xf32>, tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @of_arguments
+// CHECK-SAME: rt.offsets = array<i64: [[P:[0-9]+]], [[X:[0-9]+]]>
+// CHECK: rt.copy %arg0
+// CHECK-NOT: array<i64: [[P]]>
+// CHECK: rt.copy %arg1 {{.*}} {rt.offsets = array<i64: [[X]]>}
+// CHECK: rt.kernel @step(%arg0) {rt.offsets = array<i64: [[P]]>}
+func.func @of_arguments(%p: tensor<64xf32> {nn.param = "p", dist.donate = 0 : i64}, %x: tensor<64xf32>) -> (tensor<64xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %0 = rt.copy %p strides [1] base 0 : tensor<64xf32> -> tensor<16xf32>
+  %1 = rt.copy %x strides [1] base 0 : tensor<64xf32> -> tensor<16xf32>
+  %2 = rt.kernel @step(%p) : (tensor<64xf32>) -> tensor<64xf32>
+  return %2, %0, %1 : tensor<64xf32>, tensor<16xf32>, tensor<16xf32>
+}

@@ -23,6 +23,6 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
 func.func @step(%x: tensor<16xf32>) -> tensor<16xf32> {
   %0 = rt.kernel @over(%x) : (tensor<16xf32>) -> tensor<16xf32>
   %1 = rt.kernel @over(%0) : (tensor<16xf32>) -> tensor<16xf32>
-  %2 = rt.copy %1 strides [1] base 0 : tensor<16xf32> -> tensor<16xf32>
+  %2 = rt.copy %1 strides [-1] base 15 : tensor<16xf32> -> tensor<16xf32>
   return %2 : tensor<16xf32>
 }

@@ -64,8 +64,9 @@ def ExpandRingAttentionPass : Pass<"dist-expand-ring-attention", "::mlir::Module
     %o1, %l1 = nn.attention scale 0.25 %q, %k1, %v1 k_offset %p1 : ...
     ```
     and elementwise ops that combine the results by the logarithms of their sums
-    of exponentials. Results of steps are f32 at least. In a backward the sums of dk and dv go around with
-    their chunk.
+    of exponentials. Results of steps are f32 at least. In a backward the sums of
+    dk and dv, in f32 at least, go around with their chunk; for a GPU (`rt.target`)
+    the gradients of one step are of the operands' type, as its libraries have them.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

@@ -28,6 +28,10 @@ std::string launchFill(BuiltinKernels &kernels, Stream stream,
                        int64_t elementSize, void *to, int64_t count,
                        int64_t bits);
 
+/// to[i] = from[i], bf16, in f32 for i < count; both are aligned to 16 bytes.
+std::string launchWiden(BuiltinKernels &kernels, Stream stream,
+                        const void *from, void *to, int64_t count);
+
 /// Copies a strided block; strides are in elements of `elementSize` bytes (1,
 /// 2, 4 or 8) and may be 0 or negative in the source.
 std::string launchCopy(BuiltinKernels &kernels, Stream stream,

@@ -48,6 +48,17 @@ std::string tessera::rt::cuda::launchFill(BuiltinKernels &kernels,
                         params);
 }
 
+std::string tessera::rt::cuda::launchWiden(BuiltinKernels &kernels,
+                                           Stream stream, const void *from,
+                                           void *to, int64_t count) {
+  if (count <= 0)
+    return "";
+  WidenParams params{addressOf(from), addressOf(to), count};
+  return kernels.launch(stream, "tessera_widen_bf16",
+                        {kernels.gridFor(count / 8, threads), threads, 0},
+                        params);
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//

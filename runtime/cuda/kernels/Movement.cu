@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels that move bytes without looking at them.
+// Kernels that move numbers without computing with them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,25 @@ TESSERA_KERNEL(tessera_fill, FillParams, 256, 4) {
   bool ours = globalIndex() < 16 ? at < first : at >= first;
   if (ours && at >= p.begin && at < p.end)
     *reinterpret_cast<uint8_t *>(at) = uint8_t(p.pattern >> (8 * (at & 7)));
+}
+
+/// The bits of a bf16 are the upper half of those of the f32.
+TESSERA_KERNEL(tessera_widen_bf16, WidenParams, 256, 4) {
+  const uint16_t *from = reinterpret_cast<const uint16_t *>(p.from);
+  uint32_t *to = reinterpret_cast<uint32_t *>(p.to);
+  int64_t whole = p.count / 8;
+  for (int64_t i = globalIndex(); i < whole; i += globalSize()) {
+    Quad narrow = reinterpret_cast<const Quad *>(from)[i], wide[2];
+    for (int j = 0; j < 4; ++j) {
+      uint32_t pair = narrow.word[j];
+      wide[j / 2].word[j % 2 * 2] = pair << 16;
+      wide[j / 2].word[j % 2 * 2 + 1] = pair & 0xFFFF0000u;
+    }
+    reinterpret_cast<Quad *>(to)[2 * i] = wide[0];
+    reinterpret_cast<Quad *>(to)[2 * i + 1] = wide[1];
+  }
+  for (int64_t i = 8 * whole + globalIndex(); i < p.count; i += globalSize())
+    to[i] = uint32_t(from[i]) << 16;
 }
 
 /// Walks the copy with indices of type `Index`, which holds the total.

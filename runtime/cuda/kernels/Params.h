@@ -24,6 +24,11 @@ struct FillParams {
   int64_t begin, end, pattern;
 };
 
+/// to[i] = from[i] in f32 for i < count; both are aligned to 16 bytes.
+struct WidenParams {
+  int64_t from, to, count;
+};
+
 /// to[sum i_d * toStride_d] = from[sum i_d * fromStride_d] for i_d < extent_d,
 /// with elements of the kernel's size. Rank 1 to 8, the last one innermost.
 struct CopyParams {

@@ -59,6 +59,26 @@ TEST(device_kernels, fill_all_sizes_and_alignments) {
       }
 }
 
+TEST(device_kernels, widen_all_sizes) {
+  DeviceKernels device(4);
+  for (int64_t count : {0, 1, 7, 8, 9, 4096, 4100}) {
+    SCOPED_TRACE(count);
+    std::vector<uint16_t> narrow;
+    std::vector<uint32_t> wanted;
+    for (int64_t i = 0; i < count; ++i) {
+      narrow.push_back(uint16_t(hashOf(uint64_t(i))));
+      wanted.push_back(uint32_t(narrow.back()) << 16);
+    }
+    // What is after the last one stays.
+    wanted.push_back(0x5a5a5a5a);
+    DeviceBlock<uint16_t> from(narrow);
+    DeviceBlock<uint32_t> to(std::vector<uint32_t>(wanted.size(), 0x5a5a5a5a));
+    device.finish(launchWiden(device.kernels, device.stream, from.data(),
+                              to.data(), count));
+    EXPECT_EQ(to.values(), wanted);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
