@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTarget.h"
+#include "PartSender.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,27 +62,21 @@ CudaTarget::~CudaTarget() {
   device->destroy(compute);
 }
 
-/// Gives the whole pages of [begin, begin + bytes) back to the system.
-static void releasePages(const uint8_t *begin, int64_t bytes) {
-  uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
-  uintptr_t from =
-      (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;
-  uintptr_t to = reinterpret_cast<uintptr_t>(begin + bytes) / page * page;
-  if (from < to)
-    madvise(reinterpret_cast<void *>(from), to - from, MADV_REMOVE);
-}
-
-Status CudaTarget::send(const ArenaBlock &block, bool kept) {
+Status CudaTarget::send(const ArenaBlock &block) {
   if (block.bytes == 0)
     return TESSERA_RT_OK;
-  uint8_t *from = ctx->arena() + block.offset;
-  std::string error =
-      device->copyIn(compute, deviceArena + block.offset, from, block.bytes);
+  std::string error = device->copyIn(compute, deviceArena + block.offset,
+                                     ctx->arena() + block.offset, block.bytes);
   // The host may write its block again as soon as this returns.
+  return check(error.empty() ? device->synchronize(compute) : error);
+}
+
+Status CudaTarget::createPartSender(std::unique_ptr<PartSender> &sender) {
+  auto parts = std::make_unique<CudaPartSender>(ctx, *device, deviceArena);
+  std::string error = device->synchronize(compute);
   if (error.empty())
-    error = device->synchronize(compute);
-  if (kept && error.empty())
-    releasePages(from, block.bytes);
+    error = parts->open(arenaBytes);
+  sender = std::move(parts);
   return check(error);
 }
 

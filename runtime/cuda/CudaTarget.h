@@ -96,7 +96,8 @@ public:
 
   Status open(const Manifest &manifest, const Options &options,
               ProgramStep program) override;
-  Status send(const ArenaBlock &block, bool kept) override;
+  Status send(const ArenaBlock &block) override;
+  Status createPartSender(std::unique_ptr<PartSender> &sender) override;
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &blocks) override;
   Status move(int64_t to, int64_t from, int64_t bytes) override;

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <sys/mman.h>
 
@@ -104,12 +105,73 @@ static void placeElements(tessera_rt_context *ctx, PagePlacer &placer,
   });
 }
 
+/// Where arguments are filled: in the host's arena, or on their way to the
+/// program's.
+struct Filling {
+  tessera_rt_context *ctx;
+  PagePlacer placer;
+  /// Null where the host's arena is the program's.
+  std::unique_ptr<PartSender> sender;
+
+  explicit Filling(tessera_rt_context *ctx)
+      : ctx(ctx), placer(ctx->pool->size()) {}
+};
+
+/// Fills this rank's block, part by part, and sends it. As fillBlock.
+template <typename Fill>
+static Status sendBlock(tessera_rt_context *ctx, PartSender &sender,
+                        const Value &value, const ShardRuns &runs, Fill &fill) {
+  constexpr int64_t taskBytes = 256 << 10;
+  int64_t size = dtypeSize(value.dtype), offset = value.offsetOn(ctx->rank);
+  bool isDense = countDense(runs) * size == value.bytes;
+  int64_t from = 0;
+  for (int64_t begin = 0; begin < value.bytes; begin += sender.partBytes()) {
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    int64_t bytes = std::min(sender.partBytes(), value.bytes - begin);
+    ByteRange elements{begin / size, (begin + bytes) / size};
+    uint8_t *part = nullptr;
+    if (Status status = sender.next(part))
+      return status;
+    if (!isDense)
+      memset(part, 0, size_t(bytes));
+    // Runs are in the order of the block, but empty ones, which may be
+    // anywhere.
+    int64_t to = from, last = from;
+    for (; to < runs.size(); ++to) {
+      ShardRuns::Run run = runs[to];
+      if (run.length > 0 && run.local >= elements.end)
+        break;
+      if (run.length > 0)
+        last = to;
+    }
+    int64_t tasks = std::clamp<int64_t>(bytes / taskBytes, 1, to - from + 1);
+    ctx->pool->forEach(tasks, [&](int64_t task, int) {
+      int64_t end = from + (to - from) * (task + 1) / tasks;
+      for (int64_t i = from + (to - from) * task / tasks; i < end; ++i) {
+        ShardRuns::Run run = clipRun(runs[i], elements);
+        if (run.length > 0)
+          fill(run.global, run.length,
+               part + (run.local - elements.begin) * size);
+      }
+    });
+    if (Status status = sender.send({offset + begin, bytes}))
+      return status;
+    // It may go on in the next part.
+    from = last;
+  }
+  return TESSERA_RT_OK;
+}
+
 /// Fills what this rank fills of its block by `fill(first, count, out)`:
 /// elements that follow each other in the logical shape. The padding is zeros.
 template <typename Fill>
-static void fillBlock(tessera_rt_context *ctx, PagePlacer &placer,
-                      const Value &value, Fill &&fill) {
+static Status fillBlock(Filling &filling, const Value &value, Fill &&fill) {
+  tessera_rt_context *ctx = filling.ctx;
+  PagePlacer &placer = filling.placer;
   ShardRuns runs(value, ctx->rank);
+  if (filling.sender)
+    return sendBlock(ctx, *filling.sender, value, runs, fill);
   int64_t size = dtypeSize(value.dtype), offset = value.offsetOn(ctx->rank);
   int64_t dense = countDense(runs);
   for (const ByteRange &range :
@@ -130,10 +192,10 @@ static void fillBlock(tessera_rt_context *ctx, PagePlacer &placer,
         fill(run.global, run.length, ctx->arena() + offset + run.local * size);
     });
   }
+  return TESSERA_RT_OK;
 }
 
-static void initialise(tessera_rt_context *ctx, PagePlacer &placer,
-                       const Value &value, uint64_t seed) {
+static Status initialise(Filling &filling, const Value &value, uint64_t seed) {
   uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
   float mean = float(value.init.first), second = float(value.init.second);
   auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
@@ -154,20 +216,19 @@ static void initialise(tessera_rt_context *ctx, PagePlacer &placer,
                       count);
     }
   };
-  fillBlock(ctx, placer, value, fill);
+  return fillBlock(filling, value, fill);
 }
 
 /// Copies this rank's block out of a .npy file. bf16 and f16 are rounded from
 /// f32.
-static std::string loadFile(tessera_rt_context *ctx, PagePlacer &placer,
-                            const Value &value, const InputFolder &inputs,
-                            const std::string &name) {
+static Status loadFile(Filling &filling, const Value &value,
+                       const InputFolder &inputs, const std::string &name) {
   NpyArray array;
   std::string error = inputs.load(name, array);
   if (error.empty())
     error = checkArray(value, array);
   if (!error.empty())
-    return error;
+    return fail(filling.ctx, TESSERA_RT_INVALID, error);
   bool rounded = array.dtype != value.dtype;
   int64_t size = dtypeSize(array.dtype);
   auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
@@ -185,20 +246,19 @@ static std::string loadFile(tessera_rt_context *ctx, PagePlacer &placer,
     }
     memcpy(out, source, size_t(length * size));
   };
-  fillBlock(ctx, placer, value, fill);
-  return std::string();
+  return fillBlock(filling, value, fill);
 }
 
 /// Copies this rank's block out of a file of weights.
-static void loadWeights(tessera_rt_context *ctx, PagePlacer &placer,
-                        const Value &value, const WeightFiles &weights) {
+static Status loadWeights(Filling &filling, const Value &value,
+                          const WeightFiles &weights) {
   const WeightTensor &tensor = *weights.find(value);
   const Source &source = weights.sourceOf(value);
   auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
     readElements(tensor, source, value.logicalShape, value.dtype, first, length,
                  out);
   };
-  fillBlock(ctx, placer, value, fill);
+  return fillBlock(filling, value, fill);
 }
 
 /// Whether an argument is zeros whatever the options say.
@@ -207,39 +267,45 @@ static bool isZeros(const RunData &data, const Value &value) {
          data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
+/// Makes room for the tokens of this rank's block, which later come to the
+/// host's arena: zeros, which the padding stays.
+static Status prepareTokens(tessera_rt_context *ctx, const Options &options,
+                            const Value &value) {
+  if (options.data.empty() && !options.randomData)
+    return fail(ctx, TESSERA_RT_INVALID,
+                "argument '" + value.name +
+                    "' needs tokens: expects --data FILE, --random-data, or "
+                    "--inputs DIR with its file");
+  int64_t offset = value.offsetOn(ctx->rank);
+  prepareRange(ctx, {offset, offset + value.bytes}, /*isZeroed=*/true);
+  return ctx->target->send(value.blockOn(ctx->rank));
+}
+
 /// Fills this rank's block of one argument that stays and is not all zeros.
-static std::string fillArgument(tessera_rt_context *ctx, PagePlacer &placer,
-                                const Options &options, const RunData &data,
-                                const Value &value) {
+static Status fillArgument(Filling &filling, const Options &options,
+                           const RunData &data, const Value &value) {
   // A master copy in --inputs is newer than its parameter in --weights.
   std::string file = data.inputs.fileOf(value);
   if (!file.empty())
-    return loadFile(ctx, placer, value, data.inputs, file);
-  if (data.weights.find(value)) {
-    loadWeights(ctx, placer, value, data.weights);
-    return std::string();
-  }
-  if (isData(value)) {
-    if (options.data.empty() && !options.randomData)
-      return "argument '" + value.name +
-             "' needs tokens: expects --data FILE, --random-data, or --inputs "
-             "DIR with its file";
-    int64_t offset = value.offsetOn(ctx->rank);
-    prepareRange(ctx, {offset, offset + value.bytes}, /*isZeroed=*/true);
-    return std::string();
-  }
+    return loadFile(filling, value, data.inputs, file);
+  if (data.weights.find(value))
+    return loadWeights(filling, value, data.weights);
+  if (isData(value))
+    return prepareTokens(filling.ctx, options, value);
   if (value.init.kind == Initialiser::None)
-    return "argument '" + value.name +
-           "' has no initialiser: expects --inputs DIR with '" + value.name +
-           ".npy'";
-  initialise(ctx, placer, value, options.seed);
-  return std::string();
+    return fail(filling.ctx, TESSERA_RT_INVALID,
+                "argument '" + value.name +
+                    "' has no initialiser: expects --inputs DIR with '" +
+                    value.name + ".npy'");
+  return initialise(filling, value, options.seed);
 }
 
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
                                   const Options &options, const RunData &data) {
-  PagePlacer placer(ctx->pool->size());
+  Filling filling(ctx);
+  if (Status status = ctx->target->createPartSender(filling.sender))
+    return status;
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
@@ -247,16 +313,9 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     const Value &value = manifest.arguments[i];
     if (!value.isOn(ctx->rank))
       continue;
-    ArenaBlock block = value.blockOn(ctx->rank);
-    Status status = TESSERA_RT_OK;
-    if (isZeros(data, value)) {
-      status = ctx->target->clear(block);
-    } else {
-      std::string error = fillArgument(ctx, placer, options, data, value);
-      if (!error.empty())
-        return fail(ctx, TESSERA_RT_INVALID, error);
-      status = ctx->target->send(block, /*kept=*/!isData(value));
-    }
+    Status status = isZeros(data, value)
+                        ? ctx->target->clear(value.blockOn(ctx->rank))
+                        : fillArgument(filling, options, data, value);
     if (status)
       return status;
     double now = monotonicSeconds();
@@ -299,7 +358,7 @@ Status tessera::rt::fillTokens(tessera_rt_context *ctx,
         i += count;
       }
     });
-    if (Status status = ctx->target->send(block, /*kept=*/false))
+    if (Status status = ctx->target->send(block))
       return status;
   }
   return TESSERA_RT_OK;

@@ -85,7 +85,7 @@ public:
     this->program = program;
     return TESSERA_RT_OK;
   }
-  Status send(const ArenaBlock &, bool) override { return 0; }
+  Status send(const ArenaBlock &) override { return 0; }
   Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &) override { return 0; }
   Status move(int64_t to, int64_t from, int64_t bytes) override;

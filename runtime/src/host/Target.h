@@ -61,6 +61,20 @@ struct ArenaBlock {
   int64_t offset = 0, bytes = 0;
 };
 
+/// Brings what does not fit the host's memory twice, parameters and state, to
+/// the program's arena part by part. While one part is on its way the next one
+/// is written. Failures are recorded.
+class PartSender {
+public:
+  virtual ~PartSender() = default;
+  /// Bytes of a part at most, a multiple of the largest element.
+  virtual int64_t partBytes() const = 0;
+  /// Where the next part is to be written; waits for the memory.
+  virtual Status next(uint8_t *&part) = 0;
+  /// That part is written, and is this block of the program's arena.
+  virtual Status send(const ArenaBlock &block) = 0;
+};
+
 class Target {
 public:
   explicit Target(tessera_rt_context *ctx) : ctx(ctx) {}
@@ -119,8 +133,13 @@ public:
   virtual Status open(const Manifest &manifest, const Options &options,
                       ProgramStep program) = 0;
   /// The host has written a block of its arena, which the program is to see.
-  /// It is `kept` when the host will not look at it again before it is fetched.
-  virtual Status send(const ArenaBlock &block, bool kept) = 0;
+  virtual Status send(const ArenaBlock &block) = 0;
+  /// What else blocks come to the program's arena by; null where the host's
+  /// arena is the program's.
+  virtual Status createPartSender(std::unique_ptr<PartSender> &sender) {
+    sender.reset();
+    return 0;
+  }
   /// Makes a block of the program's arena zero.
   virtual Status clear(const ArenaBlock &block) = 0;
   /// Waits for the steps so far and makes the host's arena show these blocks.

@@ -185,7 +185,7 @@ static std::string runAllKinds(tessera_rt_context *ctx, const Options &options,
     for (int i = 0; i < 8; ++i)
       reinterpret_cast<float *>(ctx->arena() + inOffset)[i] =
           input(run, ctx->rank, i);
-    if (ctx->target->send({inOffset, 32}, false) || ctx->target->step() ||
+    if (ctx->target->send({inOffset, 32}) || ctx->target->step() ||
         ctx->target->fetch({{0, arenaBytes}}))
       return "a step failed";
     for (int which = 0; which < 10; ++which) {
@@ -273,7 +273,7 @@ TEST(communication, what_streams_leave_open_changes_nothing) {
         return "not opened";
       for (int i = 0; i < 8; ++i)
         reinterpret_cast<float *>(ctx->arena())[i] = float(i + ctx->rank);
-      if (ctx->target->send({inOffset, 32}, false))
+      if (ctx->target->send({inOffset, 32}))
         return "not sent";
       float factor = 1;
       for (int run = 0; run < 5; ++run, factor *= 2) {

@@ -139,7 +139,7 @@ protected:
 
   void put(int64_t offset, const std::vector<float> &values) {
     memcpy(rank->arena() + offset, values.data(), values.size() * 4);
-    ASSERT_EQ(target().send({offset, int64_t(values.size()) * 4}, true), 0);
+    ASSERT_EQ(target().send({offset, int64_t(values.size()) * 4}), 0);
   }
   std::vector<float> get(int64_t offset, size_t count) {
     EXPECT_EQ(target().fetch({{offset, int64_t(count) * 4}}), 0) << failure();
@@ -205,16 +205,30 @@ TEST_F(CudaTargetTest, blocks_are_put_aside_and_back) {
   EXPECT_EQ(get(zOffset, n), y);
 }
 
-TEST_F(CudaTargetTest, large_blocks_come_back_too) {
+TEST_F(CudaTargetTest, large_blocks_come_by_parts_and_back) {
   manifest.arenaBytes = 1 << 20;
-  open(0);
   std::vector<float> values(200000);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = float(i);
-  put(0, values);
-  // The host has given its pages back.
-  EXPECT_EQ(reinterpret_cast<float *>(rank->arena())[100000], 0);
-  EXPECT_EQ(get(0, values.size()), values);
+  int64_t bytes = int64_t(values.size()) * 4;
+  for (uint64_t seed : {0, 1, 2, 3}) {
+    open(seed);
+    std::unique_ptr<PartSender> sender;
+    ASSERT_EQ(target().createPartSender(sender), 0) << failure();
+    ASSERT_LT(sender->partBytes(), bytes);
+    for (int64_t begin = 0; begin < bytes; begin += sender->partBytes()) {
+      int64_t some = std::min(sender->partBytes(), bytes - begin);
+      uint8_t *part = nullptr;
+      ASSERT_EQ(sender->next(part), 0) << failure();
+      memcpy(part, reinterpret_cast<uint8_t *>(values.data()) + begin,
+             size_t(some));
+      ASSERT_EQ(sender->send({begin, some}), 0) << failure();
+    }
+    sender.reset();
+    // No page of the host's arena was needed.
+    EXPECT_EQ(reinterpret_cast<float *>(rank->arena())[100000], 0);
+    EXPECT_EQ(get(0, values.size()), values) << "seed " << seed;
+  }
 }
 
 //===----------------------------------------------------------------------===//
