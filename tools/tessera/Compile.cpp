@@ -287,7 +287,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   return llvm::Error::success();
 }
 
-/// How many candidates are measured, and whether this machine can run them.
+/// How many candidates are measured.
 llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
   if (!parsed.has("--measure"))
     return llvm::Error::success();
@@ -300,16 +300,33 @@ llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
     return llvm::createStringError(
         "expects --measure or --decisions but got both");
   job.numMeasured = **count;
-  if (job.pipeline.target != "cuda")
-    return llvm::Error::success();
-  int64_t gpus = countGPUs(), ranks = std::max<int64_t>(job.pipeline.ranks, 1);
-  if (job.pipeline.mesh)
-    ranks = job.pipeline.mesh->numDevices();
-  if (gpus < ranks)
-    return llvm::createStringError(
-        "--measure expects a GPU of this machine for each of " +
-        llvm::Twine(ranks) + " ranks but got " + llvm::Twine(gpus));
   return llvm::Error::success();
+}
+
+/// Ranks of a program by what the search, the options or the program itself
+/// say.
+int64_t countRanks(mlir::ModuleOp input, const PipelineOptions &options) {
+  if (options.choice && options.choice->mesh)
+    return options.choice->mesh->numDevices();
+  if (options.mesh)
+    return options.mesh->numDevices();
+  if (options.ranks > 0)
+    return options.ranks;
+  for (auto mesh : input.getOps<dist::MeshOp>())
+    return mesh.getMesh().toMesh().numDevices();
+  return 1;
+}
+
+/// Whether this machine can run the candidates that are to be measured.
+llvm::Error checkMeasure(mlir::ModuleOp input, const Job &job) {
+  if (job.numMeasured == 0 || job.pipeline.target != "cuda")
+    return llvm::Error::success();
+  int64_t gpus = countGPUs(), ranks = countRanks(input, job.pipeline);
+  if (gpus >= ranks)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--measure expects a GPU of this machine for each of " +
+      llvm::Twine(ranks) + " ranks but got " + llvm::Twine(gpus));
 }
 
 /// The processor to generate code for where the command line names none.
@@ -529,17 +546,8 @@ llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
   std::vector<TemporaryFile> programs(trials.size());
   if (llvm::Error error = compileTrials(input, trials, job, programs))
     return std::move(error);
-  auto getRanks = [&](const PipelineOptions &trial) -> int64_t {
-    if (trial.choice->mesh)
-      return trial.choice->mesh->numDevices();
-    if (trial.mesh)
-      return trial.mesh->numDevices();
-    for (auto mesh : input.getOps<dist::MeshOp>())
-      return mesh.getMesh().toMesh().numDevices();
-    return 1;
-  };
   auto run = [&](size_t i, unsigned steps) -> llvm::Expected<double> {
-    auto seconds = timeRank(programs[i].getPath(), getRanks(trials[i]),
+    auto seconds = timeRank(programs[i].getPath(), countRanks(input, trials[i]),
                             job.pipeline.target != "cuda", steps);
     if (!seconds)
       return prefixError("--measure: " + describeChoice(*trials[i].choice) +
@@ -595,6 +603,8 @@ llvm::Error compile(const Job &given) {
   auto module = readModule(job.input, context);
   if (!module)
     return module.takeError();
+  if (llvm::Error error = checkMeasure(**module, job))
+    return error;
   if (llvm::Error error = runPhases(**module, job, progress))
     return error;
   if (!job.last)
