@@ -1,4 +1,4 @@
-"""Small models of 18 architectures of transformers; `make_NAME` returns a module and its
+"""Small models of 20 architectures of transformers; `make_NAME` returns a module and its
 example arguments. As a program: imports each with --check and partitions it."""
 
 import pathlib
@@ -41,6 +41,10 @@ DECODERS = {
     # Batch and heads are merged in matmuls, and scores bounded by the lowest number.
     "xglm": ("XGLM", {"d_model": 48, "num_layers": 2, "attention_heads": 4, "ffn_dim": 96,
                       "vocab_size": 259, "max_position_embeddings": 64}),
+    # Latent keys, parts of which are written beside each other.
+    "minicpm3": ("MiniCPM3", {**SIZES, "num_key_value_heads": 4, "kv_lora_rank": 16,
+                              "q_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 12,
+                              "v_head_dim": 12, "head_dim": 12, "pad_token_id": 0}),
     # Refused: its experts are chosen by topk.
     "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
 }
@@ -56,6 +60,26 @@ IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig",
                           {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                            "intermediate_size": 96, "image_size": 32, "patch_size": 8})}
 
+# Encoders and decoders: losses of labels that they shift to the right themselves.
+PAIRS = {
+    "bart": ("Bart", {"d_model": 48, "encoder_layers": 2, "decoder_layers": 2,
+                      "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+                      "encoder_ffn_dim": 96, "decoder_ffn_dim": 96, "vocab_size": 259,
+                      "max_position_embeddings": 64, "dropout": 0.0, "use_cache": False}),
+    "t5_pairs": ("T5", {"d_model": 48, "num_layers": 2, "num_heads": 4, "d_kv": 12, "d_ff": 96,
+                        "vocab_size": 259, "decoder_start_token_id": 0, "dropout_rate": 0.0,
+                        "use_cache": False}),
+}
+
+
+class Loss(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, labels):
+        return self.model(input_ids=ids, labels=labels).loss
+
 
 class Result(torch.nn.Module):
     def __init__(self, model, name, options):
@@ -68,6 +92,11 @@ class Result(torch.nn.Module):
 
 def make(name):
     torch.manual_seed(0)
+    if name in PAIRS:
+        kind, sizes = PAIRS[name]
+        config = getattr(transformers, f"{kind}Config")(**sizes)
+        model = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
+        return Loss(model), IDS[:, :12].clone(), IDS[:, :10].clone()
     if name in DECODERS:
         kind, sizes = DECODERS[name]
         classes, result, options = (f"{kind}ForCausalLM", f"{kind}Config"), "logits", \
@@ -80,7 +109,7 @@ def make(name):
     return Result(model, result, options), example
 
 
-for _name in [*DECODERS, *ENCODERS, *IMAGES]:
+for _name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
     globals()[f"make_{_name}"] = lambda name=_name: make(name)
 
 
@@ -90,7 +119,7 @@ def main(compiler):
     from tessera import __main__ as command, errors
     good = True
     with tempfile.TemporaryDirectory() as folder:
-        for name in [*DECODERS, *ENCODERS, *IMAGES]:
+        for name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
             graph = f"{folder}/{name}.mlir"
             options = command.make_parser().parse_args(
                 ["import", f"{__file__}:make_{name}", "-o", graph, "--check"])
