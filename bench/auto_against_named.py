@@ -1,6 +1,6 @@
 """What --strategy auto takes beside the named strategies.
 
-auto_against_named.py [--build DIR] [--model NAME] [--mesh 2x4] ...
+auto_against_named.py [--build DIR] [--model NAME] [--mesh 2x4] [--limits none] ...
 
 For each model, mesh and kind of links, one JSON line without a limit on memory
 and one with half of the arena that was taken then: the microseconds of the
@@ -113,6 +113,7 @@ def main():
     parser.add_argument("--model", action="append")
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--links", action="append")
+    parser.add_argument("--limits", default="none,half")
     args = parser.parse_args()
     os.chdir(os.path.join(os.path.dirname(__file__), ".."))
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +133,7 @@ def main():
                     cluster = f"{folder}/cluster-{inside}.json"
                     make_cluster(cluster, inside)
                 limit = 0
-                for share in ["none", "half"]:
+                for share in args.limits.split(","):
                     row = compare(args.build, graph, sizes, cluster, limit)
                     print(json.dumps({
                         "bench": "auto_against_named", "model": model, "mesh": mesh,
