@@ -619,9 +619,23 @@ def convert_gather(importer: Importer, node: Any) -> Value:
     return importer.graph.reshape(picked, node.meta["val"].shape)
 
 
+def rows_of(importer: Importer, index: Any, count: int) -> Value:
+    """Indices of rows; negative ones count from the end."""
+    if index in importer.constants:
+        rows = importer.constants[index]
+        return importer.write(torch.where(rows < 0, rows + count, rows))
+    rows, graph = importer.value(index), importer.graph
+    if index.op == "placeholder":
+        return rows
+    moved = graph.binary("arith.addi", rows, graph.constant(count, rows.shape, rows.element))
+    zero = graph.constant(0, rows.shape, rows.element)
+    return graph.select(graph.compare("lt", rows, zero), moved, rows)
+
+
 @handles("aten.index.Tensor")
 def convert_index(importer: Importer, node: Any) -> Value:
-    """Constant indices: consecutive ones of a dimension, or a count of each."""
+    """Constant indices: consecutive ones of a dimension, or a count of each; or rows of a table,
+    which an input counts from 0."""
     x, indices = importer.value(node.args[0]), node.args[1]
     shape = tuple(node.meta["val"].shape)
     given = [dim for dim, index in enumerate(indices) if index is not None]
@@ -642,6 +656,11 @@ def convert_index(importer: Importer, node: Any) -> Value:
     else:
         if len(found) == len(x.shape) and order == sorted(order):
             return importer.graph.reshape(x, shape)
+    if len(indices) == 1 and x.is_float and len(x.shape) == 2 and \
+            not indices[0].meta["val"].dtype.is_floating_point and \
+            indices[0].meta["val"].dtype != torch.bool:
+        return importer.merged(importer.embedding(x, rows_of(importer, indices[0], x.shape[0])),
+                               shape)
     raise ImportFailure(f"{place(node)}: expects indices that follow from no input and count "
                         "dimensions in order")
 

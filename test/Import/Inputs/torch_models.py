@@ -308,6 +308,9 @@ class MoreOps(Ops):
         y = y + functional.leaky_relu(x, 0.2) + functional.elu(x, 0.7) + 0.5 ** x.abs()
         y = y + (x.T @ x).tril(1)[:2] - (x.T @ x).triu(1)[1:] + functional.rms_norm(x, (3,))
         y = y + x.roll(1, -1) * x.roll((1, -1), (0, 1))
+        rows = self.weight[torch.tensor([[1, -2, 0], [0, 0, -1]])] + \
+            self.weight[(ids > 3).long() - 1]
+        y = y + rows.sum(1)
         steps = (ids * 20000001).cumsum(-1) - ids * 20000001
         first = ids.gather(1, (ids[:, :1] > 3).long())
         return (1e-3 * y * (1e-8 * steps.float() + first + (ids > 2).cumsum(0))).square().mean()
