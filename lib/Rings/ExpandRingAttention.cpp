@@ -392,13 +392,15 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
       firstDq = firstHalf(own[0]);
       secondDq = secondHalf(own[0]);
     } else {
+      // Before the copies for the other one: its halves are views of what
+      // these copy.
+      std::array<Value, 3> always =
+          differentiate(attention, secondQueries, firstHalf(k), firstHalf(v),
+                        /*causal=*/false);
       Value half = getHalf(step), other = getOtherHalf(half);
       SmallVector<Value> someQueries;
       for (Value value : queries)
         someQueries.push_back(halfAt(value, half));
-      std::array<Value, 3> always =
-          differentiate(attention, secondQueries, firstHalf(k), firstHalf(v),
-                        /*causal=*/false);
       std::array<Value, 3> some =
           differentiate(attention, someQueries, halfAt(k, half),
                         halfAt(v, half), /*causal=*/false);
