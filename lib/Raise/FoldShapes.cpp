@@ -218,6 +218,28 @@ struct ElementwiseOfBroadcasts : RewritePattern {
   }
 };
 
+/// The first of the collapse_shapes that `find` gives for operands of an
+/// elementwise op, where all of them are alike and the other operands are
+/// splats or broadcasts; null otherwise.
+static tensor::CollapseShapeOp
+findAlike(Operation *op,
+          llvm::function_ref<tensor::CollapseShapeOp(Value)> find) {
+  if (!isPlainElementwise(op))
+    return {};
+  tensor::CollapseShapeOp first;
+  for (Value operand : op->getOperands()) {
+    tensor::CollapseShapeOp collapse = find(operand);
+    first = first ? first : collapse;
+    if (isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>())
+      continue;
+    if (!collapse ||
+        collapse.getSrcType().getShape() != first.getSrcType().getShape() ||
+        collapse.getReassociationIndices() != first.getReassociationIndices())
+      return {};
+  }
+  return first;
+}
+
 /// Dimensions of size 1 are left out after an elementwise op of what they are
 /// left out of, so that it meets those who add them again; broadcasts have them
 /// too.
@@ -226,26 +248,14 @@ struct ElementwiseOfUnits : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isPlainElementwise(op))
-      return failure();
-    tensor::CollapseShapeOp first;
-    for (Value operand : op->getOperands())
-      if (auto collapse = operand.getDefiningOp<tensor::CollapseShapeOp>())
-        first = first ? first : collapse;
+    auto first = findAlike(op, [](Value operand) {
+      return operand.getDefiningOp<tensor::CollapseShapeOp>();
+    });
     auto kept = first ? matchUnits(first) : std::nullopt;
     if (!kept)
       return failure();
     ArrayRef<int64_t> shape = first.getSrcType().getShape();
     auto groups = first.getReassociationIndices();
-    auto isSame = [&](tensor::CollapseShapeOp other) {
-      return other && other.getSrcType().getShape() == shape &&
-             other.getReassociationIndices() == groups;
-    };
-    if (!llvm::all_of(op->getOperands(), [&](Value operand) {
-          return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
-                 isSame(operand.getDefiningOp<tensor::CollapseShapeOp>());
-        }))
-      return failure();
     Value whole =
         resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
           auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
@@ -799,25 +809,11 @@ struct ElementwiseOfMerged : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isPlainElementwise(op))
-      return failure();
-    tensor::CollapseShapeOp first;
-    for (Value operand : op->getOperands())
-      if (auto merged = findMerged(operand))
-        first = first ? first : merged;
+    tensor::CollapseShapeOp first = findAlike(op, findMerged);
     if (!first)
       return failure();
     ArrayRef<int64_t> shape = first.getSrcType().getShape();
     auto groups = first.getReassociationIndices();
-    auto isSame = [&](tensor::CollapseShapeOp other) {
-      return other && other.getSrcType().getShape() == shape &&
-             other.getReassociationIndices() == groups;
-    };
-    if (!llvm::all_of(op->getOperands(), [&](Value operand) {
-          return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
-                 isSame(findMerged(operand));
-        }))
-      return failure();
     Split split = readSplit(first);
     Value whole =
         resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {

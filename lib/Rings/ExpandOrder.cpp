@@ -182,7 +182,7 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
       add(dk[j], piece.getDk());
       add(dv[j], piece.getDv());
     }
-  // Of what is joined the bytes of the results are moved.
+  // Narrowed before they are joined, the pieces take fewer bytes to copy.
   auto narrowAll = [&](SmallVector<Value> &pieces, Type type) {
     for (Value &piece : pieces)
       piece = narrow(b, piece, type);

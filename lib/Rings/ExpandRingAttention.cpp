@@ -15,8 +15,8 @@
 // Each step is an attention of its own with results in f32, with the logarithm
 // l of its sums of exponentials, by which results are combined (Liu et al.,
 // Ring Attention with Blockwise Transformers, 2023). Gradients of a step are in
-// f32 too, but of a GPU's libraries, which round them once to the operands'
-// type; sums are in f32 everywhere.
+// f32 on the host; on a GPU they have the operands' type, since its libraries
+// round them. Sums are in f32 on both.
 //
 // The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
 // its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
@@ -392,8 +392,8 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
       firstDq = firstHalf(own[0]);
       secondDq = secondHalf(own[0]);
     } else {
-      // Before the copies for the other one: its halves are views of what
-      // these copy.
+      // First, while the tensors that are copied for the other one live: the
+      // static halves are views of them.
       std::array<Value, 3> always =
           differentiate(attention, secondQueries, firstHalf(k), firstHalf(v),
                         /*causal=*/false);

@@ -140,8 +140,7 @@ projectOperands(Operation *op, const ShardingRule &rule,
 
 /// True if an op passes over whole operands, as neighbours in its kernel do.
 static bool passesOver(const OpCost &cost) {
-  return cost.kind == CostKind::Elementwise ||
-         (cost.kind == CostKind::RowReduction && cost.bytesRead < 0);
+  return cost.kind == CostKind::Elementwise || readsRows(cost);
 }
 
 /// True if the op that makes an operand is computed where the operand is read
@@ -169,8 +168,9 @@ static void addReads(OpOperand &use, llvm::SetVector<Value> &reads) {
 }
 
 /// Seconds of an op among others of a block; none if there is no copy of it for
-/// one device. Elementwise ops that are computed where they are read take no
-/// time but that of what they compute, and what they read is read there:
+/// one device. Elementwise ops that are computed where they are read take only
+/// the time of their arithmetic; their operands are read by the kernel that
+/// reads them:
 ///
 ///     max over exp(x - m)    one kernel, which reads x and m
 std::optional<double>

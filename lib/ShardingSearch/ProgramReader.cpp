@@ -174,11 +174,7 @@ static bool isElementwise(Operation *op) {
          getOpCost(op).kind == CostKind::Elementwise;
 }
 
-/// True if an op reduces rows all of which it reads.
-static bool readsRows(Operation *op) {
-  if (!op)
-    return false;
-  OpCost cost = getOpCost(op);
+bool tessera::readsRows(const OpCost &cost) {
   return cost.kind == CostKind::RowReduction && cost.bytesRead < 0;
 }
 
@@ -187,7 +183,7 @@ static bool staysInKernel(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (user->getBlock() != value.getParentBlock())
       return false;
-    if (isElementwise(user) || readsRows(user))
+    if (isElementwise(user) || readsRows(getOpCost(user)))
       return true;
     return getOpCost(user).kind == CostKind::None &&
            user->getNumResults() == 1 && staysInKernel(user->getResult(0));
@@ -330,7 +326,7 @@ void ProgramReader::readKernelEnds(Operation *operation,
   ends.results.resize(operation->getNumResults(), !fuses);
   ends.isKernel = !isSumOfReduced(operation);
   // Rows that an elementwise op makes are reduced in its kernel.
-  if (readsRows(operation))
+  if (readsRows(getOpCost(operation)))
     for (auto [i, operand] : llvm::enumerate(operation->getOperands()))
       if (Operation *maker = getMaker(operand);
           isElementwise(maker) && maker->getBlock() == operation->getBlock())

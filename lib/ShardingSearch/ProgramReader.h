@@ -9,9 +9,13 @@
 #define TESSERA_LIB_SHARDINGSEARCH_PROGRAMREADER_H
 
 #include "ShardingProblem.h"
+#include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Propagation/ProblemBuilder.h"
 
 namespace tessera {
+
+/// True if an op of this cost reduces rows and reads all of them.
+bool readsRows(const OpCost &cost);
 
 /// What becomes of an op's tensors in kernels.
 struct KernelEnds {

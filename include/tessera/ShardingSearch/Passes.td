@@ -18,7 +18,8 @@ def SearchShardingsPass : Pass<"dist-search-shardings", "::mlir::ModuleOp"> {
     least (ShardingSearch.h), and writes that as closed seeds for
     `dist-propagate-shardings`: `dist.sharding`, `dist.shardings`, and
     `dist.factors` with `dist.exact` and `dist.apart`. Seeds and
-    `dist.constraint`s that are there hold. No name of an argument or a dimension is read. A remark
+    `dist.constraint`s that are there hold. No name of an argument or a dimension
+    is read. A remark
     `ShardingSearch` has the time, what no choice takes less than, and the gap
     between them; layers that are equal are one copy in the network that is
     solved (`solved` of `variables`). `SearchedSharding` says how each op runs,

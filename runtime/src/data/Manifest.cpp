@@ -574,15 +574,20 @@ ShardRuns::Run ShardRuns::getStored(int64_t index) const {
   return run;
 }
 
+std::vector<int64_t> tessera::rt::blockIndices(const Value &value, int rank) {
+  std::vector<int64_t> block;
+  for (const std::vector<StridedAxis> &axes : value.sharding)
+    block.push_back(getBlockIndex(axes.data(), axes.size(), rank));
+  return block;
+}
+
 std::vector<int> tessera::rt::blockOwners(const Value &value, int ranks) {
   std::vector<std::vector<int64_t>> seen;
   std::vector<int> owners;
   for (int rank = 0; rank < ranks; ++rank) {
     if (!value.isOn(rank))
       continue;
-    std::vector<int64_t> block;
-    for (const std::vector<StridedAxis> &axes : value.sharding)
-      block.push_back(getBlockIndex(axes.data(), axes.size(), rank));
+    std::vector<int64_t> block = blockIndices(value, rank);
     if (std::find(seen.begin(), seen.end(), block) != seen.end())
       continue;
     seen.push_back(block);

@@ -175,6 +175,9 @@ private:
   int64_t rowLength = 0, rows = 1;
 };
 
+/// Which block of each dimension of `value` a rank holds.
+std::vector<int64_t> blockIndices(const Value &value, int rank);
+
 /// The ranks that hold distinct blocks of `value`, each the lowest that has it.
 /// None where no rank does.
 std::vector<int> blockOwners(const Value &value, int ranks);

@@ -56,14 +56,9 @@ using RankSets = std::vector<std::vector<int>>;
 /// same offset.
 static RankSets findSets(const Value &value, int ranks) {
   std::map<std::pair<int64_t, std::vector<int64_t>>, std::vector<int>> sets;
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (!value.isOn(rank))
-      continue;
-    std::vector<int64_t> block;
-    for (const std::vector<StridedAxis> &axes : value.sharding)
-      block.push_back(getBlockIndex(axes.data(), axes.size(), rank));
-    sets[{value.offsetOn(rank), std::move(block)}].push_back(rank);
-  }
+  for (int rank = 0; rank < ranks; ++rank)
+    if (value.isOn(rank))
+      sets[{value.offsetOn(rank), blockIndices(value, rank)}].push_back(rank);
   RankSets several;
   for (auto &entry : sets)
     if (entry.second.size() > 1)
