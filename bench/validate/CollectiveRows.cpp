@@ -132,12 +132,12 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     curve.size = statedSize(table.get(row, "size"));
   }
   for (const auto &[key, curve] : curves) {
-    Expected<ClusterSpec> spec = evaluator.cluster(curve.preset);
+    Expected<const ClusterSpec *> spec = evaluator.cluster(curve.preset);
     if (!spec) {
       consumeError(spec.takeError());
       continue;
     }
-    LinkSpans spans = spansOf(*spec, curve.ranks, curve.nodes);
+    LinkSpans spans = spansOf(**spec, curve.ranks, curve.nodes);
     std::vector<double> sizes = tableSizes();
     if (curve.size)
       sizes = {*curve.size};
@@ -179,13 +179,13 @@ void tessera::validate::scoreCollectives(const Table &table,
       skip("unknown device");
       continue;
     }
-    Expected<ClusterSpec> spec = evaluator.cluster(preset);
+    Expected<const ClusterSpec *> spec = evaluator.cluster(preset);
     if (!spec) {
       consumeError(spec.takeError());
       skip("no preset");
       continue;
     }
-    if (*ranks > spec->innerDevices() * double(nodes)) {
+    if (*ranks > (*spec)->innerDevices() * double(nodes)) {
       skip("more ranks than devices");
       continue;
     }
@@ -197,6 +197,6 @@ void tessera::validate::scoreCollectives(const Table &table,
                : getShareReceived(*kind, *ranks) * bytes / (*bus * 1e9);
     addSample(
         score, bytes, measured,
-        getTensorCollectiveTime(*kind, bytes, spansOf(*spec, *ranks, nodes)));
+        getTensorCollectiveTime(*kind, bytes, spansOf(**spec, *ranks, nodes)));
   }
 }

@@ -10,14 +10,23 @@
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cassert>
 
 using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 using namespace tessera::validate;
 
+std::unique_ptr<Evaluator> Evaluator::fork() const {
+  auto other = std::make_unique<Evaluator>(clusterFolder);
+  other->overrides = overrides;
+  other->version = version;
+  return other;
+}
+
 void Evaluator::setConstant(const std::string &device, const std::string &name,
                             double value) {
+  ++version;
   for (Override &o : overrides)
     if (o.device == device && o.name == name) {
       o.value = value;
@@ -44,24 +53,17 @@ static Quantity *findQuantity(ClusterSpec &spec, StringRef path) {
 }
 
 Expected<double> Evaluator::constant(const std::string &name, StringRef path) {
-  Expected<ClusterSpec> spec = cluster(name);
-  if (!spec)
-    return spec.takeError();
-  if (const Quantity *quantity = findQuantity(*spec, path))
+  Expected<const ClusterSpec *> known = cluster(name);
+  if (!known)
+    return known.takeError();
+  ClusterSpec spec = **known;
+  if (const Quantity *quantity = findQuantity(spec, path))
     return quantity->value;
   return createStringError(name + ": expects a constant " + path);
 }
 
-Expected<ClusterSpec> Evaluator::cluster(const std::string &name) {
-  auto found = clusters.find(name);
-  if (found == clusters.end()) {
-    Expected<ClusterSpec> spec =
-        readClusterSpec(clusterFolder + "/" + name + ".json");
-    if (!spec)
-      return spec.takeError();
-    found = clusters.emplace(name, std::move(*spec)).first;
-  }
-  ClusterSpec spec = found->second;
+void Evaluator::applyOverrides(Preset &preset) const {
+  ClusterSpec &spec = preset.spec;
   for (const Override &o : overrides) {
     if (StringRef(spec.device.name).find(o.device) == StringRef::npos)
       continue;
@@ -71,20 +73,46 @@ Expected<ClusterSpec> Evaluator::cluster(const std::string &name) {
       spec.device.constants.push_back(
           {o.name, {o.value, Provenance::Guess, "a trial"}});
   }
+  preset.version = version;
+}
+
+Expected<const ClusterSpec *> Evaluator::cluster(const std::string &name) {
+  auto found = clusters.find(name);
+  if (found == clusters.end()) {
+    Expected<ClusterSpec> spec =
+        readClusterSpec(clusterFolder + "/" + name + ".json");
+    if (!spec)
+      return spec.takeError();
+    found = clusters.emplace(name, Preset{std::move(*spec), 0}).first;
+  }
+  if (found->second.version != version)
+    applyOverrides(found->second);
+  return &found->second.spec;
+}
+
+/// Whether the row says of the nodes or of their links what its preset does
+/// not. A domain that is given out in segments is larger than the node.
+static bool changesNodes(const PlanRow &row, const ClusterSpec &spec) {
+  return row.devicesPerNode > 0 && spec.levels.size() > 1 &&
+         spec.levels[0].name == "nvlink" && !spec.levels[0].segment;
+}
+static bool changesLinks(const PlanRow &row, const ClusterSpec &spec) {
+  return row.outerBandwidth > 0 && spec.levels.size() > 1;
+}
+
+static ClusterSpec changedBy(const PlanRow &row, ClusterSpec spec) {
+  if (changesNodes(row, spec))
+    spec.levels[0].devices = row.devicesPerNode;
+  if (changesLinks(row, spec))
+    spec.levels.back().bandwidth.value = row.outerBandwidth;
   return spec;
 }
 
 Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
-  Expected<ClusterSpec> spec = cluster(row.cluster);
+  Expected<const ClusterSpec *> spec = cluster(row.cluster);
   if (!spec)
     return spec.takeError();
-  // A domain that is given out in segments is larger than the node.
-  if (row.devicesPerNode > 0 && spec->levels.size() > 1 &&
-      spec->levels[0].name == "nvlink" && !spec->levels[0].segment)
-    spec->levels[0].devices = row.devicesPerNode;
-  if (row.outerBandwidth > 0 && spec->levels.size() > 1)
-    spec->levels.back().bandwidth.value = row.outerBandwidth;
-  return spec;
+  return changedBy(row, **spec);
 }
 
 /// Checks what the plan says against itself and the model.
@@ -126,34 +154,52 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
   return result;
 }
 
-Expected<Prediction> Evaluator::predict(const PlanRow &row) {
+Error Evaluator::prepare(PlanRow &row) {
   if (Error error = checkRow(row))
-    return std::move(error);
-  Expected<ClusterSpec> spec = clusterOf(row);
+    return error;
+  Expected<const ClusterSpec *> spec = cluster(row.cluster);
   if (!spec)
     return spec.takeError();
-  return predict(row, *spec);
+  if (Error error = checkPrecision(row.plan.precision, (*spec)->device))
+    return error;
+  Expected<ModelWork> work = row.subject().read(reader, row.plan);
+  if (!work)
+    return work.takeError();
+  row.work = std::make_shared<const ModelWork>(std::move(*work));
+  return Error::success();
+}
+
+Expected<Prediction> Evaluator::predict(const PlanRow &row) {
+  if (!row.work) {
+    PlanRow prepared = row;
+    if (Error error = prepare(prepared))
+      return std::move(error);
+    return predict(prepared);
+  }
+  Expected<const ClusterSpec *> spec = cluster(row.cluster);
+  if (!spec)
+    return spec.takeError();
+  if (changesNodes(row, **spec) || changesLinks(row, **spec))
+    return predict(row, changedBy(row, **spec));
+  return predict(row, **spec);
 }
 
 Expected<Prediction> Evaluator::predict(const PlanRow &row,
                                         const ClusterSpec &spec) {
-  if (Error error = checkPrecision(row.plan.precision, spec.device))
-    return std::move(error);
-  Expected<ModelWork> work = row.subject().read(reader, row.plan);
-  if (!work)
-    return work.takeError();
+  assert(row.work && "expects a row that is prepared");
+  const ModelWork &work = *row.work;
   if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)
-    return predictMemory(row, *work, spec);
+    return predictMemory(row, work, spec);
 
   Machine machine(spec, row.plan);
-  PricedModel priced = priceModel(*work, machine);
+  PricedModel priced = priceModel(work, machine);
   Prediction result;
   // Where parameters are frozen a third of the work is not done.
-  result.modelFlops = work->modelFlopsPerToken * row.plan.tokens() *
+  result.modelFlops = work.modelFlopsPerToken * row.plan.tokens() *
                       (row.plan.frozen ? 2.0 / 3 : 1.0);
   if (row.metric != Metric::StepTime) {
-    for (size_t i = 0; i < work->kinds.size(); ++i) {
-      if (work->kinds[i].name != "block")
+    for (size_t i = 0; i < work.kinds.size(); ++i) {
+      if (work.kinds[i].name != "block")
         continue;
       const LayerTime &time = priced.kinds[i].time;
       PassTime backward = time.backwardInput;
@@ -162,7 +208,7 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row,
       result.value =
           (forward ? time.forward : backward).seconds(machine.device);
       result.modelFlops =
-          work->kinds[i].modelFlops / 3 * (forward ? 1 : 2) * row.devices;
+          work.kinds[i].modelFlops / 3 * (forward ? 1 : 2) * row.devices;
     }
     return result;
   }

@@ -36,7 +36,13 @@ public:
   explicit Evaluator(std::string clusterFolder)
       : clusterFolder(std::move(clusterFolder)) {}
 
-  /// An error says why the row cannot be expressed.
+  /// One with the same constants, for another thread.
+  std::unique_ptr<Evaluator> fork() const;
+
+  /// Checks a row and reads its work, so that pricing it again and again does
+  /// neither. An error says why the row cannot be expressed.
+  llvm::Error prepare(PlanRow &row);
+  /// The prediction of a row; one that is not prepared is checked and read.
   llvm::Expected<Prediction> predict(const PlanRow &row);
   /// The same on a cluster with other constants.
   llvm::Expected<Prediction> predict(const PlanRow &row,
@@ -44,8 +50,9 @@ public:
   /// The row's cluster: its preset, with what the row says otherwise of it.
   llvm::Expected<ClusterSpec> clusterOf(const PlanRow &row);
 
-  /// The preset of this name.
-  llvm::Expected<ClusterSpec> cluster(const std::string &name);
+  /// The preset of this name, with the constants that were set. Valid until the
+  /// next one is set.
+  llvm::Expected<const ClusterSpec *> cluster(const std::string &name);
 
   /// A constant of a preset's device or links, as setConstant() names it.
   llvm::Expected<double> constant(const std::string &cluster,
@@ -61,8 +68,16 @@ private:
                                            const cost::ModelWork &work,
                                            const ClusterSpec &spec);
 
+  struct Preset {
+    ClusterSpec spec;
+    /// How many constants were set when `spec` was given them.
+    size_t version = 0;
+  };
+  void applyOverrides(Preset &preset) const;
+
   std::string clusterFolder;
-  std::map<std::string, ClusterSpec> clusters;
+  std::map<std::string, Preset> clusters;
+  size_t version = 0;
   struct Override {
     std::string device, name;
     double value;

@@ -72,8 +72,8 @@ Fit::Fit(std::vector<FitRow> given, size_t numGroups, Evaluator &evaluator)
     : rows(std::move(given)), groupWeights(numGroups, 0), evaluator(evaluator) {
   for (const FitRow &row : rows) {
     groupWeights[row.group] += row.weight;
-    Expected<ClusterSpec> spec = evaluator.cluster(row.row.cluster);
-    devices.push_back(spec ? spec->device.name : "");
+    Expected<const ClusterSpec *> spec = evaluator.cluster(row.row.cluster);
+    devices.push_back(spec ? (*spec)->device.name : "");
     if (!spec)
       consumeError(spec.takeError());
   }

@@ -44,6 +44,10 @@ std::vector<Group> tessera::validate::readGroups(ArrayRef<Table> tables,
       RowResult result = readRow(table, i);
       if (!result.skipped.empty() || !isTime(result.row.metric))
         continue;
+      if (Error error = evaluator.prepare(result.row)) {
+        consumeError(std::move(error));
+        continue;
+      }
       Expected<Prediction> prediction = evaluator.predict(result.row);
       if (!prediction) {
         consumeError(prediction.takeError());

@@ -15,6 +15,7 @@
 #include "Csv.h"
 #include "tessera/Planning/Subject.h"
 #include "tessera/Support/Frameworks.h"
+#include <memory>
 
 namespace tessera::validate {
 
@@ -78,6 +79,9 @@ struct PlanRow {
   /// Rows with the same key are a sweep over layouts; rows of one composed
   /// group count once.
   std::string sweep, group;
+  /// What no constant of a device changes, once Evaluator::prepare() has read
+  /// it.
+  std::shared_ptr<const cost::ModelWork> work;
 
   /// What is priced.
   Subject subject() const;
