@@ -3,14 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gauss-Newton with derivatives by differences, in steps that are halved until
-// they lead downhill.
+// Iteratively reweighted least squares with derivatives by differences, damped
+// until a step leads downhill (Levenberg and Marquardt).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Fit.h"
 #include "tessera/Cost/DeviceModel.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 using namespace llvm;
 using namespace tessera;
@@ -68,59 +71,39 @@ const std::vector<FitParameter> &tessera::validate::fitParameters() {
   return list;
 }
 
+static bool dependsOn(StringRef device, size_t parameter) {
+  return device.contains(fitParameters()[parameter].device);
+}
+
 Fit::Fit(std::vector<FitRow> given, size_t numGroups, Evaluator &evaluator)
-    : rows(std::move(given)), groupWeights(numGroups, 0), evaluator(evaluator) {
+    : rows(std::move(given)), groupWeights(numGroups, 0) {
+  const size_t numParameters = fitParameters().size();
+  IntEqClasses classes(numParameters);
   for (const FitRow &row : rows) {
     groupWeights[row.group] += row.weight;
     Expected<const ClusterSpec *> spec = evaluator.cluster(row.row.cluster);
     devices.push_back(spec ? (*spec)->device.name : "");
     if (!spec)
       consumeError(spec.takeError());
+    std::optional<size_t> first;
+    for (size_t p = 0; p < numParameters; ++p)
+      if (dependsOn(devices.back(), p))
+        classes.join(first ? *first : *(first = p), p);
   }
+  classes.compress();
+  components.resize(classes.getNumClasses());
+  for (size_t p = 0; p < numParameters; ++p)
+    components[classes[p]].parameters.push_back(p);
+  for (Component &component : components)
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (any_of(component.parameters,
+                 [&](size_t p) { return dependsOn(devices[i], p); }))
+        component.rows.push_back(i);
 }
 
-bool Fit::dependsOn(size_t row, size_t parameter) const {
-  return StringRef(devices[row]).contains(fitParameters()[parameter].device);
-}
-
-FitValues Fit::current() {
-  FitValues values;
-  for (const FitParameter &parameter : fitParameters()) {
-    double value = parameter.prior;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!StringRef(devices[i]).contains(parameter.device))
-        continue;
-      if (Expected<double> known =
-              evaluator.constant(rows[i].row.cluster, parameter.name))
-        value = *known;
-      else
-        consumeError(known.takeError());
-      break;
-    }
-    values.push_back(value);
-  }
-  return values;
-}
-
-void Fit::apply(const FitValues &values) {
+void Fit::apply(const FitValues &values, Evaluator &evaluator) {
   for (auto [parameter, value] : zip_equal(fitParameters(), values))
     evaluator.setConstant(parameter.device, parameter.name, value);
-}
-
-std::vector<double> Fit::residuals(const FitValues &values,
-                                   std::optional<size_t> left) {
-  apply(values);
-  std::vector<double> result(rows.size(), NAN);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].group == left)
-      continue;
-    Expected<Prediction> prediction = evaluator.predict(rows[i].row);
-    if (prediction)
-      result[i] = std::log(prediction->value / rows[i].row.measured);
-    else
-      consumeError(prediction.takeError());
-  }
-  return result;
 }
 
 /// Solves a x = b for a positive definite a (Cholesky), row-major.
@@ -149,105 +132,264 @@ static std::vector<double> solve(std::vector<double> a, std::vector<double> b) {
   return b;
 }
 
+/// Whether a constant is a share of what the data sheet has.
+static bool isShare(const FitParameter &parameter) {
+  StringRef name = parameter.name;
+  return name.contains("rate") || name.contains("efficiency");
+}
+
 /// A constant after a step of its logarithm. Shares stay below 1.
 static double movedBy(const FitParameter &parameter, double value,
                       double step) {
   value *= std::exp(std::clamp(step, -0.3, 0.3));
-  StringRef name = parameter.name;
-  bool isShare = name.contains("rate") || name.contains("efficiency");
-  return isShare ? std::min(value, 1.0) : value;
+  return isShare(parameter) ? std::min(value, 1.0) : value;
 }
 
-/// The scale of a residual, and the least one that counts as such.
-static constexpr double kScale = 0.03, kLeast = 0.01;
+/// The scale of a residual: what is much smaller counts by its square.
+static constexpr double kScale = 0.03;
 
 /// What the rows of a group share of their deviation is about as large as what
 /// each has of its own, so that n rows count for n / (n + 1) of very many
 /// (random effects, DerSimonian and Laird 1986).
 static constexpr double kGroupScatter = 1;
 
-double Fit::weightOf(size_t row) const {
-  return rows[row].weight / (groupWeights[rows[row].group] + kGroupScatter) /
-         kScale;
+/// log cosh x, for any x.
+static double logCosh(double x) {
+  x = std::fabs(x);
+  return x + std::log1p(std::exp(-2 * x)) - std::log(2.0);
 }
 
-double Fit::objective(const FitValues &values,
-                      const std::vector<double> &residuals) const {
+//===----------------------------------------------------------------------===//
+// Descent
+//===----------------------------------------------------------------------===//
+
+/// The way from one start to the least of a component's objective.
+class Fit::Descent {
+public:
+  Descent(const Fit &fit, const Component &component,
+          std::optional<size_t> left, Evaluator &evaluator)
+      : fit(fit), component(component), evaluator(evaluator) {
+    for (size_t row : component.rows)
+      if (fit.rows[row].group != left)
+        used.push_back(row);
+  }
+
+  /// Goes on until a step makes the objective smaller by less than 1e-6 of it.
+  void run(const std::vector<double> &start);
+
+  std::vector<double> values;
+  double objective = INFINITY;
+
+private:
+  const FitParameter &parameter(size_t index) const {
+    return fitParameters()[component.parameters[index]];
+  }
+  void set(const std::vector<double> &at) {
+    for (auto [index, value] : enumerate(at))
+      evaluator.setConstant(parameter(index).device, parameter(index).name,
+                            value);
+  }
+  /// log(predicted / measured); none where the row has no price.
+  double residual(size_t row) {
+    Expected<Prediction> prediction = evaluator.predict(fit.rows[row].row);
+    if (prediction)
+      return std::log(prediction->value / fit.rows[row].row.measured);
+    consumeError(prediction.takeError());
+    return NAN;
+  }
+  std::vector<double> residuals(const std::vector<double> &at) {
+    set(at);
+    std::vector<double> list;
+    for (size_t row : used)
+      list.push_back(residual(row));
+    return list;
+  }
+  double weightOf(size_t row) const {
+    const FitRow &r = fit.rows[row];
+    return r.weight / (fit.groupWeights[r.group] + kGroupScatter);
+  }
+  double objectiveOf(const std::vector<double> &at,
+                     ArrayRef<double> residuals) const;
+  /// The step of the logarithms that leads to the least of the linear model,
+  /// held back by `damping`.
+  std::vector<double> findStep(double damping) const;
+  void linearize();
+
+  const Fit &fit;
+  const Component &component;
+  Evaluator &evaluator;
+  std::vector<size_t> used;
+  std::vector<double> base;
+  /// Of the linear model around `values`.
+  std::vector<double> matrix, right;
+};
+
+double Fit::Descent::objectiveOf(const std::vector<double> &at,
+                                 ArrayRef<double> residuals) const {
   double sum = 0;
-  for (auto [parameter, value] : zip_equal(fitParameters(), values)) {
-    double off = std::log(value / parameter.prior) / parameter.spread;
+  for (auto [index, value] : enumerate(at)) {
+    const FitParameter &p = parameter(index);
+    double off = std::log(value / p.prior) / p.spread;
     sum += off * off / 2;
   }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (std::isnan(residuals[i]))
-      continue;
-    double size = std::fabs(residuals[i]);
-    sum += weightOf(i) *
-           (size > kLeast ? size : (size * size / kLeast + kLeast) / 2);
-  }
+  for (auto [row, residual] : zip_equal(used, residuals))
+    if (!std::isnan(residual))
+      sum += weightOf(row) * logCosh(residual / kScale);
   return sum;
 }
 
-FitValues Fit::fit(const FitValues &start, std::optional<size_t> left) {
-  constexpr unsigned kMostIterations = 30, kHalvings = 5;
-  constexpr double kStep = 0.02, kEnough = 2e-5;
-  const std::vector<FitParameter> &parameters = fitParameters();
-  size_t n = parameters.size();
-  FitValues values = start;
-  std::vector<double> base = residuals(values, left);
-  double reached = objective(values, base);
+void Fit::Descent::linearize() {
+  constexpr double kStep = 0.01;
+  size_t n = values.size();
+  std::vector<std::vector<double>> slopes(n);
+  for (size_t p = 0; p < n; ++p) {
+    std::vector<double> moved = values;
+    moved[p] *= std::exp(kStep);
+    set(moved);
+    slopes[p].assign(used.size(), 0);
+    for (auto [i, row] : enumerate(used)) {
+      if (std::isnan(base[i]) ||
+          !dependsOn(fit.devices[row], component.parameters[p]))
+        continue;
+      double other = residual(row);
+      if (!std::isnan(other))
+        slopes[p][i] = (other - base[i]) / kStep;
+    }
+  }
+  matrix.assign(n * n, 0);
+  right.assign(n, 0);
+  for (auto [i, row] : enumerate(used)) {
+    if (std::isnan(base[i]))
+      continue;
+    // The slope of log cosh over its residual.
+    double x = base[i] / kScale;
+    double weight = weightOf(row) / (kScale * kScale) *
+                    (std::fabs(x) > 1e-6 ? std::tanh(x) / x : 1);
+    for (size_t p = 0; p < n; ++p) {
+      right[p] -= weight * slopes[p][i] * base[i];
+      for (size_t q = 0; q < n; ++q)
+        matrix[p * n + q] += weight * slopes[p][i] * slopes[q][i];
+    }
+  }
+  for (size_t p = 0; p < n; ++p) {
+    double precision = 1 / (parameter(p).spread * parameter(p).spread);
+    matrix[p * n + p] += precision;
+    right[p] -= precision * std::log(values[p] / parameter(p).prior);
+  }
+}
+
+std::vector<double> Fit::Descent::findStep(double damping) const {
+  std::vector<double> damped = matrix;
+  for (size_t p = 0; p < values.size(); ++p)
+    damped[p * values.size() + p] *= 1 + damping;
+  return solve(std::move(damped), right);
+}
+
+void Fit::Descent::run(const std::vector<double> &start) {
+  constexpr unsigned kMostIterations = 60, kTries = 6;
+  constexpr double kEnough = 1e-6;
+  values = start;
+  base = residuals(values);
+  objective = objectiveOf(values, base);
+  double damping = 0;
   for (unsigned iteration = 0; iteration < kMostIterations; ++iteration) {
-    std::vector<std::vector<double>> slopes(n);
-    for (size_t p = 0; p < n; ++p) {
-      FitValues moved = values;
-      moved[p] *= std::exp(kStep);
-      apply(moved);
-      slopes[p].assign(rows.size(), 0);
-      for (size_t i = 0; i < rows.size(); ++i) {
-        if (std::isnan(base[i]) || !dependsOn(i, p))
-          continue;
-        if (Expected<Prediction> prediction = evaluator.predict(rows[i].row))
-          slopes[p][i] =
-              (std::log(prediction->value / rows[i].row.measured) - base[i]) /
-              kStep;
-        else
-          consumeError(prediction.takeError());
+    linearize();
+    double before = objective;
+    for (unsigned i = 0; i < kTries; ++i) {
+      std::vector<double> step = findStep(damping), moved = values;
+      for (size_t p = 0; p < values.size(); ++p)
+        moved[p] = movedBy(parameter(p), values[p], step[p]);
+      std::vector<double> next = residuals(moved);
+      double found = objectiveOf(moved, next);
+      if (found < objective) {
+        values = std::move(moved);
+        base = std::move(next);
+        objective = found;
+        damping = damping > 0.01 ? damping / 4 : 0;
+        break;
       }
+      damping = std::max(4 * damping, 0.1);
     }
-    std::vector<double> matrix(n * n, 0), right(n, 0);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (std::isnan(base[i]))
-        continue;
-      double weight = weightOf(i) / std::max(std::fabs(base[i]), kLeast);
-      for (size_t p = 0; p < n; ++p) {
-        right[p] -= weight * slopes[p][i] * base[i];
-        for (size_t q = 0; q < n; ++q)
-          matrix[p * n + q] += weight * slopes[p][i] * slopes[q][i];
-      }
+    if (before - objective < kEnough * before)
+      return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Fits
+//===----------------------------------------------------------------------===//
+
+/// Where descents start: the priors, and the corners of a box around them in
+/// which rates are high or low while floors and losses are low or high, by one
+/// deviation each.
+static std::vector<std::vector<double>> listStarts(ArrayRef<size_t> indices) {
+  std::vector<std::vector<double>> starts;
+  for (auto [rates, others] :
+       {std::pair(0, 0), std::pair(1, 1), std::pair(-1, -1)}) {
+    std::vector<double> start;
+    for (size_t index : indices) {
+      const FitParameter &parameter = fitParameters()[index];
+      int side = isShare(parameter) ? rates : others;
+      start.push_back(
+          movedBy(parameter, parameter.prior, double(side) * parameter.spread));
     }
-    for (size_t p = 0; p < n; ++p) {
-      double precision = 1 / (parameters[p].spread * parameters[p].spread);
-      matrix[p * n + p] += precision;
-      right[p] -= precision * std::log(values[p] / parameters[p].prior);
+    starts.push_back(std::move(start));
+  }
+  return starts;
+}
+
+std::vector<double> Fit::fit(const Component &component,
+                             std::optional<size_t> left,
+                             Evaluator &evaluator) const {
+  Descent best(*this, component, left, evaluator);
+  for (const std::vector<double> &start : listStarts(component.parameters)) {
+    Descent descent(*this, component, left, evaluator);
+    descent.run(start);
+    if (descent.objective < best.objective) {
+      best.values = std::move(descent.values);
+      best.objective = descent.objective;
     }
-    std::vector<double> step = solve(std::move(matrix), std::move(right));
-    // Where residuals change their sign, a whole step may lead past the least.
-    double share = 1, before = reached;
-    for (unsigned half = 0; half < kHalvings; ++half, share /= 2) {
-      FitValues moved = values;
-      for (size_t p = 0; p < n; ++p)
-        moved[p] = movedBy(parameters[p], values[p], share * step[p]);
-      std::vector<double> next = residuals(moved, left);
-      double found = objective(moved, next);
-      if (found >= reached)
-        continue;
-      values = std::move(moved);
-      base = std::move(next);
-      reached = found;
-      break;
-    }
-    if (before - reached < kEnough * before)
-      break;
+  }
+  return best.values;
+}
+
+FitValues Fit::fitAll(const Evaluator &evaluator) const {
+  FitValues values(fitParameters().size());
+  forEachInParallel(
+      components.size(), evaluator, [&](size_t i, Evaluator &own) {
+        std::vector<double> found = fit(components[i], std::nullopt, own);
+        for (auto [p, value] : zip_equal(components[i].parameters, found))
+          values[p] = value;
+      });
+  return values;
+}
+
+FitValues Fit::fitWithout(size_t left, const FitValues &all,
+                          Evaluator &evaluator) const {
+  FitValues values = all;
+  for (const Component &component : components) {
+    if (none_of(component.rows,
+                [&](size_t row) { return rows[row].group == left; }))
+      continue;
+    std::vector<double> found = fit(component, left, evaluator);
+    for (auto [p, value] : zip_equal(component.parameters, found))
+      values[p] = value;
   }
   return values;
+}
+
+void tessera::validate::forEachInParallel(
+    size_t count, const Evaluator &evaluator,
+    function_ref<void(size_t, Evaluator &)> body) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  size_t processors = std::max(1u, std::thread::hardware_concurrency());
+  for (size_t i = 0; i < std::min(count, processors); ++i)
+    threads.emplace_back([&] {
+      std::unique_ptr<Evaluator> own = evaluator.fork();
+      for (size_t index; (index = next++) < count;)
+        body(index, *own);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
 }

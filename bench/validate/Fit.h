@@ -42,36 +42,48 @@ struct FitRow {
 /// Values of all parameters, in their order.
 using FitValues = std::vector<double>;
 
+/// The most likely values: least are the sum of log cosh of the rows' residuals
+/// (the logarithms of predicted over measured, which have a hyperbolic secant
+/// distribution: near zero a normal one, far from it a Laplace one) and of the
+/// squares of the constants' deviations from their priors. From several fixed
+/// starts Gauss-Newton with derivatives by differences; the best end is kept,
+/// so that values depend on the rows alone. Devices that share no constant are
+/// fitted apart.
 class Fit {
 public:
   Fit(std::vector<FitRow> rows, size_t numGroups, Evaluator &evaluator);
 
-  /// The values for all groups but `left`; for all without it. From `start`,
-  /// iteratively reweighted least squares of the logarithms of predicted over
-  /// measured (their absolute values, nearly) and the prior, until they get
-  /// smaller by less than 2e-5 of their sum.
-  FitValues fit(const FitValues &start, std::optional<size_t> left);
-  /// The values that the presets have.
-  FitValues current();
+  /// The values for all groups. Uses all processors, as the others do.
+  FitValues fitAll(const Evaluator &evaluator) const;
+  /// The values for all groups but `left`, of which `all` are those of all:
+  /// only constants that the group's devices share with others move.
+  FitValues fitWithout(size_t left, const FitValues &all,
+                       Evaluator &evaluator) const;
   /// Gives the evaluator the values.
-  void apply(const FitValues &values);
+  static void apply(const FitValues &values, Evaluator &evaluator);
 
 private:
-  /// log(predicted / measured) of the rows of the groups that are asked for;
-  /// none where a row has no price.
-  std::vector<double> residuals(const FitValues &values,
-                                std::optional<size_t> left);
-  bool dependsOn(size_t row, size_t parameter) const;
-  double weightOf(size_t row) const;
-  /// What fit() makes least.
-  double objective(const FitValues &values,
-                   const std::vector<double> &residuals) const;
+  /// Constants of which each pair is joined by rows, and the rows of them.
+  struct Component {
+    std::vector<size_t> parameters, rows;
+  };
+  class Descent;
+
+  /// The values of a component's constants, in their order.
+  std::vector<double> fit(const Component &component,
+                          std::optional<size_t> left,
+                          Evaluator &evaluator) const;
 
   std::vector<FitRow> rows;
   std::vector<double> groupWeights;
-  Evaluator &evaluator;
   std::vector<std::string> devices;
+  std::vector<Component> components;
 };
+
+/// Calls `body` for 0 ... count - 1 on all processors, each with an evaluator
+/// of its own that has the constants of `evaluator`.
+void forEachInParallel(size_t count, const Evaluator &evaluator,
+                       llvm::function_ref<void(size_t, Evaluator &)> body);
 
 } // namespace tessera::validate
 

@@ -192,14 +192,14 @@ std::vector<std::vector<LeftOutRow>>
 tessera::validate::leaveOneOut(ArrayRef<Group> groups, Evaluator &evaluator,
                                FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
-  fitted = fit.fit(fit.current(), std::nullopt);
-  std::vector<std::vector<LeftOutRow>> leftOut;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    fit.apply(fit.fit(fitted, i));
-    leftOut.push_back(price(groups, i, evaluator));
-    observeSweeps(leftOut.back(), evaluator);
-  }
-  fit.apply(fitted);
+  fitted = fit.fitAll(evaluator);
+  Fit::apply(fitted, evaluator);
+  std::vector<std::vector<LeftOutRow>> leftOut(groups.size());
+  forEachInParallel(groups.size(), evaluator, [&](size_t i, Evaluator &own) {
+    Fit::apply(fit.fitWithout(i, fitted, own), own);
+    leftOut[i] = price(groups, i, own);
+    observeSweeps(leftOut[i], own);
+  });
   return leftOut;
 }
 
@@ -207,8 +207,8 @@ std::vector<std::vector<LeftOutRow>>
 tessera::validate::fitOnAll(ArrayRef<Group> groups, Evaluator &evaluator,
                             FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
-  fitted = fit.fit(fit.current(), std::nullopt);
-  fit.apply(fitted);
+  fitted = fit.fitAll(evaluator);
+  Fit::apply(fitted, evaluator);
   std::vector<std::vector<LeftOutRow>> priced;
   for (size_t i = 0; i < groups.size(); ++i)
     priced.push_back(price(groups, i, evaluator));
