@@ -41,6 +41,11 @@ ReshardBound::ReshardBound(const ReshardSpace &space, const State &goal)
   goalPartial = space.numShards(goal.unreduced);
   replicas = static_cast<double>(space.mesh.numDevices()) /
              static_cast<double>(allShards * goalPartial);
+  double devices = 1;
+  for (auto [axis, size] : llvm::enumerate(space.mesh.sizes))
+    if (space.mesh.stageAxis != axis)
+      devices *= static_cast<double>(size);
+  mostReplicas = devices / static_cast<double>(allShards * goalPartial);
   bandwidth = space.getBandwidth();
   addOuterLevels();
 }
@@ -211,6 +216,10 @@ ReshardBound::Held ReshardBound::getHeld(const State &state) const {
       held.apart.set(d);
       held.mine[d] = parts[i];
       held.goals[d] = target[i];
+      held.myTail[d] = static_cast<double>(
+          space.numShards(ArrayRef<Part>(parts).drop_front(i)));
+      held.goalTail[d] =
+          static_cast<double>(space.numShards(target.drop_front(i)));
     }
   }
   return held;
@@ -228,6 +237,95 @@ double ReshardBound::getOverlap(const Held &held) const {
     if (has > wants)
       overlap = overlap * static_cast<double>(wants) / static_cast<double>(has);
   return overlap;
+}
+
+ReshardBound::Ratios ReshardBound::getRatios(const Held &held,
+                                             bool permutes) const {
+  Ratios ratios;
+  for (auto [d, wants] : llvm::enumerate(goalShards)) {
+    auto has = static_cast<double>(held.shards[d]);
+    auto gets = static_cast<double>(wants);
+    if (!permutes && held.apart.test(d)) {
+      ratios.joins.push_back(held.myTail[d]);
+      ratios.splits.push_back(held.goalTail[d]);
+    } else if (has > gets) {
+      ratios.joins.push_back(has / gets);
+    } else if (has < gets) {
+      ratios.splits.push_back(gets / has);
+    }
+  }
+  return ratios;
+}
+
+/// The least sum of 1 - 1 / n over factors n that make each ratio, if factors
+/// of a product `free` are for nothing. What is free is best used for few
+/// ratios, as long as it lasts: in some order.
+static double getLeastSum(ArrayRef<double> ratios, double free) {
+  if (ratios.empty())
+    return 0;
+  double least = static_cast<double>(ratios.size());
+  for (size_t first = 0; first < ratios.size(); ++first) {
+    llvm::SmallVector<double, 4> others;
+    for (auto [i, ratio] : llvm::enumerate(ratios))
+      if (i != first)
+        others.push_back(ratio);
+    double used = std::min(free, ratios[first]);
+    least = std::min(least, 1 - used / ratios[first] +
+                                getLeastSum(others, free / used));
+    if (free == 1)
+      break;
+  }
+  return least;
+}
+
+/// Collectives that split or join dimensions by a factor n move (1 - 1 / n) of
+/// what a device holds or more: an all-to-all does both, a reduce-scatter
+/// splits, an all-gather joins, and frees axes that slices may split any
+/// dimension along. Each holds at least 1 / x of the goal's block for some x
+/// of 1 up to all devices that have the same of it. All-gathers then bring the
+/// rest, 1 - 1 / x of the block, for which they join dimensions by x and free
+/// slices by as much. Slices and reduce-scatters split by as much more as the
+/// goal has more shards.
+///
+///     shards [1, 1, 8] to [4, 2, 1]: 3/4 and 1/2 of a block, over 7/8 which
+///                                    are missing
+///
+/// With these for nothing the sum for a given x is 1 - (1 - least) / x; `least`
+/// is a minimum of functions linear in x, so the sum is least at an end of the
+/// range or where a ratio is used up. A permute moves a whole block besides.
+double ReshardBound::getShuffled(const Held &held, const Ratios &ratios,
+                                 bool permutes) const {
+  int64_t shards = 1;
+  for (int64_t n : held.shards)
+    shards *= n;
+  double more = static_cast<double>(allShards) / static_cast<double>(shards);
+  double fewest = std::max(1.0, 1 / more);
+  auto getLeast = [&](ArrayRef<double> all, double free) {
+    // Any of the ratios bound the sum; the greatest count most.
+    constexpr size_t kMostRatios = 3;
+    llvm::SmallVector<double, 4> few(all);
+    llvm::sort(few, std::greater<double>());
+    few.resize(std::min(few.size(), kMostRatios));
+    double least = std::numeric_limits<double>::infinity();
+    auto offer = [&](double x) {
+      x = std::clamp(x, fewest, mostReplicas);
+      double sum = getLeastSum(few, std::max(1.0, free * x)) + permutes;
+      least = std::min(least, 1 - (1 - sum) / x);
+    };
+    offer(fewest);
+    if (mostReplicas <= fewest)
+      return least;
+    offer(mostReplicas);
+    for (unsigned set = 1; set < 1u << few.size(); ++set) {
+      double product = 1;
+      for (auto [i, ratio] : llvm::enumerate(few))
+        product *= set >> i & 1 ? ratio : 1;
+      offer(product / free);
+    }
+    return least;
+  };
+  return wanted *
+         std::max(getLeast(ratios.splits, more), getLeast(ratios.joins, 1));
 }
 
 int64_t ReshardBound::getPartial(const State &state, double &kept) const {
@@ -282,11 +380,23 @@ ReshardBound::Bound ReshardBound::get(const State &state) const {
   for (int64_t shards : held.shards)
     size /= static_cast<double>(shards);
   double missing = std::max(wanted - getOverlap(held), summed);
+  double shuffled = 0;
+  // Axes that are partial at the goal alone might split dimensions before.
+  if (kept == static_cast<double>(goalPartial)) {
+    Ratios ratios = getRatios(held, /*permutes=*/true);
+    shuffled = getShuffled(held, ratios, /*permutes=*/false);
+    missing = std::max(
+        missing,
+        held.apart.any()
+            ? std::min(getShuffled(held, ratios, true),
+                       getShuffled(held, getRatios(held, false), false))
+            : shuffled);
+  }
   Bound bound;
   bound.slices = getSlices(held, partial);
   bound.collectives = std::max(needs.collectives, missing > 0 ? 1 : 0);
   bound.permuteCollectives = needs.permutedCollectives + 1;
-  double permuted = size + std::max({wanted - size, summed, 0.0});
+  double permuted = size + std::max({wanted - size, summed, shuffled});
   auto bytes = [&](double amount) {
     return std::max(amount, 0.0) * static_cast<double>(space.elementBytes);
   };

@@ -9,7 +9,9 @@
 //  * the base and the least latencies of the collectives without which the
 //    goal's numbers of shards do not come about;
 //  * the transfers that some device must receive, those between groups of
-//    devices over the links that join the groups.
+//    devices over the links that join the groups;
+//  * where shards move to or from several dimensions, the transfers of the
+//    collectives for each of these: an all-to-all joins and splits one.
 // Within a collective levels of links work side by side, so seconds of near and
 // far transfers do not add up. What holds of each collective, and so of a way,
 // are inequalities seconds >= near * all bytes + far * bytes between groups;
@@ -52,8 +54,10 @@ private:
   struct Held {
     llvm::SmallVector<int64_t, 8> shards;
     std::bitset<DimLists::kCapacity> apart;
-    /// The parts at which they do.
+    /// The parts at which they do, and the shards of these and of all parts
+    /// after them.
     Part mine[DimLists::kCapacity], goals[DimLists::kCapacity];
+    double myTail[DimLists::kCapacity], goalTail[DimLists::kCapacity];
   };
   /// The links of a level and those further out, and the groups of devices that
   /// only they connect. Only where each axis is on one level.
@@ -93,6 +97,16 @@ private:
     int permuted = 0, permutedCollectives = 0;
   };
   Held getHeld(const State &state) const;
+  /// Into how many times as many shards dimensions must be split, and how many
+  /// times as few remain of those that must be joined.
+  struct Ratios {
+    llvm::SmallVector<double, 4> splits, joins;
+  };
+  /// By the numbers of shards alone; or without any permute, where all axes of
+  /// a dimension leave it from where they part ways with the goal's.
+  Ratios getRatios(const Held &held, bool permutes) const;
+  double getShuffled(const Held &held, const Ratios &ratios,
+                     bool permutes) const;
   Needs getNeeds(const Held &held, int64_t partial) const;
   double getOverlap(const Held &held) const;
   /// Partial parts to be reduced, as the number of devices that have one each;
@@ -116,6 +130,8 @@ private:
   /// log2 of the number of shards at the goal.
   double goalLog = 0;
   double replicas = 1;
+  /// Devices that have the same of the goal, of all axes that may be used.
+  double mostReplicas = 1;
 };
 
 } // namespace tessera
