@@ -11,10 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+import traceback
 from typing import Any, Sequence
 
 from . import jax_import
-from .errors import ImportFailure
+from .errors import ImportFailure, first_line
 
 DESCRIPTION = """\
 Reads a graph and runs `tessera import` on it. FILE is
@@ -34,11 +35,18 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
         raise ImportFailure(f"{path}: expects a file of Python")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
-    make = getattr(module, name, None)
+    try:
+        spec.loader.exec_module(module)
+        make = getattr(module, name, None)
+        made = make() if callable(make) else ()
+    except Exception as error:
+        frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
+                  if frame.filename == str(path)]
+        line = getattr(error, "lineno", None) or (frames[-1] if frames else 1)
+        raise ImportFailure(f"{path}:{line}: {type(error).__name__}: {first_line(error)}") from None
     if not callable(make):
         raise ImportFailure(f"{path}: expects a function {name}")
-    function, *arguments = make()
+    function, *arguments = made if isinstance(made, (list, tuple)) and made else (None,)
     if not callable(function):
         raise ImportFailure(f"{path}:{name}: expects a function and its arguments but got "
                             f"{type(function).__name__}")
@@ -47,9 +55,10 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
 
 @dataclasses.dataclass
 class Source:
-    """What is imported: its text; a torch module, a function of JAX, and its arguments, or an
+    """What is imported: its text, and the file or function that it is of; a torch module, a function of JAX, and its arguments, or an
     ONNX file's model; parameters of a module or a file by name."""
     text: str
+    file: str = ""
     module: Any = None
     model: Any = None
     function: Any = None
@@ -76,7 +85,7 @@ def read(source: str, parameters: Sequence[str], constants: Sequence[str]) -> So
                       arguments=arguments)
     from . import torch_import
     text, weights = torch_import.read_module(function, arguments)
-    return Source(text, function, arguments=arguments, weights=weights)
+    return Source(text, module=function, arguments=arguments, weights=weights)
 
 
 def read_file(path: pathlib.Path, parameters: Sequence[str],
@@ -98,7 +107,7 @@ def read_exported(path: pathlib.Path) -> Source:
         raise ImportFailure(f"expects torch, which reads {path}: {error}") from None
     text, weights, program = torch_import.read_file(path)
     arguments, keywords = program.example_inputs or ((), {})
-    return Source(text, program.module(), arguments=[*arguments, *([keywords] if keywords else [])],
+    return Source(text, module=program.module(), arguments=[*arguments, *([keywords] if keywords else [])],
                   weights=weights, is_exported=True)
 
 
@@ -144,6 +153,7 @@ def run_onnx(source: Source, text: str, limits: dict[str, int]) -> Computed:
 def run_torch(source: Source, text: str, limits: dict[str, int]) -> Computed:
     from . import torch_check
     names = re.findall(r'nn\.input = "([^"]*)"', text)
+    check_values(source.weights, "--check")
     if not source.arguments:
         raise ImportFailure("--check expects a program with example inputs")
     keywords = source.arguments[-1] if isinstance(source.arguments[-1], dict) else {}
@@ -168,6 +178,41 @@ def without_locations(text: str) -> str:
     return re.sub(r' loc\("(?:[^"\\]|\\.)*"\)$', "", text, flags=re.MULTILINE)
 
 
+def run_compiler(command: Sequence[str], source: Source, weights_out: str | None) -> int:
+    """Runs `tessera import`. The weights are written before and get their name after it, so that
+    neither file is there without the other."""
+    partial = stage_weights(pathlib.Path(weights_out), source.weights) if weights_out else None
+    try:
+        done = subprocess.run(command, input=source.text, text=True, check=False,
+                              stderr=subprocess.PIPE)
+        for line in done.stderr.splitlines(keepends=True):
+            # Of some ops no line of the source is known; stdin is the text made of it.
+            line = re.sub(r"^<stdin>:\d+:\d+: ", "", line)
+            has_line = re.match(r".+:\d+:\d+: ", line)
+            sys.stderr.write(line if has_line else f"{source.file}: {line}")
+        if partial and done.returncode == 0:
+            partial.replace(weights_out)
+        return done.returncode
+    finally:
+        if partial:
+            partial.unlink(missing_ok=True)
+
+
+def stage_weights(path: pathlib.Path, weights: dict[str, Any]) -> pathlib.Path:
+    from . import safetensors_file
+    check_values(weights, "--weights-out")
+    return safetensors_file.stage(path, {name: safetensors_file.Tensor.of(weight)
+                                         for name, weight in weights.items()})
+
+
+def check_values(weights: dict[str, Any], option: str) -> None:
+    """Fails if a parameter has no values, as those of torch's device meta."""
+    for name, weight in weights.items():
+        if getattr(weight, "is_meta", False):
+            raise ImportFailure(f"{name}: {option} expects a parameter with values but got one "
+                                "on meta")
+
+
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
@@ -179,6 +224,7 @@ def run_import(options: argparse.Namespace) -> int:
     if options.locations:
         command.append("--locations")
     source = read(options.file, split_names(options.parameters), split_names(options.constants))
+    source.file = options.file
     has_weights = source.module is not None or source.model is not None
     if options.weights_out and not has_weights:
         raise ImportFailure("--weights-out expects a torch module or program, or a file of ONNX")
@@ -191,14 +237,9 @@ def run_import(options: argparse.Namespace) -> int:
         keeps = options.locations or not has_weights
         sys.stdout.write(source.text if keeps else without_locations(source.text))
         return 0
-    status = subprocess.run(command, input=source.text, text=True, check=False).returncode
+    status = run_compiler(command, source, options.weights_out)
     if status == 0 and source.note:
         print(f"tessera: note: {source.note}", file=sys.stderr)
-    if status == 0 and options.weights_out:
-        from . import safetensors_file
-        weights = {name: safetensors_file.Tensor.of(weight)
-                   for name, weight in source.weights.items()}
-        safetensors_file.write(pathlib.Path(options.weights_out), weights)
     if status == 0 and options.check:
         run_check(source, pathlib.Path(options.output))
     return status

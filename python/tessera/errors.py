@@ -1,5 +1,31 @@
 """What a user is told: one line, and exit status 1."""
 
+from __future__ import annotations
+
+import os
+import pathlib
+import traceback
+from types import ModuleType
+
 
 class ImportFailure(Exception):
     """A graph that cannot be imported, and why, in one line."""
+
+
+def first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def find_line(error: BaseException, library: ModuleType) -> str:
+    """File and line of the user's source at which an error was raised, in a call of a library;
+    empty where it was not in there."""
+    folders = [pathlib.Path(library.__file__ or "").parent, pathlib.Path(__file__).parent]
+    skipped = tuple(str(folder) + os.sep for folder in folders)
+    standard = os.path.dirname(os.__file__)
+    found = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        is_standard = frame.filename.startswith(standard) and "-packages" not in frame.filename
+        if not is_standard and not frame.filename.startswith((*skipped, "<")):
+            found = f"{frame.filename}:{frame.lineno}"
+    return found

@@ -1,4 +1,4 @@
-"""Whether the gradients of a JAX loss are those of its ops.
+"""Whether the gradients of a JAX loss are those of its ops, and ops that StableHLO spells out.
 
 StableHLO says nothing of gradients: a `stop_gradient` is gone there, and so are custom
 rules. So the jaxpr is read first. Accepted is what changes no gradient: a stop_gradient
@@ -26,16 +26,63 @@ KEEPS_MAXIMUM = {"reshape", "broadcast_in_dim", "convert_element_type", "squeeze
                  "transpose", "max", "select_n", "is_finite"}
 
 
+# Primitives of which StableHLO has the shifts and additions that draw numbers, and those of which
+# it has a call.
+RANDOM = {"random_bits", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32"}
+CALLS = {"debug_callback", "debug_print", "io_callback", "pure_callback", "shard_map"}
+
+
+def check_ops(closed: Any) -> None:
+    """Raises where there are random numbers, a callback or a shard_map."""
+    check_body(closed.jaxpr, source_of(closed))
+
+
+def source_of(closed: Any) -> str:
+    """File and line of the function that a jaxpr is of."""
+    info = getattr(getattr(closed.jaxpr, "debug_info", None), "func_src_info", None) or ""
+    return str(info).rpartition(" at ")[2]
+
+
+def check_body(jaxpr: Any, outer: str) -> None:
+    for eqn in jaxpr.eqns:
+        name, where = eqn.primitive.name, place(eqn) or outer
+        if name in RANDOM:
+            raise ImportFailure(f"{where}: expects no random numbers but got {name}")
+        if name in CALLS:
+            raise ImportFailure(f"{where}: expects an op that has a meaning in nn but got {name}")
+        check_devices(list(eqn.params.values()), where)
+        for body in find_bodies(eqn):
+            check_body(body, where)
+
+
+def check_devices(values: Any, where: str) -> None:
+    """Raises where values are of, or are, shardings over a mesh whose devices have another order:
+    ranks are numbered in that of the mesh."""
+    import jax
+    for value in jax.tree_util.tree_leaves(values):
+        mesh = getattr(getattr(value, "sharding", value), "mesh", None)
+        ids = [device.id for device in mesh.devices.flat] \
+            if isinstance(mesh, jax.sharding.Mesh) else []
+        if ids != sorted(ids):
+            raise ImportFailure(f"{where}: expects a mesh whose devices are in order but got {ids}")
+
+
+def is_float(dtype: Any) -> bool:
+    import jax
+    return bool(jax.numpy.issubdtype(dtype, jax.numpy.floating))
+
+
 def check_gradients(closed: Any) -> None:
     """Raises where the gradient of a loss, a function of one float, is not its ops'."""
     jaxpr = closed.jaxpr
     results = [var.aval for var in jaxpr.outvars]
-    if len(results) != 1 or results[0].shape != () or results[0].dtype.kind != "f":
+    if len(results) != 1 or results[0].shape != () or not is_float(results[0].dtype):
         return
-    walk(jaxpr, [Origin(parameters=var.aval.dtype.kind == "f") for var in jaxpr.invars])
+    walk(jaxpr, [Origin(parameters=is_float(var.aval.dtype)) for var in jaxpr.invars],
+         source_of(closed))
 
 
-def walk(jaxpr: Any, inputs: Sequence[Origin]) -> list[Origin]:
+def walk(jaxpr: Any, inputs: Sequence[Origin], outer: str) -> list[Origin]:
     """The origins of the results of a jaxpr with such inputs."""
     known: dict[Any, Origin] = dict(zip(jaxpr.invars, inputs))
 
@@ -44,22 +91,22 @@ def walk(jaxpr: Any, inputs: Sequence[Origin]) -> list[Origin]:
 
     for eqn in jaxpr.eqns:
         operands = [origin(atom) for atom in eqn.invars]
-        for var, result in zip(eqn.outvars, follow(eqn, operands)):
+        for var, result in zip(eqn.outvars, follow(eqn, operands, place(eqn) or outer)):
             known[var] = result
     return [origin(atom) for atom in jaxpr.outvars]
 
 
-def follow(eqn: Any, operands: list[Origin]) -> list[Origin]:
-    """The origins of an equation's results."""
+def follow(eqn: Any, operands: list[Origin], where: str) -> list[Origin]:
+    """The origins of the results of an equation, which is at `where` of the source."""
     name = eqn.primitive.name
     depends = any(operand.parameters for operand in operands)
     maximum = name == "reduce_max" or (
         name in KEEPS_MAXIMUM and any(operand.maximum for operand in operands))
     if name == "stop_gradient" and depends and not operands[0].maximum:
-        raise ImportFailure(f"{place(eqn)}: expects a stop_gradient of a maximum or of what "
+        raise ImportFailure(f"{where}: expects a stop_gradient of a maximum or of what "
                             "follows from no parameter")
     if name.startswith("custom_") and depends and not is_own_rule(eqn):
-        raise ImportFailure(f"{place(eqn)}: expects no gradient of its own ({name})")
+        raise ImportFailure(f"{where}: expects no gradient of its own ({name})")
     bodies = list(find_bodies(eqn))
     if not bodies:
         return [Origin(depends, maximum)] * len(eqn.outvars)
@@ -68,7 +115,7 @@ def follow(eqn: Any, operands: list[Origin]) -> list[Origin]:
         inputs = operands[-len(body.invars):] if body.invars else []
         if len(inputs) != len(body.invars) or name in ("scan", "while", "cond"):
             inputs = [Origin(depends)] * len(body.invars)
-        results = walk(body, inputs)
+        results = walk(body, inputs, where)
     if len(results) != len(eqn.outvars) or len(bodies) > 1:
         return [Origin(depends, maximum)] * len(eqn.outvars)
     return results
@@ -92,6 +139,7 @@ def is_own_rule(eqn: Any) -> bool:
 
 
 def place(eqn: Any) -> str:
-    """File and line of an equation."""
+    """File and line of an equation; empty where it is not in the user's source."""
     from jax._src import source_info_util
-    return source_info_util.summarize(eqn.source_info).split(" ")[0]
+    found: str = source_info_util.summarize(eqn.source_info).split(" ")[0]
+    return "" if found.startswith(os.path.dirname(__file__) + os.sep) else found

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any, Callable, Sequence
 
-from .errors import ImportFailure
-from .jax_gradients import check_gradients
+from .errors import ImportFailure, find_line, first_line
+from .jax_gradients import check_devices, check_gradients, check_ops, source_of
 
 BYTECODE = b"ML\xefR"
 
@@ -61,6 +61,18 @@ def read_file(path: pathlib.Path) -> str:
 def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
     """The module of a function at these arguments: arrays, or shapes and types."""
     import jax
-    check_gradients(jax.make_jaxpr(function)(*arguments))
-    lowered = jax.jit(function, keep_unused=True).lower(*arguments)
-    return print_generic(lowered.compiler_ir("stablehlo"))
+    try:
+        closed = jax.make_jaxpr(function)(*arguments)
+        if not closed.jaxpr.outvars:
+            raise ImportFailure(f"{source_of(closed)}: expects a function with a result")
+        check_devices(arguments, source_of(closed))
+        check_ops(closed)
+        check_gradients(closed)
+        lowered = jax.jit(function, keep_unused=True).lower(*arguments)
+        return print_generic(lowered.compiler_ir("stablehlo"))
+    except ImportFailure:
+        raise
+    except Exception as error:
+        where = find_line(error, jax) or getattr(function, "__name__", type(function).__name__)
+        raise ImportFailure(f"{where}: expects a function that jax takes: "
+                            f"{first_line(error)}") from None

@@ -11,7 +11,7 @@ import numpy
 import onnx
 
 from . import onnx_reference
-from .errors import ImportFailure
+from .errors import ImportFailure, first_line
 from .graph_text import Graph, Value, quote
 from .groups import HIDDEN
 from .walk import Walk, registry
@@ -196,8 +196,7 @@ class Importer(Walk):
         try:
             return onnx_reference.evaluate(model, {item: self.constants[item] for item in given})
         except Exception as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise ImportFailure(f"expects what onnx can evaluate: {lines[0]}") from None
+            raise ImportFailure(f"expects what onnx can evaluate: {first_line(error)}") from None
 
     # Which initializers are parameters.
 

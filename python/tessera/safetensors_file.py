@@ -39,7 +39,8 @@ class Tensor:
         return bytes(flat.view(torch.uint8).numpy().tobytes())
 
 
-def write(path: pathlib.Path, weights: Mapping[str, Tensor]) -> None:
+def stage(path: pathlib.Path, weights: Mapping[str, Tensor]) -> pathlib.Path:
+    """Writes a file beside `path`, which is to replace it."""
     header: dict[str, object] = {}
     offset = 0
     for name, tensor in weights.items():
@@ -54,7 +55,7 @@ def write(path: pathlib.Path, weights: Mapping[str, Tensor]) -> None:
             file.write(struct.pack("<Q", len(text)) + text)
             for tensor in weights.values():
                 file.write(tensor.data)
-        partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise ImportFailure(f"{path}: {error.strerror}") from None
+    return partial

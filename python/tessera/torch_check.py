@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 import numpy
 import torch
 
-from .errors import ImportFailure
+from .errors import ImportFailure, first_line
 
 
 def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
@@ -62,10 +62,6 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
         flat[0].backward()
         gradients = find_gradients(dict(module.named_parameters(remove_duplicate=False)), weights)
     return [array(result) for result in flat], gradients
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def find_gradients(parameters: Mapping[str, torch.nn.Parameter],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import logging
 import pathlib
+import sys
 import zipfile
 from typing import Any, Iterator, Sequence
 
 import torch
 
-from . import torch_ops
-from .errors import ImportFailure
+from . import torch_importer, torch_ops
+from .errors import ImportFailure, find_line, first_line
 
 
 @contextlib.contextmanager
@@ -37,11 +40,35 @@ def export(module: torch.nn.Module, arguments: Sequence[Any]) -> Any:
         lambda item: item.clone() if isinstance(item, torch.Tensor) else item,
         (tuple(arguments[:-1] if keywords else arguments), keywords))
     try:
-        return torch.export.export(module, positional, keywords, strict=False)
+        with without_log():
+            return torch.export.export(module, positional, keywords, strict=False)
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ImportFailure(f"{type(module).__name__}: expects a module that torch.export takes: "
-                            f"{lines[0] if lines else type(error).__name__}") from None
+        raise ImportFailure(describe_failure(module, error)) from None
+
+
+@contextlib.contextmanager
+def without_log() -> Iterator[None]:
+    """Without what torch logs and prints when it fails: its error says it in one line. Else what is
+    printed goes to stderr, since a graph may go to stdout."""
+    before, printed = logging.root.manager.disable, io.StringIO()
+    logging.disable(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            yield
+        sys.stderr.write(printed.getvalue())
+    finally:
+        logging.disable(before)
+
+
+def describe_failure(module: torch.nn.Module, error: Exception) -> str:
+    """Why torch.export does not take a module: the line of the module, where there is one, and the
+    first line of the error, or what has no values beside tensors that have some."""
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    missing = [name for name, tensor in tensors if tensor.is_meta]
+    if missing and "device" in str(error):
+        return f"{missing[0]}: expects a tensor with values, as others have, but got one on meta"
+    where = find_line(error, torch) or type(module).__name__
+    return f"{where}: expects a module that torch.export takes: {first_line(error)}"
 
 
 def read_module(module: torch.nn.Module,
@@ -64,9 +91,8 @@ def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
     try:
         program = torch.export.load(path)
     except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ImportFailure(f"{path}: expects a file of torch.export.save but got: "
-                            f"{lines[0]}") from None
+                            f"{first_line(error)}") from None
     try:
         return torch_ops.Importer(program).run(path.stem), find_weights(program), program
     except ImportFailure as error:
@@ -75,8 +101,8 @@ def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
 
 def find_weights(program: Any) -> dict[str, torch.Tensor]:
     """Parameters by their first name."""
-    weights: dict[str, torch.Tensor] = {}
+    weights: dict[tuple[int, int], tuple[str, torch.Tensor]] = {}
     for name, parameter in program.named_parameters():
-        if all(parameter.data_ptr() != other.data_ptr() for other in weights.values()):
-            weights[name] = parameter.detach()
-    return weights
+        torch_importer.check_parameter(name, parameter)
+        weights.setdefault(torch_importer.memory_of(parameter), (name, parameter.detach()))
+    return dict(weights.values())

@@ -6,29 +6,37 @@ from __future__ import annotations
 
 import math
 import operator
+import pathlib
 from typing import Any, Sequence
 
 import torch
 
-from .errors import ImportFailure
+from .errors import ImportFailure, first_line
 from .graph_text import Value, quote
-from .walk import Walk, registry
+from .walk import Handler, Walk, registry
 
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
             torch.int8: "i8", torch.bool: "i1"}
 # Ops that return their first operand.
 IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.default",
-              "aten.lift_fresh_copy.default", "aten.dropout.default"}
+              "aten.lift_fresh_copy.default", "aten.dropout.default",
+              "aten.feature_dropout.default", "aten.alpha_dropout.default",
+              "aten.feature_alpha_dropout.default"}
 # Ops that take the shape of their first operand, not its numbers, and fill it: with a number, or
 # with the argument at that index. What torch leaves as it was is 0.
 FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_zeros.default": 0,
           "aten.new_ones.default": 1, "aten.new_empty.default": 0, "aten.empty_like.default": 0,
           "aten.empty.memory_format": 0}
 FILLED_BY = {"aten.full_like.default": 1, "aten.new_full.default": 2}
-RANDOM = ("rand", "bernoulli", "multinomial", "normal", "uniform")
 
 HANDLERS, handles = registry()
+
+
+# Of torch's own files.
+TORCH = str(pathlib.Path(torch.__file__).parent)
+# Of parameters.
+FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 def element_of(dtype: torch.dtype) -> str:
@@ -89,7 +97,10 @@ class Importer(Walk):
                 self.visit(node)
             elif node.op == "output":
                 self.graph.location = ""
-                return self.graph.finish(name, self.name_results(node.args[0]))
+                named = self.name_results(node.args[0])
+                if not named:
+                    raise ImportFailure(f"{name}: expects a result that is a tensor")
+                return self.graph.finish(name, named)
         raise ImportFailure("expects an exported program with results")
 
     def read_arguments(self) -> None:
@@ -97,10 +108,10 @@ class Importer(Walk):
         if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
             written = list(signature.buffers_to_mutate.values()) or ["an input"]
             raise ImportFailure(f"{written[0]}: expects a buffer that is not written")
-        first: dict[int, str] = {}
+        first: dict[tuple[int, int], str] = {}
         frozen: set[str] = set()
         for name, parameter in self.program.named_parameters():
-            first.setdefault(parameter.data_ptr(), name)
+            first.setdefault(memory_of(parameter), name)
             if not parameter.requires_grad:
                 frozen.add(name)
         shared: dict[str, Value] = {}
@@ -112,14 +123,15 @@ class Importer(Walk):
                 if node.users:
                     name = parameters[node.name]
                     parameter = self.program.state_dict[name]
-                    name = first.get(parameter.data_ptr(), name)
+                    name = first.get(memory_of(parameter), name)
                     if name not in shared:
                         shared[name] = self.read_parameter(name, parameter, name in frozen)
                     self.values[node] = shared[name]
                     if name not in frozen:
                         self.trained.add(node)
             elif node.name in buffers:
-                self.constants[node] = self.read_buffer(buffers[node.name])
+                if node.users:
+                    self.constants[node] = self.read_buffer(buffers[node.name])
             elif node.name in constants:
                 self.constants[node] = self.program.constants[constants[node.name]]
             else:
@@ -138,6 +150,7 @@ class Importer(Walk):
         return sorted((node for node in nodes if node.op == "placeholder"), key=key)
 
     def read_parameter(self, name: str, parameter: torch.Tensor, is_frozen: bool) -> Value:
+        check_parameter(name, parameter)
         shape = list(parameter.shape)
         strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
         source = f"#nn.source<{quote(name)}, {shape}, offset 0, strides {strides}>"
@@ -159,7 +172,8 @@ class Importer(Walk):
             return
         for dim, size in enumerate(value.shape):
             if not isinstance(size, int):
-                raise ImportFailure(f"{node.name}: expects a static size of dimension {dim}")
+                raise ImportFailure(f"{node.name}: expects a static size of dimension {dim} but "
+                                    f"got {size}")
         self.values[node] = self.graph.argument(
             value.shape, element_of(value.dtype), {"nn.input": quote(node.name)})
 
@@ -172,14 +186,18 @@ class Importer(Walk):
             self.visit_part(node, *node.args)
             return
         schema = getattr(node.target, "_schema", None)
-        if schema is not None and schema.is_mutable:
-            if self.depends(node) or root_of(node.args[0]).op != "call_function":
+        is_write = schema is not None and schema.is_mutable
+        if not is_write and not node.users:
+            return
+        has_handler = (name.replace("_.", ".") if is_write else name) in HANDLERS
+        if is_random(node) and not has_handler:
+            raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+        if is_write:
+            if is_random(node) or self.depends(node) or root_of(node.args[0]).op != "call_function":
                 self.visit_write(node, name)
             else:
                 self.constants[node] = self.evaluate(node)
                 self.forget(self.constants[node])
-            return
-        if not node.users:
             return
         if node.target is operator.getitem and node.args[0] in self.parts:
             self.alias(node, self.parts[node.args[0]][node.args[1]])
@@ -189,9 +207,7 @@ class Importer(Walk):
             like = node.meta["val"]
             self.constants[node] = torch.full(tuple(like.shape), number, dtype=like.dtype)
             return
-        if not self.depends(node):
-            if any(word in name for word in RANDOM):
-                raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+        if not self.depends(node) and not is_random(node):
             self.constants[node] = self.evaluate(node)
             return
         if any(source in self.trained for source in node.all_input_nodes):
@@ -199,13 +215,26 @@ class Importer(Walk):
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
             return
-        handler = HANDLERS.get(name)
-        if handler is None:
+        if not has_handler:
             raise ImportFailure(f"{place(node)}: expects an op that has a meaning in nn but got "
                                 f"{name}")
-        result = handler(self, node)
-        self.check(node, result)
-        self.values[node] = result
+        self.values[node] = self.convert(node, HANDLERS[name])
+
+    def convert(self, node: Any, handler: Handler) -> Any:
+        """What a handler makes of a node, of the type that torch says."""
+        try:
+            result = handler(self, node)
+            self.check(node, result)
+        except ImportFailure as error:
+            text, where = str(error), place(node)
+            raise ImportFailure(text if text.startswith(where) else f"{where}: {text}") from None
+        except (ArithmeticError, AssertionError, LookupError, StopIteration, TypeError,
+                ValueError):
+            given = node.all_input_nodes
+            kinds = ", ".join(getattr(self.values.get(item), "type", "constant") for item in given)
+            raise ImportFailure(f"{place(node)}: expects arguments that fit {node.target} but got "
+                                f"{kinds or 'none'}") from None
+        return result
 
     def alias(self, node: Any, source: Any) -> None:
         """A node that is another one."""
@@ -256,14 +285,13 @@ class Importer(Walk):
                 self.written.pop(part, None)
         before = [self.values[whole]]
         for part in parts[1:]:
-            self.values[part] = HANDLERS[str(part.target)](self, part)
+            self.values[part] = self.convert(part, HANDLERS[str(part.target)])
             before.append(self.values[part])
         if any(source in self.trained for source in node.all_input_nodes):
             self.trained.add(node)
         if len(parts) == 1:
             self.trained.discard(written)
-        result = handler(self, node)
-        self.check(node, result)
+        result = self.convert(node, handler)
         self.values[node] = self.values[written] = result
         for part, value in reversed(list(zip(parts[1:], before))):
             result = self.replace(value, part, result)
@@ -317,8 +345,12 @@ class Importer(Walk):
         def find(item: Any) -> Any:
             return self.constants[item]
         arguments, keywords = torch.fx.node.map_arg((node.args, dict(node.kwargs)), find)
-        with torch.no_grad():
-            return node.target(*arguments, **keywords)
+        try:
+            with torch.no_grad():
+                return node.target(*arguments, **keywords)
+        except Exception as error:
+            raise ImportFailure(f"{place(node)}: expects constants that torch can compute "
+                                f"{node.target} of: {first_line(error)}") from None
 
     def name_results(self, results: Sequence[Any]) -> list[tuple[str, Value]]:
         named: list[tuple[str, Value]] = []
@@ -338,6 +370,18 @@ class Importer(Walk):
                 name = "logits" if is_logits and "logits" not in taken else f"result.{i}"
                 named.append((name, value))
         return named
+
+
+def memory_of(parameter: torch.Tensor) -> tuple[int, int]:
+    """Equal of parameters that are one; those without values have no address."""
+    return parameter.untyped_storage()._cdata, parameter.storage_offset()
+
+
+def check_parameter(name: str, parameter: torch.Tensor) -> None:
+    if parameter.dtype not in FLOATS:
+        kinds = ", ".join(str(dtype).removeprefix("torch.") for dtype in FLOATS)
+        raise ImportFailure(f"{name}: expects a parameter of {kinds} but got "
+                            f"{str(parameter.dtype).removeprefix('torch.')}")
 
 
 def is_view(node: Any) -> bool:
@@ -395,13 +439,26 @@ def is_read_later(parts: Sequence[Any], write: Any) -> bool:
                for node in sharing for user in node.users)
 
 
+def is_random(node: Any) -> bool:
+    """Whether a node draws numbers: dropout does not in eval mode or with a probability of 0."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or torch.Tag.nondeterministic_seeded not in node.target.tags:
+        return False
+    given = {item.name: argument(node, i, item.name, item.default_value)
+             for i, item in enumerate(schema.arguments)}
+    return all(given.get(name, True) for name in ("p", "dropout", "dropout_p", "train", "training"))
+
+
 def place(node: Any) -> str:
-    """File and line of a node's source; its name without one."""
+    """File and line of a node's source, outside of torch where there is one; its name without
+    any."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
-    files = [line for line in lines if line.startswith("File ")]
-    if not files:
-        return node.name
-    path, line = files[-1].split(",")[:2]
+    # Not what torch compiled on its way.
+    files = [line for line in lines if line.startswith("File ") and '"<' not in line]
+    own = [line for line in files if TORCH not in line] or files
+    if not own:
+        return str(node.name)
+    path, line = own[-1].split(",")[:2]
     return f"{path[len('File '):].strip(chr(34))}:{line.split()[-1]}"
 
 

@@ -13,8 +13,8 @@ import torch
 from . import groups
 from .errors import ImportFailure
 from .graph_text import LETTERS, Value
-from .torch_importer import (HANDLERS, IDENTITIES, Importer, argument, element_of, handles, place,
-                             positive)
+from .torch_importer import (HANDLERS, IDENTITIES, Importer, argument, element_of, handles,
+                             is_random, place, positive)
 
 # Elementwise.
 
@@ -207,7 +207,7 @@ def convert_to(importer: Importer, node: Any) -> Value:
 
 @handles(*IDENTITIES)
 def convert_identity(importer: Importer, node: Any) -> Value:
-    if str(node.target) == "aten.dropout.default" and node.args[1] > 0 and node.args[2]:
+    if is_random(node):
         raise ImportFailure(f"{place(node)}: expects no dropout (eval mode, or p = 0) but got "
                             f"{node.args[1]}")
     return importer.value(node.args[0])

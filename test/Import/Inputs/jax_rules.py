@@ -45,3 +45,54 @@ scaled.defvjp(lambda x: (scaled(x), None), lambda _, grad: (grad,))
 
 def custom_vjp():
     return lambda w: scaled(w).sum(), shape(4)
+
+
+def stopped_bf16():
+    def loss(w):
+        return jnp.sum(w * lax.stop_gradient(w))
+    return loss, shape(4, dtype=jnp.bfloat16)
+
+
+def stopped_inside():
+    """In a function of jax, which has no line of this file."""
+    return lambda w: jnp.linalg.inv(w).sum(), shape(4, 4)
+
+
+# Other functions that are refused.
+
+
+def random():
+    def loss(w, key):
+        return jnp.sum(w * jax.random.bernoulli(key, 0.9, w.shape))
+    return loss, shape(4), jax.random.key(0)
+
+
+def callback():
+    def loss(w):
+        jax.debug.print("w {}", w)
+        return w.sum()
+    return loss, shape(4)
+
+
+def looped():
+    def loss(w):
+        return lax.while_loop(lambda x: x.sum() < 9, lambda x: 2 * x, w).sum()
+    return loss, shape(4)
+
+
+def sort():
+    return lambda w: jnp.sort(w), shape(4)
+
+
+def raising():
+    def loss(w):
+        raise ValueError("no loss\nof two lines")
+    return loss, shape(4)
+
+
+def nothing():
+    return lambda w: None, shape(4)
+
+
+def failing():
+    raise ValueError("no function")

@@ -8,9 +8,16 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import torch_models  # noqa: E402
 
+
+def save(module, arguments, name, **options):
+    arguments = tuple(argument.clone() for argument in arguments)
+    program = torch.export.export(module, arguments, strict=False, **options)
+    torch.export.save(program, f"{sys.argv[1]}/{name}.pt2")
+
+
 for make in (torch_models.make_gpt2_loss, torch_models.make_straight_through,
              torch_models.make_sort):
-    module, *arguments = make()
-    arguments = tuple(argument.clone() for argument in arguments)
-    program = torch.export.export(module, arguments, strict=False)
-    torch.export.save(program, f"{sys.argv[1]}/{type(module).__name__}.pt2")
+    module, *given = make()
+    save(module, given, type(module).__name__)
+save(torch.nn.Linear(4, 4), [torch.zeros(2, 4)], "Dynamic",
+     dynamic_shapes=({0: torch.export.Dim("batch")},))

@@ -487,3 +487,82 @@ class Counter(nn.Module):
 
 def make_written():
     return Counter(), torch.zeros(2, 4)
+
+
+def make_filled():
+    """Random numbers that are written into a constant."""
+    return Function(lambda x: x * torch.empty(4).uniform_()), torch.zeros(2, 4)
+
+
+def make_dropout_in_place():
+    return nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.3, inplace=True)), torch.zeros(2, 4)
+
+
+def make_dropout_of_ones():
+    return Function(lambda x: x * functional.dropout(torch.ones(4), 0.2, True)), torch.zeros(2, 4)
+
+
+def make_no_dropout():
+    """In eval mode: in place, of channels, of constants, and inside of a block."""
+    layers = nn.Linear(4, 4), nn.Dropout(0.3, inplace=True), nn.AlphaDropout(0.3), \
+        Function(lambda x: x * functional.dropout(torch.arange(4.0), 0.2, False))
+    return nn.Sequential(*layers).eval(), torch.zeros(2, 4)
+
+
+def make_loop():
+    def halve(x):
+        while x.sum() > 1:
+            x = x / 2
+        return x
+    return Function(halve), torch.zeros(2, 4)
+
+
+def make_raising():
+    def fail(x):
+        raise ValueError("no loss\nof two lines")
+    return Function(fail), torch.zeros(2, 4)
+
+
+def make_nothing():
+    class Nothing(nn.Module):
+        def forward(self, x):
+            return None
+    return Nothing(), torch.zeros(2, 4)
+
+
+def make_failing():
+    raise ValueError("no model")
+
+
+class Stored(nn.Module):
+    """Multiplied by a tensor that is a parameter or a buffer."""
+
+    def __init__(self, factor, is_buffer=False):
+        super().__init__()
+        if is_buffer:
+            self.register_buffer("factor", factor)
+        else:
+            self.factor = nn.Parameter(factor, requires_grad=False)
+
+    def forward(self, x):
+        return x * self.factor.to(x.dtype)
+
+
+def make_integers():
+    return Stored(torch.arange(4)), torch.zeros(2, 4)
+
+
+def make_f8():
+    return Stored(torch.ones(4).to(torch.float8_e4m3fn)), torch.zeros(2, 4)
+
+
+def make_meta_buffer():
+    return Stored(torch.ones(4, device="meta"), is_buffer=True), torch.zeros(2, 4)
+
+
+def make_meta():
+    """A module without values, two of whose parameters are one; it has a graph."""
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
+    model[2].weight = model[0].weight
+    return model, torch.zeros(2, 4, device="meta")
