@@ -45,6 +45,16 @@ NetworkView::NetworkView(const CostNetwork &network)
     total += getLargestFinite(variable.costs);
 }
 
+int64_t NetworkView::countShares(unsigned variable) const {
+  auto sum = [&](llvm::ArrayRef<unsigned> at) {
+    int64_t all = 0;
+    for (unsigned e : at)
+      all += network.edges[e].copies;
+    return all;
+  };
+  return std::max(sum(earlier[variable]), sum(later[variable]));
+}
+
 Reparametrization::Reparametrization(const NetworkView &view) : view(&view) {
   for (const CostNetwork::Variable &variable : view.network.variables) {
     size_t count = variable.costs.size();
@@ -56,15 +66,7 @@ Reparametrization::Reparametrization(const NetworkView &view) : view(&view) {
         variable.costs, [](int64_t cost) { return cost < kInfinite; }));
     numAlive += alive.back();
     numPositions += count;
-    auto sum = [&](llvm::ArrayRef<unsigned> at) {
-      int64_t all = 0;
-      for (unsigned e : at)
-        all += view.network.edges[e].copies;
-      return all;
-    };
-    unsigned number = states.size() - 1;
-    parts.push_back(
-        std::max(sum(view.earlier[number]), sum(view.later[number])));
+    parts.push_back(view.countShares(states.size() - 1));
   }
   for (auto [e, edge] : llvm::enumerate(view.network.edges)) {
     toFirst.emplace_back(costs[edge.first].size(), 0);
@@ -104,6 +106,13 @@ std::vector<int64_t> Reparametrization::getMoved(unsigned e,
   for (auto [state, moved] :
        llvm::zip_equal(states[variable], isFirst ? toFirst[e] : toSecond[e]))
     all[state] = moved;
+  return all;
+}
+
+Messages Reparametrization::getMoved() const {
+  Messages all;
+  for (unsigned e = 0; e < edges.size(); ++e)
+    all.push_back(getMoved(e, /*isFirst=*/true));
   return all;
 }
 
@@ -267,6 +276,13 @@ static constexpr bool hasWide = false;
 static constexpr auto takePairsWide = takePairs;
 #endif
 
+void search::takeCheapestPairs(const CostTable &table, bool byRow,
+                               const std::vector<int64_t> &given,
+                               std::vector<int64_t> &taken) {
+  (hasWide ? takePairsWide : takePairs)(table, byRow, given.data(),
+                                        taken.data());
+}
+
 /// Moves to each state of `variable` what its cheapest pair on `edge` costs,
 /// which leaves 0 there. A state without a pair of finite cost is removed.
 void Reparametrization::collect(unsigned variable, unsigned e) {
@@ -285,8 +301,7 @@ void Reparametrization::collect(unsigned variable, unsigned e) {
     if (others[i] < kNearInfinite)
       given[theirs[i]] = std::min(given[theirs[i]], -moved);
   taken.assign(isFirst ? table.rows : table.columns, kInfinite);
-  (hasWide ? takePairsWide : takePairs)(table, isFirst, given.data(),
-                                        taken.data());
+  takeCheapestPairs(table, isFirst, given, taken);
   for (auto [i, cost] : llvm::enumerate(costs[variable])) {
     if (cost >= kNearInfinite)
       continue;
@@ -322,7 +337,7 @@ bool Reparametrization::normalize(unsigned variable, int64_t limit) {
 }
 
 /// Edges may be below 0 until all is moved, so nothing is removed for its cost.
-void Reparametrization::start(std::vector<std::vector<int64_t>> moved) {
+void Reparametrization::start(const Messages &moved) {
   llvm::ArrayRef<CostNetwork::Edge> edges = view->network.edges;
   for (unsigned e = 0; e < edges.size(); ++e) {
     for (auto [cost, given] :
@@ -330,7 +345,7 @@ void Reparametrization::start(std::vector<std::vector<int64_t>> moved) {
       cost += cost < kNearInfinite ? given : 0;
       largestMoved = std::max(largestMoved, std::abs(given));
     }
-    toFirst[e] = std::move(moved[e]);
+    toFirst[e] = moved[e];
   }
   for (unsigned e = 0; e < edges.size(); ++e)
     collect(edges[e].second, e);
@@ -405,4 +420,87 @@ bool Reparametrization::sweep(bool forward, int64_t limit) {
       distribute(variable, forward);
   }
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// One sweep
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A sweep forward that keeps what it moved along edges whose second variable
+/// comes yet.
+class ForwardSweep {
+public:
+  ForwardSweep(const NetworkView &view, MessageReader messages)
+      : view(view), messages(messages), moved(view.network.edges.size()) {}
+
+  int64_t run();
+
+private:
+  void collect(unsigned edge);
+  void distribute(unsigned variable);
+
+  const NetworkView &view;
+  MessageReader messages;
+  /// By edge and state of its first variable; -kInfinite for a state that no
+  /// assignment of finite cost has.
+  std::vector<std::vector<int64_t>> moved;
+  /// Of the variable that the sweep is at.
+  std::vector<int64_t> costs;
+  std::vector<int64_t> given, taken;
+};
+
+} // namespace
+
+void ForwardSweep::collect(unsigned e) {
+  const CostNetwork::Edge &edge = view.network.edges[e];
+  const CostTable &table = *view.tables[e];
+  llvm::ArrayRef<uint32_t> theirs = view.network.classes[edge.firstClasses];
+  llvm::ArrayRef<uint32_t> mine = view.network.classes[edge.secondClasses];
+  given.assign(table.rows, kInfinite);
+  for (auto [row, cost] : llvm::zip_equal(theirs, moved[e]))
+    given[row] = std::min(given[row], -cost);
+  taken.assign(table.columns, kInfinite);
+  takeCheapestPairs(table, /*byRow=*/false, given, taken);
+  for (auto [cost, column] : llvm::zip_equal(costs, mine))
+    cost = taken[column] < kNearInfinite && cost < kNearInfinite
+               ? cost + taken[column]
+               : kInfinite;
+  moved[e] = {};
+}
+
+void ForwardSweep::distribute(unsigned variable) {
+  int64_t shares = view.countShares(variable);
+  for (unsigned e : view.later[variable]) {
+    moved[e] = messages(e);
+    for (auto [left, cost] : llvm::zip_equal(moved[e], costs))
+      left = cost < kNearInfinite
+                 ? left - cost / shares * view.network.edges[e].copies
+                 : -kInfinite;
+  }
+}
+
+int64_t ForwardSweep::run() {
+  int64_t bound = 0;
+  for (unsigned v = 0; v < view.network.variables.size(); ++v) {
+    costs = view.network.variables[v].costs;
+    for (unsigned e : view.later[v])
+      for (auto [cost, given] : llvm::zip_equal(costs, messages(e)))
+        cost += cost < kNearInfinite ? given : 0;
+    for (unsigned e : view.earlier[v])
+      collect(e);
+    int64_t least = *llvm::min_element(costs);
+    if (least >= kNearInfinite)
+      return kInfinite;
+    bound += least;
+    for (int64_t &cost : costs)
+      cost -= cost < kNearInfinite ? least : 0;
+    distribute(v);
+  }
+  return bound;
+}
+
+int64_t search::boundBySweep(const NetworkView &view, MessageReader messages) {
+  return ForwardSweep(view, messages).run();
 }

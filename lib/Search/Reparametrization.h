@@ -24,7 +24,8 @@
 #ifndef TESSERA_LIB_SEARCH_REPARAMETRIZATION_H
 #define TESSERA_LIB_SEARCH_REPARAMETRIZATION_H
 
-#include "tessera/Search/CostNetwork.h"
+#include "tessera/Search/Solver.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <memory>
 
 namespace tessera::search {
@@ -47,7 +48,24 @@ public:
   std::vector<std::shared_ptr<const CostTable>> tables;
   /// No assignment of finite cost costs more.
   int64_t total = 0;
+
+  /// The shares into which a sweep cuts what a variable costs.
+  int64_t countShares(unsigned variable) const;
 };
+
+/// The cheapest pair of each row of a table with `given` for the columns, or of
+/// each column with `given` for the rows, into `taken`, which is infinite.
+void takeCheapestPairs(const CostTable &table, bool byRow,
+                       const std::vector<int64_t> &given,
+                       std::vector<int64_t> &taken);
+
+/// What was moved from an edge to its first variable.
+using MessageReader = llvm::function_ref<llvm::ArrayRef<int64_t>(unsigned)>;
+
+/// The bound that Reparametrization has after start() with these messages and a
+/// sweep forward without a limit, and keeps no more than the messages on the
+/// way. kInfinite if there is no assignment of finite cost.
+int64_t boundBySweep(const NetworkView &view, MessageReader messages);
 
 /// See the file comment. A copy is independent.
 class Reparametrization {
@@ -72,6 +90,8 @@ public:
     return getCost(variable, state) < kNearInfinite;
   }
   unsigned countStates(unsigned variable) const { return alive[variable]; }
+  /// Of all variables.
+  size_t countStates() const { return numAlive; }
   /// The states that are left.
   std::vector<unsigned> getStates(unsigned variable) const;
   /// What an assignment with this state cost at least when the last sweep was
@@ -84,12 +104,14 @@ public:
   /// What was moved from an edge to each state of its first variable, or of its
   /// second; 0 for a state that is removed.
   std::vector<int64_t> getMoved(unsigned edge, bool isFirst) const;
+  /// The same of all edges to their first variables.
+  Messages getMoved() const;
   /// What an edge still costs for two states that are left.
   int64_t getResidual(unsigned edge, unsigned firstState,
                       unsigned secondState) const;
   /// Of a new reparametrization: moves `moved[e]` from edge e to its first
   /// variable, and what is then left of its cheapest pairs to its second.
-  void start(std::vector<std::vector<int64_t>> moved);
+  void start(const Messages &moved);
 
   /// An assignment of states that are left: each variable in turn takes the one
   /// that is cheapest with those before it.

@@ -30,7 +30,12 @@ constexpr unsigned kSweepsOfGuess = 10, kSweepsOfNode = 3;
 /// part of the gap.
 constexpr int64_t kLeastGain = 25;
 /// The first guess is above the bound by one part in so many.
-constexpr int64_t kFirstSlack = 4096;
+constexpr int64_t kFirstSlack = 128;
+/// The sweeps of a guess end when one removes less than one state in so many.
+constexpr size_t kFewRemoved = 32;
+/// Where a guess leaves too many states, the next is above the bound by one
+/// part in so many.
+constexpr int64_t kLower = 4;
 /// All tables of an elimination may have as many entries as so many of the
 /// largest.
 constexpr double kLargestTables = 16;
@@ -45,15 +50,20 @@ public:
       : network(network), limits(limits), view(network) {}
 
   void offer(Assignment assignment);
-  NetworkSolution run();
-  NetworkSolution bound(const FoldedNetwork &folded, int64_t known);
+  NetworkSolution run(const Messages &messages);
+  NetworkSolution bound(const FoldedNetwork &folded, const Messages &start,
+                        int64_t known);
 
 private:
-  bool sweepThereAndBack(Reparametrization &costs);
-  bool sweepToEnd(Reparametrization &costs);
+  bool sweepThereAndBack(Reparametrization &costs, int64_t limit);
+  bool sweepToEnd(Reparametrization &costs, bool isStarted);
+  bool searchAround(const Reparametrization &costs);
   void roundUp(const Reparametrization &costs);
   void findIncumbents(const Reparametrization &costs);
   bool tryElimination(const Reparametrization &costs, double totalEntries);
+  enum class Guessed { None, All, TooMany };
+  Guessed tryLimit(const Reparametrization &costs, int64_t limit,
+                   double entries);
   bool guess(const Reparametrization &costs, double entries);
   void visit(Reparametrization costs);
   unsigned chooseBranch(const Reparametrization &costs) const;
@@ -70,6 +80,8 @@ private:
   int64_t open = kInfinite;
   /// No assignment costs less, by a guess that was too low.
   int64_t proven = 0;
+  /// The last limit that left too many states.
+  int64_t tooHigh = kInfinite;
 };
 
 } // namespace
@@ -81,10 +93,10 @@ void Search::offer(Assignment assignment) {
   result.states = std::move(assignment.states);
 }
 
-bool Search::sweepThereAndBack(Reparametrization &costs) {
+bool Search::sweepThereAndBack(Reparametrization &costs, int64_t limit) {
   ++result.sweeps;
-  return costs.sweep(/*forward=*/true, getLimit()) &&
-         costs.sweep(/*forward=*/false, getLimit());
+  return costs.sweep(/*forward=*/true, limit) &&
+         costs.sweep(/*forward=*/false, limit);
 }
 
 static Domains getDomains(const Reparametrization &costs, size_t count) {
@@ -164,34 +176,68 @@ unsigned Search::chooseBranch(const Reparametrization &costs) const {
   return llvm::max_element(weights) - weights.begin();
 }
 
-/// Removes states as if an assignment little above the bound was known. If what
-/// is left can be eliminated and one is within that, it is a cheapest one; if
-/// none is, all cost more, and the next guess is higher. True if that ends the
-/// search.
+/// Removes states as if an assignment of this cost was known, and eliminates
+/// what is left if its tables are not too large.
+Search::Guessed Search::tryLimit(const Reparametrization &costs, int64_t limit,
+                                 double entries) {
+  Reparametrization left = costs;
+  for (unsigned i = 0; i < kSweepsOfGuess; ++i) {
+    int64_t bound = left.getBound();
+    size_t count = left.countStates();
+    if (!left.sweep(/*forward=*/true, limit) ||
+        !left.sweep(/*forward=*/false, limit))
+      return Guessed::None;
+    // Neither the bound nor the states will get there.
+    int64_t gained = left.getBound() - bound;
+    if (gained * (kSweepsOfGuess - i) < limit - bound &&
+        left.countStates() > count - count / kFewRemoved)
+      break;
+  }
+  if (tryElimination(left, entries))
+    return result.cost <= limit ? Guessed::All : Guessed::None;
+  findIncumbents(left);
+  return Guessed::TooMany;
+}
+
+/// Guesses what the cheapest assignment costs. If there is none within the
+/// limit, all cost more, and the next guess is higher; if what is left of the
+/// states can be eliminated, the cheapest one is found. Where too many are left
+/// lower limits are tried. True if that ends the search.
 bool Search::guess(const Reparametrization &costs, double entries) {
-  for (int64_t slack = costs.getBound() / kFirstSlack + 1;; slack *= 2) {
-    int64_t limit = costs.getBound() + slack;
-    if (limit > getLimit())
+  int64_t least = std::max(costs.getBound(), proven);
+  int64_t slack =
+      tooHigh < kInfinite ? (tooHigh - least) / kLower : least / kFirstSlack;
+  slack = std::max<int64_t>(slack, 1);
+  // Higher ones leave too many now.
+  int64_t highest = kInfinite;
+  while (true) {
+    int64_t limit = std::min(addCosts(least, slack), getLimit());
+    if (limit >= highest)
       return false;
-    Reparametrization left = costs;
-    bool isLeft = true;
-    for (unsigned i = 0; isLeft && i < kSweepsOfGuess; ++i)
-      isLeft = left.sweep(/*forward=*/true, limit) &&
-               left.sweep(/*forward=*/false, limit);
-    if (isLeft && !tryElimination(left, entries)) {
-      findIncumbents(left);
-      return false;
-    }
-    if (result.cost <= limit)
+    switch (tryLimit(costs, limit, entries)) {
+    case Guessed::All:
       return true;
-    proven = std::max(proven, limit + 1);
+    case Guessed::None:
+      proven = std::max(proven, limit + 1);
+      if (proven > getLimit())
+        return true;
+      slack = addCosts(slack, slack);
+      break;
+    case Guessed::TooMany:
+      tooHigh = limit;
+      if (highest < kInfinite || slack < kLower)
+        return false;
+      highest = limit;
+      slack /= kLower;
+      break;
+    }
   }
 }
 
 /// Searches all assignments of the states that are left.
 void Search::visit(Reparametrization costs) {
   for (unsigned i = 0; i < kSweepsOfNode; ++i)
-    if (!sweepThereAndBack(costs))
+    if (!sweepThereAndBack(costs, getLimit()))
       return;
   if (tryElimination(costs, limits.tableEntries * kLargestTables))
     return;
@@ -212,84 +258,147 @@ void Search::visit(Reparametrization costs) {
   }
 }
 
-/// Raises the bound as long as that is worth its time. False if nothing is
-/// left.
-bool Search::sweepToEnd(Reparametrization &costs) {
+/// Raises the bound as long as that is worth its time, without removing states
+/// that an assignment might have. False if nothing is left to search.
+bool Search::sweepToEnd(Reparametrization &costs, bool isStarted) {
   int64_t before = costs.getBound();
   while (result.sweeps < limits.sweeps) {
-    if (!sweepThereAndBack(costs))
+    if (!sweepThereAndBack(costs, kInfinite))
       return false;
-    if (result.sweeps % kSweepsAtOnce != 0)
+    bool isEarly =
+        isStarted && result.sweeps <= 2 &&
+        getLimit() - costs.getBound() <= costs.getBound() / kFirstSlack;
+    if (!isEarly && result.sweeps % kSweepsAtOnce != 0)
       continue;
     if (guess(costs, getQuickEntries()))
       return false;
-    findIncumbents(costs);
     // Less than a thousandth in so many sweeps: elimination is quicker.
-    if (costs.getBound() - before <= costs.getBound() / 1000)
+    if (!isEarly && costs.getBound() - before <= costs.getBound() / 1000)
       break;
     before = costs.getBound();
   }
-  findIncumbents(costs);
-  roundUp(costs);
-  if (guess(costs, limits.tableEntries))
-    return false;
-  return sweepThereAndBack(costs);
+  return true;
 }
 
-NetworkSolution Search::run() {
+/// Looks for a cheaper assignment around the best one, and searches what then
+/// is left.
+bool Search::searchAround(const Reparametrization &costs) {
+  findIncumbents(costs);
+  roundUp(costs);
+  return !guess(costs, limits.tableEntries);
+}
+
+NetworkSolution Search::run(const Messages &messages) {
   Reparametrization costs(view);
-  if (sweepThereAndBack(costs) &&
+  if (!messages.empty())
+    costs.start(messages);
+  if (sweepThereAndBack(costs, kInfinite) &&
       !tryElimination(costs, limits.tableEntries * kFirstTables) &&
-      sweepToEnd(costs)) {
-    for (unsigned variable = 0; variable < network.variables.size(); ++variable)
-      result.statesLeft += costs.countStates(variable);
-    visit(std::move(costs));
+      sweepToEnd(costs, !messages.empty()) && searchAround(costs)) {
+    result.messages = costs.getMoved();
+    if (sweepThereAndBack(costs, getLimit())) {
+      for (unsigned variable = 0; variable < network.variables.size();
+           ++variable)
+        result.statesLeft += costs.countStates(variable);
+      visit(std::move(costs));
+    }
+  } else {
+    result.messages = costs.getMoved();
   }
   // All that costs less than the incumbent was searched but for what is open.
   result.bound = std::min(result.cost, std::max(open, proven));
   return std::move(result);
 }
 
+namespace {
+
 /// The messages of a folded network, shared among the edges that each of its
-/// edges stands for; of sweeps until its bound is `enough`.
-static std::vector<std::vector<int64_t>>
-spreadMessages(const FoldedNetwork &folded, unsigned sweeps, int64_t enough) {
+/// edges stands for.
+class SharedMessages {
+public:
+  /// After sweeps from `messages` until the folded bound is `enough`.
+  SharedMessages(const CostNetwork &network, const FoldedNetwork &folded,
+                 const Messages &messages, unsigned sweeps, int64_t enough);
+
+  llvm::ArrayRef<int64_t> get(unsigned edge) const {
+    FoldedNetwork::Origin origin = folded.origins[edge];
+    if (origin.edge != FoldedNetwork::kNone)
+      return (origin.isTurned ? toSecond : toFirst)[origin.edge];
+    unsigned first = network.edges[edge].first;
+    return ArrayRef(none).take_front(network.variables[first].costs.size());
+  }
+
+private:
+  const CostNetwork &network;
+  const FoldedNetwork &folded;
+  Messages toFirst, toSecond;
+  /// Of an edge between two copies.
+  std::vector<int64_t> none;
+};
+
+} // namespace
+
+SharedMessages::SharedMessages(const CostNetwork &network,
+                               const FoldedNetwork &folded,
+                               const Messages &messages, unsigned sweeps,
+                               int64_t enough)
+    : network(network), folded(folded) {
   NetworkView view(folded.network);
   Reparametrization costs(view);
-  for (unsigned i = 0; i < sweeps && costs.getBound() < enough; ++i) {
+  if (!messages.empty())
+    costs.start(messages);
+  for (unsigned i = 0; i < sweeps && (i == 0 || costs.getBound() < enough);
+       ++i) {
     costs.sweep(/*forward=*/true);
     costs.sweep(/*forward=*/false);
   }
-  std::vector<std::vector<int64_t>> messages;
-  for (const FoldedNetwork::Origin &origin : folded.origins) {
-    messages.emplace_back();
-    if (origin.edge == FoldedNetwork::kNone)
-      continue;
-    for (int64_t moved : costs.getMoved(origin.edge, !origin.isTurned))
-      messages.back().push_back(moved /
-                                folded.network.edges[origin.edge].copies);
+  for (auto [e, edge] : llvm::enumerate(folded.network.edges)) {
+    auto share = [&, &copies = edge.copies](bool isFirst) {
+      std::vector<int64_t> moved = costs.getMoved(e, isFirst);
+      for (int64_t &cost : moved)
+        cost /= copies;
+      return moved;
+    };
+    toFirst.push_back(share(/*isFirst=*/true));
+    toSecond.push_back(share(/*isFirst=*/false));
   }
-  return messages;
+  for (const CostNetwork::Variable &variable : network.variables)
+    none.resize(std::max(none.size(), variable.costs.size()));
 }
 
 /// Sweeps from the messages of a folded network; what is then left is
 /// eliminated if the gap is not small and that is quick.
-NetworkSolution Search::bound(const FoldedNetwork &folded, int64_t known) {
+NetworkSolution Search::bound(const FoldedNetwork &folded,
+                              const Messages &start, int64_t known) {
   // Edges between copies are not in the folded network, so half of the gap is
   // left to them.
   auto enough =
       static_cast<int64_t>(double(result.cost) * (1 - limits.gap / 2));
-  auto messages = spreadMessages(folded, limits.sweeps, enough);
-  for (auto [list, edge] : llvm::zip_equal(messages, network.edges))
-    list.resize(network.variables[edge.first].costs.size());
+  SharedMessages shared(network, folded, start, limits.sweeps, enough);
+  auto isEnough = [&](int64_t bound) {
+    return double(result.cost - bound) <= limits.gap * double(result.cost);
+  };
+  // The first sweep is most often enough, and takes little memory.
+  if (limits.sweeps > 0) {
+    known = std::max(known, boundBySweep(view, [&](unsigned edge) {
+                       return shared.get(edge);
+                     }));
+    if (isEnough(known)) {
+      result.sweeps = 1;
+      result.bound = std::min(result.cost, known);
+      return std::move(result);
+    }
+  }
+  Messages messages;
+  for (unsigned edge = 0; edge < network.edges.size(); ++edge)
+    messages.push_back(shared.get(edge).vec());
   Reparametrization costs(view);
-  costs.start(std::move(messages));
+  costs.start(messages);
   bool isLeft = true, isClose = false;
   int64_t before = costs.getBound();
   auto sweep = [&](bool forward) {
     isLeft = isLeft && costs.sweep(forward, getLimit());
-    auto gap = double(result.cost - costs.getBound());
-    isClose = gap <= limits.gap * double(result.cost);
+    isClose = isEnough(costs.getBound());
   };
   while (isLeft && !isClose && result.sweeps < limits.sweeps) {
     ++result.sweeps;
@@ -314,13 +423,33 @@ NetworkSolution search::boundUnfolded(const CostNetwork &network,
                                       const SolveLimits &limits) {
   Search search(network, limits);
   search.offer({known.cost, std::move(known.states)});
-  return search.bound(folded, known.bound);
+  return search.bound(folded, known.messages, known.bound);
+}
+
+static Error checkMessages(const CostNetwork &network,
+                           const Messages &messages) {
+  if (messages.empty())
+    return Error::success();
+  if (messages.size() != network.edges.size())
+    return createStringError("expects messages of " +
+                             Twine(network.edges.size()) + " edges but got " +
+                             Twine(messages.size()));
+  for (auto [e, edge] : llvm::enumerate(network.edges))
+    if (size_t count = network.variables[edge.first].costs.size();
+        messages[e].size() != count)
+      return createStringError("messages of edge " + Twine(e) + ": expects " +
+                               Twine(count) + " states but got " +
+                               Twine(messages[e].size()));
+  return Error::success();
 }
 
 Expected<NetworkSolution>
 search::solve(const CostNetwork &network, const SolveLimits &limits,
-              ArrayRef<std::vector<unsigned>> incumbents) {
+              ArrayRef<std::vector<unsigned>> incumbents,
+              const Messages &messages) {
   if (Error error = network.check())
+    return error;
+  if (Error error = checkMessages(network, messages))
     return error;
   Search search(network, limits);
   for (auto [i, states] : llvm::enumerate(incumbents)) {
@@ -328,7 +457,7 @@ search::solve(const CostNetwork &network, const SolveLimits &limits,
       return prefixError("incumbent " + Twine(i) + ": ", std::move(error));
     search.offer({network.evaluate(states), states});
   }
-  NetworkSolution solution = search.run();
+  NetworkSolution solution = search.run(messages);
   if (solution.cost >= kInfinite)
     return createStringError(
         solution.bound >= kInfinite

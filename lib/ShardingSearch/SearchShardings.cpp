@@ -37,18 +37,20 @@ struct SearchShardingsPass
     auto remark = remark::passed(
         module.getLoc(),
         remark::RemarkOpts::name("ShardingSearch").category("propagation"));
-    if (!given.solution) {
+    bool isGiven = given.solution != nullptr;
+    if (!isGiven) {
       ShardingSearchOptions options;
       options.dump = dump;
       options.memoryLimit = memoryLimit;
       options.foldsLayers = foldLayers;
       options.explains = bool(remark);
-      auto found = searchShardings(module, options);
+      FailureOr<FoundShardings> found =
+          searchAndApplyShardings(module, options);
       if (failed(found)) {
         remark << remark::add("no shardings");
         return signalPassFailure();
       }
-      given = found->front();
+      given = *found;
     }
     remark << remark::add("kernels and transfers")
            << remark::metric("us", double(given.cost) * 1e-6)
@@ -60,7 +62,7 @@ struct SearchShardingsPass
            << remark::metric("bytes", given.bytes)
            << remark::metric("variables", given.variables)
            << remark::metric("solved", given.solved);
-    if (failed(applyShardings(module, given)))
+    if (isGiven && failed(applyShardings(module, given)))
       signalPassFailure();
   }
 

@@ -159,17 +159,20 @@ static int64_t getBytePrice(const NetworkOptions &options, int64_t bytes) {
   return static_cast<int64_t>(options.bytePrice * static_cast<double>(bytes));
 }
 
+std::vector<int64_t> ShardingNetwork::getOpCosts(unsigned op) const {
+  std::vector<int64_t> costs;
+  for (auto [state, cost] : llvm::enumerate(lists[listOf[op]].costs))
+    costs.push_back(cost * problem.ops[op].trips +
+                    getBytePrice(options, getStateBytes(op, state)));
+  return costs;
+}
+
 Error ShardingNetwork::addOp(unsigned op) {
-  const StateList &list = lists[listOf[op]];
-  if (list.states.empty())
+  if (lists[listOf[op]].states.empty())
     return createStringError("op " + Twine(op) +
                              ": expects a way to run with the axes that its "
                              "factors have but got none");
-  std::vector<int64_t> costs;
-  for (auto [state, cost] : llvm::enumerate(list.costs))
-    costs.push_back(cost * problem.ops[op].trips +
-                    getBytePrice(options, getStateBytes(op, state)));
-  variableOfOp[op] = network.addVariable(std::move(costs));
+  variableOfOp[op] = network.addVariable(getOpCosts(op));
   subjects.push_back(op);
   return Error::success();
 }
@@ -387,6 +390,16 @@ Error ShardingNetwork::build() {
     addEdges(op);
   }
   return network.check();
+}
+
+std::unique_ptr<ShardingNetwork>
+ShardingNetwork::copyWith(const NetworkOptions &other) const {
+  auto copy = std::make_unique<ShardingNetwork>(*this);
+  copy->options = other;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    copy->network.variables[variableOfOp[op]].costs = copy->getOpCosts(op);
+  copy->refresh();
+  return copy;
 }
 
 ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {

@@ -51,6 +51,10 @@ public:
 
   /// Builds `network`. An error names the tensor or op without a state.
   llvm::Error build();
+  /// The same network with other options, of the same groups of axes. What was
+  /// planned since this one was built counts.
+  std::unique_ptr<ShardingNetwork> copyWith(const NetworkOptions &other) const;
+  const NetworkOptions &getOptions() const { return options; }
   /// Plans the reshards of an assignment, which may raise costs of the network.
   void planReshards(llvm::ArrayRef<unsigned> states);
   ShardingSolution getSolution(llvm::ArrayRef<unsigned> states) const;
@@ -120,6 +124,7 @@ private:
   void markApart(llvm::ArrayRef<unsigned> states,
                  ShardingSolution &solution) const;
   void findLive();
+  std::vector<int64_t> getOpCosts(unsigned op) const;
   llvm::Error addOp(unsigned op);
   llvm::Error addTensor(unsigned tensor);
   const StateList &getStates(unsigned op);

@@ -94,11 +94,14 @@ class Searcher {
 public:
   Searcher(ModuleOp module, dist::MeshOp mesh,
            const ShardingSearchOptions &options)
-      : module(module), options(options), links(getMeshLinks(mesh)),
-        program(module, mesh, constants), mesh(mesh.getMesh().toMesh()),
+      : module(module), meshOp(mesh), options(options),
+        links(getMeshLinks(mesh)), program(module, mesh, constants),
+        mesh(mesh.getMesh().toMesh()),
         reshards(this->mesh, links, getWorkRates(module)) {}
 
   FailureOr<std::vector<FoundShardings>> run();
+  /// Writes the first of them into the module.
+  FailureOr<FoundShardings> runAndWrite();
 
 private:
   llvm::Error searchWith(const llvm::SmallVector<AxisList, 4> &units,
@@ -106,6 +109,8 @@ private:
   llvm::Expected<search::NetworkSolution>
   solveWithin(const NetworkOptions &network,
               const search::NetworkSolution &unlimited);
+  llvm::Expected<std::unique_ptr<ShardingNetwork>>
+  makeNetwork(const NetworkOptions &network);
   llvm::Expected<search::NetworkSolution> solve(ShardingNetwork &network);
   llvm::Expected<search::NetworkSolution> solveFolded(ShardingNetwork &network,
                                                       ArrayRef<unsigned> ties);
@@ -120,10 +125,12 @@ private:
                   search::NetworkSolution &best) const;
   std::vector<std::vector<unsigned>>
   getIncumbents(const ShardingNetwork &network) const;
+  search::Messages getMessages(const ShardingNetwork &network) const;
   llvm::Error writeDump(const ShardingNetwork &network,
                         const search::NetworkSolution &solution);
 
   ModuleOp module;
+  dist::MeshOp meshOp;
   const ShardingSearchOptions &options;
   MeshLinks links;
   DenseSet<Operation *> constants;
@@ -135,12 +142,29 @@ private:
   OpPricer pricer;
   std::vector<FoundShardings> found;
   /// The networks so far, and their solutions.
-  std::vector<
-      std::pair<std::unique_ptr<ShardingNetwork>, std::vector<unsigned>>>
-      solved;
+  struct Solved {
+    std::unique_ptr<ShardingNetwork> network;
+    std::vector<unsigned> states;
+    /// Of the network with equal layers as one.
+    search::Messages messages;
+  };
+  std::vector<Solved> solved;
 };
 
 } // namespace
+
+/// A network, from one with the same groups of axes if there is one.
+llvm::Expected<std::unique_ptr<ShardingNetwork>>
+Searcher::makeNetwork(const NetworkOptions &network) {
+  for (const Solved &other : solved)
+    if (other.network->getOptions().units == network.units)
+      return other.network->copyWith(network);
+  auto made = std::make_unique<ShardingNetwork>(program.problem, reshards,
+                                                pricer, network);
+  if (llvm::Error error = made->build())
+    return std::move(error);
+  return made;
+}
 
 /// Assignments to begin with: nothing sharded beyond the seeds, and earlier
 /// solutions, with other groups of axes or another price of hidden transfers.
@@ -148,13 +172,21 @@ std::vector<std::vector<unsigned>>
 Searcher::getIncumbents(const ShardingNetwork &network) const {
   std::vector<std::vector<unsigned>> all(
       1, std::vector<unsigned>(network.network.variables.size(), 0));
-  for (const auto &[other, states] : solved)
-    all.push_back(network.translate(*other, states));
+  for (const Solved &other : solved)
+    all.push_back(network.translate(*other.network, other.states));
   llvm::erase_if(all, [&](ArrayRef<unsigned> states) {
     return states.empty() ||
            network.network.evaluate(states) >= search::kInfinite;
   });
   return all;
+}
+
+/// The messages of the last network with the same groups of axes.
+search::Messages Searcher::getMessages(const ShardingNetwork &network) const {
+  for (const Solved &other : llvm::reverse(solved))
+    if (other.network->getOptions().units == network.getOptions().units)
+      return other.messages;
+  return {};
 }
 
 /// Solves until the optimum's reshards are all planned. Planning only raises
@@ -164,6 +196,7 @@ llvm::Expected<search::NetworkSolution>
 Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
   search::NetworkSolution best;
+  search::Messages messages = getMessages(network);
   bool isQuick = true;
   unsigned rounds = reshards.hasFarLinks() ? kMostFarRounds : kMostRounds;
   for (unsigned round = 0; round < rounds; ++round) {
@@ -175,9 +208,10 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
     for (ArrayRef<unsigned> states : incumbents)
       if (auto of = folded.fold(states); !of.empty())
         equal.push_back(std::move(of));
-    auto solution = search::solve(folded.network, limits, equal);
+    auto solution = search::solve(folded.network, limits, equal, messages);
     if (!solution)
       return solution.takeError();
+    messages = std::move(solution->messages);
     solution->states = folded.unfold(solution->states);
     network.planReshards(solution->states);
     int64_t bound = std::max(best.bound, solution->bound);
@@ -197,6 +231,7 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
     if (best.cost < search::kInfinite)
       incumbents.assign(1, best.states);
   }
+  best.messages = std::move(messages);
   return best;
 }
 
@@ -310,9 +345,10 @@ void Searcher::fillMemory(ShardingNetwork &free, ArrayRef<unsigned> above,
 llvm::Expected<search::NetworkSolution>
 Searcher::solveWithin(const NetworkOptions &plain,
                       const search::NetworkSolution &unlimited) {
-  ShardingNetwork free(program.problem, reshards, pricer, plain);
-  if (llvm::Error error = free.build())
-    return std::move(error);
+  auto unpriced = makeNetwork(plain);
+  if (!unpriced)
+    return unpriced.takeError();
+  ShardingNetwork &free = **unpriced;
   search::NetworkSolution best, smallest;
   int64_t bound = unlimited.bound, least = free.getLiveBytes(unlimited.states);
   if (least <= options.memoryLimit)
@@ -323,13 +359,11 @@ Searcher::solveWithin(const NetworkOptions &plain,
     NetworkOptions priced = plain;
     priced.bytePrice =
         high == 0 ? kFirstBytePrice * std::pow(8, round) : (low + high) / 2;
-    ShardingNetwork network(program.problem, reshards, pricer, priced);
-    if (llvm::Error error = network.build())
-      return std::move(error);
-    auto solution = solve(network);
+    std::unique_ptr<ShardingNetwork> network = free.copyWith(priced);
+    auto solution = solve(*network);
     if (!solution)
       return solution.takeError();
-    int64_t bytes = network.getLiveBytes(solution->states);
+    int64_t bytes = network->getLiveBytes(solution->states);
     (bytes > options.memoryLimit ? above : below) = solution->states;
     if (bytes < least) {
       least = bytes;
@@ -409,11 +443,11 @@ llvm::Error Searcher::finishSpace(size_t first) {
     explained->more.assign(explained->ops.size(), search::kInfinite);
     for (size_t j = first; j < found.size(); ++j) {
       std::vector<unsigned> states =
-          solved[j].first->translate(*solved[i].first, solved[i].second);
+          solved[j].network->translate(*solved[i].network, solved[i].states);
       if (states.empty())
         continue;
       if (llvm::Error error =
-              explain(*solved[j].first, states, explained->more))
+              explain(*solved[j].network, states, explained->more))
         return error;
     }
     found[i].solution = explained;
@@ -427,25 +461,25 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
   NetworkOptions counted;
   counted.units = units;
   counted.hiddenPercent = hiddenPercent;
-  auto network = std::make_unique<ShardingNetwork>(program.problem, reshards,
-                                                   pricer, counted);
-  if (llvm::Error error = network->build())
-    return error;
-  auto solution = solve(*network);
+  auto network = makeNetwork(counted);
+  if (!network)
+    return network.takeError();
+  auto solution = solve(**network);
   if (solution && options.memoryLimit > 0)
     solution = solveWithin(counted, *solution);
   if (!solution)
     return solution.takeError();
-  auto shardings = std::make_shared<ShardingSolution>(
-      network->getSolution(solution->states));
-  found.push_back({shardings, solution->cost, solution->bound,
-                   network->getLiveBytes(solution->states),
-                   network->getTimes(solution->states),
-                   network->network.variables.size(),
-                   countSolved(network->getTies(blocks))});
+  ShardingNetwork &made = **network;
+  auto shardings =
+      std::make_shared<ShardingSolution>(made.getSolution(solution->states));
+  found.push_back(
+      {shardings, solution->cost, solution->bound,
+       made.getLiveBytes(solution->states), made.getTimes(solution->states),
+       made.network.variables.size(), countSolved(made.getTies(blocks))});
   // The last one has the most axes apart.
-  llvm::Error error = writeDump(*network, *solution);
-  solved.push_back({std::move(network), std::move(solution->states)});
+  llvm::Error error = writeDump(made, *solution);
+  solved.push_back({std::move(*network), std::move(solution->states),
+                    std::move(solution->messages)});
   return error;
 }
 
@@ -486,6 +520,14 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   return std::move(found);
 }
 
+FailureOr<FoundShardings> Searcher::runAndWrite() {
+  FailureOr<std::vector<FoundShardings>> all = run();
+  if (failed(all))
+    return failure();
+  writeShardings(program, *all->front().solution, meshOp);
+  return all->front();
+}
+
 FailureOr<std::vector<FoundShardings>>
 tessera::searchShardings(ModuleOp module,
                          const ShardingSearchOptions &options) {
@@ -493,6 +535,15 @@ tessera::searchShardings(ModuleOp module,
   if (failed(mesh))
     return failure();
   return Searcher(module, *mesh, options).run();
+}
+
+FailureOr<FoundShardings>
+tessera::searchAndApplyShardings(ModuleOp module,
+                                 const ShardingSearchOptions &options) {
+  FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+  if (failed(mesh))
+    return failure();
+  return Searcher(module, *mesh, options).runAndWrite();
 }
 
 LogicalResult tessera::applyShardings(ModuleOp module,

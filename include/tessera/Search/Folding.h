@@ -58,8 +58,9 @@ private:
 };
 
 /// Bounds what any assignment of `network` costs from the messages of `folded`,
-/// repeated. `known` is an assignment, and its bound one that holds already.
-/// The result is the same or a cheaper assignment.
+/// repeated. `known` is an assignment, its bound one that holds already, and
+/// its messages are of `folded` or empty. The result is the same or a cheaper
+/// assignment.
 NetworkSolution boundUnfolded(const CostNetwork &network,
                               const FoldedNetwork &folded,
                               NetworkSolution known,

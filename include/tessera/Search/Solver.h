@@ -38,6 +38,10 @@ struct SolveLimits {
   double gap = 0;
 };
 
+/// For each edge what was moved from it to each state of its first variable.
+/// Sweeps may begin there, of the same network or of one that differs in costs.
+using Messages = std::vector<std::vector<int64_t>>;
+
 /// An assignment, and how far from the best it can be.
 struct NetworkSolution {
   /// A state for each variable.
@@ -49,6 +53,8 @@ struct NetworkSolution {
   /// when the first search without sweeps began.
   unsigned sweeps = 0, nodes = 0;
   size_t statesLeft = 0;
+  /// Of the sweeps that removed no states; empty if there were none.
+  Messages messages;
 
   /// True if `states` is a cheapest assignment.
   bool isOptimal() const { return bound == cost; }
@@ -59,12 +65,15 @@ struct NetworkSolution {
 };
 
 /// Finds the cheapest assignment. `incumbents` are assignments that are known
-/// beforehand. Errors: a network that does not pass check(), an incumbent that
-/// is no assignment, and a network without an assignment of finite cost, or
-/// where none was found within the limits.
+/// beforehand, `messages` of a network with the same variables and edges, or
+/// empty. Errors: a network that does not pass check(), an incumbent that is no
+/// assignment, messages that are not of the edges' first variables, and a
+/// network without an assignment of finite cost, or where none was found within
+/// the limits.
 llvm::Expected<NetworkSolution>
 solve(const CostNetwork &network, const SolveLimits &limits = {},
-      llvm::ArrayRef<std::vector<unsigned>> incumbents = {});
+      llvm::ArrayRef<std::vector<unsigned>> incumbents = {},
+      const Messages &messages = {});
 
 /// What the cheapest assignment with a given state costs.
 struct MinMarginal {

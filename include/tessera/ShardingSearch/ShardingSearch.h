@@ -83,6 +83,12 @@ struct ShardingSearchOptions {
 mlir::FailureOr<std::vector<FoundShardings>>
 searchShardings(mlir::ModuleOp module, const ShardingSearchOptions &options);
 
+/// The first of searchShardings(), written into the module as
+/// applyShardings() does.
+mlir::FailureOr<FoundShardings>
+searchAndApplyShardings(mlir::ModuleOp module,
+                        const ShardingSearchOptions &options);
+
 /// Writes shardings as closed seeds, with dist.factors, dist.exact and
 /// dist.apart.
 mlir::LogicalResult applyShardings(mlir::ModuleOp module,

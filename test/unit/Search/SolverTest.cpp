@@ -216,6 +216,67 @@ TEST(Solver, StartsFromIncumbents) {
   }
 }
 
+TEST(Solver, StartsFromMessages) {
+  // Those of a network whose costs are other ones.
+  std::mt19937 rng(8);
+  int started = 0;
+  for (int i = 0; i < 500; ++i) {
+    CostNetwork network = makeRandomNetwork(rng, 1e4);
+    SolveLimits limits = drawLimits(rng);
+    auto first = solve(network, limits);
+    if (!first) {
+      llvm::consumeError(first.takeError());
+      continue;
+    }
+    for (CostTable &table : network.tables)
+      for (int64_t &cost : table.costs)
+        cost = addCosts(cost, rng() % 3);
+    BruteForce all(network);
+    auto second = solve(network, limits, {}, first->messages);
+    ASSERT_TRUE(bool(second)) << i << llvm::toString(second.takeError());
+    EXPECT_EQ(second->cost, all.optimum) << i;
+    EXPECT_EQ(second->bound, all.optimum) << i;
+    started += !first->messages.empty();
+  }
+  EXPECT_GT(started, 200);
+}
+
+TEST(Solver, MessagesOfOtherEdgesAreRefused) {
+  CostNetwork network;
+  network.addVariable({5, 1});
+  network.addVariable({0, 2, 3});
+  network.addEdge(0, 1, {0, 9, 9, 0, 1, 1});
+  for (auto [messages, text] :
+       {std::pair<Messages, const char *>{
+            {{0, 0}, {0, 0}}, "expects messages of 1 edges but got 2"},
+        {{{0, 0, 0}}, "messages of edge 0: expects 2 states but got 3"}}) {
+    auto refused = solve(network, {}, {}, messages);
+    ASSERT_FALSE(bool(refused));
+    EXPECT_EQ(llvm::toString(refused.takeError()), text);
+  }
+}
+
+TEST(Solver, OneSweepBoundsAsMuchWithLittleMemory) {
+  std::mt19937 rng(9);
+  int infinite = 0;
+  for (int i = 0; i < kNetworks; ++i) {
+    CostNetwork network = makeRandomNetwork(rng, 1e4);
+    NetworkView view(network);
+    Reparametrization costs(view);
+    if (!costs.sweep(/*forward=*/true) || !costs.sweep(/*forward=*/false))
+      continue;
+    Messages messages = costs.getMoved();
+    Reparametrization swept(view);
+    swept.start(messages);
+    bool isLeft = swept.sweep(/*forward=*/true);
+    int64_t bound = boundBySweep(
+        view, [&](unsigned edge) { return llvm::ArrayRef(messages[edge]); });
+    EXPECT_EQ(bound, isLeft ? swept.getBound() : kInfinite) << i;
+    infinite += !isLeft;
+  }
+  EXPECT_LT(infinite, kNetworks / 2);
+}
+
 TEST(Solver, EmptyNetwork) {
   auto solution = solve(CostNetwork());
   ASSERT_TRUE(bool(solution));
