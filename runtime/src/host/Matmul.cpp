@@ -80,6 +80,14 @@ struct Matmul {
   bool isScaled = false;
   float scale = 1;
 
+  /// Whether A is packed. It need not be where it has rows of f32 and one block
+  /// of columns of B meets them: to pack a row takes up to a third of the time
+  /// in which a panel of B meets it.
+  bool packsA() const {
+    return !kernels.multiplyUnpacked || d.dtype != TESSERA_RT_F32 ||
+           d.trans_a || d.n > blockColumns;
+  }
+
   int64_t sizeC() const { return dtypeSize(int32_t(d.c_dtype)); }
 
   /// The same view, from element (i, j) on.
@@ -108,10 +116,36 @@ struct Matmul {
   /// Whether sums go to C at once.
   bool isDirect() const { return d.c_dtype == TESSERA_RT_F32 && !isScaled; }
 
-  /// C block [rows, columns] from packed operands of full depth.
-  void multiplyBlock(uint8_t *c, int64_t rows, int64_t columns,
-                     const float *packedA, const float *packedB,
-                     float *wide) const {
+  /// A as multiplyBlock takes it, from row `first` on: packed at `packed`, or
+  /// as it is.
+  const float *readyA(const BatchItem &p, int64_t first, int64_t rows,
+                      float *packed, float *spare) const {
+    MatrixView a = at(p.a, first, 0);
+    if (!packsA())
+      return static_cast<const float *>(a.data);
+    packA(a, rows, packed, spare);
+    return packed;
+  }
+
+  /// C block [rows, columns] (+)= A * B over packed depths [begin, begin +
+  /// some).
+  void multiplyDepths(int64_t rows, int64_t columns, int64_t begin,
+                      int64_t some, const float *a, const float *packedB,
+                      float *c, int64_t ldc, bool accumulate) const {
+    packedB += begin * kernels.tileColumns;
+    int64_t panelStrideB = depth * kernels.tileColumns;
+    if (packsA())
+      kernels.multiply(rows, columns, some, a + begin * kernels.tileRows,
+                       depth * kernels.tileRows, packedB, panelStrideB, c, ldc,
+                       accumulate);
+    else
+      kernels.multiplyUnpacked(rows, columns, some, a + begin, d.lda, packedB,
+                               panelStrideB, c, ldc, accumulate);
+  }
+
+  /// C block [rows, columns] from A, of readyA, and a packed B of full depth.
+  void multiplyBlock(uint8_t *c, int64_t rows, int64_t columns, const float *a,
+                     const float *packedB, float *wide) const {
     bool direct = isDirect();
     float *target = direct ? reinterpret_cast<float *>(c) : wide;
     int64_t ldc = direct ? d.ldc : columns;
@@ -123,13 +157,9 @@ struct Matmul {
     for (int64_t j = 0; j < columns; j += stepColumns) {
       int64_t done = 0;
       do {
-        kernels.multiply(rows, std::min(stepColumns, columns - j),
-                         std::min(step, depth - done),
-                         packedA + done * kernels.tileRows,
-                         depth * kernels.tileRows,
-                         packedB + j * depth + done * kernels.tileColumns,
-                         depth * kernels.tileColumns, target + j, ldc,
-                         done > 0 || (direct && d.accumulate));
+        multiplyDepths(rows, std::min(stepColumns, columns - j), done,
+                       std::min(step, depth - done), a, packedB + j * depth,
+                       target + j, ldc, done > 0 || (direct && d.accumulate));
         done += step;
       } while (done < depth);
     }
@@ -180,6 +210,7 @@ struct Matmul {
     return isDirect() ? 0 : rows * columns;
   }
 
+  float *packWholeA(const MatrixView &a) const;
   void byRows(const BatchItem &p) const;
   void byColumns(const BatchItem &p) const;
   void whole(const BatchItem &p, ScratchBuffer &scratch) const;
@@ -203,7 +234,7 @@ void Matmul::byRows(const BatchItem &p) const {
   int64_t rowPanels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   int64_t blocks = evenBlocks(rowPanels, blockRowPanels, threads);
   int64_t blockRows = (rowPanels + blocks - 1) / blocks * kernels.tileRows;
-  size_t floatsA = size_t(blockRows * depth + 1024);
+  size_t floatsA = packsA() ? size_t(blockRows * depth + 1024) : 0;
   size_t wide = size_t(wideFloats(blockRows, d.n));
   size_t floats = floatsA + wide + size_t(spareFloats(blockRows));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
@@ -212,14 +243,15 @@ void Matmul::byRows(const BatchItem &p) const {
     int64_t last =
         std::min(rowPanels * (block + 1) / blocks * kernels.tileRows, d.m);
     int64_t rows = last - first;
-    packA(at(p.a, first, 0), rows, packedA, packedA + floatsA + wide);
-    multiplyBlock(p.c + first * d.ldc * sizeC(), rows, d.n, packedA, packedB,
+    const float *a = readyA(p, first, rows, packedA, packedA + floatsA + wide);
+    multiplyBlock(p.c + first * d.ldc * sizeC(), rows, d.n, a, packedB,
                   packedA + floatsA);
     runEpilogue(p.batchIndex * d.m + first, p.batchIndex * d.m + first + rows);
   });
 }
 
-void Matmul::byColumns(const BatchItem &p) const {
+/// A packed by all threads, in memory that they share.
+float *Matmul::packWholeA(const MatrixView &a) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   float *packedA = ctx->scratch.shared.getFloats(
@@ -231,8 +263,15 @@ void Matmul::byColumns(const BatchItem &p) const {
         std::min(panels * (chunk + 1) / chunks * kernels.tileRows, d.m);
     float *spare = ctx->scratch.perThread[size_t(thread)].getFloats(
         size_t(spareFloats(last - first)));
-    packA(at(p.a, first, 0), last - first, packedA + first * depth, spare);
+    packA(at(a, first, 0), last - first, packedA + first * depth, spare);
   });
+  return packedA;
+}
+
+void Matmul::byColumns(const BatchItem &p) const {
+  int64_t threads = ctx->pool->size();
+  const float *a =
+      packsA() ? packWholeA(p.a) : static_cast<const float *>(p.a.data);
   int64_t columnPanels =
       roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
   int64_t most = std::max<int64_t>(1, blockColumns / kernels.tileColumns);
@@ -248,22 +287,23 @@ void Matmul::byColumns(const BatchItem &p) const {
         columnPanels * (block + 1) / blocks * kernels.tileColumns, d.n);
     int64_t some = last - first;
     packB(at(p.b, 0, first), some, packedB, packedB + floatsB + wide);
-    multiplyBlock(p.c + first * sizeC(), d.m, some, packedA, packedB,
+    multiplyBlock(p.c + first * sizeC(), d.m, some, a, packedB,
                   packedB + floatsB);
   });
 }
 
 /// One matmul by one thread: many small ones share the threads.
 void Matmul::whole(const BatchItem &p, ScratchBuffer &scratch) const {
-  size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * depth + 1024);
+  size_t floatsA =
+      packsA() ? size_t(roundUp(d.m, kernels.tileRows) * depth + 1024) : 0;
   size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * depth + 1024);
   size_t wide = size_t(wideFloats(d.m, d.n));
   float *packedA = scratch.getFloats(floatsA + floatsB + wide +
                                      size_t(spareFloats(std::max(d.m, d.n))));
   float *packedB = packedA + floatsA, *spare = packedB + floatsB + wide;
-  packA(p.a, d.m, packedA, spare);
+  const float *a = readyA(p, 0, d.m, packedA, spare);
   packB(p.b, d.n, packedB, spare);
-  multiplyBlock(p.c, d.m, d.n, packedA, packedB, packedB + floatsB);
+  multiplyBlock(p.c, d.m, d.n, a, packedB, packedB + floatsB);
   runEpilogue(p.batchIndex * d.m, (p.batchIndex + 1) * d.m);
 }
 

@@ -188,7 +188,7 @@ void multiply(int64_t rows, int64_t columns, int64_t packedDepth,
 }
 } // namespace
 
-extern const GemmKernels table = {side,  side,  256,     packedDepth,
-                                  packA, packB, multiply};
+extern const GemmKernels table = {side,  side,  256,      packedDepth,
+                                  packA, packB, multiply, nullptr};
 
 } // namespace tessera::rt::amx

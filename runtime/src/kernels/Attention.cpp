@@ -148,7 +148,8 @@ struct Worker {
             bool isFirst) {
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < depth; j += tileColumns)
-        multiplyRows<AttentionTile, 1, tileRows>(
+        multiplyRows<AttentionTile>(
+            PackedStrides<1, tileRows>(),
             count - i < tileRows ? count - i : tileRows, d.head_dim,
             buffers.queries + i * d.head_dim,
             buffers.keys + (begin + j) * d.head_dim,
@@ -163,7 +164,8 @@ struct Worker {
     }
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < width; j += tileColumns)
-        multiplyRows<AttentionTile, keyBlock, 1>(
+        multiplyRows<AttentionTile>(
+            PackedStrides<keyBlock, 1>(),
             count - i < tileRows ? count - i : tileRows, depth,
             buffers.scores + i * keyBlock,
             buffers.values + j * packedDepth + begin * tileColumns,

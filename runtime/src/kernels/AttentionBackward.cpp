@@ -166,9 +166,10 @@ struct Worker {
                  int64_t columns, float *out) {
     for (int64_t j = 0; j < depth; j += tileRows)
       for (int64_t x = 0; x < columns; x += tileColumns)
-        multiplyRows<AttentionTile, 1, keyBlock>(
-            depth - j < tileRows ? depth - j : tileRows, count, a + j,
-            b + x * count, out + j * columns + x, columns, true);
+        multiplyRows<AttentionTile>(PackedStrides<1, keyBlock>(),
+                                    depth - j < tileRows ? depth - j : tileRows,
+                                    count, a + j, b + x * count,
+                                    out + j * columns + x, columns, true);
   }
 
   /// Query rows [first, first + count) against keys [begin, begin + some) of
@@ -178,14 +179,16 @@ struct Worker {
       for (int64_t j = 0; j < some; j += tileColumns) {
         int64_t rows = count - i < tileRows ? count - i : tileRows;
         int64_t at = i * keyBlock + j;
-        multiplyRows<AttentionTile, 1, tileRows>(
-            rows, d.head_dim, buffers.queries + i * d.head_dim,
-            buffers.keys + (begin + j) * d.head_dim, buffers.weights + at,
-            keyBlock, false);
-        multiplyRows<AttentionTile, 1, tileRows>(
-            rows, d.v_head_dim, buffers.grads + i * d.v_head_dim,
-            buffers.values + (begin + j) * d.v_head_dim, buffers.slopes + at,
-            keyBlock, false);
+        multiplyRows<AttentionTile>(PackedStrides<1, tileRows>(), rows,
+                                    d.head_dim,
+                                    buffers.queries + i * d.head_dim,
+                                    buffers.keys + (begin + j) * d.head_dim,
+                                    buffers.weights + at, keyBlock, false);
+        multiplyRows<AttentionTile>(PackedStrides<1, tileRows>(), rows,
+                                    d.v_head_dim,
+                                    buffers.grads + i * d.v_head_dim,
+                                    buffers.values + (begin + j) * d.v_head_dim,
+                                    buffers.slopes + at, keyBlock, false);
       }
     for (int64_t i = 0; i < count; ++i) {
       auto clamp = [&](int64_t key) {
@@ -203,11 +206,12 @@ struct Worker {
     }
     for (int64_t i = 0; task.dq && i < count; i += tileRows)
       for (int64_t x = 0; x < width; x += tileColumns)
-        multiplyRows<AttentionTile, keyBlock, 1>(
-            count - i < tileRows ? count - i : tileRows, some,
-            buffers.slopes + i * keyBlock,
-            buffers.keyDims + x * depth + begin * tileColumns,
-            buffers.dq + i * width + x, width, true);
+        multiplyRows<AttentionTile>(PackedStrides<keyBlock, 1>(),
+                                    count - i < tileRows ? count - i : tileRows,
+                                    some, buffers.slopes + i * keyBlock,
+                                    buffers.keyDims + x * depth +
+                                        begin * tileColumns,
+                                    buffers.dq + i * width + x, width, true);
   }
 
   void run() {

@@ -93,6 +93,12 @@ struct GemmKernels {
                    const float *packedA, int64_t panelStrideA,
                    const float *packedB, int64_t panelStrideB, float *c,
                    int64_t ldc, bool accumulate);
+  /// The same with rows of A in f32 as they are, `lda` floats apart; null for
+  /// kernels that multiply nothing else than packed panels.
+  void (*multiplyUnpacked)(int64_t rows, int64_t columns, int64_t depth,
+                           const float *a, int64_t lda, const float *packedB,
+                           int64_t panelStrideB, float *c, int64_t ldc,
+                           bool accumulate);
 };
 
 struct CpuKernels {

@@ -151,22 +151,43 @@ void packAttentionColumns(const MatrixView &b, int64_t depth, int64_t columns,
                                   depth, out);
 }
 
+namespace {
 /// One tile at the edge of C, through a full tile on the side.
-static void multiplyEdge(int64_t rows, int64_t columns, int64_t depth,
-                         const float *a, const float *b, float *c, int64_t ldc,
-                         bool accumulate) {
-  alignas(64) float edge[tileRows * tileColumns];
-  multiplyRows<GemmTile, 1, tileRows>(rows, depth, a, b, edge, tileColumns,
-                                      false);
+template <typename Tile, typename Strides>
+void multiplyEdge(Strides strides, int64_t rows, int64_t columns, int64_t depth,
+                  const float *a, const float *b, float *c, int64_t ldc,
+                  bool accumulate) {
+  alignas(64) float edge[Tile::rows * Tile::columns];
+  multiplyRows<Tile>(strides, rows, depth, a, b, edge, Tile::columns, false);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t x = 0; x < columns; ++x)
       c[r * ldc + x] =
-          edge[r * tileColumns + x] + (accumulate ? c[r * ldc + x] : 0.0f);
+          edge[r * Tile::columns + x] + (accumulate ? c[r * ldc + x] : 0.0f);
 }
 
-void multiply(int64_t rows, int64_t columns, int64_t depth,
-              const float *packedA, int64_t panelStrideA, const float *packedB,
-              int64_t panelStrideB, float *c, int64_t ldc, bool accumulate) {
+/// One tile whose columns, at most those of a panel, are known at run time: of
+/// as few vectors as hold them.
+template <typename Strides, int Vectors = GemmTile::vectors>
+void multiplyColumns(Strides strides, int64_t rows, int64_t columns,
+                     int64_t depth, const float *a, const float *b, float *c,
+                     int64_t ldc, bool accumulate) {
+  using Tile = TileShape<GemmTile::rows, Vectors, GemmTile::vectors>;
+  if constexpr (Vectors > 1)
+    if (columns <= Tile::columns - lanes)
+      return multiplyColumns<Strides, Vectors - 1>(
+          strides, rows, columns, depth, a, b, c, ldc, accumulate);
+  if (columns == Tile::columns)
+    multiplyRows<Tile>(strides, rows, depth, a, b, c, ldc, accumulate);
+  else
+    multiplyEdge<Tile>(strides, rows, columns, depth, a, b, c, ldc, accumulate);
+}
+
+/// Panels of A begin `panelStrideA` floats apart.
+template <typename Strides>
+void multiplyPanels(Strides strides, int64_t rows, int64_t columns,
+                    int64_t depth, const float *a, int64_t panelStrideA,
+                    const float *packedB, int64_t panelStrideB, float *c,
+                    int64_t ldc, bool accumulate) {
   // A few panels of rows at a time: a panel of B is used for all of them while
   // it is in the first-level cache, and the rows of C touched are so few that
   // their pages stay known.
@@ -175,18 +196,29 @@ void multiply(int64_t rows, int64_t columns, int64_t depth,
     int64_t last = rows - first < blockRows ? rows : first + blockRows;
     for (int64_t j = 0; j < columns; j += tileColumns) {
       const float *b = packedB + j / tileColumns * panelStrideB;
-      for (int64_t i = first; i < last; i += tileRows) {
-        int64_t height = last - i < tileRows ? last - i : tileRows;
-        const float *a = packedA + i / tileRows * panelStrideA;
-        float *tile = c + i * ldc + j;
-        if (columns - j >= tileColumns)
-          multiplyRows<GemmTile, 1, tileRows>(height, depth, a, b, tile, ldc,
-                                              accumulate);
-        else
-          multiplyEdge(height, columns - j, depth, a, b, tile, ldc, accumulate);
-      }
+      int64_t width = columns - j < tileColumns ? columns - j : tileColumns;
+      for (int64_t i = first; i < last; i += tileRows)
+        multiplyColumns(strides, last - i < tileRows ? last - i : tileRows,
+                        width, depth, a + i / tileRows * panelStrideA, b,
+                        c + i * ldc + j, ldc, accumulate);
     }
   }
+}
+} // namespace
+
+void multiply(int64_t rows, int64_t columns, int64_t depth,
+              const float *packedA, int64_t panelStrideA, const float *packedB,
+              int64_t panelStrideB, float *c, int64_t ldc, bool accumulate) {
+  multiplyPanels(PackedStrides<1, tileRows>(), rows, columns, depth, packedA,
+                 panelStrideA, packedB, panelStrideB, c, ldc, accumulate);
+}
+
+void multiplyUnpacked(int64_t rows, int64_t columns, int64_t depth,
+                      const float *a, int64_t lda, const float *packedB,
+                      int64_t panelStrideB, float *c, int64_t ldc,
+                      bool accumulate) {
+  multiplyPanels(RowStrides{lda}, rows, columns, depth, a, tileRows * lda,
+                 packedB, panelStrideB, c, ldc, accumulate);
 }
 
 } // namespace tessera::rt::TESSERA_RT_ISA

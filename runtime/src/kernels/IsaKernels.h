@@ -31,7 +31,11 @@ void packB(const MatrixView &b, int64_t depth, int64_t columns, float *out);
 void multiply(int64_t rows, int64_t columns, int64_t depth,
               const float *packedA, int64_t panelStrideA, const float *packedB,
               int64_t panelStrideB, float *c, int64_t ldc, bool accumulate);
-/// The same for the tiles of attention, which are narrower.
+void multiplyUnpacked(int64_t rows, int64_t columns, int64_t depth,
+                      const float *a, int64_t lda, const float *packedB,
+                      int64_t panelStrideB, float *c, int64_t ldc,
+                      bool accumulate);
+/// Packing for the tiles of attention, which are narrower.
 void packAttentionRows(const MatrixView &a, int64_t rows, int64_t depth,
                        float *out);
 void packAttentionColumns(const MatrixView &b, int64_t depth, int64_t columns,

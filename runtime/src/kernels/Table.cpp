@@ -27,7 +27,7 @@ const tessera::rt::CpuKernels tessera::rt::TESSERA_RT_ISA::table = {
     normal,
     uniform,
     {GemmTile::rows, GemmTile::columns, blockDepth, packedDepth, packA, packB,
-     multiply},
+     multiply, multiplyUnpacked},
     attentionScratch,
     attention,
     {attentionBackwardRows, attentionBackwardKeys},

@@ -20,10 +20,24 @@ namespace tessera::rt::TESSERA_RT_ISA {
 
 /// Sizes of a tile. Rows x Vectors accumulators, the vectors of a row of B and
 /// a broadcast element of A must fit the registers: 32 with AVX-512, 16 else.
-template <int Rows_, int Vectors_> struct TileShape {
+/// A panel of B has `PanelVectors` vectors a row, of which a tile uses the
+/// first.
+template <int Rows_, int Vectors_, int PanelVectors = Vectors_>
+struct TileShape {
   static constexpr int rows = Rows_;
   static constexpr int vectors = Vectors_;
   static constexpr int columns = Vectors_ * lanes;
+  static constexpr int panelColumns = PanelVectors * lanes;
+};
+
+/// Where element (r, d) of a panel of A is: r * row + d * depth.
+template <int Row, int Depth> struct PackedStrides {
+  static constexpr int64_t row = Row, depth = Depth;
+};
+/// Of an A that is not packed, whose rows are `row` elements apart.
+struct RowStrides {
+  int64_t row;
+  static constexpr int64_t depth = 1;
 };
 
 #if defined(__AVX512F__)
@@ -35,12 +49,12 @@ using GemmTile = TileShape<4, 3>;
 using AttentionTile = TileShape<6, 2>;
 #endif
 
-/// c[Rows][columns] (+)= sum over d of a(r, d) * b[d], where a(r, d) is at
-/// r * strideRow + d * strideDepth, and b[d] at d * columns.
-template <typename Tile, int Rows, int StrideRow, int StrideDepth>
-inline void multiplyTile(int64_t depth, const float *__restrict a,
-                         const float *__restrict b, float *__restrict c,
-                         int64_t ldc, bool accumulate) {
+/// c[Rows][columns] (+)= sum over d of a(r, d) * b[d], where b[d] is at
+/// d * panelColumns.
+template <typename Tile, int Rows, typename Strides>
+inline void multiplyTile(Strides strides, int64_t depth,
+                         const float *__restrict a, const float *__restrict b,
+                         float *__restrict c, int64_t ldc, bool accumulate) {
   VecF sum[Rows][Tile::vectors];
   TESSERA_RT_UNROLL
   for (int r = 0; r < Rows; ++r) {
@@ -54,13 +68,13 @@ inline void multiplyTile(int64_t depth, const float *__restrict a,
     VecF row[Tile::vectors];
     TESSERA_RT_UNROLL
     for (int v = 0; v < Tile::vectors; ++v) {
-      row[v] = load(b + d * Tile::columns + v * lanes);
-      __builtin_prefetch(b + (d + 16) * Tile::columns + v * lanes);
+      row[v] = load(b + d * Tile::panelColumns + v * lanes);
+      __builtin_prefetch(b + (d + 16) * Tile::panelColumns + v * lanes);
     }
-    __builtin_prefetch(a + (d + 24) * StrideDepth);
+    __builtin_prefetch(a + (d + 24) * strides.depth);
     TESSERA_RT_UNROLL
     for (int r = 0; r < Rows; ++r) {
-      VecF x = splat(a[r * StrideRow + d * StrideDepth]);
+      VecF x = splat(a[r * strides.row + d * strides.depth]);
       TESSERA_RT_UNROLL
       for (int v = 0; v < Tile::vectors; ++v)
         sum[r][v] += x * row[v];
@@ -77,21 +91,15 @@ inline void multiplyTile(int64_t depth, const float *__restrict a,
 }
 
 /// multiplyTile for a number of rows known at run time, 1 .. Tile::rows.
-template <typename Tile, int StrideRow, int StrideDepth, int Rows = Tile::rows>
-inline void multiplyRows(int64_t rows, int64_t depth, const float *a,
-                         const float *b, float *c, int64_t ldc,
+template <typename Tile, typename Strides, int Rows = Tile::rows>
+inline void multiplyRows(Strides strides, int64_t rows, int64_t depth,
+                         const float *a, const float *b, float *c, int64_t ldc,
                          bool accumulate) {
-  if constexpr (Rows == 1) {
-    multiplyTile<Tile, 1, StrideRow, StrideDepth>(depth, a, b, c, ldc,
-                                                  accumulate);
-  } else {
-    if (rows == Rows)
-      multiplyTile<Tile, Rows, StrideRow, StrideDepth>(depth, a, b, c, ldc,
-                                                       accumulate);
-    else
-      multiplyRows<Tile, StrideRow, StrideDepth, Rows - 1>(rows, depth, a, b, c,
-                                                           ldc, accumulate);
-  }
+  if constexpr (Rows > 1)
+    if (rows < Rows)
+      return multiplyRows<Tile, Strides, Rows - 1>(strides, rows, depth, a, b,
+                                                   c, ldc, accumulate);
+  multiplyTile<Tile, Rows>(strides, depth, a, b, c, ldc, accumulate);
 }
 
 } // namespace tessera::rt::TESSERA_RT_ISA
