@@ -31,13 +31,34 @@ bool PartitionProver::refute(Operation *op, const Twine &why) {
   if (matching.hasGuessed)
     return giveUp(op, why + ", and equal blocks before it may be numbered "
                             "otherwise");
+  if (doubt)
+    return giveUp(op, why);
   verdict.answer = PartitionAnswer::Refuted;
   verdict.op = op;
   verdict.why = why.str();
   return false;
 }
 
+/// Refutes `op`, which has value `got` in place of `needed`: whatever there was
+/// before, unless `got` is a value that the reference lacks and may be needed.
+bool PartitionProver::refuteValue(Operation *op, const Twine &why, int got,
+                                  int needed) {
+  if (!foreign.contains(got)) {
+    doubt.reset();
+    return refute(op, why);
+  }
+  std::string difference = foreign.explainDifference(got, needed);
+  if (difference.empty())
+    return refute(op, why);
+  doubt.reset();
+  return refute(op, why + ": " + difference);
+}
+
 bool PartitionProver::giveUp(Operation *op, const Twine &why) {
+  if (doubt) {
+    verdict = *doubt;
+    return false;
+  }
   verdict.answer = PartitionAnswer::NotProvable;
   verdict.op = op;
   verdict.why = why.str();
@@ -114,7 +135,8 @@ PartitionVerdict PartitionProver::run() {
   Block &block = local.getFunctionBody().front();
   bool ok = setArguments() && visitBlock(block) &&
             checkResults(block.getTerminator());
-  (void)ok;
+  if (ok && doubt)
+    verdict = *doubt;
   return verdict;
 }
 

@@ -11,6 +11,7 @@
 #ifndef TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
 #define TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
 
+#include "ForeignValues.h"
 #include "OpMatcher.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -83,7 +84,7 @@ public:
                   mlir::FunctionOpInterface global, Choices &choices,
                   bool decomposesAll = false)
       : local(local), global(global), choices(choices),
-        decomposesAll(decomposesAll), placements(mesh),
+        decomposesAll(decomposesAll), placements(mesh), foreign(reference),
         expected(local.getContext()),
         matching{placements, reference, expected, states} {}
 
@@ -97,8 +98,11 @@ public:
   };
   /// Of the calls of a function that is proven, in order.
   llvm::ArrayRef<Call> getCalls() const { return calls; }
-  /// Ops that were visited: how far the proof came.
-  int64_t getNumVisited() const { return numVisited; }
+  /// Ops that were visited before one that the reference lacks: how far the
+  /// proof came.
+  int64_t getNumVisited() const {
+    return doubt ? numVisitedBeforeDoubt : numVisited;
+  }
 
   /// Axis, coordinates and tag of a message.
   using MessageKey = std::tuple<std::string, int64_t, int64_t, int64_t>;
@@ -106,6 +110,8 @@ public:
 private:
   bool refute(mlir::Operation *op, const llvm::Twine &why);
   bool giveUp(mlir::Operation *op, const llvm::Twine &why);
+  bool refuteValue(mlir::Operation *op, const llvm::Twine &why, int got,
+                   int needed);
 
   GlobalFacts getFacts(const ShardState &state, mlir::Type type) const;
   bool setArguments();
@@ -172,12 +178,15 @@ private:
                                            llvm::ArrayRef<int> numbers,
                                            unsigned first = 0) const;
   bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+  bool explainForeignOperand(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+  bool visitUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
 
   mlir::FunctionOpInterface local, global;
   Choices &choices;
   bool decomposesAll;
   Placements placements;
   ReferenceValues reference;
+  ForeignValues foreign;
   ExpectedOps expected;
   StateMap states;
   MatchContext matching;
@@ -195,6 +204,10 @@ private:
   int firstForeign = 0;
   int64_t numVisited = 0;
   PartitionVerdict verdict;
+  /// Of the first op that the reference lacks: from there on nothing is proven,
+  /// and only what certainly differs is refuted.
+  std::optional<PartitionVerdict> doubt;
+  int64_t numVisitedBeforeDoubt = 0;
 };
 
 } // namespace tessera

@@ -251,10 +251,11 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
         wanted.getType())
       return refute(terminator, name + " is of another global type than in "
                                        "the reference");
-    if (got.value != reference.lookup(wanted)) {
+    if (int needed = reference.lookup(wanted); got.value != needed) {
       verdict.reference = wanted.getLoc();
-      return refute(terminator, name + " is another value than in the "
-                                       "reference");
+      return refuteValue(terminator,
+                         name + " is another value than in the reference",
+                         got.value, needed);
     }
     if (!checkDeclared(terminator, local.getResultAttrDict(i),
                        global.getResultAttrDict(i), needed, name))

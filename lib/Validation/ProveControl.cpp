@@ -191,9 +191,11 @@ bool PartitionProver::visitForAs(scf::ForOp op, scf::ForOp target) {
   SmallVector<ShardState> guessed = carried;
   if (guessPartial(op, guessed)) {
     PartitionVerdict before = verdict;
+    std::optional<PartitionVerdict> doubtBefore = doubt;
     if (visitForFrom(op, target, guessed))
       return true;
     verdict = before;
+    doubt = doubtBefore;
   }
   return visitForFrom(op, target, carried);
 }
@@ -221,7 +223,7 @@ bool PartitionProver::visitAsSome(Operation *op,
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
     numbers.push_back(states.find(operand)->second.value);
-  std::optional<PartitionVerdict> first;
+  std::optional<PartitionVerdict> first, doubtBefore = doubt;
   auto note = [&](Operation *target) {
     if (first)
       return;
@@ -237,6 +239,7 @@ bool PartitionProver::visitAsSome(Operation *op,
         target->getNumResults() != op->getNumResults())
       continue;
     verdict = PartitionVerdict();
+    doubt = doubtBefore;
     // Bounds count too, though they are of type index.
     auto [mine, theirs] = std::mismatch(numbers.begin(), numbers.end(),
                                         candidate.operands.begin());

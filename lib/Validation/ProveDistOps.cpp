@@ -164,12 +164,15 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     bool isStacked = op.isStacked(i);
     std::optional<unsigned> number =
         target ? findYielded(target, state.value, i, isStacked) : std::nullopt;
-    if (target && !number) {
+    bool isForeign = target && foreign.contains(state.value);
+    if (target && !number && !isForeign) {
       if (i < target.getNumResults())
         verdict.reference =
             target.getBody().front().getTerminator()->getOperand(i).getLoc();
-      return refute(yield, "operand " + Twine(i) +
-                               " is another value than in the reference");
+      return refuteValue(yield,
+                         "operand " + Twine(i) +
+                             " is another value than in the reference",
+                         state.value, -1);
     }
     bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
     if (state.isPartial() && !isSum && !isStacked)
@@ -179,14 +182,17 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     for (DimState &dim : state.dims)
       if (dim.padding != PadContent::Zero)
         dim.padding = PadContent::Any;
-    if (target) {
+    if (number) {
       state.value = reference.lookup(target.getResult(*number));
     } else {
       auto type = cast<RankedTensorType>(reference.getValue(state.value).type);
       SmallVector<int64_t> shape(type.getShape());
       if (isStacked)
         shape.insert(shape.begin(), op.getCount());
+      int yielded = state.value;
       state.value = reference.addValue(type.clone(shape), op.getLoc());
+      if (isForeign)
+        foreign.add(state.value, op, yielded, i);
     }
     if (isStacked)
       state.dims.insert(state.dims.begin(), DimState());
@@ -201,7 +207,7 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
     numbers.push_back(states.find(operand)->second.value);
-  std::optional<PartitionVerdict> first;
+  std::optional<PartitionVerdict> first, doubtBefore = doubt;
   for (unsigned index :
        reference.find(op->getName(), op->getOperands(), numbers)) {
     auto target = dyn_cast<dist::AccumulateOp>(reference.getOp(index).op);
@@ -210,6 +216,7 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
       continue;
     llvm::scope_exit leave([&] { active.erase(target); });
     verdict = PartitionVerdict();
+    doubt = doubtBefore;
     if (visitAccumulateAs(op, target))
       return true;
     if (!first)

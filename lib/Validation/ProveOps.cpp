@@ -151,6 +151,9 @@ PartitionProver::findOfAnotherValue(Operation *op,
 
 /// No op of the reference is this one.
 bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
+  if (llvm::any_of(numbers,
+                   [&](int number) { return foreign.contains(number); }))
+    return explainForeignOperand(op, numbers);
   for (auto [i, number] : llvm::enumerate(numbers))
     if (number >= 0 && reference.getValue(number).constant.value)
       return refute(op, "operand " + Twine(i) +
@@ -201,7 +204,73 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
   if (moves)
     return refute(op, "it moves elements of a value that the reference does "
                       "not move so");
-  return giveUp(op, "the reference has no such op on these values");
+  return visitUnknownOp(op, numbers);
+}
+
+/// An op on a value that the reference lacks is refuted if it could only stand
+/// for ops there, on the same other operands, that certainly need another
+/// value.
+bool PartitionProver::explainForeignOperand(Operation *op,
+                                            ArrayRef<int> numbers) {
+  std::optional<unsigned> index;
+  for (auto [i, number] : llvm::enumerate(numbers))
+    if (foreign.contains(number)) {
+      if (index)
+        return visitUnknownOp(op, numbers);
+      index = i;
+    }
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    if (!ForeignValues::tellsApart(op, i))
+      return visitUnknownOp(op, numbers);
+  const ReferenceOp *found = nullptr;
+  for (unsigned i = 0; i < reference.getNumOps(); ++i) {
+    const ReferenceOp &other = reference.getOp(i);
+    SmallVector<int, 4> needed(other.operands);
+    if (other.op->getName() != op->getName() || needed.size() != numbers.size())
+      continue;
+    int value = std::exchange(needed[*index], numbers[*index]);
+    if (ArrayRef(needed) != numbers)
+      continue;
+    if (!foreign.explainDifference(numbers[*index], value).empty())
+      found = found ? found : &other;
+    else if (foreign.isRelated(numbers[*index], value))
+      return visitUnknownOp(op, numbers);
+  }
+  if (!found)
+    return visitUnknownOp(op, numbers);
+  verdict.reference = found->op->getLoc();
+  return refuteValue(op,
+                     "operand " + Twine(*index) +
+                         " is another value than in the reference",
+                     numbers[*index], found->operands[*index]);
+}
+
+/// Goes on after an op that the reference lacks, whose results are foreign.
+bool PartitionProver::visitUnknownOp(Operation *op, ArrayRef<int> numbers) {
+  PartitionVerdict reason;
+  reason.answer = PartitionAnswer::NotProvable;
+  reason.op = op;
+  reason.why = "the reference has no such op on these values";
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  bool hasTensor = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                   llvm::any_of(op->getResultTypes(), isTensor);
+  if (op->getNumRegions() == 0 && !hasTensor) {
+    for (Value result : op->getResults()) {
+      ShardState state;
+      state.value = reference.addValue(result.getType(), op->getLoc());
+      states[result] = std::move(state);
+    }
+  } else if (op->getNumRegions() != 0 || !visitAlone(op)) {
+    verdict = doubt ? *doubt : reason;
+    return false;
+  }
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    foreign.add(states.find(result)->second.value, op, numbers, i);
+  if (!doubt) {
+    doubt = reason;
+    numVisitedBeforeDoubt = numVisited;
+  }
+  return true;
 }
 
 bool PartitionProver::visitAlone(Operation *op) {

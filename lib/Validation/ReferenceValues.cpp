@@ -246,6 +246,8 @@ void ReferenceValues::addOp(Operation *op) {
                          : addValue(result.getType(), op->getLoc());
     numbers[result] = number;
     made.results.push_back(number);
+    if (!equal)
+      makers.try_emplace(number, ops.size(), i);
     values[number].isZero |= isZero;
     if (!same && !equal && i < made.rule.results.size() &&
         isTensor(result.getType()) && !made.rule.results[i].empty())

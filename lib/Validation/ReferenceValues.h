@@ -80,6 +80,14 @@ public:
                                 mlir::OperandRange operands,
                                 llvm::ArrayRef<int> numbers) const;
   const ReferenceOp &getOp(unsigned index) const { return ops[index]; }
+  /// The op that makes a value, and as which of its results; null for a value
+  /// that no op makes.
+  std::pair<const ReferenceOp *, unsigned> findMaker(int value) const {
+    auto it = makers.find(value);
+    return it == makers.end()
+               ? std::pair<const ReferenceOp *, unsigned>(nullptr, 0)
+               : std::pair(&ops[it->second.first], it->second.second);
+  }
   unsigned getNumOps() const { return ops.size(); }
   int getNumValues() const { return values.size(); }
 
@@ -107,6 +115,8 @@ private:
   /// The ops that the function had; only looked up.
   llvm::DenseSet<mlir::Operation *> ownOps;
   std::vector<ReferenceOp> ops;
+  /// Of a value that an op makes: number of the op and of its result.
+  llvm::DenseMap<int, std::pair<unsigned, unsigned>> makers;
   /// Constants that are no splats, in order.
   std::vector<mlir::Operation *> denseConstants;
   std::vector<ReferenceValue> values;
