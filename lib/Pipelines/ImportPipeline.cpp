@@ -22,6 +22,8 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   StableHLOToNNPassOptions source;
   source.inputs.assign(options.inputs.begin(), options.inputs.end());
   pm.addPass(createStableHLOToNNPass(source));
+  // Shapes that are refused in the end are so before anything is made of them.
+  pm.addPass(createVerifyInputPass());
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createLiftLinalgPass());
   // What layers compute alike of constants is computed once.

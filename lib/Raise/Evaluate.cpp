@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -19,11 +20,21 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The most ops that a constant follows from, and its most elements.
+/// The most ops that a constant follows from, and the most elements of each.
 static constexpr size_t kMaxSources = 256;
-static constexpr int64_t kMaxElements = int64_t(1) << 24;
+static constexpr int64_t kMaxElementsOfConstants = int64_t(1) << 24;
+
+static bool hasFewElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor ||
+         (tensor.hasStaticShape() && !isTooLarge(tensor.getShape()) &&
+          tensor.getNumElements() <= kMaxElementsOfConstants);
+}
 
 interp::TensorRef tessera::evaluate(ArrayRef<Operation *> ops, Value root) {
+  for (Operation *op : ops)
+    if (!llvm::all_of(op->getResultTypes(), hasFewElements))
+      return nullptr;
   MLIRContext *context = root.getContext();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   OpBuilder builder(module->getBodyRegion());
@@ -71,8 +82,7 @@ dist::ConstraintOp tessera::findConstraint(Value value) {
 }
 
 interp::TensorRef tessera::evaluateConstant(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || type.getNumElements() > kMaxElements)
+  if (!isa<RankedTensorType>(value.getType()))
     return nullptr;
   std::optional<SmallVector<Operation *>> ops = findSources(value);
   if (!ops)

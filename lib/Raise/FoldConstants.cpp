@@ -10,6 +10,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Raise/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -117,7 +118,8 @@ bool FoldConstantsPass::isFixed(Operation *op) const {
       isa<dist::ConstraintOp>(op))
     return false;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+  if (!type || !type.hasStaticShape() || isTooLarge(type.getShape()) ||
+      !type.getElementType().isIntOrFloat())
     return false;
   int64_t bytes = type.getNumElements() *
                   llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -167,7 +169,7 @@ SmallVector<Operation *> FoldConstantsPass::collect(Operation *root) const {
 
 void FoldConstantsPass::fold(Operation *op) {
   interp::TensorRef value = evaluate(collect(op), op->getResult(0));
-  if (!value)
+  if (!value || value->getNumElements() == 0)
     return;
   SmallVector<int64_t> kept;
   interp::Tensor small = dropInvariant(*value, kept);

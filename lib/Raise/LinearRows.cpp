@@ -14,6 +14,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/Limits.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -22,6 +23,8 @@ using namespace tessera;
 
 /// The most ops of a region.
 static constexpr size_t kMaxOps = 64;
+/// The most elements of a row.
+static constexpr int64_t kMaxWidth = int64_t(1) << 16;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -300,6 +303,16 @@ bool RowReader::readOp(Operation *op) {
 bool RowReader::read() {
   Rows &first = rows[region.x];
   first.shape = rowShape(region.x);
+  auto isRead = [&](Value value) {
+    ArrayRef<int64_t> shape = typeOf(value).getShape().drop_front(
+        std::min<int64_t>(leading, typeOf(value).getRank()));
+    return !isTooLarge(shape) && numElements(shape) > 0 &&
+           numElements(shape) <= kMaxWidth;
+  };
+  if (!isRead(region.x) || !llvm::all_of(region.ops, [&](Operation *op) {
+        return isRead(op->getResult(0));
+      }))
+    return false;
   for (int64_t i = 0; i < first.shape[0]; ++i)
     first.forms.push_back({LinearTerm{i, 1, Value(), 0}});
   for (Operation *op : region.ops)

@@ -223,7 +223,7 @@ void NameDimsPass::writeArguments(DimClasses &dims) {
 
 /// Whether an op adds to the residual stream: a tensor, not a vector.
 static bool addsTensors(Operation *op) {
-  return isa<arith::AddFOp>(op) &&
+  return isa<arith::AddFOp>(op) && typeOf(op->getResult(0)) &&
          llvm::none_of(op->getOperands(), [](Value operand) {
            auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
            return broadcast && typeOf(broadcast.getX()).getRank() < 2;

@@ -12,6 +12,7 @@
 #include "Proposals.h"
 #include "RaiseAttention.h"
 #include "RaiseRope.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Raise/Passes.h"
 
 #include "dialects/NN/NN.h"
@@ -171,7 +172,26 @@ bool RaisePass::raise(Value y) {
   return false;
 }
 
+/// Whether all tensors have shapes that the phase input may have: others are
+/// refused after the import.
+static bool hasInputShapes(func::FuncOp function) {
+  auto isInput = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped ||
+           (shaped.hasStaticShape() && !isTooLarge(shaped.getShape()));
+  };
+  auto walked = function.walk([&](Operation *op) {
+    return llvm::all_of(op->getResultTypes(), isInput)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return !walked.wasInterrupted() &&
+         llvm::all_of(function.getArgumentTypes(), isInput);
+}
+
 void RaisePass::runOnOperation() {
+  if (!hasInputShapes(getOperation()))
+    return;
   for (Block &block : getOperation().getBody()) {
     if (!llvm::is_contained(skip, "rope"))
       raiseRope(block);

@@ -500,7 +500,8 @@ std::optional<TrialResult> tessera::tryProposals(const RowRegion &region,
   Normal normal;
   Type f64 = Float64Type::get(region.x.getContext());
   RowKinds kinds = findKinds(region);
-  if (region.size() > kMaxNumbers / (kinds.count() + kHiddenRows))
+  if (region.size() == 0 ||
+      region.size() > kMaxNumbers / (kinds.count() + kHiddenRows))
     return std::nullopt;
   interp::Tensor x = makeRows(normal, kinds, region.size(), f64);
   int64_t rows = x.getShape()[0];

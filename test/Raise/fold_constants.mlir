@@ -96,3 +96,29 @@ func.func @splat(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %3 = arith.mulf %x, %2 : tensor<256x256xf32>
   return %3 : tensor<256x256xf32>
 }
+
+// -----
+
+// What no memory holds is not computed.
+// CHECK-LABEL: @too_large
+// CHECK: nn.iota : tensor<9223372036854775807xi32>
+// CHECK: nn.iota : tensor<1099511627776xi32>
+func.func @too_large() -> (tensor<9223372036854775807xi32>, tensor<2xi32>) {
+  %0 = nn.iota : tensor<9223372036854775807xi32>
+  %1 = arith.constant dense<8> : tensor<9223372036854775807xi32>
+  %2 = arith.remsi %0, %1 : tensor<9223372036854775807xi32>
+  %3 = nn.iota : tensor<1099511627776xi32>
+  %4 = tensor.extract_slice %3[7] [2] [1] : tensor<1099511627776xi32> to tensor<2xi32>
+  return %2, %4 : tensor<9223372036854775807xi32>, tensor<2xi32>
+}
+
+// -----
+
+// Nothing is left of a constant without elements.
+// CHECK-LABEL: @empty
+// CHECK: arith.negf %{{.*}} : tensor<0x4xf32>
+func.func @empty() -> tensor<0x4xf32> {
+  %0 = arith.constant dense<0.0> : tensor<0x4xf32>
+  %1 = arith.negf %0 : tensor<0x4xf32>
+  return %1 : tensor<0x4xf32>
+}

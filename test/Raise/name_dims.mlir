@@ -70,3 +70,19 @@ func.func @there(%x: tensor<8x16xf32> {nn.dims = ["rows", "width"], nn.input = "
   %0 = nn.einsum "ab,bc->ac" %x, %w : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// -----
+
+// A sum of numbers in the body of an op has no dimensions.
+// CHECK-LABEL: @body(
+// CHECK-SAME: tensor<8x4xf32> {nn.input = "x"}
+// CHECK: arith.addf %{{.*}}, %{{.*}} : f32
+func.func @body(%x: tensor<8x4xf32> {nn.input = "x"}) -> tensor<8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = linalg.reduce ins(%x : tensor<8x4xf32>) outs(%zeros : tensor<8xf32>) dimensions = [1]
+    (%in: f32, %out: f32) {
+      %1 = arith.addf %in, %out : f32
+      linalg.yield %1 : f32
+    }
+  return %0 : tensor<8xf32>
+}

@@ -422,3 +422,30 @@ func.func @attention_two_masks(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg
   %6 = nn.einsum "acbd,abec->aebd" %arg2, %5 : tensor<2x8x3x4xf32>, tensor<2x3x8x8xf32> -> tensor<2x8x3x4xf32>
   return %6 : tensor<2x8x3x4xf32>
 }
+
+// -----
+
+// Rows without elements, and of a size that is not known, are no rows.
+// CHECK-LABEL: @empty_rows(
+// CHECK: math.exp
+// CHECK: arith.divf
+func.func @empty_rows(%x: tensor<4x0xf32>) -> tensor<4x0xf32> {
+  %0 = math.exp %x : tensor<4x0xf32>
+  %1 = nn.reduce <sum> %0 dims [1] : tensor<4x0xf32> -> tensor<4xf32>
+  %2 = nn.broadcast %1 dims [0] : tensor<4xf32> -> tensor<4x0xf32>
+  %3 = arith.divf %0, %2 : tensor<4x0xf32>
+  return %3 : tensor<4x0xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @dynamic_rows(
+// CHECK: math.exp
+// CHECK: arith.divf
+func.func @dynamic_rows(%x: tensor<4x?xf32>) -> tensor<4x?xf32> {
+  %0 = math.exp %x : tensor<4x?xf32>
+  %1 = arith.addf %0, %0 : tensor<4x?xf32>
+  %2 = arith.divf %0, %1 : tensor<4x?xf32>
+  %3 = arith.negf %2 : tensor<4x?xf32>
+  return %3 : tensor<4x?xf32>
+}

@@ -298,3 +298,15 @@ func.func @narrow(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
   %6 = arith.addf %0, %1 : tensor<2x3x4x4xf32>
   return %6 : tensor<2x3x4x4xf32>
 }
+
+// -----
+
+// Rows that no head has.
+// CHECK-LABEL: @wide(
+// CHECK: arith.negf
+// CHECK: return
+func.func @wide(%x: tensor<2x4x1099511627776xf32>) -> tensor<2x4x1099511627776xf32> {
+  %0 = arith.negf %x : tensor<2x4x1099511627776xf32>
+  %1 = arith.addf %0, %x : tensor<2x4x1099511627776xf32>
+  return %1 : tensor<2x4x1099511627776xf32>
+}

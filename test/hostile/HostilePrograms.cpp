@@ -13,6 +13,7 @@
 
 #include "../Apart/Apart.h"
 #include "Mangler.h"
+#include "WhoseCrash.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -26,9 +27,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <csignal>
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <map>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,9 +66,6 @@ struct Seed {
   bool isSource = false;
 };
 
-/// How far a child got; in memory that the parent sees.
-enum Stage : int { Parsing, Running, Done, InReader };
-
 enum Outcome : int { Accepted = 0, Refused = 1, Unparsed = 2, Silent = 3 };
 
 /// One program of the run.
@@ -81,62 +76,6 @@ struct Trial {
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Whose crash
-//===----------------------------------------------------------------------===//
-
-static volatile int *crashStage = nullptr;
-static void *frames[512];
-
-/// Whether an address is in this program. The dialects do, MLIR's parser does
-/// not: it is in a library.
-static bool isInProgram(void *address) {
-  Dl_info here, info;
-  return dladdr(reinterpret_cast<void *>(&isInProgram), &here) &&
-         dladdr(address, &info) && info.dli_fbase == here.dli_fbase;
-}
-
-/// Whether an address is in MLIR's parser: a member function, or what calls
-/// them for a file.
-static bool isInParser(void *address) {
-  Dl_info info;
-  if (!dladdr(address, &info) || !info.dli_sname)
-    return false;
-  StringRef name(info.dli_sname);
-  return name.starts_with("_ZN4mlir6detail6Parser") ||
-         name.starts_with("_ZN4mlir18parseAsmSourceFile");
-}
-
-/// Notes a crash where the parser was the last to be called by this program: a
-/// dialect that asks for any attribute gets the crashes of MLIR's reader of it.
-static void onCrash(int number) {
-  // The first two frames are this handler and the signal's.
-  int count = backtrace(frames, std::size(frames));
-  bool inParser = false;
-  for (int i = 2; i < count && !isInProgram(frames[i]); ++i)
-    inParser |= isInParser(frames[i]);
-  bool isOurs = count == std::size(frames) || !inParser;
-  if (*crashStage == Parsing && !isOurs)
-    *crashStage = InReader;
-  signal(number, SIG_DFL);
-  raise(number);
-}
-
-/// Lets crashes of this process be told apart, also where the stack is full.
-static void watchCrashes(volatile int *stage) {
-  crashStage = stage;
-  // Loads what it needs.
-  backtrace(frames, std::size(frames));
-  static char memory[1 << 16];
-  stack_t stack{memory, 0, sizeof(memory)};
-  sigaltstack(&stack, nullptr);
-  struct sigaction action = {};
-  action.sa_handler = onCrash;
-  action.sa_flags = SA_ONSTACK;
-  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    sigaction(number, &action, nullptr);
-}
 
 //===----------------------------------------------------------------------===//
 // Seeds

@@ -1,0 +1,72 @@
+//===- WhoseCrash.cpp - Crashes of MLIR's reader and others ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See WhoseCrash.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WhoseCrash.h"
+
+#include "llvm/ADT/StringRef.h"
+#include <csignal>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <iterator>
+
+using namespace tessera::hostile;
+using llvm::StringRef;
+
+static volatile int *crashStage = nullptr;
+static void *frames[512];
+
+/// Whether an address is in this program. The dialects do, MLIR's parser does
+/// not: it is in a library.
+static bool isInProgram(void *address) {
+  Dl_info here, info;
+  return dladdr(reinterpret_cast<void *>(&isInProgram), &here) &&
+         dladdr(address, &info) && info.dli_fbase == here.dli_fbase;
+}
+
+/// Whether an address is in MLIR's parser: a member function, or what calls
+/// them for a file.
+static bool isInParser(void *address) {
+  Dl_info info;
+  if (!dladdr(address, &info) || !info.dli_sname)
+    return false;
+  StringRef name(info.dli_sname);
+  return name.starts_with("_ZN4mlir6detail6Parser") ||
+         name.starts_with("_ZN4mlir18parseAsmSourceFile");
+}
+
+/// Notes a crash where the parser was the last to be called by this program: a
+/// dialect that asks for any attribute gets the crashes of MLIR's reader of it.
+static void onCrash(int number) {
+  // The first two frames are this handler and the signal's.
+  int count = backtrace(frames, std::size(frames));
+  bool inParser = false;
+  for (int i = 2; i < count && !isInProgram(frames[i]); ++i)
+    inParser |= isInParser(frames[i]);
+  bool isOurs = count == std::size(frames) || !inParser;
+  if (*crashStage == Parsing && !isOurs)
+    *crashStage = InReader;
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void tessera::hostile::watchCrashes(volatile int *stage) {
+  crashStage = stage;
+  // Loads what it needs.
+  backtrace(frames, std::size(frames));
+  static char memory[1 << 16];
+  stack_t stack{memory, 0, sizeof(memory)};
+  sigaltstack(&stack, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = onCrash;
+  action.sa_flags = SA_ONSTACK;
+  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    sigaction(number, &action, nullptr);
+}
