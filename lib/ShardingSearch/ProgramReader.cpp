@@ -58,10 +58,22 @@ void ProgramReader::readTensors() {
 }
 
 /// What is donated and what takes its place are one tensor, unless both have
-/// seeds.
-void ProgramReader::tieDonated() {
+/// seeds, which must not clash.
+LogicalResult ProgramReader::tieDonated() {
   auto isFree = [](const Sharding &seed) {
     return seed == Sharding::replicatedOf(seed.rank(), /*open=*/true);
+  };
+  auto clash = [](const Sharding &a, const Sharding &b) {
+    return llvm::any_of(llvm::zip(a.dims, b.dims), [](const auto &dims) {
+      const auto &[mine, other] = dims;
+      return !mine.open && !other.open && mine.axes != other.axes;
+    });
+  };
+  auto print = [&](const Sharding &sharding) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    sharding.print(os, builder.problem.mesh);
+    return text;
   };
   for (const PropagatedFunction &function : builder.functions) {
     FunctionOpInterface func = function.func;
@@ -76,14 +88,21 @@ void ProgramReader::tieDonated() {
         continue;
       ShardingProblem::Tensor &mine = problem.tensors[tied[from]];
       ShardingProblem::Tensor &other = problem.tensors[tied[to]];
-      if (!isFree(mine.seed) && !isFree(other.seed))
+      if (!isFree(mine.seed) && !isFree(other.seed)) {
+        if (clash(mine.seed, other.seed))
+          return func.emitError("expects ")
+                 << describe(tied[from]) << " and " << describe(tied[to])
+                 << ", which takes its place, to be sharded alike, but got "
+                 << print(mine.seed) << " and " << print(other.seed);
         continue;
+      }
       if (isFree(mine.seed))
         mine.seed = other.seed;
       mine.isSum |= other.isSum;
       tied[to] = tied[from];
     }
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -428,7 +447,8 @@ LogicalResult ProgramReader::read() {
   for (Operation *op : getRepeatedOps(module))
     repeated.insert(op);
   readTensors();
-  tieDonated();
+  if (failed(tieDonated()))
+    return failure();
   size_t count = builder.problem.ops.size();
   problem.ops.resize(count);
   operations.resize(count);

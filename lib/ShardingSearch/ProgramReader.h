@@ -66,7 +66,7 @@ public:
 
 private:
   void readTensors();
-  void tieDonated();
+  mlir::LogicalResult tieDonated();
   void readOp(unsigned number);
   void readPorts(unsigned number, ShardingProblem::Op &op);
   void readTie(unsigned number, ShardingProblem::Op &op);

@@ -104,6 +104,7 @@ public:
   FailureOr<FoundShardings> runAndWrite();
 
 private:
+  LogicalResult checkProgram();
   llvm::Error searchWith(const llvm::SmallVector<AxisList, 4> &units,
                          int64_t hiddenPercent);
   llvm::Expected<search::NetworkSolution>
@@ -455,6 +456,19 @@ llvm::Error Searcher::finishSpace(size_t first) {
   return llvm::Error::success();
 }
 
+/// An error if no op of the program has a rule by which it can be sharded.
+LogicalResult Searcher::checkProgram() {
+  const ShardingProblem &problem = program.problem;
+  for (auto [number, op] : llvm::enumerate(problem.ops))
+    if (program.isOwn(number) &&
+        llvm::any_of(problem.rules[op.rule].factors, [](const Factor &factor) {
+          return factor.kind != FactorKind::Replicated;
+        }))
+      return success();
+  return module.emitError(
+      "search: expects an op that can be sharded but the program has none");
+}
+
 /// Solves with hidden transfers counted at this percentage of their time.
 llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
                                  int64_t hiddenPercent) {
@@ -487,7 +501,7 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   ConstantCopies copies;
   copies.split(module);
   constants = copies.getAll();
-  if (failed(program.read()))
+  if (failed(program.read()) || failed(checkProgram()))
     return failure();
   blocks = options.foldsLayers ? findRepeatedBlocks(program.problem)
                                : RepeatedBlocks(program.problem);
