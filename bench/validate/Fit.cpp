@@ -67,38 +67,41 @@ const std::vector<FitParameter> &tessera::validate::fitParameters() {
       {"B200", "attention_backward_rate", 0.38, 0.2},
       {"B200", "portable_attention_rate", 0.18, 0.2},
       {"B200", "portable_attention_backward_rate", 0.14, 0.2},
+      // vTrain's profiles of 2022; modules for 8 bits do more.
+      {"", "host_call_s", 62e-6, 0.7, /*ofExperts=*/true},
   };
   return list;
 }
 
-static bool dependsOn(StringRef device, size_t parameter) {
-  return device.contains(fitParameters()[parameter].device);
+bool Fit::dependsOn(size_t row, size_t index) const {
+  const FitParameter &parameter = fitParameters()[index];
+  return parameter.ofExperts == rows[row].row.sparse.has_value() &&
+         StringRef(devices[row]).contains(parameter.device);
 }
 
 Fit::Fit(std::vector<FitRow> given, size_t numGroups, Evaluator &evaluator)
     : rows(std::move(given)), groupWeights(numGroups, 0) {
   const size_t numParameters = fitParameters().size();
-  IntEqClasses classes(numParameters);
   for (const FitRow &row : rows) {
     groupWeights[row.group] += row.weight;
     Expected<const ClusterSpec *> spec = evaluator.cluster(row.row.cluster);
     devices.push_back(spec ? (*spec)->device.name : "");
     if (!spec)
       consumeError(spec.takeError());
-    std::optional<size_t> first;
-    for (size_t p = 0; p < numParameters; ++p)
-      if (dependsOn(devices.back(), p))
-        classes.join(first ? *first : *(first = p), p);
   }
+  IntEqClasses classes(numParameters);
+  std::vector<std::optional<size_t>> first(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t p = 0; p < numParameters; ++p)
+      if (dependsOn(i, p))
+        classes.join(first[i] ? *first[i] : *(first[i] = p), p);
   classes.compress();
   components.resize(classes.getNumClasses());
   for (size_t p = 0; p < numParameters; ++p)
     components[classes[p]].parameters.push_back(p);
-  for (Component &component : components)
-    for (size_t i = 0; i < rows.size(); ++i)
-      if (any_of(component.parameters,
-                 [&](size_t p) { return dependsOn(devices[i], p); }))
-        component.rows.push_back(i);
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (first[i])
+      components[classes[*first[i]]].rows.push_back(i);
 }
 
 void Fit::apply(const FitValues &values, Evaluator &evaluator) {
@@ -248,8 +251,7 @@ void Fit::Descent::linearize() {
     set(moved);
     slopes[p].assign(used.size(), 0);
     for (auto [i, row] : enumerate(used)) {
-      if (std::isnan(base[i]) ||
-          !dependsOn(fit.devices[row], component.parameters[p]))
+      if (std::isnan(base[i]) || !fit.dependsOn(row, component.parameters[p]))
         continue;
       double other = residual(row);
       if (!std::isnan(other))
@@ -353,14 +355,24 @@ std::vector<double> Fit::fit(const Component &component,
   return best.values;
 }
 
-FitValues Fit::fitAll(const Evaluator &evaluator) const {
-  FitValues values(fitParameters().size());
-  forEachInParallel(
-      components.size(), evaluator, [&](size_t i, Evaluator &own) {
-        std::vector<double> found = fit(components[i], std::nullopt, own);
-        for (auto [p, value] : zip_equal(components[i].parameters, found))
-          values[p] = value;
-      });
+FitValues Fit::fitAll(Evaluator &evaluator) const {
+  FitValues values;
+  for (const FitParameter &parameter : fitParameters())
+    values.push_back(parameter.prior);
+  // Of models with experts, those of devices are given.
+  for (bool ofExperts : {false, true}) {
+    forEachInParallel(
+        components.size(), evaluator, [&](size_t i, Evaluator &own) {
+          const Component &component = components[i];
+          if (fitParameters()[component.parameters.front()].ofExperts !=
+              ofExperts)
+            return;
+          std::vector<double> found = fit(component, std::nullopt, own);
+          for (auto [p, value] : zip_equal(component.parameters, found))
+            values[p] = value;
+        });
+    apply(values, evaluator);
+  }
   return values;
 }
 

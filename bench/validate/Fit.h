@@ -27,6 +27,9 @@ struct FitParameter {
   /// The value that is likeliest without a run, and the standard deviation of
   /// its logarithm.
   double prior, spread;
+  /// Rows of models with experts determine it, and nothing else; of others they
+  /// are no matter.
+  bool ofExperts = false;
 };
 
 /// All constants that are fitted.
@@ -53,8 +56,9 @@ class Fit {
 public:
   Fit(std::vector<FitRow> rows, size_t numGroups, Evaluator &evaluator);
 
-  /// The values for all groups. Uses all processors, as the others do.
-  FitValues fitAll(const Evaluator &evaluator) const;
+  /// The values for all groups, which the evaluator is given. Uses all
+  /// processors.
+  FitValues fitAll(Evaluator &evaluator) const;
   /// The values for all groups but `left`, of which `all` are those of all:
   /// only constants that the group's devices share with others move.
   FitValues fitWithout(size_t left, const FitValues &all,
@@ -63,6 +67,8 @@ public:
   static void apply(const FitValues &values, Evaluator &evaluator);
 
 private:
+  bool dependsOn(size_t row, size_t parameter) const;
+
   /// Constants of which each pair is joined by rows, and the rows of them.
   struct Component {
     std::vector<size_t> parameters, rows;

@@ -74,14 +74,11 @@ std::vector<Group> tessera::validate::readGroups(ArrayRef<Table> tables,
 /// and micro-batches.
 static constexpr size_t kComposedStep = 5;
 
-/// Models with experts are not fitted: the releases of one framework differ by
-/// more on one layout of them (up to 1.8 times) than any constant of a device.
 static std::vector<FitRow> rowsToFit(ArrayRef<Group> groups) {
   std::vector<FitRow> rows;
   for (auto [index, group] : enumerate(groups))
     for (size_t i = 0; i < group.rows.size(); ++i)
-      if (!group.rows[i].sparse &&
-          (!group.rows[i].composed || i % kComposedStep == 0))
+      if (!group.rows[i].composed || i % kComposedStep == 0)
         rows.push_back({group.rows[i], index, group.weights[i]});
   return rows;
 }
@@ -193,7 +190,6 @@ tessera::validate::leaveOneOut(ArrayRef<Group> groups, Evaluator &evaluator,
                                FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
   fitted = fit.fitAll(evaluator);
-  Fit::apply(fitted, evaluator);
   std::vector<std::vector<LeftOutRow>> leftOut(groups.size());
   forEachInParallel(groups.size(), evaluator, [&](size_t i, Evaluator &own) {
     Fit::apply(fit.fitWithout(i, fitted, own), own);
@@ -208,7 +204,6 @@ tessera::validate::fitOnAll(ArrayRef<Group> groups, Evaluator &evaluator,
                             FitValues &fitted) {
   Fit fit(rowsToFit(groups), groups.size(), evaluator);
   fitted = fit.fitAll(evaluator);
-  Fit::apply(fitted, evaluator);
   std::vector<std::vector<LeftOutRow>> priced;
   for (size_t i = 0; i < groups.size(); ++i)
     priced.push_back(price(groups, i, evaluator));

@@ -124,7 +124,20 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   l.dispatchOnce =
       release > 2509 &&
       (isGrace || release > 2602 || (release == 2602 && !(isFirst && !isH100)));
-  l.overlapExperts = isH100 && l.pp > 1 && release > 2509;
+  l.overlapExperts =
+      isH100 && l.pp > 1 && release > 2509 && (release < 2602 || isFirst);
+  // Until September 2025 layers whose tokens are dropped are graphs as a whole;
+  // later the router is, and attention where the recipe says so.
+  if (release <= 2509) {
+    if (!isH100)
+      l.hostLaunchMicros = 0.1;
+  } else if (!isH100) {
+    bool isMX = l.precision == Precision::MXFP8;
+    bool hasAttention =
+        isGrace ? !isMX : release > 2602 || (release == 2602 && !isFirst);
+    row.experts.graphs =
+        hasAttention ? GraphScope::Attention : GraphScope::Router;
+  }
   if (release >= 2606 && l.precision == Precision::MXFP8 &&
       (isGrace || release >= 2608)) {
     l.overlapExperts = true;

@@ -141,6 +141,10 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
          op.kernels * device.kernelFloor;
 }
 
+/// Seconds of the driver to launch a kernel, where one call of the framework
+/// launches many.
+static const double kDriverLaunch = 4e-6;
+
 void tessera::cost::addKernel(KernelTime &time, const DeviceModel &device,
                               const OpWork &op) {
   if (op.isEpilogue && (op.pass == Pass::Forward || op.pass == Pass::Recompute))
@@ -150,5 +154,7 @@ void tessera::cost::addKernel(KernelTime &time, const DeviceModel &device,
     time.compute += seconds;
   else
     time.memory += seconds;
-  time.host += op.kernels * device.hostLaunch;
+  if (!op.isGraphed)
+    time.host += op.isBatched ? device.hostLaunch + op.kernels * kDriverLaunch
+                              : op.kernels * device.hostLaunch;
 }

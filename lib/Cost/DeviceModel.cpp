@@ -27,6 +27,7 @@ const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
       {"attention_narrow", &DeviceModel::attentionNarrow},
       {"kernel_floor_s", &DeviceModel::kernelFloor},
       {"host_launch_s", &DeviceModel::hostLaunch},
+      {"host_call_s", &DeviceModel::hostCall},
       {"overlap_slowdown", &DeviceModel::overlapSlowdown},
       {"step_floor_s", &DeviceModel::stepFloor},
   };

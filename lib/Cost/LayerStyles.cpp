@@ -286,6 +286,8 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
       // The gradient has a cast of its own.
       cast.forwardOnly = true;
       cast.kernels = static_cast<int64_t>(format.reads) * op.kernels;
+      cast.isBatched = op.isBatched;
+      cast.isGraphed = op.isGraphed;
       layer.add(cast);
     }
     if (!isFused(index + 1)) {

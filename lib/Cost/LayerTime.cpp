@@ -27,7 +27,7 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
   headRanks = std::max<int64_t>(plan.cpMethod.headDevices, 1);
   shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
   if (plan.hostLaunchMicros > 0)
-    device.hostLaunch = plan.hostLaunchMicros * 1e-6;
+    device.hostLaunch = device.hostCall = plan.hostLaunchMicros * 1e-6;
   if (plan.stepFloorMicros > 0)
     device.stepFloor = plan.stepFloorMicros * 1e-6;
   links = makeMeshLinks(cluster, mesh);
@@ -133,23 +133,27 @@ static const double kCollectiveHostSeconds = 13e-6;
 LayerTime tessera::cost::priceLayer(const LayerWork &layer,
                                     const Machine &machine) {
   LayerTime time;
+  DeviceModel device = machine.device;
+  if (layer.hostWaits)
+    device.hostLaunch = device.hostCall;
   time.forward.hostWaits = layer.hostWaits;
+  time.backwardInput.hostWaits = layer.backwardWaits;
   auto passOf = [&](Pass pass) -> PassTime & {
     return pass == Pass::Forward          ? time.forward
            : pass == Pass::BackwardWeight ? time.backwardWeight
                                           : time.backwardInput;
   };
   for (const OpWork &op : layer.ops) {
-    addKernel(passOf(op.pass).kernels, machine.device, op);
+    addKernel(passOf(op.pass).kernels, device, op);
     if (op.pass == Pass::Recompute)
-      addKernel(time.recompute, machine.device, op);
+      addKernel(time.recompute, device, op);
   }
   for (const CommWork &comm : layer.comms) {
     double seconds = machine.seconds(comm);
     if (seconds == 0)
       continue;
     PassTime &pass = passOf(comm.pass);
-    pass.kernels.host += machine.device.hostLaunch + kCollectiveHostSeconds;
+    pass.kernels.host += device.hostLaunch + kCollectiveHostSeconds;
     PassTime one;
     std::string axes = comm.parameter ? "" : llvm::join(comm.axes, "+");
     (comm.overlappable ? one.beside : one.inLine).push_back({axes, seconds});

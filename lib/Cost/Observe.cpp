@@ -60,8 +60,10 @@ static void scaleLinks(ClusterSpec &cluster, double factor) {
   }
 }
 static void scaleHost(ClusterSpec &cluster, double factor) {
-  scaleConstants(cluster, {"host_launch_s", "kernel_floor_s", "step_floor_s"},
-                 factor);
+  scaleConstants(
+      cluster,
+      {"host_launch_s", "host_call_s", "kernel_floor_s", "step_floor_s"},
+      factor);
 }
 
 /// Spreads are those of frameworks of one device around its constants

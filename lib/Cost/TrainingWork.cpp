@@ -42,6 +42,8 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     cast.bytesRead = op.castGradientRead * gradient;
     cast.bytesWritten = op.castGradientWritten * gradient;
     cast.kernels = op.kernels;
+    cast.isBatched = op.isBatched;
+    cast.isGraphed = op.isGraphed;
     layer.add(cast);
   }
   OpWork input = derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n);

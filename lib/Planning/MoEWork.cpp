@@ -11,6 +11,7 @@
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "tessera/Support/Errors.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tessera;
@@ -52,6 +53,11 @@ private:
   /// section 3.2.3). `again` marks the op that was added last as one of these.
   void saveUnlessRecomputed(const char *name, double elements);
   void again() { layer.ops.back().attentionCore = true; }
+  /// The host launches the ops from `first` on as one graph.
+  void graph(size_t first) {
+    for (OpWork &op : llvm::drop_begin(layer.ops, first))
+      op.isGraphed = true;
+  }
   void parameter(const char *name, double elements, bool isExpert = false);
   /// Norm of the rows that this device holds; over tp they are gathered after
   /// it and scattered after the last matmul.
@@ -302,9 +308,12 @@ void LayerBuilder::exchange(const char *name, double bytes) {
 void LayerBuilder::experts() {
   double t = double(tokens), h = config.hidden;
   int64_t copies = config.expertsPerToken;
+  size_t first = layer.ops.size();
   matmul("router", 1, tokens, config.experts, config.hidden);
   pass(OpClass::RowReduction, "top-k", t * config.experts,
        t * 2 * config.expertsPerToken);
+  if (options.graphs != GraphScope::None)
+    graph(first);
   parameter("router", h * config.experts);
   save("router", t * config.experts);
 
@@ -312,10 +321,20 @@ void LayerBuilder::experts() {
   if (config.groupsPerToken > 0 && plan.ep > 1)
     sent = std::min(copies, config.groupsPerToken);
   double wire = plan.precision == Precision::FP8 ? 1 : width;
-  exchange("dispatch", t * sent * h * wire);
-  pass(OpClass::Elementwise, "permute", t * copies * h, t * copies * h, true);
-
   int64_t local = config.experts / plan.ep;
+  // Over a plain all-to-all weights travel by themselves, and what comes from
+  // one device after the other is sorted by expert, and back.
+  bool isPlain =
+      plan.ep > 1 && !plan.dispatchOnce && config.groupsPerToken == 0;
+  auto sort = [&](const char *name) {
+    if (isPlain && local > 1)
+      pass(OpClass::Elementwise, name, t * copies * h, t * copies * h, true);
+  };
+  exchange("dispatch", t * sent * h * wire);
+  if (isPlain)
+    exchange("weights", t * sent * 4);
+  pass(OpClass::Elementwise, "permute", t * copies * h, t * copies * h, true);
+  sort("sort");
   double spread =
       options.capacityFactor > 0 ? options.capacityFactor : options.imbalance;
   int64_t each = std::max<int64_t>(
@@ -324,9 +343,10 @@ void LayerBuilder::experts() {
   double slots = double(each) * local;
   // Slots are there whatever is sent.
   layer.hostWaits = plan.expertsApart && options.capacityFactor == 0;
+  layer.backwardWaits = layer.hostWaits && plan.overlapExperts;
   auto grouped = [&](int64_t n, int64_t k) {
     matmul("experts", local, each, n, k);
-    layer.ops.back().isApart = plan.expertsApart;
+    layer.ops.back().isApart = layer.ops.back().isBatched = plan.expertsApart;
     layer.ops.back().kernels = plan.expertsApart ? local : 1;
   };
   save("experts' input", slots * h, /*isNarrow=*/true);
@@ -339,6 +359,7 @@ void LayerBuilder::experts() {
   saveUnlessRecomputed("experts' inner", slots * columns);
   parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
 
+  sort("sort back");
   exchange("combine", t * sent * h * width);
   pass(OpClass::Elementwise, "combine", t * copies * h, t * h, true);
 }
@@ -364,6 +385,8 @@ LayerWork LayerBuilder::denseBlock() {
 LayerWork LayerBuilder::sparseBlock() {
   begin("block");
   attention();
+  if (options.graphs == GraphScope::Attention)
+    graph(0);
   enter("mlp norm");
   if (config.sharedFfn)
     mlp("shared experts", config.sharedFfn);
@@ -376,6 +399,7 @@ LayerWork LayerBuilder::joinedBlock() {
   LayerWork block = sparseBlock();
   begin("block");
   layer.hostWaits = block.hostWaits;
+  layer.backwardWaits = block.backwardWaits;
   matmul("join", 1, rows, config.hidden, 2 * config.hidden);
   save("join input", 2.0 * double(rows) * config.hidden);
   parameter("join", 2.0 * config.hidden * config.hidden);
@@ -407,6 +431,14 @@ LayerWork LayerBuilder::head(bool hasOwnTable) {
 }
 
 } // namespace
+
+std::optional<GraphScope> tessera::parseGraphScope(llvm::StringRef text) {
+  return llvm::StringSwitch<std::optional<GraphScope>>(text)
+      .Case("none", GraphScope::None)
+      .Case("router", GraphScope::Router)
+      .Case("attention", GraphScope::Attention)
+      .Default(std::nullopt);
+}
 
 llvm::Error tessera::checkMoELayout(const MoEConfig &config, const Plan &plan) {
   int64_t blocks = config.layers - config.denseLayers;

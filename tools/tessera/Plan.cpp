@@ -95,6 +95,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--imbalance", "X",
      "tokens of the busiest experts over an even spread, where\n"
      "nothing is dropped; default: 1"},
+    {"--expert-graphs", "PARTS",
+     "what of a layer with experts the host launches as graphs, not\n"
+     "kernel by kernel: none, router, or attention and the router;\n"
+     "default: none"},
     {"--ignore-key", "LIST",
      "keys of the config, separated by commas, that would be an\n"
      "error since they are not known: they change nothing"},
@@ -268,6 +272,13 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
     auto imbalance = readNumber(parsed, "--imbalance");
     if (!imbalance)
       return imbalance.takeError();
+    StringRef graphs = parsed.get("--expert-graphs", "none");
+    auto scope = parseGraphScope(graphs);
+    if (!scope)
+      return llvm::createStringError("--expert-graphs expects none, router or "
+                                     "attention but got '" +
+                                     graphs + "'");
+    subject.experts.graphs = *scope;
     subject.experts.capacityFactor = *capacity;
     if (*imbalance > 0)
       subject.experts.imbalance = *imbalance;

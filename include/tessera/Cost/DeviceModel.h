@@ -59,6 +59,10 @@ struct DeviceModel {
   /// Seconds that the host needs to issue a kernel. Kernels are issued ahead:
   /// a pass takes what the slower of host and device needs.
   double hostLaunch = 8e-6;
+  /// The same in layers whose experts have kernels of their own and drop no
+  /// token, for what a framework does in one call: a module, or an op with its
+  /// part of the backward.
+  double hostCall = 122e-6;
   /// Share of the time of a hidden collective by which it slows the kernels
   /// beside it.
   double overlapSlowdown = 0.2;

@@ -86,6 +86,10 @@ struct OpWork {
   /// Of a matmul: its batch is as many kernels, one after the other, which
   /// share no wave.
   bool isApart = false;
+  /// One call of the framework issues all of its kernels.
+  bool isBatched = false;
+  /// The host launches it with others as one graph.
+  bool isGraphed = false;
   /// Of a forward matmul: its right operand is a parameter.
   bool weight = false;
   /// Of such a matmul: columns that belong to every second one of its layer,
@@ -202,8 +206,9 @@ struct LayerWork {
   /// Largest bytes alive at once inside the layer that are not in `saved`.
   double workspaceBytes = 0;
   /// The host reads a result of the forward pass before it issues the rest, so
-  /// that it does not run ahead of the device.
-  bool hostWaits = false;
+  /// that it does not run ahead of the device; and it issues the backward pass
+  /// of another micro-batch meanwhile.
+  bool hostWaits = false, backwardWaits = false;
 
   /// Appends an op or a collective to the layer's program.
   void add(OpWork op);

@@ -69,6 +69,19 @@ bool isMoEConfig(llvm::StringRef text);
 llvm::Expected<MoEConfig> parseMoEConfig(llvm::StringRef text,
                                          llvm::StringRef fileName);
 
+/// Parts of a layer with experts that the host launches as graphs, not kernel
+/// by kernel.
+enum class GraphScope {
+  None,
+  /// The router.
+  Router,
+  /// Attention, and the router.
+  Attention,
+};
+
+/// The scope that "none", "router" or "attention" names; none for others.
+std::optional<GraphScope> parseGraphScope(llvm::StringRef text);
+
 /// How tokens meet experts.
 struct MoEOptions {
   /// Capacity slots of each expert relative to an even distribution of tokens;
@@ -77,6 +90,7 @@ struct MoEOptions {
   /// Without capacity: tokens of the busiest device's experts relative to an
   /// even spread.
   double imbalance = 1;
+  GraphScope graphs = GraphScope::None;
 };
 
 /// The errors of a plan for such a model, joined.

@@ -90,6 +90,22 @@ TEST(ComputeModel, the_slower_of_host_and_device_counts) {
   EXPECT_DOUBLE_EQ(time.seconds(), 50e-6);
 }
 
+TEST(ComputeModel, a_host_issues_graphs_and_batches_in_one_call) {
+  auto hostSeconds = [](bool isBatched, bool isGraphed) {
+    KernelTime time;
+    OpWork op;
+    op.kernels = 16;
+    op.isBatched = isBatched;
+    op.isGraphed = isGraphed;
+    addKernel(time, device(), op);
+    return time.host;
+  };
+  EXPECT_DOUBLE_EQ(hostSeconds(false, false), 16 * 10e-6);
+  // The driver's launches are left.
+  EXPECT_DOUBLE_EQ(hostSeconds(true, false), 10e-6 + 16 * 4e-6);
+  EXPECT_EQ(hostSeconds(true, true), 0);
+}
+
 TEST(ComputeModel, attention) {
   OpWork op;
   op.kind = OpClass::Attention;
@@ -150,7 +166,8 @@ TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
   EXPECT_EQ(model.unitType(DType::FP8), DType::BF16);
   EXPECT_EQ(model.peak(DType::FP8), 1e14);
   EXPECT_EQ(model.peak(DType::F32), 5e13);
-  EXPECT_LE(deviceConstants().size(), 15u);
+  // Of a device, and of a host's calls.
+  EXPECT_LE(deviceConstants().size(), 15u + 1);
 }
 
 } // namespace

@@ -572,6 +572,26 @@ Plan pipelined(int64_t stages, int64_t microBatches) {
   return l;
 }
 
+/// A call takes it longer where it waits than a kernel does elsewhere.
+TEST(LayerTime, calls_of_a_host_that_waits) {
+  Plan plan;
+  LayerWork layer;
+  OpWork op;
+  op.bytesRead = 1;
+  layer.add(op);
+  Machine machine(cluster(300e9), plan);
+  machine.device.hostLaunch = 10e-6;
+  machine.device.hostCall = 100e-6;
+  EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 10e-6);
+  layer.hostWaits = true;
+  EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 100e-6);
+  // A plan's own time holds for both.
+  plan.hostLaunchMicros = 20;
+  EXPECT_DOUBLE_EQ(
+      priceLayer(layer, Machine(cluster(300e9), plan)).forward.kernels.host,
+      20e-6);
+}
+
 TEST(StepTime, causes_sum_to_the_total) {
   Plan l = pipelined(4, 8);
   l.dp = 8;

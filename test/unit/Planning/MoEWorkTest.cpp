@@ -238,11 +238,12 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   for (const CommWork &comm : block(work).comms) {
     EXPECT_EQ(comm.kind, CollectiveKind::AllToAll);
     EXPECT_EQ(comm.axes, (std::vector<std::string>{"ep"}));
-    EXPECT_EQ(comm.bytes, 4096.0 * 2 * 4096 * 2);
+    EXPECT_EQ(comm.bytes, 4096.0 * 2 * (comm.name == "weights" ? 4 : 4096 * 2));
     names.push_back(comm.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"dispatch", "combine", "combine",
-                                             "dispatch"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"dispatch", "weights", "combine",
+                                      "combine", "weights", "dispatch"}));
   // To four nodes at most, in 8 bits there and in 16 back.
   Plan l = plan(64, 64);
   l.precision = Precision::FP8;
@@ -293,6 +294,67 @@ TEST(MoEWork, experts_apart_are_kernels_of_their_own) {
   EXPECT_FALSE(block(makeMoEWork(mixtral, l, {1.25, 1})).hostWaits);
   l.expertsApart = false;
   EXPECT_FALSE(block(makeMoEWork(mixtral, l)).hostWaits);
+}
+
+TEST(MoEWork, graphs_leave_the_host_what_is_after_the_router) {
+  Plan l = plan(8, 4);
+  l.precision = Precision::MXFP8;
+  l.expertsApart = true;
+  MoEConfig mixtral = parse(mixtralText());
+  auto listIssued = [&](GraphScope graphs) {
+    MoEOptions options;
+    options.graphs = graphs;
+    std::vector<std::string> names;
+    ModelWork work = makeMoEWork(mixtral, l, options);
+    for (const OpWork &op : block(work).ops)
+      if (op.pass == Pass::Forward && !op.isGraphed && op.name != "cast")
+        names.push_back(op.name);
+    return names;
+  };
+  std::vector<std::string> rest = {"mlp norm",  "permute", "sort",
+                                   "experts",   "silu",    "experts",
+                                   "sort back", "combine", "residual"};
+  EXPECT_EQ(listIssued(GraphScope::Attention), rest);
+  // Attention has six kernels, the router two.
+  EXPECT_EQ(listIssued(GraphScope::Router).size(), rest.size() + 6);
+  EXPECT_EQ(listIssued(GraphScope::None).size(), rest.size() + 8);
+  // What they launch in the backward are the gradients of the same.
+  MoEOptions options;
+  options.graphs = GraphScope::Router;
+  for (const OpWork &op : block(makeMoEWork(mixtral, l, options)).ops)
+    if (op.name == "router" || op.name == "experts")
+      EXPECT_EQ(op.isGraphed, op.name == "router");
+  EXPECT_EQ(parseGraphScope("router"), GraphScope::Router);
+  EXPECT_EQ(parseGraphScope("mlp"), std::nullopt);
+}
+
+TEST(MoEWork, a_plain_all_to_all_sorts_what_it_brings) {
+  Plan l = plan(8, 4);
+  auto count = [&](const char *name) {
+    ModelWork work = makeMoEWork(parse(mixtralText()), l);
+    return llvm::count_if(block(work).ops, [&](const OpWork &op) {
+      return llvm::StringRef(op.name).starts_with(name);
+    });
+  };
+  // There and back, each with its gradient.
+  EXPECT_EQ(count("sort"), 4);
+  // One expert on a device leaves nothing to sort.
+  l.ep = 8;
+  EXPECT_EQ(count("sort"), 0);
+  l.ep = 4;
+  l.dispatchOnce = true;
+  EXPECT_EQ(count("sort"), 0);
+}
+
+TEST(MoEWork, a_pass_that_runs_beside_waits_with_the_other) {
+  Plan l = plan(8, 4);
+  l.expertsApart = true;
+  EXPECT_FALSE(block(makeMoEWork(parse(mixtralText()), l)).backwardWaits);
+  l.overlapExperts = true;
+  EXPECT_TRUE(block(makeMoEWork(parse(mixtralText()), l)).backwardWaits);
+  // Where slots are fixed, the host waits for nothing.
+  EXPECT_FALSE(
+      block(makeMoEWork(parse(mixtralText()), l, {1.25, 1})).backwardWaits);
 }
 
 TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
