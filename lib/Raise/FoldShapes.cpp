@@ -802,6 +802,37 @@ struct RowsOfMerged : RewritePattern {
   }
 };
 
+/// A reduction comes before dimensions that it keeps are merged.
+struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merged = findMerged(op.getX());
+    if (!merged)
+      return failure();
+    SmallVector<int64_t> reduced, shape;
+    SmallVector<ReassociationIndices> kept;
+    for (auto [dim, group] : llvm::enumerate(merged.getReassociationIndices()))
+      if (llvm::is_contained(op.getDims(), int64_t(dim))) {
+        if (group.size() != 1)
+          return failure();
+        reduced.push_back(group.front());
+      } else {
+        ReassociationIndices &after = kept.emplace_back();
+        for (int64_t source : group) {
+          after.push_back(shape.size());
+          shape.push_back(merged.getSrcType().getDimSize(source));
+        }
+      }
+    Value whole = nn::ReduceOp::create(rewriter, op.getLoc(),
+                                       merged.getSrcType().clone(shape),
+                                       op.getKind(), merged.getSrc(), reduced);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(),
+                                                         whole, kept);
+    return success();
+  }
+};
+
 /// An elementwise op comes before dimensions of its operands are merged, in all
 /// of them alike; what is broadcast along merged dimensions is split.
 struct ElementwiseOfMerged : RewritePattern {
@@ -848,7 +879,7 @@ struct FoldShapesPass
                  SplitOfTranspose, TransposeOfRope, SplitOfRope, UnitsOfRope,
                  EmbeddingOfBroadcast, DropOfTranspose, TransposeOfElementwise,
                  TransposeOfEinsum, EinsumOfShapes, MatmulOfMerged,
-                 RowsOfMerged, ElementwiseOfMerged>(context);
+                 RowsOfMerged, ReduceOfMerged, ElementwiseOfMerged>(context);
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

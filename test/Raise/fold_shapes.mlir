@@ -328,3 +328,28 @@ func.func @merged_rows(%x: tensor<2x8x16xf32>, %g: tensor<128xf32>) -> tensor<2x
   %1 = nn.rms_norm %0, %g eps 1.0e-5 : tensor<2x128xf32>, tensor<128xf32>
   return %1 : tensor<2x128xf32>
 }
+
+// -----
+
+// A softmax that is written out between two matmuls of queries in groups: heads that are
+// merged for it stay apart, in its reductions too.
+// CHECK-LABEL: @softmax_of_merged
+// CHECK: %[[S:.+]] = nn.einsum
+// CHECK-NEXT: %[[M:.+]] = nn.reduce <max> %[[S]] dims [4] : tensor<2x2x2x8x6xf32> -> tensor<2x2x2x8xf32>
+// CHECK-NOT: shape
+// CHECK: nn.reduce <sum> %{{.+}} dims [4]
+// CHECK-NOT: shape
+// CHECK: return
+func.func @softmax_of_merged(%q: tensor<2x2x2x8x12xf32>, %k: tensor<2x2x6x12xf32>) -> tensor<2x2x2x8x6xf32> {
+  %0 = nn.einsum "abcde,abfe->abcdf" %q, %k : tensor<2x2x2x8x12xf32>, tensor<2x2x6x12xf32> -> tensor<2x2x2x8x6xf32>
+  %1 = tensor.collapse_shape %0 [[0], [1, 2], [3], [4]] : tensor<2x2x2x8x6xf32> into tensor<2x4x8x6xf32>
+  %2 = nn.reduce <max> %1 dims [3] : tensor<2x4x8x6xf32> -> tensor<2x4x8xf32>
+  %3 = nn.broadcast %2 dims [0, 1, 2] : tensor<2x4x8xf32> -> tensor<2x4x8x6xf32>
+  %4 = arith.subf %1, %3 : tensor<2x4x8x6xf32>
+  %5 = math.exp %4 : tensor<2x4x8x6xf32>
+  %6 = nn.reduce <sum> %5 dims [3] : tensor<2x4x8x6xf32> -> tensor<2x4x8xf32>
+  %7 = nn.broadcast %6 dims [0, 1, 2] : tensor<2x4x8xf32> -> tensor<2x4x8x6xf32>
+  %8 = arith.divf %5, %7 : tensor<2x4x8x6xf32>
+  %9 = tensor.expand_shape %8 [[0], [1, 2], [3], [4]] output_shape [2, 2, 2, 8, 6] : tensor<2x4x8x6xf32> into tensor<2x2x2x8x6xf32>
+  return %9 : tensor<2x2x2x8x6xf32>
+}

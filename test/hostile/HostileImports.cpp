@@ -206,15 +206,14 @@ int Runner::run() {
     return 1;
   }
   llvm::outs().flush();
-  for (uint64_t i = 0; i < count; ++i) {
-    while (children.size() >= jobs)
+  uint64_t next = seed, end = seed + count;
+  while (next != end || !children.empty())
+    if (next != end && children.size() < jobs)
+      start(next++);
+    else
       finish();
-    start(seed + i);
-  }
-  while (!children.empty())
-    finish();
-  for (auto &[name, number] : outcomes)
-    llvm::outs() << name << ": " << number << "\n";
+  for (auto &[name, times] : outcomes)
+    llvm::outs() << name << ": " << times << "\n";
   llvm::outs() << defects << " defects in " << count << " modules\n";
   return defects != 0;
 }

@@ -435,6 +435,62 @@ def make_padded_by_booleans():
     return make_padded(is_bool=True)
 
 
+# Every group of ops that is one op of nn, written out.
+
+
+class Patterns(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Parameter(torch.randn(VOCAB, WIDTH) / 8)
+        self.gain, self.scale, self.bias = (nn.Parameter(torch.randn(WIDTH)) for _ in range(3))
+        self.q, self.k, self.v = (nn.Linear(WIDTH, n * 12, bias=False) for n in (4, 2, 2))
+        self.out, self.gate, self.up, self.erf, self.tanh = (
+            nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(5))
+        angles = torch.outer(torch.arange(SEQ).float(), 10000.0 ** -(torch.arange(6) / 6))
+        self.register_buffer("cos", torch.cat([angles, angles], -1).cos())
+        self.register_buffer("sin", torch.cat([angles, angles], -1).sin())
+
+    def rotate(self, x):
+        low, high = x.chunk(2, -1)
+        return x * self.cos + torch.cat([-high, low], -1) * self.sin
+
+    def attend(self, y):
+        q, k, v = (layer(y).view(BATCH, SEQ, -1, 12).transpose(1, 2)
+                   for layer in (self.q, self.k, self.v))
+        q, k = self.rotate(q), self.rotate(k)
+        k, v = (x[:, :, None].expand(-1, -1, 2, -1, -1).reshape(q.shape) for x in (k, v))
+        scores = q @ k.transpose(2, 3) / 12 ** 0.5
+        mask = torch.full((SEQ, SEQ), -torch.inf).triu(1)
+        weights = (scores + mask - (scores + mask).amax(-1, keepdim=True)).exp()
+        weights = weights / weights.sum(-1, keepdim=True)
+        return (weights @ v).transpose(1, 2).reshape(y.shape)
+
+    def forward(self, tokens, labels):
+        x = self.embed[tokens]
+        y = x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * self.gain
+        x = x + self.out(self.attend(y))
+        centred = x - x.mean(-1, keepdim=True)
+        variance = centred.square().mean(-1, keepdim=True)
+        y = centred / (variance + 1e-5).sqrt() * self.scale + self.bias
+        gate = self.gate(y)
+        x = x + gate / (1 + (-gate).exp()) * self.up(y)
+        y = self.erf(x)
+        x = x + 0.5 * y * (1 + (y / 2 ** 0.5).erf())
+        y = self.tanh(x)
+        x = x + 0.5 * y * (1 + ((2 / math.pi) ** 0.5 * (y + 0.044715 * y ** 3)).tanh())
+        shifted = (x - x.amax(-1, keepdim=True)).exp()
+        x = x * (shifted / shifted.sum(-1, keepdim=True))
+        logits = x @ self.embed.T
+        shifted = logits - logits.amax(-1, keepdim=True)
+        picked = shifted.gather(-1, labels[..., None])[..., 0]
+        return (shifted.exp().sum(-1).log() - picked).mean()
+
+
+def make_patterns():
+    torch.manual_seed(0)
+    return Patterns(), IDS, IDS
+
+
 # What cannot be imported.
 
 

@@ -2,7 +2,9 @@
 safetensors file with the names and layouts that its authors publish: by its own
 transpositions, in Python alone.
 
-Usage: published_weights.py gpt2|llama DUMP-DIR OUT.safetensors [PREFIX-TO-DROP]
+Usage: published_weights.py gpt2|llama DUMP-DIR OUT.safetensors [PREFIX-TO-DROP [TYPE...]]
+
+Numbers are rounded to each TYPE in turn and stored in the last, F32 if there is none.
 """
 
 import ast
@@ -84,14 +86,27 @@ def llama(folder, layers):
     return out
 
 
+# Of struct; numbers of f8 are zeros.
+FORMATS = {"F32": "f", "F16": "e", "I32": "i", "F8_E4M3": "x"}
+
+
+def pack(values, kind):
+    whole = [int(value) for value in values] if kind == "I32" else values
+    return struct.pack(f"<{len(values)}{FORMATS[kind]}", *([] if kind == "F8_E4M3" else whole))
+
+
 def main():
     family, folder, target = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     prefix = sys.argv[4] if len(sys.argv) > 4 else ""
+    types = sys.argv[5:] or ["F32"]
     layers = len(list(folder.glob("blocks.*.attn.wq.npy")))
     header, body = {}, b""
     for name, (shape, values) in {"gpt2": gpt2, "llama": llama}[family](folder, layers).items():
-        data = struct.pack(f"<{len(values)}f", *values)
-        header[name.removeprefix(prefix)] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        for kind in types[:-1]:
+            values = struct.unpack(f"<{len(values)}{FORMATS[kind]}", pack(values, kind))
+        data = pack(values, types[-1])
+        header[name.removeprefix(prefix)] = {"dtype": types[-1], "shape": shape,
+                                             "data_offsets": [len(body), len(body) + len(data)]}
         body += data
     text = json.dumps(header).encode()
     target.write_bytes(struct.pack("<Q", len(text)) + text + body)
