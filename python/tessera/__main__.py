@@ -181,7 +181,8 @@ def without_locations(text: str) -> str:
 def run_compiler(command: Sequence[str], source: Source, weights_out: str | None) -> int:
     """Runs `tessera import`. The weights are written before and get their name after it, so that
     neither file is there without the other."""
-    partial = stage_weights(pathlib.Path(weights_out), source.weights) if weights_out else None
+    path = pathlib.Path(weights_out or "")
+    partial = stage_weights(path, source.weights) if weights_out else None
     try:
         done = subprocess.run(command, input=source.text, text=True, check=False,
                               stderr=subprocess.PIPE)
@@ -191,7 +192,7 @@ def run_compiler(command: Sequence[str], source: Source, weights_out: str | None
             has_line = re.match(r".+:\d+:\d+: ", line)
             sys.stderr.write(line if has_line else f"{source.file}: {line}")
         if partial and done.returncode == 0:
-            partial.replace(weights_out)
+            partial.replace(path)
         return done.returncode
     finally:
         if partial:

@@ -374,7 +374,7 @@ class Importer(Walk):
 
 def memory_of(parameter: torch.Tensor) -> tuple[int, int]:
     """Equal of parameters that are one; those without values have no address."""
-    return parameter.untyped_storage()._cdata, parameter.storage_offset()
+    return int(parameter.untyped_storage()._cdata), int(parameter.storage_offset())
 
 
 def check_parameter(name: str, parameter: torch.Tensor) -> None:

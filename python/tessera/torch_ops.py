@@ -632,6 +632,33 @@ def rows_of(importer: Importer, index: Any, count: int) -> Value:
     return graph.select(graph.compare("lt", rows, zero), moved, rows)
 
 
+def consecutive(importer: Importer, x: Value, dim: int, index: Any) -> Value | None:
+    """The elements of a dimension at constant indices, if these follow each other."""
+    constant = importer.constants.get(index)
+    if constant is None or constant.dim() != 1 or constant.dtype == torch.bool or \
+            constant.numel() == 0:
+        return None
+    rows = [positive(int(row), x.shape[dim]) for row in constant]
+    if rows != list(range(rows[0], rows[0] + len(rows))):
+        return None
+    return importer.graph.slice(x, dim, rows[0], len(rows))
+
+
+@handles("aten.index_select.default")
+def convert_index_select(importer: Importer, node: Any) -> Value:
+    """Consecutive elements of a dimension, or rows of a table."""
+    x, index = importer.value(node.args[0]), node.args[2]
+    dim = positive(node.args[1], len(x.shape))
+    part = consecutive(importer, x, dim, index)
+    if part is not None:
+        return part
+    if dim != 0 or len(x.shape) != 2 or not x.is_float:
+        raise ImportFailure(f"{place(node)}: expects constant indices one after the other, or "
+                            "rows of a table of floats")
+    return importer.merged(importer.embedding(x, rows_of(importer, index, x.shape[0])),
+                           node.meta["val"].shape)
+
+
 @handles("aten.index.Tensor")
 def convert_index(importer: Importer, node: Any) -> Value:
     """Constant indices: consecutive ones of a dimension, or a count of each; or rows of a table,
@@ -639,11 +666,10 @@ def convert_index(importer: Importer, node: Any) -> Value:
     x, indices = importer.value(node.args[0]), node.args[1]
     shape = tuple(node.meta["val"].shape)
     given = [dim for dim, index in enumerate(indices) if index is not None]
-    only = importer.constants.get(indices[given[0]]) if len(given) == 1 else None
-    if only is not None and only.dim() == 1 and only.dtype != torch.bool:
-        rows = [positive(int(row), x.shape[given[0]]) for row in only]
-        if rows == list(range(rows[0], rows[0] + len(rows))):
-            return importer.graph.slice(x, given[0], rows[0], len(rows))
+    if len(given) == 1:
+        part = consecutive(importer, x, given[0], indices[given[0]])
+        if part is not None:
+            return part
     found = [importer.constants.get(index) for index in indices]
     order = []
     for dim, index in enumerate(found):
@@ -665,13 +691,15 @@ def convert_index(importer: Importer, node: Any) -> Value:
                         "dimensions in order")
 
 
-@handles("aten.conv2d.default")
+@handles("aten.conv2d.default", "aten.conv2d.padding")
 def convert_convolution(importer: Importer, node: Any) -> Value:
     """Patches that do not overlap: a matmul."""
     x, weight = (importer.value(item) for item in node.args[:2])
     kernel = weight.shape[2:]
-    settings = [tuple(argument(node, i, name, default)) for i, name, default in
+    settings = [argument(node, i, name, default) for i, name, default in
                 ((3, "stride", (1, 1)), (4, "padding", (0, 0)), (5, "dilation", (1, 1)))]
+    # "same" pads only what overlaps.
+    settings = [tuple((0, 0) if item in ("valid", "same") else item) for item in settings]
     parts = argument(node, 6, "groups", 1)
     if settings != [kernel, (0, 0), (1, 1)] or parts != 1 or \
             any(size % part for size, part in zip(x.shape[2:], kernel)):

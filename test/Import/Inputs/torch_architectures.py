@@ -1,5 +1,6 @@
-"""Small models of 20 architectures of transformers; `make_NAME` returns a module and its
-example arguments. As a program: imports each with --check and partitions it."""
+"""Small models of 25 architectures of transformers; `make_NAME` returns a module and its
+example arguments. As a program, python torch_architectures.py COMPILER decoders|others: imports
+each with --check and partitions it."""
 
 import pathlib
 import subprocess
@@ -45,6 +46,10 @@ DECODERS = {
     "minicpm3": ("MiniCPM3", {**SIZES, "num_key_value_heads": 4, "kv_lora_rank": 16,
                               "q_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 12,
                               "v_head_dim": 12, "head_dim": 12, "pad_token_id": 0}),
+    # Rotary positions of neighbours, in a part of a head and in a fused MLP's model.
+    "gptj": ("GPTJ", {"n_embd": 48, "n_layer": 2, "n_head": 4, "rotary_dim": 8, "vocab_size": 259,
+                      "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0}),
+    "glm": ("Glm", {**GROUPS, "head_dim": 12, "pad_token_id": 0}),
     # Refused: its experts are chosen by topk.
     "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
 }
@@ -53,12 +58,17 @@ ENCODERS = {
     "roberta": ("RobertaModel", "RobertaConfig", SIZES),
     "distilbert": ("DistilBertModel", "DistilBertConfig",
                    {"dim": 48, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "vocab_size": 259}),
+    "modernbert": ("ModernBertModel", "ModernBertConfig",
+                   {**SIZES, **{f"{name}_token_id": 0 for name in
+                                ("pad", "bos", "eos", "cls", "sep")}}),
     "t5": ("T5EncoderModel", "T5Config", {"d_model": 48, "num_layers": 2, "num_heads": 4,
                                           "d_kv": 12, "d_ff": 96, "vocab_size": 259}),
 }
-IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig",
-                          {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-                           "intermediate_size": 96, "image_size": 32, "patch_size": 8})}
+PATCHES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+           "intermediate_size": 96, "image_size": 32, "patch_size": 8}
+IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig", PATCHES),
+          "siglip": ("SiglipVisionModel", "SiglipVisionConfig", PATCHES),
+          "dinov2": ("Dinov2Model", "Dinov2Config", PATCHES)}
 
 # Encoders and decoders: losses of labels that they shift to the right themselves.
 PAIRS = {
@@ -113,13 +123,13 @@ for _name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
     globals()[f"make_{_name}"] = lambda name=_name: make(name)
 
 
-def main(compiler):
+def main(compiler, group):
     """Prints a line for each; exit status 1 where one is not as it should be."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     from tessera import __main__ as command, errors
     good = True
     with tempfile.TemporaryDirectory() as folder:
-        for name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
+        for name in DECODERS if group == "decoders" else [*ENCODERS, *IMAGES, *PAIRS]:
             graph = f"{folder}/{name}.mlir"
             options = command.make_parser().parse_args(
                 ["import", f"{__file__}:make_{name}", "-o", graph, "--check"])
@@ -140,4 +150,4 @@ def main(compiler):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
