@@ -274,8 +274,10 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
     row.measured =
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
-    // Operands are cast to 8 bits for each matmul; what is kept is not.
-    if (hasNarrowMatmuls(row.plan.precision))
+    // Operands are cast to 8 bits for each matmul; what is kept is not. In 4
+    // bits less of it is kept.
+    if (hasNarrowMatmuls(row.plan.precision) &&
+        row.plan.precision != Precision::NVFP4)
       row.plan.precision = Precision::BF16;
   } else if (name == "oom") {
     row.metric = Metric::OutOfMemory;

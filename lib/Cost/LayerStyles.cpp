@@ -303,6 +303,23 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
   });
 }
 
+void tessera::cost::keepWideResults(LayerWork &layer,
+                                    const MatmulFormat &format) {
+  if (format.isKnown)
+    return;
+  // Whole vectors of columns, so that rows stay aligned.
+  constexpr int64_t kVector = 64;
+  double wide = format.wideBlocks;
+  for (OpWork &op : layer.ops)
+    if (op.kind == OpClass::Matmul && op.weight) {
+      double kept = wide * double(op.matmul.n - op.secondColumns);
+      op.secondColumns = op.matmul.n - int64_t(kept) / kVector * kVector;
+    }
+  for (SavedTensor &tensor : layer.keptResults)
+    if (tensor.name != "nn.attention")
+      tensor.bytes *= wide;
+}
+
 void tessera::cost::narrowGathers(LayerWork &layer,
                                   const MatmulFormat &format) {
   if (!format.travels)

@@ -276,6 +276,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
       chunkLoss(layer, plan.lossChunks);
     if (format && layer.name == "block") {
       quantizeMatmuls(layer, *format);
+      keepWideResults(layer, *format);
       narrowGathers(layer, *format);
     }
     setGradientBytes(layer, parameterBytes, scatteredBytes);

@@ -38,6 +38,9 @@ struct MatmulFormat {
   /// Operands are cast before they are gathered, over tp and, of parameters,
   /// over the data axes: with one scale for a tensor all ranks cast alike.
   bool travels = false;
+  /// Recompute::Matmuls keeps results of its matmuls too, for which they must
+  /// be ops that it knows.
+  bool isKnown = true;
 };
 
 /// The format of a precision; none if its matmuls have 16 bits or more.

@@ -63,6 +63,10 @@ void addGatherCopies(LayerWork &layer, int64_t bytes, double gradientBytes);
 /// a kernel of its own.
 void quantizeMatmuls(LayerWork &layer, const MatmulFormat &format);
 
+/// Of a format whose matmuls Recompute::Matmuls does not know, only results of
+/// the blocks in 16 bits are kept: of the mean block a share.
+void keepWideResults(LayerWork &layer, const MatmulFormat &format);
+
 /// Around matmuls of a format whose operands are cast before they travel,
 /// gathers of activations over tp and of parameters move its bytes, here and in
 /// the backward; scatters move 16 bits.

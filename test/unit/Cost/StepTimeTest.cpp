@@ -445,8 +445,8 @@ TEST(TrainingWork, formats_differ_in_casts_and_scales) {
   // A byte for 32 elements, four for 128.
   EXPECT_EQ(castBytes(Precision::MXFP8), Bytes(2, 2 + 2.0 / 32));
   EXPECT_EQ(castBytes(Precision::FP8Block), Bytes(2, 2 + 8.0 / 128));
-  // A byte for 16 elements of half a byte, in seven of eight blocks.
-  EXPECT_EQ(castBytes(Precision::NVFP4), Bytes(3.5, 0.875 * 1.125));
+  // A byte for 16 elements of half a byte, in 84 % of the blocks.
+  EXPECT_EQ(castBytes(Precision::NVFP4), Bytes(4 * 0.84, 0.84 * 1.125));
   EXPECT_FALSE(getMatmulFormat(Precision::BF16));
 }
 
@@ -464,7 +464,41 @@ TEST(TrainingWork, some_blocks_of_nvfp4_stay_in_16_bits) {
   double wide = matmulSeconds(device, op.matmul, DType::BF16);
   EXPECT_GT(wide, 2 * narrow);
   EXPECT_NEAR(kernelSeconds(device, op) - device.kernelFloor,
-              0.875 * narrow + 0.125 * wide, 1e-12);
+              0.84 * narrow + 0.16 * wide, 1e-12);
+}
+
+/// A policy that keeps every second matmul's result keeps none of ops that it
+/// does not know.
+TEST(TrainingWork, results_in_4_bits_are_computed_again) {
+  auto build = [](Precision precision) {
+    Plan plan;
+    plan.precision = precision;
+    plan.recompute = Recompute::Matmuls;
+    ModelWork work;
+    work.kinds.resize(1);
+    LayerWork &layer = work.kinds[0];
+    layer.name = "block";
+    layer.add(weightMatmul(1024, 6400, 1024));
+    layer.keptResults = {{"nn.einsum", 1000, false},
+                         {"nn.attention", 100, false}};
+    work.layers = {{0, 1}};
+    buildTrainingWork(work, plan);
+    return work.kinds[0];
+  };
+  auto columnsAgain = [](const LayerWork &layer) {
+    int64_t columns = 0;
+    for (const OpWork &op : layer.ops)
+      if (op.pass == Pass::Recompute && op.kind == OpClass::Matmul)
+        columns += op.matmul.n;
+    return columns;
+  };
+  LayerWork eight = build(Precision::MXFP8), four = build(Precision::NVFP4);
+  EXPECT_EQ(columnsAgain(eight), 0);
+  EXPECT_EQ(eight.keptResults[0].bytes, 1000);
+  // But for 16 % of the blocks, in whole vectors.
+  EXPECT_EQ(columnsAgain(four), 6400 - 1024);
+  EXPECT_DOUBLE_EQ(four.keptResults[0].bytes, 160);
+  EXPECT_EQ(four.keptResults[1].bytes, 100);
 }
 
 TEST(MatmulFormat, a_device_needs_the_units) {
