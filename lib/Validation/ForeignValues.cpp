@@ -33,14 +33,16 @@ static bool isAddition(Operation *op) {
           !getElementTypeOrSelf(op->getResult(0)).isInteger(1));
 }
 
-void ForeignValues::addTerms(int value, Terms &terms) const {
+bool ForeignValues::addTerms(int value, Terms &terms, int64_t &numTerms) const {
+  constexpr int64_t kMostTerms = 4096;
   Maker maker = findMaker(value);
   if (!maker.op || !isAddition(maker.op)) {
     ++terms[value];
-    return;
+    return ++numTerms <= kMostTerms;
   }
-  for (int operand : maker.operands)
-    addTerms(operand, terms);
+  return llvm::all_of(maker.operands, [&](int operand) {
+    return addTerms(operand, terms, numTerms);
+  });
 }
 
 /// Whether both ops do the same with their operands.
@@ -68,10 +70,11 @@ static std::string printTimes(int64_t times) {
 
 /// Of two sums that differ in one term alone, which is not zero: how.
 std::string ForeignValues::compareTerms(int got, int needed) const {
-  Terms mine, theirs, difference;
-  addTerms(got, mine);
-  addTerms(needed, theirs);
-  difference = mine;
+  Terms mine, theirs;
+  int64_t numTerms = 0;
+  if (!addTerms(got, mine, numTerms) || !addTerms(needed, theirs, numTerms))
+    return "";
+  Terms difference = mine;
   for (auto [value, times] : theirs)
     if ((difference[value] -= times) == 0)
       difference.erase(value);

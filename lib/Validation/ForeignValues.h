@@ -29,6 +29,8 @@ public:
     made[value] = {op, llvm::SmallVector<int, 4>(operands), result};
   }
   bool contains(int value) const { return made.count(value); }
+  /// Whether there are so many that following them takes too long.
+  bool areTooMany() const { return made.size() > 256; }
 
   /// Why foreign value `got` cannot be `needed`, a value of the reference: the
   /// same terms are added another number of times, or the same op takes another
@@ -56,7 +58,8 @@ private:
   using Terms = std::map<int, int64_t>;
 
   Maker findMaker(int value) const;
-  void addTerms(int value, Terms &terms) const;
+  /// False if they are too many: twice itself a few dozen times.
+  bool addTerms(int value, Terms &terms, int64_t &numTerms) const;
   std::string compareTerms(int got, int needed) const;
 
   const ReferenceValues &reference;

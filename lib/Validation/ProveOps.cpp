@@ -225,9 +225,10 @@ bool PartitionProver::explainForeignOperand(Operation *op,
   const ReferenceOp *found = nullptr;
   for (unsigned i = 0; i < reference.getNumOps(); ++i) {
     const ReferenceOp &other = reference.getOp(i);
-    SmallVector<int, 4> needed(other.operands);
-    if (other.op->getName() != op->getName() || needed.size() != numbers.size())
+    if (other.op->getName() != op->getName() ||
+        other.operands.size() != numbers.size())
       continue;
+    SmallVector<int, 4> needed(other.operands);
     int value = std::exchange(needed[*index], numbers[*index]);
     if (ArrayRef(needed) != numbers)
       continue;
@@ -254,13 +255,14 @@ bool PartitionProver::visitUnknownOp(Operation *op, ArrayRef<int> numbers) {
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
   bool hasTensor = llvm::any_of(op->getOperandTypes(), isTensor) ||
                    llvm::any_of(op->getResultTypes(), isTensor);
-  if (op->getNumRegions() == 0 && !hasTensor) {
+  bool isFollowed = op->getNumRegions() == 0 && !foreign.areTooMany();
+  if (isFollowed && !hasTensor) {
     for (Value result : op->getResults()) {
       ShardState state;
       state.value = reference.addValue(result.getType(), op->getLoc());
       states[result] = std::move(state);
     }
-  } else if (op->getNumRegions() != 0 || !visitAlone(op)) {
+  } else if (!isFollowed || !visitAlone(op)) {
     verdict = doubt ? *doubt : reason;
     return false;
   }
