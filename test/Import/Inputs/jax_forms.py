@@ -37,7 +37,7 @@ with module.context:
 # several ages.
 function, *arguments = jax_models.make_patterns()
 exported = export.export(jax.jit(function))(*arguments)
-(folder / "patterns.mlir").write_text(exported.mlir_module())
+(folder / "groups.mlir").write_text(exported.mlir_module())
 context = jax_import.make_context()
 from jaxlib.mlir import ir  # noqa: E402
 
