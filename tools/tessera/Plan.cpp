@@ -284,6 +284,12 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
       subject.experts.imbalance = *imbalance;
     return subject;
   }
+  for (StringRef option :
+       {"--capacity-factor", "--imbalance", "--expert-graphs"})
+    if (parsed.has(option))
+      return llvm::createStringError(option +
+                                     " expects a model with experts but got '" +
+                                     path + "', which has none");
   auto dense = readModelConfig(path, parsed.getList("--ignore-key"));
   if (!dense)
     return dense.takeError();
