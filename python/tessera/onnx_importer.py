@@ -20,6 +20,8 @@ ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "
             "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
+# Ops that are random or not: their handlers say so.
+SOMETIMES_RANDOM = {"Dropout"}
 # Ops whose operands of floats are weights, whatever their shape.
 WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization"}
 MATMULS = {"MatMul", "Gemm", "Einsum"}
@@ -159,6 +161,8 @@ class Importer(Walk):
             self.set_results(node, [self.read_parameter(node.output[0], self.evaluate(node)[0])])
             return
         if all(item in self.constants for item in given) and not has_graphs(node):
+            if name in SOMETIMES_RANDOM:
+                HANDLERS[name](self, node)
             self.set_results(node, self.evaluate(node))
             self.trace(node, given)
             return

@@ -264,6 +264,11 @@ def make_refused(name, path):
             [helper.make_tensor_value_info("still", TensorProto.BOOL, ()),
              helper.make_tensor_value_info("next", TensorProto.FLOAT, (3, 4))])
         node = helper.make_node("Loop", ["k", "yes", "x"], ["y"], name="loop", body=inner)
+    nodes = [node]
+    if name == "drawn":
+        nodes = [helper.make_node("Cast", ["k"], ["one"], to=TensorProto.FLOAT),
+                 helper.make_node("Dropout", ["one", "ratio", "yes"], ["z"], name="drawn"),
+                 helper.make_node("Mul", ["x", "z"], ["y"])]
     kind = TensorProto.UINT8 if name == "unsigned" else TensorProto.FLOAT
     inputs = {"x": (kind, ("batch", 4) if name == "dynamic" else (3, 4))}
     if name == "quantized":
@@ -271,7 +276,7 @@ def make_refused(name, path):
     if name in ("mask", "precision"):
         inputs["x3"] = (kind, (1, 3, 4))
     opset = {"old": 12, "new": 24, "mask": 23, "precision": 23}.get(name, 18)
-    save(path, opset, [node], weights, ["y"], inputs)
+    save(path, opset, nodes, weights, ["y"], inputs)
 
 
 def make_function(path):
@@ -321,8 +326,8 @@ def make_parameters(path):
     onnx.save(model, path)
 
 
-REFUSED = ("random", "top", "domain", "loop", "dropout", "norm", "quantized", "indices", "rows",
-           "split", "einsum", "mask", "precision", "misfit", "elements", "dynamic", "unsigned",
+REFUSED = ("random", "top", "domain", "loop", "dropout", "drawn", "norm", "quantized", "indices",
+           "rows", "split", "einsum", "mask", "precision", "misfit", "elements", "dynamic", "unsigned",
            "old", "new", "broken", "missing")
 
 
