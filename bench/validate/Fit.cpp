@@ -63,6 +63,7 @@ const std::vector<FitParameter> &tessera::validate::fitParameters() {
       {"GB200", "matmul_rate", 0.68, 0.08},
       {"GB200", "matmul_rate_fp8", 0.64, 0.1},
       {"B200", "memory_rate", 0.70, 0.12},
+      {"B200", "overlap_slowdown", 0.3, 0.5},
       {"B200", "attention_rate", 0.50, 0.15},
       {"B200", "attention_backward_rate", 0.38, 0.2},
       {"B200", "portable_attention_rate", 0.18, 0.2},
