@@ -20,6 +20,12 @@ def sigmoid(graph: Graph, x: Value) -> Value:
     return graph.binary("arith.addf", graph.binary("arith.mulf", t, half), half)
 
 
+def relu(graph: Graph, x: Value) -> Value:
+    """Not a maximum, whose gradient at 0 is another."""
+    zero = graph.constant(0, x.shape, x.element)
+    return graph.select(graph.compare("le", x, zero), zero, x)
+
+
 def power(graph: Graph, x: Value, exponent: float) -> Value:
     """x to a number; of integers to 1, 2, 3 or 4."""
     if exponent in (1, 2, 3, 4):

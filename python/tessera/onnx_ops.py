@@ -88,9 +88,7 @@ def convert_sigmoid(importer: Importer, node: Any) -> Value:
 
 @handles("Relu")
 def convert_relu(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.input[0])
-    zero = importer.graph.constant(0, x.shape, x.element)
-    return importer.graph.binary("arith.maximumf" if x.is_float else "arith.maxsi", x, zero)
+    return groups.relu(importer.graph, importer.value(node.input[0]))
 
 
 @handles("Clip")

@@ -137,6 +137,13 @@ class Importer(Walk):
             else:
                 self.read_input(node)
 
+    def has_loss(self) -> bool:
+        """Whether a result of the program is one float."""
+        results = next(node for node in self.program.graph.nodes if node.op == "output").args[0]
+        values = [node.meta["val"] for node in results if isinstance(node, torch.fx.Node)]
+        return any(isinstance(value, torch.Tensor) and not value.shape and
+                   value.dtype.is_floating_point for value in values)
+
     def order_placeholders(self) -> list[Any]:
         """Parameters by their first use, as a model is written; then the others."""
         nodes = list(self.program.graph.nodes)

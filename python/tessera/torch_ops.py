@@ -155,9 +155,7 @@ def convert_copy(importer: Importer, node: Any) -> Value:
 
 @handles("aten.relu.default")
 def convert_relu(importer: Importer, node: Any) -> Value:
-    x = importer.operand(node, node.args[0])
-    return importer.graph.binary("arith.maximumf", x,
-                                 importer.graph.constant(0, x.shape, x.element))
+    return groups.relu(importer.graph, importer.operand(node, node.args[0]))
 
 
 @handles("aten.softplus.default")
@@ -549,7 +547,16 @@ def convert_silu(importer: Importer, node: Any) -> Value:
 @handles("aten.embedding.default")
 def convert_embedding(importer: Importer, node: Any) -> Value:
     table, ids = (importer.value(item) for item in node.args[:2])
-    rows = importer.embedding(table, ids)
+    if argument(node, 3, "scale_grad_by_freq", False) and node in importer.trained:
+        raise ImportFailure(f"{place(node)}: expects gradients of rows that are not scaled "
+                            "(scale_grad_by_freq)")
+    rows, padding = importer.embedding(table, ids), argument(node, 2, "padding_idx", -1)
+    if padding >= 0 and node in importer.trained and importer.has_loss():
+        # A row without a gradient.
+        ids, graph = importer.unmerged.get(ids, ids), importer.graph
+        is_padding = graph.compare("eq", ids, graph.constant(padding, ids.shape, ids.element))
+        is_padding = graph.broadcast(is_padding, rows.shape, range(len(ids.shape)))
+        rows = graph.select(is_padding, importer.stop_gradient(rows), rows)
     return importer.merged(rows, node.meta["val"].shape)
 
 

@@ -236,6 +236,27 @@ def make_stopped_softmax():
     return StoppedSoftmax(), torch.randn(BATCH, WIDTH)
 
 
+class Kinks(nn.Module):
+    """A ReLU of zeros, and rows of padding, which have no gradient."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.table, self.bias = nn.Embedding(4, WIDTH, **options), nn.Parameter(torch.zeros(WIDTH))
+        nn.init.normal_(self.table.weight)
+
+    def forward(self, tokens):
+        return (self.table(tokens) + functional.relu(self.bias)).sum() / 64
+
+
+def make_kinks():
+    torch.manual_seed(0)
+    return Kinks(padding_idx=1), IDS
+
+
+def make_scaled_by_frequency():
+    return Kinks(scale_grad_by_freq=True), IDS
+
+
 class Checkpointed(nn.Module):
     def __init__(self):
         super().__init__()
