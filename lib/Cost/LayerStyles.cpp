@@ -285,14 +285,15 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer,
                              activation * written);
       // The gradient has a cast of its own.
       cast.forwardOnly = true;
-      cast.kernels = static_cast<int64_t>(format.reads) * op.kernels;
-      cast.isBatched = op.isBatched;
+      cast.kernels = format.castKernels * op.kernels;
+      cast.isBatched = op.isBatched || format.castKernels > 1;
       cast.isGraphed = op.isGraphed;
       layer.add(cast);
     }
     if (!isFused(index + 1)) {
       op.castGradientRead = read;
       op.castGradientWritten = written;
+      op.castKernels = format.castKernels;
     }
     op.bytesRead *= format.elementBytes / byteWidth(op.dtype);
     op.operandBytes = format.elementBytes;

@@ -26,25 +26,28 @@ tessera::cost::getMatmulFormat(Precision precision) {
   case Precision::F16:
     return std::nullopt;
   case Precision::FP8:
-    return MatmulFormat{DType::FP8, 1, 1, true, 0, 1, /*travels=*/true};
+    return MatmulFormat{DType::FP8, 1, 1, 1, true, 0, 1, /*travels=*/true};
   case Precision::FP8Current:
-    return MatmulFormat{DType::FP8, 1, 2, false, 0, 1, /*travels=*/true};
+    // The largest element is cleared and found, the scale made of it, the
+    // tensor cast (Float8CurrentScalingQuantizer of Transformer Engine 2.7).
+    return MatmulFormat{DType::FP8, 1, 2, 4, false, 0, 1, /*travels=*/true};
   case Precision::FP8Row:
     // Its columns have scales of their own: a second read. Kernels that scale
     // rows as they add are slower (torchtitan's tables of both).
-    return MatmulFormat{DType::FP8, 1, 2, false, 0, 0.5};
+    return MatmulFormat{DType::FP8, 1, 2, 2, false, 0, 0.5};
   case Precision::FP8Block:
     // Sums of 128 elements are scaled outside of the matrix units.
-    return MatmulFormat{DType::FP8, 1 + 4.0 / 128, 1, false, 0, 0.85};
+    return MatmulFormat{DType::FP8, 1 + 4.0 / 128, 1, 1, false, 0, 0.85};
   case Precision::MXFP8:
     // Scales are loaded beside operands and laid out anew for each matmul
     // (Megatron-Bridge's rows of both on B200 and GB200).
-    return MatmulFormat{DType::MXFP8, 1 + 1.0 / 32, 1, false, 0, 0.9};
+    return MatmulFormat{DType::MXFP8, 1 + 1.0 / 32, 1, 1, false, 0, 0.9};
   case Precision::NVFP4:
     // The last 15 % of the blocks stay in 16 bits, in whole ones 5 of 32 and 6
     // of 36. TorchAO's matmuls are ops of its own (torchtitan's recipes).
-    return MatmulFormat{DType::FP4, 0.5 + 1.0 / 16,   2, false, 0.16, 1,
-                        false,      /*isKnown=*/false};
+    return MatmulFormat{
+        DType::FP4,       0.5 + 1.0 / 16, 2, 2, false, 0.16, 1, false,
+        /*isKnown=*/false};
   }
   return std::nullopt;
 }

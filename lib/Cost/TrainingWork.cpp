@@ -41,8 +41,8 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     double gradient = double(d.batch) * double(d.m) * double(d.n);
     cast.bytesRead = op.castGradientRead * gradient;
     cast.bytesWritten = op.castGradientWritten * gradient;
-    cast.kernels = op.kernels;
-    cast.isBatched = op.isBatched;
+    cast.kernels = op.castKernels * op.kernels;
+    cast.isBatched = op.isBatched || op.castKernels > 1;
     cast.isGraphed = op.isGraphed;
     layer.add(cast);
   }

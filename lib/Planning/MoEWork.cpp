@@ -68,6 +68,7 @@ private:
   void plainProjections();
   void mlp(const char *name, int64_t ffn);
   void experts();
+  void issueParts();
   void exchange(const char *name, double bytes);
 
   const MoEConfig &config;
@@ -344,6 +345,15 @@ void LayerBuilder::experts() {
   // Slots are there whatever is sent.
   layer.hostWaits = plan.expertsApart && options.capacityFactor == 0;
   layer.backwardWaits = layer.hostWaits && plan.overlapExperts;
+  // Padding an expert's rows to whole blocks of scales is a copy of them, and
+  // one back (TEGroupedMLP of Megatron-Core).
+  bool isPadded = (isPlain || options.padsApart) && layer.hostWaits &&
+                  hasNarrowMatmuls(plan.precision);
+  auto pad = [&](const char *name) {
+    if (isPadded)
+      pass(OpClass::Elementwise, name, slots * h, slots * h, true);
+  };
+  pad("pad");
   auto grouped = [&](int64_t n, int64_t k) {
     matmul("experts", local, each, n, k);
     layer.ops.back().isApart = layer.ops.back().isBatched = plan.expertsApart;
@@ -359,9 +369,24 @@ void LayerBuilder::experts() {
   saveUnlessRecomputed("experts' inner", slots * columns);
   parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
 
+  pad("unpad");
   sort("sort back");
   exchange("combine", t * sent * h * width);
   pass(OpClass::Elementwise, "combine", t * copies * h, t * h, true);
+}
+
+/// A schedule that runs a forward pass beside the backward pass of another
+/// micro-batch issues each part of a layer by itself: attention with the
+/// router, dispatch, experts, combine, there and back. Each part is one more
+/// call of the framework (TransformerLayerSchedulePlan of Megatron-Core).
+void LayerBuilder::issueParts() {
+  OpWork part;
+  part.name = "part";
+  part.linear = true;
+  part.kernels = 0;
+  part.isBatched = true;
+  for (int i = 0; i < 4; ++i)
+    layer.add(part);
 }
 
 LayerWork LayerBuilder::embedding() {
@@ -392,6 +417,8 @@ LayerWork LayerBuilder::sparseBlock() {
     mlp("shared experts", config.sharedFfn);
   experts();
   leave();
+  if (layer.backwardWaits)
+    issueParts();
   return finish();
 }
 

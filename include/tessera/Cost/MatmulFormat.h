@@ -28,6 +28,8 @@ struct MatmulFormat {
   /// Times that a tensor is read to be cast: twice where its scale is that of
   /// its largest element, which is found first.
   double reads = 1;
+  /// Kernels of a cast.
+  int64_t castKernels = 1;
   /// The kernel that makes a tensor casts it too, so that it is not read again
   /// for that.
   bool isFused = true;

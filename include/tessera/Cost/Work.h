@@ -110,6 +110,8 @@ struct OpWork {
   /// Of such a matmul: the gradient of its result needs a cast of its own,
   /// which reads and writes so many bytes an element.
   double castGradientRead = 0, castGradientWritten = 0;
+  /// Kernels of that cast for each kernel of the matmul.
+  int64_t castKernels = 1;
   /// Attention without the device's newest instructions; that of 2022.
   bool portable = false, isFirst = false;
   /// What follows takes care of its backward.

@@ -91,6 +91,10 @@ struct MoEOptions {
   /// even spread.
   double imbalance = 1;
   GraphScope graphs = GraphScope::None;
+  /// Below 16 bits, what sends a token once to each device (DeepEP) leaves it
+  /// to a copy to pad the rows of each expert to whole blocks of scales, as a
+  /// plain all-to-all does; HybridEP pads them as it sends.
+  bool padsApart = false;
 };
 
 /// The errors of a plan for such a model, joined.

@@ -450,6 +450,24 @@ TEST(TrainingWork, formats_differ_in_casts_and_scales) {
   EXPECT_FALSE(getMatmulFormat(Precision::BF16));
 }
 
+TEST(TrainingWork, a_cast_by_the_largest_element_is_four_kernels_of_one_call) {
+  auto casts = [](Precision precision) {
+    LayerWork layer;
+    layer.add(weightMatmul(8192, 8192, 8192));
+    quantizeMatmuls(layer, *getMatmulFormat(precision));
+    appendBackward(layer, Recompute::None, 2, /*frozen=*/false);
+    std::vector<std::pair<int64_t, bool>> list;
+    for (const OpWork &op : layer.ops)
+      if (op.name == "cast")
+        list.emplace_back(op.kernels, op.isBatched);
+    return list;
+  };
+  using List = std::vector<std::pair<int64_t, bool>>;
+  EXPECT_EQ(casts(Precision::FP8Current), (List{{4, true}, {4, true}}));
+  EXPECT_EQ(casts(Precision::MXFP8), (List{{1, false}, {1, false}}));
+  EXPECT_EQ(casts(Precision::NVFP4), (List{{2, true}, {2, true}}));
+}
+
 TEST(TrainingWork, some_blocks_of_nvfp4_stay_in_16_bits) {
   DeviceModel device;
   device.peakBF16 = 1e15;

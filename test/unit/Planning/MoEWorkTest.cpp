@@ -311,8 +311,8 @@ TEST(MoEWork, graphs_leave_the_host_what_is_after_the_router) {
         names.push_back(op.name);
     return names;
   };
-  std::vector<std::string> rest = {"mlp norm",  "permute", "sort",
-                                   "experts",   "silu",    "experts",
+  std::vector<std::string> rest = {"mlp norm",  "permute", "sort",    "pad",
+                                   "experts",   "silu",    "experts", "unpad",
                                    "sort back", "combine", "residual"};
   EXPECT_EQ(listIssued(GraphScope::Attention), rest);
   // Attention has six kernels, the router two.
@@ -344,6 +344,50 @@ TEST(MoEWork, a_plain_all_to_all_sorts_what_it_brings) {
   l.ep = 4;
   l.dispatchOnce = true;
   EXPECT_EQ(count("sort"), 0);
+}
+
+TEST(MoEWork, rows_of_experts_are_padded_by_copies_below_16_bits) {
+  Plan l = plan(8, 4);
+  l.precision = Precision::MXFP8;
+  l.expertsApart = true;
+  auto copied = [&](const MoEOptions &options = {}) {
+    double bytes = 0;
+    ModelWork work = makeMoEWork(parse(mixtralText()), l, options);
+    for (const OpWork &op : block(work).ops)
+      if (op.name == "pad" || op.name == "unpad")
+        bytes += op.bytesRead + op.bytesWritten;
+    return bytes;
+  };
+  // There and back, each with its gradient: two experts for each token.
+  EXPECT_EQ(copied(), 4 * 2 * 4096.0 * 2 * 4096 * 2);
+  // Slots are whole blocks.
+  EXPECT_EQ(copied({1, 1}), 0);
+  // What sends tokens once pads them, or leaves that to a copy.
+  l.dispatchOnce = true;
+  EXPECT_EQ(copied(), 0);
+  MoEOptions apart;
+  apart.padsApart = true;
+  EXPECT_EQ(copied(apart), 4 * 2 * 4096.0 * 2 * 4096 * 2);
+  l.precision = Precision::BF16;
+  EXPECT_EQ(copied(apart), 0);
+}
+
+TEST(MoEWork, a_schedule_that_interleaves_passes_issues_each_part) {
+  Plan l = plan(8, 4);
+  l.expertsApart = true;
+  auto calls = [&](Pass pass, const MoEOptions &options = {}) {
+    ModelWork work = makeMoEWork(parse(mixtralText()), l, options);
+    return llvm::count_if(block(work).ops, [&](const OpWork &op) {
+      return op.name == "part" && op.pass == pass && op.isBatched &&
+             op.kernels == 0;
+    });
+  };
+  EXPECT_EQ(calls(Pass::Forward), 0);
+  l.overlapExperts = true;
+  EXPECT_EQ(calls(Pass::Forward), 4);
+  EXPECT_EQ(calls(Pass::BackwardInput), 4);
+  // Where slots are fixed, the host runs ahead.
+  EXPECT_EQ(calls(Pass::Forward, {1.25, 1}), 0);
 }
 
 TEST(MoEWork, a_pass_that_runs_beside_waits_with_the_other) {
