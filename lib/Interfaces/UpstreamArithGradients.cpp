@@ -71,13 +71,17 @@ template <typename Op> void castGradients(Op, GradientBuilder &g, Builder &) {
   set(g, 0, [&] { return g.ofResult(0); });
 }
 
-/// To the operand that is the result; to the first of two equal ones.
-template <typename Op, arith::CmpFPredicate isLhs>
+/// To the operand that is the result; half to each of two equal ones, as a
+/// reduction shares its gradient.
+template <typename Op, arith::CmpFPredicate isBeyond>
 void extremumGradients(Op op, GradientBuilder &g, Builder &b) {
-  Value lhs = b.compare(isLhs, op.getLhs(), op.getRhs());
+  using arith::CmpFPredicate;
+  Value lhs = b.compare(isBeyond, op.getLhs(), op.getRhs());
+  Value equal = b.compare(CmpFPredicate::OEQ, op.getLhs(), op.getRhs());
   Value grad = g.ofResult(0), zero = b.splat(grad, 0.0);
-  set(g, 0, [&] { return b.select(lhs, grad, zero); });
-  set(g, 1, [&] { return b.select(lhs, zero, grad); });
+  Value half = b.mul(grad, b.splat(grad, 0.5));
+  set(g, 0, [&] { return b.select(lhs, grad, b.select(equal, half, zero)); });
+  set(g, 1, [&] { return b.select(lhs, zero, b.select(equal, half, grad)); });
 }
 
 /// x - trunc(x / y) y.
@@ -250,8 +254,8 @@ void attachArith(MLIRContext *c, arith::ArithDialect *) {
   attach<SelectOp, selectGradients>(c);
   attach<ExtFOp, castGradients<ExtFOp>>(c);
   attach<TruncFOp, castGradients<TruncFOp>>(c);
-  constexpr CmpFPredicate greater = CmpFPredicate::OGE;
-  constexpr CmpFPredicate less = CmpFPredicate::OLE;
+  constexpr CmpFPredicate greater = CmpFPredicate::OGT;
+  constexpr CmpFPredicate less = CmpFPredicate::OLT;
   attach<MaximumFOp, extremumGradients<MaximumFOp, greater>>(c);
   attach<MaxNumFOp, extremumGradients<MaxNumFOp, greater>>(c);
   attach<MinimumFOp, extremumGradients<MinimumFOp, less>>(c);

@@ -91,15 +91,21 @@ static LogicalResult convertSign(OpConversion &c) {
   return c.yield(c.b.fold<arith::SelectOp>(above, c.b.splat(x, 1), negative));
 }
 
-/// (1 + tanh(x / 2)) / 2: its gradient is finite everywhere, which that of
-/// 1 / (1 + exp(-x)) is not.
+/// e / (1 + e) where x is below 0, else 1 / (1 + e), of e = exp(-|x|): precise
+/// also where it is nearly 0, and its gradient is finite everywhere, which that
+/// of 1 / (1 + exp(-x)) is not.
 static LogicalResult convertLogistic(OpConversion &c) {
   if (!c.isFloat())
     return refuseElements(c);
-  Value x = c.operands[0], half = c.b.splat(x, 0.5);
-  Value t = c.b.fold<math::TanhOp>(c.b.fold<arith::MulFOp>(x, half));
+  Value x = c.operands[0], one = c.b.splat(x, 1);
+  Value isBelow =
+      c.b.fold<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, c.b.splat(x, 0));
+  Value size =
+      c.b.fold<arith::SelectOp>(isBelow, x, c.b.fold<arith::NegFOp>(x));
+  Value e = c.b.fold<math::ExpOp>(size);
+  Value above = c.b.fold<arith::SelectOp>(isBelow, e, one);
   return c.yield(
-      c.b.fold<arith::AddFOp>(c.b.fold<arith::MulFOp>(t, half), half));
+      c.b.fold<arith::DivFOp>(above, c.b.fold<arith::AddFOp>(one, e)));
 }
 
 /// 1 - erf(x).
@@ -156,9 +162,15 @@ static LogicalResult convertClamp(OpConversion &c) {
     return failure();
   if (low->getType() != x.getType() || high->getType() != x.getType())
     return c.error() << "expects bounds with the elements of " << x.getType();
-  if (c.isFloat())
-    return c.yield(c.b.fold<arith::MinimumFOp>(
-        c.b.fold<arith::MaximumFOp>(x, *low), *high));
+  if (c.isFloat()) {
+    // Choices, not extrema: no gradient passes at a bound.
+    auto bound = [&](Value x, arith::CmpFPredicate reaches, Value bound) {
+      Value isBound = c.b.fold<arith::CmpFOp>(reaches, x, bound);
+      return c.b.fold<arith::SelectOp>(isBound, bound, x);
+    };
+    Value raised = bound(x, arith::CmpFPredicate::OLE, *low);
+    return c.yield(bound(raised, arith::CmpFPredicate::OGE, *high));
+  }
   if (c.isBool())
     return refuseElements(c);
   return c.yield(

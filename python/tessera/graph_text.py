@@ -14,6 +14,8 @@ from .errors import ImportFailure
 
 # Letters of a matmul's dimensions.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# The name of a value without elements, of which there is no op.
+NOTHING = "%nothing"
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,17 @@ class Graph:
 
     def op(self, text: str, shape: Sequence[int], element: str) -> Value:
         """Adds `%n = text`."""
+        if NOTHING in text:
+            raise ImportFailure("expects tensors with elements")
         value = Value(f"%{self.count}", tuple(shape), element)
         self.count += 1
         self.lines.append(f"    {value.name} = {text}{self.location}")
         return value
 
     def finish(self, name: str, results: Sequence[tuple[str, Value]]) -> str:
+        for output, value in results:
+            if value.name == NOTHING:
+                raise ImportFailure(f"{output}: expects a result with elements")
         types = ", ".join(f"{value.type} {{nn.output = {quote(output)}}}"
                           for output, value in results)
         returned = ", ".join(value.name for _, value in results)
@@ -246,8 +253,8 @@ class Graph:
         offsets = [start if i == dim else 0 for i in range(len(x.shape))]
         sizes = [size if i == dim else n for i, n in enumerate(x.shape)]
         if size == 0:
-            # Nothing: concatenations leave it out, nothing else may read it.
-            return Value("%nothing", tuple(sizes), x.element)
+            # Concatenations leave it out, nothing else may read it.
+            return Value(NOTHING, tuple(sizes), x.element)
         steps = [step if i == dim else 1 for i in range(len(x.shape))]
         type_ = tensor_type(sizes, x.element)
         return self.op(f"tensor.extract_slice {x.name}{offsets} {sizes} {steps} : {x.type} to "

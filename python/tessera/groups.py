@@ -14,16 +14,43 @@ HIDDEN = -1e4
 
 
 def sigmoid(graph: Graph, x: Value) -> Value:
-    """(1 + tanh(x / 2)) / 2: its gradient is finite everywhere."""
-    half = graph.constant(0.5, x.shape, x.element)
-    t = graph.unary("math.tanh", graph.binary("arith.mulf", x, half))
-    return graph.binary("arith.addf", graph.binary("arith.mulf", t, half), half)
+    """e / (1 + e) where x is below 0, else 1 / (1 + e), of e = exp(-|x|): precise also where it is
+    nearly 0, and its gradient is finite everywhere."""
+    one = graph.constant(1, x.shape, x.element)
+    is_below = graph.compare("lt", x, graph.constant(0, x.shape, x.element))
+    e = graph.unary("math.exp", graph.select(is_below, x, graph.unary("arith.negf", x)))
+    return graph.binary("arith.divf", graph.select(is_below, e, one),
+                        graph.binary("arith.addf", one, e))
 
 
 def relu(graph: Graph, x: Value) -> Value:
     """Not a maximum, whose gradient at 0 is another."""
     zero = graph.constant(0, x.shape, x.element)
     return graph.select(graph.compare("le", x, zero), zero, x)
+
+
+def clamp(graph: Graph, x: Value, low: Value | None, high: Value | None) -> Value:
+    """Of floats not by a maximum and a minimum, whose gradients at the bounds are others."""
+    for bound, name, beyond in ((low, "max", "lt"), (high, "min", "gt")):
+        if bound is None:
+            continue
+        bound = graph.expand(bound, x.shape)
+        x = graph.select(graph.compare(beyond, x, bound), bound, x) if x.is_float else \
+            graph.binary(f"arith.{name}si", x, bound)
+    return x
+
+
+def wide(graph: Graph, x: Value) -> Value:
+    """x in f32 at least: sums of 16 bits are rounded once, and do not overflow on the way."""
+    return graph.cast(x, "f32") if x.is_float and x.bits < 32 else x
+
+
+def mean(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
+    """In f32 at least."""
+    x = wide(graph, x)
+    total = graph.reduce("sum", x, dims)
+    count = graph.constant(math.prod(x.shape[d] for d in dims), total.shape, x.element)
+    return graph.binary("arith.divf", total, count)
 
 
 def power(graph: Graph, x: Value, exponent: float) -> Value:
@@ -41,17 +68,20 @@ def power(graph: Graph, x: Value, exponent: float) -> Value:
 
 
 def log_softmax(graph: Graph, x: Value, dim: int) -> Value:
+    """Computed in f32 at least."""
+    element, x = x.element, wide(graph, x)
     kept = [i for i in range(len(x.shape)) if i != dim]
     largest = graph.broadcast(graph.reduce("max", x, [dim]), x.shape, kept)
     moved = graph.binary("arith.subf", x, largest)
     total = graph.reduce("sum", graph.unary("math.exp", moved), [dim])
-    return graph.binary("arith.subf", moved,
-                        graph.broadcast(graph.unary("math.log", total), x.shape, kept))
+    logarithms = graph.broadcast(graph.unary("math.log", total), x.shape, kept)
+    return graph.cast(graph.binary("arith.subf", moved, logarithms), element)
 
 
 def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
-    """log(sum(exp(x))) over dimensions, which the result lacks. Exponents are moved by the largest,
-    where that is finite."""
+    """log(sum(exp(x))) over dimensions, which the result lacks, computed in f32 at least. Exponents
+    are moved by the largest, where that is finite."""
+    element, x = x.element, wide(graph, x)
     kept = [i for i in range(len(x.shape)) if i not in dims]
     largest = graph.reduce("max", x, dims)
     size = graph.unary("math.absf", largest)
@@ -60,7 +90,7 @@ def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
     shift = graph.select(graph.compare("eq", size, infinity), zero, largest)
     moved = graph.binary("arith.subf", x, graph.broadcast(shift, x.shape, kept))
     total = graph.reduce("sum", graph.unary("math.exp", moved), dims)
-    return graph.binary("arith.addf", graph.unary("math.log", total), shift)
+    return graph.cast(graph.binary("arith.addf", graph.unary("math.log", total), shift), element)
 
 
 def triangle(graph: Graph, size: int) -> Value:
@@ -130,9 +160,10 @@ def softplus(graph: Graph, x: Value, beta: float, threshold: float) -> Value:
     def constant(number: float) -> Value:
         return graph.constant(number, x.shape, x.element)
     scaled = graph.binary("arith.mulf", x, constant(beta))
-    power = graph.unary("math.exp", graph.binary("arith.minimumf", scaled, constant(threshold)))
+    is_above = graph.compare("gt", scaled, constant(threshold))
+    power = graph.unary("math.exp", graph.select(is_above, constant(threshold), scaled))
     smooth = graph.binary("arith.divf", graph.unary("math.log1p", power), constant(beta))
-    return graph.select(graph.compare("gt", scaled, constant(threshold)), x, smooth)
+    return graph.select(is_above, x, smooth)
 
 
 def repeat_heads(graph: Graph, x: Value, count: int) -> Value:

@@ -130,12 +130,27 @@ def find_bodies(eqn: Any) -> Iterator[Any]:
                 yield jaxpr
 
 
-def is_own_rule(eqn: Any) -> bool:
-    """Whether the function with a rule is one of jax's."""
-    import jax
+def rule_source(eqn: Any) -> str:
+    """Name and file of the function that has a rule."""
     body = next(find_bodies(eqn), None)
-    info = getattr(getattr(body, "debug_info", None), "func_src_info", None) or ""
-    return os.path.dirname(jax.__file__) + os.sep in info
+    return str(getattr(getattr(body, "debug_info", None), "func_src_info", None) or "")
+
+
+def is_own_rule(eqn: Any) -> bool:
+    """Whether the function with a rule is one of jax's, or what the import takes for one."""
+    import jax
+    return any(os.path.dirname(file) + os.sep in rule_source(eqn)
+               for file in (jax.__file__, __file__))
+
+
+def has_own_bounds(jaxpr: Any) -> bool:
+    """Whether it calls jax's own relu or relu6, whose gradients at their bounds are not those of
+    their ops."""
+    import jax
+    return any((eqn.primitive.name == "custom_jvp_call"
+                and rule_source(eqn).startswith(("relu at ", "relu6 at "))
+                and os.path.dirname(jax.__file__) + os.sep in rule_source(eqn))
+               or any(map(has_own_bounds, find_bodies(eqn))) for eqn in jaxpr.eqns)
 
 
 def place(eqn: Any) -> str:

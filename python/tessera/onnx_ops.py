@@ -93,13 +93,8 @@ def convert_relu(importer: Importer, node: Any) -> Value:
 
 @handles("Clip")
 def convert_clip(importer: Importer, node: Any) -> Value:
-    x = importer.value(node.input[0])
-    for i, name in ((1, "max"), (2, "min")):
-        bound = importer.operand(node, i)
-        if bound is not None:
-            op = f"arith.{name}imumf" if x.is_float else f"arith.{name}si"
-            x = importer.graph.binary(op, x, importer.graph.expand(bound, x.shape))
-    return x
+    return groups.clamp(importer.graph, importer.value(node.input[0]), importer.operand(node, 1),
+                        importer.operand(node, 2))
 
 
 @handles("Pow")
@@ -454,10 +449,13 @@ def reduction(importer: Importer, node: Any, kind: str) -> Value:
             return x
         axes = list(range(len(x.shape)))
     axes = [positive(axis, len(x.shape)) for axis in axes]
-    y = graph.reduce(kind if kind in ("max", "min") else "sum", x, axes)
-    if kind == "mean":
+    if kind == "mean" and x.is_float:
+        y = graph.cast(groups.mean(graph, x, axes), x.element)
+    else:
+        y = graph.reduce(kind if kind in ("max", "min") else "sum", x, axes)
+    if kind == "mean" and not x.is_float:
         count = graph.constant(math.prod(x.shape[axis] for axis in axes), y.shape, y.element)
-        y = graph.binary("arith.divf" if y.is_float else "arith.divsi", y, count)
+        y = graph.binary("arith.divsi", y, count)
     if attribute(node, "keepdims", 1):
         y = graph.reshape(y, [1 if i in axes else size for i, size in enumerate(x.shape)])
     return y

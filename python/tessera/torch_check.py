@@ -59,7 +59,11 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
                 raise ImportFailure(f"--check: the module fails: {first_line(second)}") from second
     gradients = {}
     if flat and not flat[0].shape and flat[0].requires_grad:
-        flat[0].backward()
+        try:
+            flat[0].backward()
+        except RuntimeError as error:
+            raise ImportFailure(f"--check: the module has no gradients: {first_line(error)}") \
+                from None
         gradients = find_gradients(dict(module.named_parameters(remove_duplicate=False)), weights)
     return [array(result) for result in flat], gradients
 
@@ -77,4 +81,6 @@ def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
 
 
 def array(tensor: torch.Tensor) -> numpy.ndarray:
-    return tensor.detach().cpu().contiguous().numpy()
+    """The numbers of a tensor; NumPy has no bf16."""
+    tensor = tensor.detach().cpu().contiguous()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()

@@ -18,11 +18,11 @@ from .walk import Handler, Walk, registry
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
             torch.int8: "i8", torch.bool: "i1"}
-# Ops that return their first operand.
-IDENTITIES = {"aten.contiguous.default", "aten.clone.default", "aten.alias.default",
-              "aten.lift_fresh_copy.default", "aten.dropout.default",
-              "aten.feature_dropout.default", "aten.alpha_dropout.default",
-              "aten.feature_alpha_dropout.default"}
+# Ops that return a copy of their first operand, and those that may return it itself.
+COPIES = {"aten.clone.default", "aten.lift_fresh_copy.default"}
+IDENTITIES = COPIES | {"aten.contiguous.default", "aten.alias.default", "aten.dropout.default",
+                       "aten.feature_dropout.default", "aten.alpha_dropout.default",
+                       "aten.feature_alpha_dropout.default"}
 # Ops that take the shape of their first operand, not its numbers, and fill it: with a number, or
 # with the argument at that index. What torch leaves as it was is 0.
 FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_zeros.default": 0,
@@ -394,6 +394,8 @@ def check_parameter(name: str, parameter: torch.Tensor) -> None:
 def is_view(node: Any) -> bool:
     """Whether a node's result may share memory with an operand."""
     schema = getattr(node.target, "_schema", None)
+    if str(node.target) in IDENTITIES - COPIES:
+        return True
     return schema is None or any(r.alias_info is not None for r in schema.returns) and \
         not schema.is_mutable
 

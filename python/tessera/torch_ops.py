@@ -74,6 +74,16 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     HANDLERS[f"aten.{_name}.Tensor"] = HANDLERS[f"aten.{_name}.Scalar"] = _compare
 
 
+@handles("aten.rsub.Tensor", "aten.rsub.Scalar")
+def convert_reversed_subtraction(importer: Importer, node: Any) -> Value:
+    x, y, graph = *(importer.operand(node, item) for item in node.args[:2]), importer.graph
+    alpha = argument(node, 2, "alpha", 1)
+    if alpha != 1:
+        x = graph.binary("arith.mulf" if x.is_float else "arith.muli", x,
+                         graph.constant(alpha, x.shape, x.element))
+    return graph.binary("arith.subf" if x.is_float else "arith.subi", y, x)
+
+
 @handles("aten.pow.Tensor_Scalar", "aten.square.default")
 def convert_power(importer: Importer, node: Any) -> Value:
     x, exponent = importer.operand(node, node.args[0]), argument(node, 1, "exponent", 2)
@@ -132,9 +142,10 @@ def convert_elu(importer: Importer, node: Any) -> Value:
     if argument(node, 2, "scale", 1) != 1 or argument(node, 3, "input_scale", 1) != 1:
         raise ImportFailure(f"{place(node)}: expects an elu without scales")
     zero = graph.constant(0, x.shape, x.element)
-    low = graph.unary("math.expm1", graph.binary("arith.minimumf", x, zero))
+    is_above = graph.compare("gt", x, zero)
+    low = graph.unary("math.expm1", graph.select(is_above, zero, x))
     alpha = graph.constant(argument(node, 1, "alpha", 1), x.shape, x.element)
-    return graph.select(graph.compare("gt", x, zero), x, graph.binary("arith.mulf", low, alpha))
+    return graph.select(is_above, x, graph.binary("arith.mulf", low, alpha))
 
 
 @handles("aten.reciprocal.default")
@@ -167,12 +178,10 @@ def convert_softplus(importer: Importer, node: Any) -> Value:
 
 @handles("aten.clamp.default", "aten.clamp_min.default")
 def convert_clamp(importer: Importer, node: Any) -> Value:
-    x, graph = importer.operand(node, node.args[0]), importer.graph
-    for bound, name in ((argument(node, 1, "min"), "max"), (argument(node, 2, "max"), "min")):
-        if bound is not None:
-            op = f"arith.{name}imumf" if x.is_float else f"arith.{name}si"
-            x = graph.binary(op, x, graph.constant(bound, x.shape, x.element))
-    return x
+    x = importer.operand(node, node.args[0])
+    low, high = (None if bound is None else importer.graph.constant(bound, x.shape, x.element)
+                 for bound in (argument(node, 1, "min"), argument(node, 2, "max")))
+    return groups.clamp(importer.graph, x, low, high)
 
 
 @handles("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
@@ -365,15 +374,17 @@ def convert_matmul(importer: Importer, node: Any) -> Value:
 @handles("aten.baddbmm.default")
 def convert_baddbmm(importer: Importer, node: Any) -> Value:
     added, x, y = (importer.value(item) for item in node.args[:3])
-    graph = importer.graph
+    graph, beta = importer.graph, argument(node, 3, "beta", 1)
     product = graph.einsum("abd", "adc", "abc", x, y)
-    added = graph.expand(added, product.shape)
 
     def scaled(value: Value, factor: float) -> Value:
         constant = graph.constant(factor, value.shape, value.element)
         return value if factor == 1 else graph.binary("arith.mulf", value, constant)
-    return graph.binary("arith.addf", scaled(added, argument(node, 3, "beta", 1)),
-                        scaled(product, argument(node, 4, "alpha", 1)))
+    product = scaled(product, argument(node, 4, "alpha", 1))
+    if beta == 0:
+        # Also where what is added is not finite.
+        return product
+    return graph.binary("arith.addf", scaled(graph.expand(added, product.shape), beta), product)
 
 
 @handles("aten.cumsum.default")
@@ -412,10 +423,10 @@ def reduction(importer: Importer, node: Any, kind: str) -> Value:
     dims = argument(node, 1, "dim")
     dims = list(range(len(x.shape))) if dims is None or dims == [] else \
         [positive(d, len(x.shape)) for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
-    y = importer.graph.reduce("sum" if kind == "mean" else kind, x, dims)
     if kind == "mean":
-        count = importer.graph.constant(math.prod(x.shape[d] for d in dims), y.shape, y.element)
-        y = importer.graph.binary("arith.divf", y, count)
+        y = importer.graph.cast(groups.mean(importer.graph, x, dims), x.element)
+    else:
+        y = importer.graph.reduce(kind, x, dims)
     return importer.graph.reshape(y, result.shape)
 
 
@@ -436,7 +447,8 @@ def dimensions(node: Any, index: int, x: Value) -> list[int]:
 def convert_vector_norm(importer: Importer, node: Any) -> Value:
     """The root of a sum of squares, whose gradient at 0 is 0."""
     graph, result = importer.graph, node.meta["val"]
-    x = graph.cast(importer.value(node.args[0]), element_of(result.dtype))
+    element = element_of(result.dtype)
+    x = groups.wide(graph, graph.cast(importer.value(node.args[0]), element))
     if argument(node, 1, "ord" if "linalg" in str(node.target) else "p", 2) not in (2, None):
         raise ImportFailure(f"{place(node)}: expects a norm of order 2")
     square = graph.reduce("sum", graph.binary("arith.mulf", x, x), dimensions(node, 2, x))
@@ -444,27 +456,27 @@ def convert_vector_norm(importer: Importer, node: Any) -> Value:
     is_zero = graph.compare("eq", square, zero)
     one = graph.constant(1, square.shape, x.element)
     root = graph.unary("math.sqrt", graph.select(is_zero, one, square))
-    return graph.reshape(graph.select(is_zero, zero, root), result.shape)
+    return graph.reshape(graph.cast(graph.select(is_zero, zero, root), element), result.shape)
 
 
 @handles("aten.var.correction", "aten.var.dim")
 def convert_variance(importer: Importer, node: Any) -> Value:
-    x, graph = importer.value(node.args[0]), importer.graph
+    graph, result = importer.graph, node.meta["val"]
+    x = groups.wide(graph, importer.value(node.args[0]))
     dims = dimensions(node, 1, x)
     correction = argument(node, 2, "unbiased", True) if "dim" in str(node.target) else \
         argument(node, 2, "correction")
     kept = [i for i in range(len(x.shape)) if i not in dims]
-    count = math.prod(x.shape[d] for d in dims)
-    total = graph.reduce("sum", x, dims)
-    mean = graph.binary("arith.divf", total, graph.constant(count, total.shape, x.element))
-    moved = graph.binary("arith.subf", x, graph.broadcast(mean, x.shape, kept))
+    moved = graph.binary("arith.subf", x,
+                         graph.broadcast(groups.mean(graph, x, dims), x.shape, kept))
     square = graph.reduce("sum", graph.binary("arith.mulf", moved, moved), dims)
-    rest = count - int(1 if correction is None else correction)
+    count = math.prod(x.shape[d] for d in dims)
+    rest = count - (1 if correction is None else correction)
     if rest <= 0:
         raise ImportFailure(f"{place(node)}: expects more numbers than the correction but got "
                             f"{count}")
     variance = graph.binary("arith.divf", square, graph.constant(rest, square.shape, x.element))
-    return graph.reshape(variance, node.meta["val"].shape)
+    return graph.reshape(graph.cast(variance, element_of(result.dtype)), result.shape)
 
 
 @handles("aten.softmax.int", "aten._softmax.default")
@@ -596,9 +608,12 @@ def convert_cross_entropy(importer: Importer, node: Any) -> Value:
     kind, ignore = argument(node, 3, "reduction", 1), argument(node, 4, "ignore_index", -100)
     if argument(node, 2, "weight") is not None or argument(node, 5, "label_smoothing", 0.0):
         raise ImportFailure(f"{place(node)}: expects a cross entropy without weights and smoothing")
+    if labels.shape != logits.shape[:1] * (len(logits.shape) > 1) + logits.shape[2:]:
+        raise ImportFailure(f"{place(node)}: expects labels that are ids")
+    if len(logits.shape) > 2:
+        # Classes are dimension 1 of others.
+        logits = importer.graph.transpose(logits, [0, *range(2, len(logits.shape)), 1])
     logits, labels = importer.unmerged_rows(logits, labels)
-    if logits.shape[:-1] != labels.shape:
-        raise ImportFailure(f"{place(node)}: expects classes in the last dimension")
     kinds = ("none", "mean", "sum")
     result = importer.cross_entropy(logits, labels, ignore, kinds[kind],
                                     element_of(node.meta["val"].dtype))

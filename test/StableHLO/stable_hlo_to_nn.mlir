@@ -12,8 +12,11 @@
 // CHECK-SAME: {nn.output = "result"}
 // CHECK-SAME: {nn.output = "result.1"}
 // CHECK: %[[X0:.+]] = nn.embedding %[[TABLE]], %[[IDS]]
-// CHECK: %[[HALF:.+]] = arith.mulf %[[IMAGE]]
-// CHECK: math.tanh %[[HALF]]
+// CHECK: %[[BELOW:.+]] = arith.cmpf olt, %[[IMAGE]]
+// CHECK: %[[SIZE:.+]] = arith.select %[[BELOW]], %[[IMAGE]]
+// CHECK: %[[E:.+]] = math.exp %[[SIZE]]
+// CHECK: %[[ABOVE:.+]] = arith.select %[[BELOW]], %[[E]]
+// CHECK: %[[SIGMOID:.+]] = arith.divf %[[ABOVE]]
 // CHECK: %[[Z:.+]] = arith.mulf {{.*}}, %[[IMAGE]]
 // CHECK: %[[X:.+]] = arith.addf %[[X0]], %[[Z]]
 // CHECK: %[[HEADS:.+]] = nn.einsum "bca,ade->bcde" %[[X]], %[[W]]

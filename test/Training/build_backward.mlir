@@ -33,6 +33,24 @@ func.func @params(%x: tensor<4x8xf32> {nn.input = "x"},
 
 // -----
 
+// Equal operands of a maximum share its gradient.
+// CHECK-LABEL: func @largest
+// CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[Y:.*]]: tensor<8xf32>, %[[SEED:.*]]: tensor<8xf32>)
+func.func @largest(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: %[[GREATER:.*]] = arith.cmpf ogt, %[[X]], %[[Y]]
+  // CHECK: %[[EQUAL:.*]] = arith.cmpf oeq, %[[X]], %[[Y]]
+  // CHECK: %[[HALF:.*]] = arith.mulf %[[SEED]]
+  // CHECK: %[[ELSE:.*]] = arith.select %[[EQUAL]], %[[HALF]], %[[ZERO:[a-z0-9_]+]] {
+  // CHECK: %[[DX:.*]] = arith.select %[[GREATER]], %[[SEED]], %[[ELSE]]
+  // CHECK: %[[LESS:.*]] = arith.select %[[EQUAL]], %[[HALF]], %[[SEED]]
+  // CHECK: %[[DY:.*]] = arith.select %[[GREATER]], %[[ZERO]], %[[LESS]]
+  // CHECK: return {{.*}}, %[[DX]], %[[DY]]
+  %0 = arith.maximumf %x, %y : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // A value that counts as a constant has no gradient, and none is built for it.
 // CHECK-LABEL: func @stopped
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[SEED:.*]]: tensor<8xf32>)

@@ -163,3 +163,26 @@ def make_flax_norm():
         return jnp.square(flax_norm(p["embedding"][tokens], p)).mean()
     return loss, {"embedding": shape(VOCAB, WIDTH), "scale": shape(WIDTH), "bias": shape(WIDTH)}, \
         IDS
+
+
+# Where gradients of functions have a corner, and numbers that are nearly 0.
+
+
+def kinks(p, scale):
+    x, twice = p["corners"], lambda f: jax.checkpoint(jax.vmap(jax.jit(f)))
+    y = jax.nn.relu(x) + 2 * jax.nn.relu6(x) + 3 * jnp.maximum(x, 0) + 5 * jnp.minimum(6, x)
+    y = y + 7 * twice(jax.nn.relu)(x) + 2 * traced(x)
+    y = y + jnp.clip(x, 0, 6) + 2 * lax.clamp(0.0, x, 6.0)
+    y = y + 3 * jax.nn.softplus(x) + 5 * jax.nn.leaky_relu(x) + 7 * jnp.logaddexp(x, 6.0)
+    y = y + x.max(-1, keepdims=True) + 2 * x.min() + 3 * jax.nn.elu(x) + jax.nn.hard_tanh(x / 6)
+    picked = jnp.log(jax.nn.sigmoid(p["small"])) * scale
+    return y.sum() + picked.sum()
+
+
+traced = jax.jit(jax.nn.relu)
+
+
+def make_kinks():
+    traced(jnp.zeros((2, 3)))
+    return kinks, {"corners": jnp.array([[-1.0, 0.0, 6.0], [6.0, 6.0, 0.0]]),
+                   "small": jnp.array([-30.0, -80.0, 2.0])}, jnp.array([1, 2, 3])

@@ -237,15 +237,22 @@ def make_stopped_softmax():
 
 
 class Kinks(nn.Module):
-    """A ReLU of zeros, and rows of padding, which have no gradient."""
+    """A ReLU of zeros, and rows of padding, which have no gradient; other functions where they
+    have a corner, and maxima of which there are several."""
 
     def __init__(self, **options):
         super().__init__()
         self.table, self.bias = nn.Embedding(4, WIDTH, **options), nn.Parameter(torch.zeros(WIDTH))
         nn.init.normal_(self.table.weight)
+        self.corners = nn.Parameter(torch.tensor([[-1.0, 0.0, 2.0], [2.0, 2.0, -3.0]]))
 
     def forward(self, tokens):
-        return (self.table(tokens) + functional.relu(self.bias)).sum() / 64
+        x = self.corners
+        y = x.clamp(-1, 2) + 3 * x.clamp(min=0) + 5 * functional.elu(x, 0.7) + 7 * x.abs()
+        y = y + 2 * functional.leaky_relu(x) + 3 * functional.softplus(x, 1, 2)
+        y = y + torch.maximum(x, torch.tensor(2.0)) + 5 * torch.minimum(torch.zeros(3), x)
+        y = y + x.amax(-1, keepdim=True) + 2 * x.amin((0, 1)) + 3 * x.max() + (x + 1).norm(dim=0)
+        return (self.table(tokens) + functional.relu(self.bias)).sum() / 64 + y.sum()
 
 
 def make_kinks():
@@ -340,6 +347,52 @@ class MoreOps(Ops):
 
 def make_more_ops():
     return MoreOps(), torch.randn(2, 3), torch.tensor([[3, 1, 2], [5, 3, 4]])
+
+
+class Extremes(nn.Module):
+    """Numbers that are nearly 0, sums beyond the largest number of f16, and numbers that are not
+    counted."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor([-80.0, -30.0, 0.5, 30.0]))
+
+    def forward(self, x, count):
+        y = x * self.scale.sigmoid().log()
+        wide = (self.scale.sum() + 109.5).expand(4096).half()
+        y = y + wide.mean().float() + wide.norm().float()
+        sides = (wide * torch.tensor([2.0, -2.0]).half().repeat(2048))
+        y = y + 1e-3 * sides.var(correction=0).float() + self.scale.var(correction=0.5)
+        y = y + functional.log_softmax(self.scale.half(), 0)[2].float()
+        added = torch.full((1, 1, 1), torch.nan).to(x.dtype)
+        square = torch.baddbmm(added, y[:, :, None], y[:, None], beta=0, alpha=1e-3)
+        return (1 - y).mean() + square.mean() + ((3 - count) * y).sum()
+
+
+def make_extremes():
+    return Extremes(), torch.ones(2, 4), torch.tensor([[1], [5]])
+
+
+class Classes(nn.Module):
+    """Cross entropies whose classes are not the last dimension: as many as there are positions,
+    in two dimensions, or after a transpose."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, 4, 4))
+
+    def forward(self, labels):
+        first = functional.cross_entropy(self.weight, labels)
+        grid = self.weight[:, :, :, None].expand(-1, -1, -1, 2).exp()
+        second = functional.cross_entropy(grid, labels[..., None].expand(-1, -1, 2),
+                                          reduction="sum", ignore_index=1)
+        each = functional.cross_entropy(self.weight.transpose(1, 2) * 2, labels, reduction="none")
+        return first + second + each.square().sum()
+
+
+def make_classes():
+    torch.manual_seed(0)
+    return Classes(), torch.tensor([[0, 1, 2, 3], [3, 2, 2, 0]])
 
 
 class Shifted(nn.Module):
@@ -585,6 +638,23 @@ def make_no_dropout():
     layers = nn.Linear(4, 4), nn.Dropout(0.3, inplace=True), nn.AlphaDropout(0.3), \
         Function(lambda x: x * functional.dropout(torch.arange(4.0), 0.2, False))
     return nn.Sequential(*layers).eval(), torch.zeros(2, 4)
+
+
+def make_alias():
+    """Writes what a dropout in eval mode returned, which is its operand."""
+    def double(x):
+        y = 2 * x
+        functional.dropout(y, 0.5, training=False).add_(1)
+        return y
+    return Function(double), torch.zeros(2, 4)
+
+
+def make_empty():
+    return Function(lambda x: x + x[:, :0].sum()), torch.zeros(2, 4)
+
+
+def make_probabilities():
+    return Function(lambda x: functional.cross_entropy(x, x.softmax(-1))), torch.zeros(2, 4)
 
 
 def make_loop():
