@@ -99,6 +99,19 @@ MemoryBytes::categories() const {
           {"margin", margin}};
 }
 
+/// Bytes of the gradients of an op's result and of its operands, which are
+/// there at once while the latter are made. A linear pass hands on what it
+/// gets.
+static double gradientBytes(const OpWork &op) {
+  if (op.kind == OpClass::Matmul)
+    return op.weight ? double(op.matmul.batch) * double(op.matmul.m) *
+                           double(op.matmul.k + op.matmul.n) *
+                           std::max(byteWidth(op.dtype), 2.0)
+                     : 0;
+  bool isPass = op.kind == OpClass::Elementwise && !op.linear;
+  return isPass ? op.bytesRead + op.bytesWritten : 0;
+}
+
 MemoryModel::MemoryModel(const ModelWork &work) {
   for (const LayerWork &layer : work.kinds) {
     LayerMemory memory;
@@ -125,6 +138,10 @@ MemoryModel::MemoryModel(const ModelWork &work) {
         memory.weightOperands += double(op.matmul.batch) * op.matmul.m *
                                  (op.matmul.k + op.matmul.n) *
                                  byteWidth(op.dtype);
+    if (layer.name == "block")
+      for (const OpWork &op : layer.ops)
+        if (op.pass == Pass::Forward)
+          memory.gradients = std::max(memory.gradients, gradientBytes(op));
     memory.isFirst = layer.name == "embedding";
     memory.output = layer.outputBytes;
     memory.workspace = layer.workspaceBytes;
@@ -240,7 +257,7 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
     const LayerMemory &layer = kinds[entry.run.kind];
     output = std::max(output, layer.output);
     workspace =
-        std::max(workspace, layer.workspace +
+        std::max(workspace, std::max(layer.workspace, layer.gradients) +
                                 recomputedBytes(layer, entry.run.count, plan));
   }
   // The gradient of an activation is there beside what makes the next one.

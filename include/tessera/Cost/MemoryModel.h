@@ -114,6 +114,8 @@ struct LayerMemory {
   /// Bytes that the gradients of its weights need: the inputs of its matmuls
   /// and the gradients of their results.
   double weightOperands = 0;
+  /// Most bytes of gradients that one op of a block reads and writes.
+  double gradients = 0;
   bool isRecomputed = false, isHead = false, isFirst = false;
   std::vector<SavedTensor> tensors, results;
 };

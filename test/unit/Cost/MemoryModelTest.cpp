@@ -86,6 +86,36 @@ TEST_F(Memory, one_device) {
   EXPECT_EQ(sum, bytes.total());
 }
 
+/// The gradients of what an op reads are made beside that of its result.
+TEST_F(Memory, an_op_has_gradients_of_operands_and_result) {
+  addBlocks(3);
+  auto workspace = [&](OpWork op) {
+    op.pass = Pass::Forward;
+    work.kinds[0].ops.assign(1, op);
+    return stages()[0].bytes.workspace;
+  };
+  // SwiGLU reads two tensors and writes one.
+  OpWork op;
+  op.bytesRead = 20;
+  op.bytesWritten = 10;
+  EXPECT_EQ(workspace(op), 30 + 2);
+  // A sum hands on the gradient that it gets.
+  op.linear = true;
+  EXPECT_EQ(workspace(op), 1 + 2);
+  // Of a matmul the parameter's gradient is counted elsewhere.
+  op = OpWork();
+  op.kind = OpClass::Matmul;
+  op.matmul = {1, 2, 5, 3};
+  op.weight = true;
+  EXPECT_EQ(workspace(op), 2 * 2 * (3 + 5) + 2);
+  // In 8 bits, gradients have 16.
+  op.dtype = DType::FP8;
+  EXPECT_EQ(workspace(op), 2 * 2 * (3 + 5) + 2);
+  // The head's temporaries are its own.
+  work.kinds[0].name = "head";
+  EXPECT_EQ(workspace(op), 1 + 2);
+}
+
 /// The gradient of a micro-batch is beside the sum that it is added to.
 TEST_F(Memory, micro_batches_need_a_gradient_more) {
   addBlocks(3);
