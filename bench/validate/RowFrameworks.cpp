@@ -85,12 +85,12 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   l.overlapTp = note.contains("AsyncTP");
   // Which version made a table is told by the page that has it: that of NVFP4
   // is of August 2026, that of MXFP8 of December 2025, others are older. The
-  // loss is compiled since August 2025 and goes in chunks since April 2026;
-  // before, over tp, shifted logits, their exponentials and two gradients are
-  // f32 tensors of their own.
+  // loss is compiled since August 2025, but not by the recipes of NVFP4, and
+  // goes in chunks since April 2026; before, over tp, shifted logits, their
+  // exponentials and two gradients are f32 tensors of their own.
   bool isOfToday = note.contains("nvfp4.md");
   l.lossChunks = isOfToday ? l.lossChunks : 1;
-  l.fusedLoss = isOfToday || note.contains("mxfp8.md");
+  l.fusedLoss = note.contains("mxfp8.md");
   l.lossCopies = !l.fusedLoss && l.tp > 1 ? 3 : 0;
 }
 

@@ -100,16 +100,19 @@ MemoryBytes::categories() const {
 }
 
 /// Bytes of the gradients of an op's result and of its operands, which are
-/// there at once while the latter are made. A linear pass hands on what it
-/// gets.
+/// there at once while the latter are made. Of kernels one after the other,
+/// what one of them moves is. The gradient of a softmax is written over the one
+/// that it is made of, as Megatron's kernels do.
 static double gradientBytes(const OpWork &op) {
   if (op.kind == OpClass::Matmul)
     return op.weight ? double(op.matmul.batch) * double(op.matmul.m) *
                            double(op.matmul.k + op.matmul.n) *
                            std::max(byteWidth(op.dtype), 2.0)
                      : 0;
-  bool isPass = op.kind == OpClass::Elementwise && !op.linear;
-  return isPass ? op.bytesRead + op.bytesWritten : 0;
+  if (op.kind != OpClass::Elementwise || op.forwardOnly)
+    return 0;
+  return (op.bytesRead + op.bytesWritten) /
+         double(std::max<int64_t>(op.kernels, 1));
 }
 
 MemoryModel::MemoryModel(const ModelWork &work) {

@@ -270,13 +270,35 @@ private:
   }
 
   /// Every second matmul with a parameter is done again under
-  /// Recompute::Matmuls; results of the others are kept.
+  /// Recompute::Matmuls; results of the others are kept: by a compiler, which
+  /// sees the backward pass, only those that it needs.
   void countMatmul(const Kernel &kernel, OpWork &op) {
     if (++numMatmuls % 2 == 0) {
       op.secondColumns = op.matmul.n;
       return;
     }
-    keepResults(kernel);
+    if (eager || llvm::any_of(kernel.writes, [&](Value value) {
+          return isNeededInLayer(value);
+        }))
+      keepResults(kernel);
+  }
+
+  /// An op of the same layer, which is not linear, reads the value or what
+  /// linear ops make of it. The result of a layer is kept as the next one's
+  /// input.
+  bool isNeededInLayer(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      StringRef scope = placeOf(user->getLoc());
+      if (!scope.consume_front("blocks.") ||
+          scope.split('.').first != currentBlock)
+        return false;
+      OpCost cost = getOpCost(user);
+      if (!cost.linear && cost.kind != CostKind::Collective)
+        return true;
+      return llvm::any_of(user->getResults(), [&](Value result) {
+        return isNeededInLayer(result);
+      });
+    });
   }
 
   void keepResults(const Kernel &kernel) {

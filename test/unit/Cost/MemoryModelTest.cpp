@@ -99,8 +99,14 @@ TEST_F(Memory, an_op_has_gradients_of_operands_and_result) {
   op.bytesRead = 20;
   op.bytesWritten = 10;
   EXPECT_EQ(workspace(op), 30 + 2);
-  // A sum hands on the gradient that it gets.
-  op.linear = true;
+  // Of three kernels one after the other, each has a third of that.
+  op.kernels = 3;
+  EXPECT_EQ(workspace(op), 10 + 2);
+  // A softmax writes over what it reads, a cast has no gradient of its own.
+  op.kind = OpClass::RowReduction;
+  EXPECT_EQ(workspace(op), 1 + 2);
+  op.kind = OpClass::Elementwise;
+  op.forwardOnly = true;
   EXPECT_EQ(workspace(op), 1 + 2);
   // Of a matmul the parameter's gradient is counted elsewhere.
   op = OpWork();
