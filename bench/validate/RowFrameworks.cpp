@@ -43,7 +43,17 @@ static void applyNanotron(PlanRow &row) {
   Plan &l = row.plan;
   const ModelConfig &m = row.model;
   row.firstStage = true;
-  if (l.pp > 1 && m.hidden > 0) {
+  // Without sizes the row is not priced.
+  if (m.hidden == 0 || m.heads == 0)
+    return;
+  // Copies for a reduce-scatter are a buffer for each rank. Buffers that are
+  // smaller than the largest activation take its memory once it is gone.
+  double parameters = double(countParameters(m)) / double(l.tp * l.pp);
+  double gateAndUp =
+      2.0 * double(l.microBatch * l.seq) * (2.0 * double(m.ffn) / double(l.tp));
+  if (l.zero == 1 && 4 * parameters / double(l.dp) < gateAndUp)
+    l.gradCopyBytes = 2;
+  if (l.pp > 1) {
     double layer = 4.0 * m.hidden * m.hidden + 3.0 * m.ffn * m.hidden;
     l.stageLayers =
         splitByWeight(m.layers, double(m.vocab) * m.hidden / layer, l.pp);

@@ -36,6 +36,9 @@ struct Setting {
 
 static bool hasTensorAxis(const Plan &plan) { return plan.tp > 1; }
 static bool hasData(const Plan &plan) { return plan.dp * plan.cp > 1; }
+static bool shardsState(const Plan &plan) {
+  return hasData(plan) && plan.zero > 0;
+}
 static bool shardsParameters(const Plan &plan) { return plan.zero == 3; }
 static bool hasStages(const Plan &plan) { return plan.pp > 1; }
 static bool hasExpertAxis(const Plan &plan) { return plan.ep > 1; }
@@ -98,13 +101,19 @@ static constexpr Setting kFSDP[] = {
     {"stage-layers", "even"},
     {"fused-optimizer", "false"},
     {"gather-copy-bytes", "8", shardsParameters}};
-/// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums.
-static constexpr Setting kNanotron[] = {
-    {"attention", "flash2"},      {"eager", "true"},
-    {"keep-gathered", "true"},    {"fused-loss", "false"},
-    {"grad-dtype", "f32"},        {"grad-copy-bytes", "2", hasData},
-    {"overlap", "true"},          {"stage-layers", "even"},
-    {"sp", "true", hasTensorAxis}};
+/// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums, or
+/// copies of the sums, one for each rank that they are scattered to
+/// (reduce_scatter_coalesced).
+static constexpr Setting kNanotron[] = {{"attention", "flash2"},
+                                        {"eager", "true"},
+                                        {"keep-gathered", "true"},
+                                        {"fused-loss", "false"},
+                                        {"grad-dtype", "f32"},
+                                        {"grad-copy-bytes", "2", hasData},
+                                        {"grad-copy-bytes", "4", shardsState},
+                                        {"overlap", "true"},
+                                        {"stage-layers", "even"},
+                                        {"sp", "true", hasTensorAxis}};
 /// From the kernels that the compiler makes: attention and loss are one each,
 /// and matmuls have epilogues. Its memory plan reuses the memory of activations
 /// for gradients. A step is recorded as a graph, so that the host issues

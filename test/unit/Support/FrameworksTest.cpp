@@ -51,6 +51,7 @@ TEST(Frameworks, settings_depend_on_the_axes) {
   EXPECT_FALSE(planOf(Framework::Torchtitan, "zero=3,pp=2").f32Parameters);
   EXPECT_FALSE(planOf(Framework::Torchtitan, "zero=1").f32Parameters);
   EXPECT_EQ(planOf(Framework::Nanotron, "dp=2").gradCopyBytes, 2);
+  EXPECT_EQ(planOf(Framework::Nanotron, "dp=2,zero=1").gradCopyBytes, 4);
   EXPECT_EQ(planOf(Framework::Nanotron, "dp=1").gradCopyBytes, 0);
 }
 
