@@ -310,7 +310,7 @@ static void addStepTail(StepTime &step, const PricedModel &model,
 static double transferSeconds(double bytes, const Plan &plan,
                               const Machine &machine) {
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
-  if (plan.sp || plan.tp == 1 || !plan.scatterTransfers)
+  if (plan.sp || plan.tp == 1)
     return machine.seconds(CollectiveKind::Permute, bytes, stages);
   return machine.seconds(CollectiveKind::Permute, bytes / plan.tp, stages) +
          machine.seconds(CollectiveKind::AllGather, bytes, tensor);
@@ -325,10 +325,12 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   const schedule::ScheduleProblem &p = pipeline.problem;
   size_t block = model.layers[findBlocks(model.layers)].kind;
   double link = transferSeconds(model.kinds[block].outputBytes, plan, machine);
-  // A rank receives and sends for each action. In line it does both at once;
-  // beside kernels each of them slows those.
+  // A rank receives and sends for each action. In line it does both at once or
+  // one after the other; beside kernels each of them slows those.
+  double inLine = plan.batchTransfers ? 1 : 2;
   double wait =
-      (plan.overlap ? std::min(1.0, 2 * machine.device.overlapSlowdown) : 1.0) *
+      (plan.overlap ? std::min(inLine, 2 * machine.device.overlapSlowdown)
+                    : inLine) *
       link;
   bool pairs = pipeline.overlapsPairs();
   schedule::PipelineTimes times;

@@ -63,13 +63,14 @@ static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis},
                                     {"dispatch-once", "true", hasExpertAxis}};
 /// Narayanan et al. 2021, Korthikanti et al. 2022.
 static constexpr Setting kMegatron2021[] = {
-    {"attention", "naive"},  {"dropout", "true"},  {"fused-loss", "false"},
-    {"grad-dtype", "bf16"},  {"overlap", "false"}, {"overlap-tp", "false"},
-    {"stage-layers", "even"}};
-/// Stages send whole activations; the host needs 62 us for a kernel, so that
-/// layers take no less than 3 ms however small they are (vTrain's profiles).
+    {"attention", "naive"}, {"dropout", "true"},     {"fused-loss", "false"},
+    {"grad-dtype", "bf16"}, {"overlap", "false"},    {"overlap-tp", "false"},
+    {"pxn", "false"},       {"stage-layers", "even"}};
+/// Megatron-DeepSpeed of 2022. Its pipeline engine does one transfer after the
+/// other; the host needs 62 us for a kernel, so that layers take no less than
+/// 3 ms however small they are (vTrain's profiles).
 static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
-                                         {"scatter-transfers", "false"},
+                                         {"batch-transfers", "false"},
                                          {"host-launch-us", "62"}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
 /// gathers them. With stages it gathers once per step, so that parameters are
@@ -176,14 +177,14 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 
 std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {
-      "attention",          "dropout",           "eager",
-      "fused-epilogues",    "fused-loss",        "loss-copies",
-      "loss-metrics",       "loss-chunks",       "dispatch-once",
-      "experts-apart",      "overlap-ep",        "keep-gathered",
-      "pad-to-multiple-of", "grad-dtype",        "overlap",
-      "overlap-tp",         "grad-copy-bytes",   "sp",
-      "f32-parameters",     "scatter-transfers", "stage-layers",
-      "host-launch-us",     "step-floor-us",     "gather-copy-bytes"};
+      "attention",          "dropout",          "eager",
+      "fused-epilogues",    "fused-loss",       "loss-copies",
+      "loss-metrics",       "loss-chunks",      "dispatch-once",
+      "experts-apart",      "overlap-ep",       "keep-gathered",
+      "pad-to-multiple-of", "grad-dtype",       "overlap",
+      "overlap-tp",         "grad-copy-bytes",  "sp",
+      "f32-parameters",     "stage-layers",     "host-launch-us",
+      "step-floor-us",      "gather-copy-bytes"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {
@@ -196,9 +197,13 @@ std::string tessera::describeSettings(const Plan &plan) {
     if (value != "true")
       text += " " + value;
   }
-  if (!plan.gradBuffers)
-    text += StringRef(comma).str() + "no-grad-buffers";
-  if (!plan.fusedOptimizer)
-    text += StringRef(comma).str() + "no-fused-optimizer";
+  const std::pair<bool, StringRef> usual[] = {
+      {plan.batchTransfers, "no-batch-transfers"},
+      {plan.gradBuffers, "no-grad-buffers"},
+      {plan.fusedOptimizer, "no-fused-optimizer"},
+      {plan.pxn, "no-pxn"}};
+  for (auto [isUsual, name] : usual)
+    if (!isUsual)
+      text += (StringRef(comma) + name).str();
   return text;
 }

@@ -275,8 +275,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
                    printStageLayers, parseStageLayers},
        "blocks of each chunk, whole and half ones, as 7,8.5,8,6.5, even, or "
        "time, so that stages take equally long; priced, even has short ends"},
-      {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
-       "without sp, devices of tp each send a shard of a stage's output"},
+      {"batch-transfers", "", kOnlyPriced, Field::Flag{&Plan::batchTransfers},
+       "stages do not receive while they send"},
       {"recompute", "POLICY", kBoth,
        Field::Text{"none, selective, full, matmuls or auto=BYTES",
                    printRecompute, parseRecompute},
@@ -359,6 +359,9 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "each parameter and micro-batch"},
       {"fused-optimizer", "", kOnlyPriced, Field::Flag{&Plan::fusedOptimizer},
        "AdamW runs op by op, not in one pass over its state"},
+      {"pxn", "", kOnlyPriced, Field::Flag{&Plan::pxn},
+       "groups of some of a node's devices leave it through the processors, as "
+       "before NCCL 2.12"},
       {"lr", "X", kCompiled, Field::Number{&Plan::lr, 0}, "learning rate"},
       {"lr-schedule", "NAME", kCompiled, choice<&Plan::lrSchedule>(),
        "after warm-up: {}"},

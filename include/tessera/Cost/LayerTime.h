@@ -50,7 +50,9 @@ public:
 private:
   Mesh mesh;
   MeshLinks links;
-  int64_t expertRanks = 1, shardRanks = 1;
+  int64_t expertRanks = 1, shardRanks = 1, nodeDevices = 1;
+  /// Plan::pxn.
+  bool pxn = true;
   /// Neighbours on the context axis that share heads of attention.
   int64_t headRanks = 1;
 };

@@ -226,9 +226,9 @@ struct Plan {
   std::vector<double> stageLayers;
   /// Without stageLayers: the blocks are distributed evenly.
   bool evenStages = false;
-  /// Without sp, devices of tp send a stage's output in shards that are
-  /// gathered on the other side; otherwise each sends the whole of it.
-  bool scatterTransfers = true;
+  /// A stage receives while it sends, in one batch of the library; otherwise
+  /// one transfer after the other.
+  bool batchTransfers = true;
 
   //===--------------------------------------------------------------------===//
   // Numbers and memory
@@ -308,6 +308,10 @@ struct Plan {
   int64_t gatherCopyBytes = 0;
   /// AdamW passes once over its state; otherwise it runs op by op.
   bool fusedOptimizer = true;
+  /// Groups of several of a node's devices, but not all, leave it by the
+  /// network cards of other devices too, which they reach over NVLink (PXN,
+  /// since NCCL 2.12); otherwise through the processors, which is slower.
+  bool pxn = true;
 
   //===--------------------------------------------------------------------===//
   // Optimizer

@@ -848,6 +848,37 @@ TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
   EXPECT_NEAR(priced(0.25, true), (hidden + inLine) / 2, 1e-3 * hidden);
   EXPECT_NEAR(priced(0.5, true), inLine, 1e-12);
   EXPECT_NEAR(priced(0.8, true), inLine, 1e-12);
+  // One after the other in line; beside kernels each slows them.
+  l.batchTransfers = false;
+  double apart = priced(0, false);
+  EXPECT_NEAR(apart - inLine, inLine - hidden, 1e-3 * hidden);
+  EXPECT_NEAR(priced(0.25, true), (hidden + inLine) / 2, 1e-3 * hidden);
+  EXPECT_NEAR(priced(0.8, true), hidden + 1.6 * (inLine - hidden),
+              1e-3 * hidden);
+}
+
+/// Without PXN, groups of several of a node's devices, but not all, leave it
+/// through the processors.
+TEST(StepTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
+  auto ratio = [](int64_t dp, int64_t tp, CollectiveKind kind) {
+    Plan l;
+    l.dp = dp;
+    l.tp = tp;
+    double seconds[2];
+    static const std::string data[] = {"dp"};
+    for (bool pxn : {false, true}) {
+      l.pxn = pxn;
+      seconds[pxn] = Machine(cluster(300e9), l).seconds(kind, 1e10, data);
+    }
+    return seconds[0] / seconds[1];
+  };
+  using Kind = CollectiveKind;
+  EXPECT_NEAR(ratio(32, 2, Kind::AllReduce), 4, 0.01);
+  EXPECT_NEAR(ratio(16, 4, Kind::ReduceScatter), 4, 0.01);
+  EXPECT_EQ(ratio(64, 1, Kind::AllReduce), 1);
+  EXPECT_EQ(ratio(8, 8, Kind::AllReduce), 1);
+  EXPECT_EQ(ratio(4, 2, Kind::AllReduce), 1);
+  EXPECT_EQ(ratio(32, 2, Kind::AllToAll), 1);
 }
 
 /// Forward and backward of the two chunks of a rank hide each other's

@@ -59,15 +59,15 @@ TEST(Frameworks, settings_are_described) {
   EXPECT_EQ(
       describeSettings(planOf(Framework::NeMo, "tp=2")),
       "attention flash, fused-loss, grad-dtype bf16, overlap, overlap-tp, "
-      "sp, scatter-transfers, stage-layers even");
+      "sp, stage-layers even");
   EXPECT_EQ(describeSettings(planOf(Framework::Tessera, "tp=2,sp=true")),
             "attention flash, fused-epilogues, fused-loss, keep-gathered, "
             "pad-to-multiple-of 64, grad-dtype f32, overlap, sp, "
-            "scatter-transfers, stage-layers time, host-launch-us 0.1, "
-            "step-floor-us 100, no-grad-buffers");
+            "stage-layers time, host-launch-us 0.1, step-floor-us 100, "
+            "no-grad-buffers");
   EXPECT_EQ(describeSettings(planOf(Framework::DeepSpeed, "")),
             "attention naive, grad-dtype bf16, stage-layers even, "
-            "host-launch-us 62");
+            "host-launch-us 62, no-batch-transfers, no-pxn");
 }
 
 } // namespace

@@ -32,7 +32,7 @@ inline Plan draw(unsigned seed) {
                  {"schedule", {"gpipe", "interleaved", "zb-1p"}},
                  {"vpp", {"2"}},
                  {"stage-layers", {"7,8.5,8,6.5", "even"}},
-                 {"scatter-transfers", {"false"}},
+                 {"batch-transfers", {"false"}},
                  {"recompute", {"selective", "full", "matmuls", "auto=100"}},
                  {"checkpoint-every", {"2"}},
                  {"precision", {"bf16", "f16", "fp8"}},
