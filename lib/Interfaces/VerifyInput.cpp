@@ -103,6 +103,30 @@ static LogicalResult verifyPaddings(tensor::PadOp op) {
          << op.getLow().size() + op.getHigh().size();
 }
 
+/// The verifiers of slices look at their last element alone, which a negative
+/// stride has before the others.
+static LogicalResult verifyStrides(OffsetSizeAndStrideOpInterface op) {
+  auto isNegative = [](int64_t number) {
+    return number < 0 && !ShapedType::isDynamic(number);
+  };
+  if (llvm::any_of(op.getStaticOffsets(), isNegative) ||
+      llvm::any_of(op.getStaticStrides(), isNegative))
+    return op->emitError("expects offsets and strides that are not negative");
+  return success();
+}
+
+/// The verifiers of tensor.collapse_shape and tensor.expand_shape read 32 bits
+/// of each dimension that is merged or split.
+template <typename Op> static LogicalResult verifyGroups(Op op) {
+  int64_t next = 0;
+  for (const ReassociationIndices &group : op.getReassociationIndices())
+    for (int64_t dim : group)
+      if (dim != next++)
+        return op.emitError("expects dimension ")
+               << next - 1 << " but got " << dim;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
@@ -172,9 +196,15 @@ struct VerifyInputPass : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
         return WalkResult::interrupt();
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
       auto pad = dyn_cast<tensor::PadOp>(op);
+      auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+      auto merged = dyn_cast<tensor::CollapseShapeOp>(op);
+      auto split = dyn_cast<tensor::ExpandShapeOp>(op);
       return failed(verifyTypes(op, op->getResultTypes(), "result")) ||
                      (linalgOp && failed(verifyBody(linalgOp))) ||
-                     (pad && failed(verifyPaddings(pad)))
+                     (pad && failed(verifyPaddings(pad))) ||
+                     (slice && failed(verifyStrides(slice))) ||
+                     (merged && failed(verifyGroups(merged))) ||
+                     (split && failed(verifyGroups(split)))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

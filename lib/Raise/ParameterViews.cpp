@@ -112,8 +112,8 @@ struct Run {
 };
 } // namespace
 
-/// Adds the runs of a view; false where there are too many. Dimensions are
-/// taken by their strides, and those that continue each other are one.
+/// Adds the runs of a view; false where there are too many, or none. Dimensions
+/// are taken by their strides, and those that continue each other are one.
 static bool addRuns(const View &view, std::vector<Run> &runs) {
   SmallVector<std::pair<int64_t, int64_t>> dims;
   for (auto [size, stride] : llvm::zip_equal(view.shape, view.strides))
@@ -132,7 +132,7 @@ static bool addRuns(const View &view, std::vector<Run> &runs) {
   runs.push_back({view.offset, length});
   for (auto [stride, size] : outer) {
     size_t count = runs.size() - first;
-    if (int64_t(count) > kMaxRuns / size)
+    if (size == 0 || int64_t(count) > kMaxRuns / size)
       return false;
     for (int64_t i = 1; i < size; ++i)
       for (size_t j = 0; j < count; ++j)

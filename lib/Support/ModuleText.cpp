@@ -28,6 +28,7 @@ public:
 private:
   void skipString();
   bool isTooMany() const;
+  bool isIndexArray() const;
 
   StringRef text;
   int64_t depth = 0;
@@ -50,6 +51,19 @@ bool Scan::isTooMany() const {
          (digits.getAsInteger(10, number) || number > kMaxOpResults);
 }
 
+/// Whether the bracket at `at` is that of array<index: ...>, of whose elements
+/// the parser asks for a width that they do not have.
+bool Scan::isIndexArray() const {
+  StringRef before = text.take_front(at), after = text.substr(at + 1).ltrim();
+  if (!before.consume_back("array") || !after.consume_front("index"))
+    return false;
+  bool isWhole =
+      before.empty() || !(llvm::isAlnum(before.back()) ||
+                          StringRef("_$.!#").contains(before.back()));
+  after = after.ltrim();
+  return isWhole && (after.starts_with(":") || after.starts_with(">"));
+}
+
 std::string Scan::run() {
   for (; at < text.size(); ++at) {
     switch (text[at]) {
@@ -67,6 +81,8 @@ std::string Scan::run() {
       if (++depth > kMaxBracketDepth)
         return "expects at most " + std::to_string(kMaxBracketDepth) +
                " brackets inside of each other";
+      if (text[at] == '<' && isIndexArray())
+        return "expects an array of integers or floats but got one of index";
       break;
     case '>':
       // An arrow is none.

@@ -188,7 +188,7 @@ def run_compiler(command: Sequence[str], source: Source, weights_out: str | None
                               stderr=subprocess.PIPE)
         for line in done.stderr.splitlines(keepends=True):
             # Of some ops no line of the source is known; stdin is the text made of it.
-            line = re.sub(r"^<stdin>:\d+:\d+: ", "", line)
+            line = re.sub(r"^<stdin>:(\d+:\d+:)? ", "", line)
             has_line = re.match(r".+:\d+:\d+: ", line)
             sys.stderr.write(line if has_line else f"{source.file}: {line}")
         if partial and done.returncode == 0:

@@ -108,3 +108,20 @@ func.func @padding_without_operand(%x: tensor<4xf32>) -> tensor<6xf32> {
   }) : (tensor<4xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+// The verifier of the op takes 32 bits of a dimension.
+func.func @merged(%x: tensor<2x4x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{expects dimension 0 but got -9223372036854775808}}
+  %0 = tensor.collapse_shape %x [[-9223372036854775808, 1], [2]] : tensor<2x4x8xf32> into tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @negative_stride(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expects offsets and strides that are not negative}}
+  %0 = tensor.extract_slice %x[1] [4] [-7] : tensor<8xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

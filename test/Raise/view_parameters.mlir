@@ -198,3 +198,18 @@ func.func @scaled_heads(%x: tensor<2x8x16xf32>, %w: tensor<12x16xf32> {nn.param 
   %4 = tensor.expand_shape %3 [[0], [1], [2, 3]] output_shape [2, 8, 3, 4] : tensor<2x8x12xf32> into tensor<2x8x3x4xf32>
   return %4 : tensor<2x8x3x4xf32>
 }
+
+// -----
+
+// One without elements stays whole.
+// CHECK-LABEL: @empty(
+// CHECK-SAME: tensor<6x0xf32> {nn.param = "w", nn.source = #nn.source<"t", [0, 12], offset 6, strides [1, 12]>})
+func.func @empty(%x: tensor<8x0xf32>, %w: tensor<6x0xf32> {nn.param = "w", nn.source = #nn.source<"t", [0, 12], offset 6, strides [1, 12]>})
+    -> (tensor<8x2x3xf32>, tensor<8x2x3xf32>) {
+  %0 = nn.einsum "ac,bc->ab" %x, %w : tensor<8x0xf32>, tensor<6x0xf32> -> tensor<8x6xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
+  %y = arith.mulf %x, %x : tensor<8x0xf32>
+  %2 = nn.einsum "ac,bc->ab" %y, %w : tensor<8x0xf32>, tensor<6x0xf32> -> tensor<8x6xf32>
+  %3 = tensor.expand_shape %2 [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
+  return %1, %3 : tensor<8x2x3xf32>, tensor<8x2x3xf32>
+}

@@ -11,6 +11,7 @@
 
 #include "WhoseCrash.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <csignal>
 #include <dlfcn.h>
@@ -22,6 +23,9 @@ using llvm::StringRef;
 
 static volatile int *crashStage = nullptr;
 static void *frames[512];
+/// The signals, and what was done at each before.
+static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static struct sigaction before[std::size(kSignals)];
 
 /// Whether an address is in this program. The dialects do, MLIR's parser does
 /// not: it is in a library.
@@ -51,8 +55,13 @@ static void onCrash(int number) {
   for (int i = 2; i < count && !isInProgram(frames[i]); ++i)
     inParser |= isInParser(frames[i]);
   bool isOurs = count == std::size(frames) || !inParser;
-  if (*crashStage == Parsing && !isOurs)
+  struct sigaction *last = nullptr;
+  if (*crashStage == Parsing && !isOurs) {
     *crashStage = InReader;
+    last = &before[llvm::find(kSignals, number) - kSignals];
+  }
+  if (last && last->sa_handler != SIG_DFL)
+    return last->sa_handler(number);
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -67,6 +76,6 @@ void tessera::hostile::watchCrashes(volatile int *stage) {
   struct sigaction action = {};
   action.sa_handler = onCrash;
   action.sa_flags = SA_ONSTACK;
-  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    sigaction(number, &action, nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    sigaction(kSignals[i], &action, &before[i]);
 }

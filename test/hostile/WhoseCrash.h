@@ -17,7 +17,8 @@ namespace tessera::hostile {
 enum Stage : int { Parsing, Running, Done, InReader };
 
 /// Lets crashes of this process be told apart, also where the stack is full:
-/// one of MLIR's reader while `*stage` is Parsing makes it InReader.
+/// one of MLIR's reader while `*stage` is Parsing makes it InReader, and goes
+/// on to the handler of before, if there is one. The process ends by any other.
 void watchCrashes(volatile int *stage);
 
 } // namespace tessera::hostile

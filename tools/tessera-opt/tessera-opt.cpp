@@ -3,26 +3,95 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// mlir-opt with the passes of Tessera. What MLIR's parser cannot take is an
+// error, as in tessera: modules are parsed twice, since mlir-opt's own parse
+// and its passes cannot be told apart from here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Support/ModuleText.h"
+#include "tessera/Support/ParserGuard.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using llvm::StringRef;
+
+/// An error where MLIR's parser cannot take one of the modules of a file. What
+/// it refuses is left to the parse after it.
+static llvm::Error checkFile(StringRef path, StringRef text,
+                             const DialectRegistry &registry,
+                             const MlirOptMainConfig &config) {
+  if (llvm::Error error = tessera::checkModuleText(path, text))
+    return error;
+  SmallVector<StringRef> modules{text};
+  if (config.inputSplitMarker() != "") {
+    modules.clear();
+    text.split(modules, config.inputSplitMarker());
+  }
+  tessera::ParserGuard guard(path);
+  for (StringRef module : modules) {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+    ScopedDiagnosticHandler handler(&context,
+                                    [](Diagnostic &) { return success(); });
+    Block block;
+    (void)parseSourceString(module, &block,
+                            ParserConfig(&context, /*verifyAfterParse=*/false));
+  }
+  return llvm::Error::success();
+}
+
+static LogicalResult run(StringRef input, StringRef output,
+                         DialectRegistry &registry,
+                         const MlirOptMainConfig &config) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
+  if (!file) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  if (llvm::Error error =
+          checkFile(input, file->getBuffer(), registry, config)) {
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    return failure();
+  }
+  auto written = openOutputFile(output, &message);
+  if (!written) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  if (failed(MlirOptMain(written->os(), std::move(file), registry, config)))
+    return failure();
+  written->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllToLLVMIRTranslations(registry);
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
   tessera::registerDialects(registry);
-  mlir::registerAllPasses();
+  registerAllPasses();
   tessera::registerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv,
-      "Tessera's optimizer: partitions tensor programs over a mesh\n",
-      registry));
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Tessera's optimizer: partitions tensor programs over a mesh",
+      registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM initialized(argc, argv);
+  return asMainReturnCode(run(input, output, registry, config));
 }

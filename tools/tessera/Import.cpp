@@ -12,7 +12,6 @@
 #include "Programs.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tessera/Pipelines/ImportPipeline.h"
@@ -20,7 +19,6 @@
 #include "tessera/Support/ModuleText.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace tessera;
 using llvm::StringRef;
@@ -102,9 +100,7 @@ llvm::Expected<Module> readGraph(StringRef path, mlir::MLIRContext &context) {
                                           if (!isBytecode)
                                             printDiagnostic(diagnostic);
                                         });
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  Module module = parseGuarded(std::move(file), path, context);
   if (module)
     return module;
   if (isBytecode)

@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tessera/Support/ModuleText.h"
+#include "tessera/Support/ParserGuard.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,6 +36,14 @@ void tessera::printDiagnostic(mlir::Diagnostic &diagnostic) {
     printDiagnostic(note);
 }
 
+Module tessera::parseGuarded(std::unique_ptr<llvm::MemoryBuffer> file,
+                             StringRef path, mlir::MLIRContext &context) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  ParserGuard guard(path);
+  return mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+}
+
 llvm::Expected<Module> tessera::readModule(StringRef path,
                                            mlir::MLIRContext &context) {
   std::string message;
@@ -43,9 +52,7 @@ llvm::Expected<Module> tessera::readModule(StringRef path,
     return llvm::createStringError(message);
   if (llvm::Error error = checkModuleText(path, file->getBuffer()))
     return error;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  Module module = parseGuarded(std::move(file), path, context);
   if (!module)
     return llvm::make_error<Reported>();
   return module;

@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tessera {
 
@@ -30,6 +31,11 @@ struct Reported : llvm::ErrorInfo<Reported> {
 /// Prints "file:line:column: error: message" on stderr, notes each on a line of
 /// their own.
 void printDiagnostic(mlir::Diagnostic &diagnostic);
+
+/// Parses a module of the file `path`; null after an error, which the context's
+/// handler has got. A crash of the parser ends the process with one line.
+Module parseGuarded(std::unique_ptr<llvm::MemoryBuffer> file,
+                    llvm::StringRef path, mlir::MLIRContext &context);
 
 /// Reads a module in text or bytecode ("-": from stdin). Its errors have been
 /// printed by the context's handler where they have a location.

@@ -31,7 +31,8 @@ def VerifyInputPass : Pass<"dist-verify-input"> {
     is known before it runs. Values are tensors without an encoding, of at most
     2^48 elements, or scalars; elements are floats of at most 64 bits, signless
     integers of 1 to 64 bits, or of index. No function calls itself, by whatever
-    way.
+    way. Offsets and strides of slices are not negative, and dimensions that are
+    merged or split are counted in order, which upstream's verifiers let pass.
 
     ```mlir
     func.func @f(%x: tensor<?x16xf32>)

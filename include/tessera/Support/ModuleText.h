@@ -5,7 +5,8 @@
 //
 // MLIR's parser calls itself for each bracket inside of another one, and makes
 // room for as many results as the text says: a damaged file can exhaust the
-// stack or the memory. Such files are refused before they are parsed.
+// stack or the memory. It crashes on array<index: ...>. Such files are refused
+// before they are parsed; ParserGuard.h is for what else the parser crashes on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ namespace tessera {
 constexpr int64_t kMaxBracketDepth = 1000, kMaxOpResults = 100000;
 
 /// An error "PATH:LINE:COLUMN: expects ..." where the text of a module
-/// has more of either; bytecode has neither.
+/// has more of either, or an array of index; bytecode has none of these.
 llvm::Error checkModuleText(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace tessera

@@ -47,3 +47,12 @@ TEST(ModuleText, results) {
             "f.mlir:2:4: expects at most 100000 results of an op");
   EXPECT_NE(errorOf("%0:99999999999999999999999 = f"), "");
 }
+
+TEST(ModuleText, arrays) {
+  EXPECT_EQ(errorOf("\n{a = array<index: 2>}"),
+            "f.mlir:2:11: expects an array of integers or floats but got one "
+            "of index");
+  EXPECT_NE(errorOf("array< index >"), "");
+  EXPECT_EQ(errorOf("array<i64: 2> !llvm.array<index> \"array<index>\""), "");
+  EXPECT_EQ(errorOf("array<indexed: 2> // array<index>"), "");
+}

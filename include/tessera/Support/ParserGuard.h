@@ -1,0 +1,40 @@
+//===- ParserGuard.h - Crashes of MLIR's parser -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR's own parser crashes on some texts that are no modules, which no check
+// of a text finds before. What it held then cannot be freed: the process ends,
+// as after any other error, with one line and exit status 1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_PARSERGUARD_H
+#define TESSERA_SUPPORT_PARSERGUARD_H
+
+#include "llvm/ADT/StringRef.h"
+#include <array>
+#include <csignal>
+
+namespace tessera {
+
+/// While it lives, a crash of this process, of a full stack too, is the error
+/// "PATH: error: expects a module that MLIR's parser takes, which crashed" on
+/// stderr, and exit status 1. There is one at a time, around a parse alone.
+class ParserGuard {
+public:
+  explicit ParserGuard(llvm::StringRef path);
+  ~ParserGuard();
+  ParserGuard(const ParserGuard &) = delete;
+  ParserGuard &operator=(const ParserGuard &) = delete;
+
+private:
+  static constexpr std::array<int, 5> kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+                                               SIGABRT};
+  std::array<struct sigaction, kSignals.size()> before;
+  stack_t stackBefore;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_PARSERGUARD_H
