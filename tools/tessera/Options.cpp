@@ -15,7 +15,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <limits>
 
@@ -155,25 +154,59 @@ int tessera::reportError(StringRef command, llvm::Error error) {
   return reportError(command, llvm::toString(std::move(error)));
 }
 
+/// Writes to a stream; what it could not write.
+static std::error_code
+writeAll(llvm::raw_fd_ostream &os,
+         llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  write(os);
+  os.flush();
+  std::error_code code = os.error();
+  // An error left standing would end the process with a crash report.
+  os.clear_error();
+  return code;
+}
+
+/// Writes a file under another name, beside it, and renames it: whatever fails,
+/// the file of before stays as it was.
+static std::error_code
+replaceFile(StringRef path,
+            llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  // The file that links lead to, if there is one.
+  llvm::SmallString<128> real;
+  if (llvm::sys::fs::real_path(path, real))
+    real = path;
+  auto file = llvm::sys::fs::TempFile::create(
+      real + ".%%%%%%.tmp", llvm::sys::fs::all_read | llvm::sys::fs::all_write);
+  if (!file)
+    return llvm::errorToErrorCode(file.takeError());
+  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+  if (std::error_code code = writeAll(os, write)) {
+    llvm::consumeError(file->discard());
+    return code;
+  }
+  return llvm::errorToErrorCode(file->keep(real));
+}
+
 llvm::Error
 tessera::writeOutput(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
   std::error_code code;
-  llvm::ToolOutputFile file(path.empty() ? "-" : path, code,
+  bool isOutput = path.empty() || path == "-";
+  llvm::sys::fs::file_status status;
+  bool isFound = !isOutput && !llvm::sys::fs::status(path, status);
+  // Devices, pipes and folders are opened as they are.
+  if (isOutput || (isFound && !llvm::sys::fs::is_regular_file(status))) {
+    llvm::raw_fd_ostream os(isOutput ? "-" : path, code,
                             llvm::sys::fs::OF_Text);
-  if (!code) {
-    write(file.os());
-    file.os().flush();
-    code = file.os().error();
-    // An error left standing would end the process with a crash report.
-    file.os().clear_error();
+    if (!code)
+      code = writeAll(os, write);
+  } else {
+    code = replaceFile(path, write);
   }
-  StringRef shown = path.empty() || path == "-" ? "standard output" : path;
-  if (code)
-    return llvm::createStringError(shown +
-                                   ": cannot be written: " + code.message());
-  file.keep();
-  return llvm::Error::success();
+  if (!code)
+    return llvm::Error::success();
+  return llvm::createStringError((isOutput ? "standard output" : path) +
+                                 ": cannot be written: " + code.message());
 }
 
 std::string tessera::withSeparators(int64_t number) {

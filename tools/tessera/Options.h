@@ -98,7 +98,7 @@ int reportError(llvm::StringRef command, const llvm::Twine &text);
 int reportError(llvm::StringRef command, llvm::Error error);
 
 /// Lets `write` fill the file `path` ("" or "-" is stdout). On an error of the
-/// file system, no file is left behind.
+/// file system no file is left behind, and one that was there stays as it was.
 llvm::Error writeOutput(llvm::StringRef path,
                         llvm::function_ref<void(llvm::raw_ostream &)> write);
 
