@@ -66,11 +66,18 @@ def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: 
         for i, parameter in zip(trained, parameters):
             flat[i] = parameter
         return function(*jax.tree_util.tree_unflatten(tree, flat))
+
+    def leaves_of(parameters: Sequence[Any]) -> list[Any]:
+        return jax.tree_util.tree_leaves(call(parameters))
     parameters = [values[i] for i in trained]
-    results = [numpy.asarray(leaf) for leaf in jax.tree_util.tree_leaves(call(parameters))]
+    shapes = jax.eval_shape(leaves_of, parameters)
     gradients: dict[str, Any] = {}
-    if len(results) == 1 and not results[0].shape:
-        found = jax.grad(lambda given: jax.tree_util.tree_leaves(call(given))[0])(parameters)
+    # One compilation takes less time than one for each op.
+    if len(shapes) == 1 and not shapes[0].shape:
+        loss, found = jax.jit(jax.value_and_grad(lambda given: leaves_of(given)[0]))(parameters)
+        results = [numpy.asarray(loss)]
         gradients = {names[i]: numpy.asarray(gradient) for i, gradient in zip(trained, found)}
+    else:
+        results = [numpy.asarray(leaf) for leaf in jax.jit(leaves_of)(parameters)]
     return ({names[i]: values[i] for i in trained},
             {name: values[i] for i, name in enumerate(names) if name in inputs}, results, gradients)

@@ -1,5 +1,5 @@
-"""Writes files of ONNX: python onnx_models.py NAME OPSET FILE; or imports those that cannot
-be: python onnx_models.py refused FOLDER."""
+"""Writes files of ONNX, FOLDER/NAMEOPSET.onnx: python onnx_models.py FOLDER NAME:OPSET...; or
+imports those that cannot be: python onnx_models.py refused FOLDER."""
 
 import logging
 import math
@@ -367,4 +367,6 @@ def main(name, opset, path):
 if __name__ == "__main__":
     if sys.argv[1] == "refused":
         sys.exit(import_refused(sys.argv[2]))
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    for model in sys.argv[2:]:
+        name, _, opset = model.partition(":")
+        main(name, int(opset), f"{sys.argv[1]}/{name}{opset}.onnx")
