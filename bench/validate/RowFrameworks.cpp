@@ -114,30 +114,6 @@ static int64_t releaseOf(StringRef note) {
   return 100 * year + month;
 }
 
-/// Sets the layout of the release's recipe where the table repeats that of the
-/// release before: on H100 in November 2025 micro-batches of one sequence over
-/// stages of 12 chunks (the table has two and 24), in 26.02.01 16 experts'
-/// ranks and no stages, as the tables from April 2026 on.
-static void applyRecipeLayout(const RowFields &f, int64_t release, bool isFirst,
-                              PlanRow &row) {
-  Plan &l = row.plan;
-  if (!f.text("gpu").starts_with("H100") ||
-      !f.text("model").contains("qwen3-30b-a3b") || l.pp == 1)
-    return;
-  if (release == 2511) {
-    l.microBatch = 1;
-    l.vpp = 12;
-  } else if (release == 2602 && !isFirst) {
-    l.dp = l.ep = l.dp * l.pp;
-    l.pp = l.vpp = 1;
-    l.schedule = ScheduleKind::OneFOneB;
-  } else {
-    return;
-  }
-  // What does not divide is an error of checkRow().
-  llvm::consumeError(l.setGlobalBatch(row.globalBatch));
-}
-
 /// How the recipes of Megatron-Bridge's performance summaries
 /// (scripts/performance/configs of its releases 0.1 to 0.5) send tokens to
 /// experts. Those of 2025 drop tokens first, and then exchange them with
@@ -152,7 +128,6 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   StringRef gpu = f.text("gpu");
   bool isGrace = gpu.starts_with("GB"), isH100 = gpu.starts_with("H100");
   bool isFirst = f.text("note").contains("26.02;");
-  applyRecipeLayout(f, release, isFirst, row);
   // Tokens beyond an expert's even share are dropped.
   if (release <= 2509)
     row.experts.capacityFactor = 1;
