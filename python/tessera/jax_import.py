@@ -6,8 +6,10 @@ is decided by the pass stablehlo-to-nn."""
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
-from typing import Any, Callable, Iterator, Sequence
+import tempfile
+from typing import Any, Callable, Iterator, NoReturn, Sequence
 
 from .errors import ImportFailure, find_line, first_line
 from .jax_gradients import (check_devices, check_gradients, check_ops, has_own_bounds,
@@ -45,6 +47,37 @@ def read_file(path: pathlib.Path) -> str:
     except OSError as error:
         raise ImportFailure(f"{path}: {error.strerror}") from None
     context = make_context()
+    with tempfile.TemporaryFile() as result:
+        process = os.fork()
+        if process == 0:
+            parse_apart(context, content, result.fileno())
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        result.seek(0)
+        text = result.read().decode()
+    if status == 0:
+        return text
+    raise ImportFailure(f"{path}: {text}" if status > 0 else
+                        f"{path}: expects a module that jaxlib's parser takes, which crashed")
+
+
+def parse_apart(context: Any, content: bytes, result: int) -> NoReturn:
+    """Writes a module in MLIR's generic form, or why there is none, to a file, and ends this
+    process: the parser may crash, and prints what its error says too."""
+    status = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        text = parse(context, content)
+        status = 0
+    except ImportFailure as error:
+        text = str(error)
+    except BaseException as error:
+        text = f"{type(error).__name__}: {first_line(error)}"
+    with open(result, "wb", closefd=False) as file:
+        file.write(text.encode())
+    os._exit(status)
+
+
+def parse(context: Any, content: bytes) -> str:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
     with context:
@@ -57,7 +90,7 @@ def read_file(path: pathlib.Path) -> str:
             return print_generic(ir.Module.parse(content))
         except Exception as error:
             lines = str(error).strip().splitlines()
-            raise ImportFailure(f"{path}: {lines[min(1, len(lines) - 1)].strip()}") from None
+            raise ImportFailure(lines[min(1, len(lines) - 1)].strip()) from None
 
 
 @contextlib.contextmanager
