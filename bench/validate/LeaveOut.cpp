@@ -9,6 +9,7 @@
 #include "tessera/Cost/Observe.h"
 #include "llvm/Support/Format.h"
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 using namespace tessera;
@@ -122,8 +123,10 @@ static std::vector<LeftOutRow> price(ArrayRef<Group> groups, size_t own,
     left.sample.modelFlops = prediction->modelFlops;
     left.sample.devices = double(row.devices);
     left.sample.weight = weight;
-    if (!row.composed && row.metric == Metric::StepTime)
+    if (!row.composed && row.metric == Metric::StepTime) {
       left.sample.sweep = row.sweep;
+      left.sample.layout = row.layout;
+    }
     left.novelty = noveltyOf(row, groups, own);
     rows.push_back(std::move(left));
   }
@@ -179,10 +182,14 @@ static void observeSweeps(std::vector<LeftOutRow> &rows, Evaluator &evaluator) {
   for (LeftOutRow &left : rows)
     if (!left.sample.sweep.empty())
       sweeps[left.sample.sweep].push_back(&left);
-  for (const auto &[name, sweep] : sweeps)
-    if (sweep.size() >= kSweep)
+  for (const auto &[name, sweep] : sweeps) {
+    std::set<StringRef> layouts;
+    for (const LeftOutRow *left : sweep)
+      layouts.insert(left->sample.layout);
+    if (layouts.size() >= kSweep)
       for (LeftOutRow *left : sweep)
         left->observedError = errorOnceObserved(*left, sweep, evaluator);
+  }
 }
 
 std::vector<std::vector<LeftOutRow>>
@@ -217,18 +224,6 @@ static std::string percent(std::optional<double> share) {
   std::string text;
   raw_string_ostream(text) << format("%.1f", 100 * *share);
   return text;
-}
-
-/// Samples of sweeps with so many rows.
-static Samples inSweeps(const Samples &samples, size_t least) {
-  std::map<std::string, size_t> sizes;
-  for (const Sample &sample : samples)
-    ++sizes[sample.sweep];
-  Samples kept;
-  for (const Sample &sample : samples)
-    if (!sample.sweep.empty() && sizes[sample.sweep] >= least)
-      kept.push_back(sample);
-  return kept;
 }
 
 bool LeftOutRow::isInside(double known) const {
@@ -325,8 +320,8 @@ void tessera::validate::printMarkdown(
                                         : std::optional(found->second / 100))
        << " | " << percent(error) << " | " << percent(medianError(samples))
        << " | " << percent(bias(samples)) << " | " << percent(null) << " | "
-       << percent(regret(inSweeps(samples, kSweep))) << " | "
-       << percent(observed) << " | " << percent(inside) << " | "
+       << percent(regret(samples, kSweep)) << " | " << percent(observed)
+       << " | " << percent(inside) << " | "
        << percent(medianWidth(rows, cost::kKnownTimeWidth)) << " | "
        << percent(insideOthers) << " | " << percent(medianWidth(rows, others))
        << " | " << (novel.empty() ? "-" : novel) << " | " << percent(goal)

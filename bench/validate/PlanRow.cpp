@@ -350,6 +350,9 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   const Plan &l = row.plan;
   row.group =
       formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp, l.microBatch);
+  for (StringRef column : {"tp", "pp", "vpp", "dp", "cp", "ep", "zero_stage",
+                           "micro_batch", "recompute", "schedule", "sp"})
+    row.layout += (f.text(column) + " ").str();
   row.sweep =
       formatv("{0} {1} {2} {3} {4} {5}", f.text("source"), row.model.name,
               row.devices, l.seq, row.globalBatch, stringify(l.precision));

@@ -79,6 +79,8 @@ struct PlanRow {
   /// Rows with the same key are a sweep over layouts; rows of one composed
   /// group count once.
   std::string sweep, group;
+  /// The layout as the row states it, without what its framework fixes.
+  std::string layout;
   /// What no constant of a device changes, once Evaluator::prepare() has read
   /// it.
   std::shared_ptr<const cost::ModelWork> work;

@@ -108,26 +108,53 @@ static std::optional<double> correlation(ArrayRef<double> a,
   return ab / std::sqrt(aa * bb);
 }
 
-/// Sweeps of at least three samples with different measurements.
-static std::vector<std::vector<const Sample *>> sweeps(const Samples &samples) {
-  std::map<std::string, std::vector<const Sample *>> byKey;
-  for (const Sample &sample : samples)
-    if (!sample.sweep.empty())
-      byKey[sample.sweep].push_back(&sample);
-  std::vector<std::vector<const Sample *>> result;
-  for (auto &[key, list] : byKey)
-    if (list.size() >= 3)
-      result.push_back(std::move(list));
+static double medianOf(std::vector<double> values) {
+  llvm::sort(values);
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half]
+                           : (values[half - 1] + values[half]) / 2;
+}
+
+namespace {
+/// The medians of a layout's samples in a sweep.
+struct LayoutTimes {
+  double measured, predicted;
+};
+} // namespace
+
+/// The sweeps of at least so many layouts.
+static std::vector<std::vector<LayoutTimes>> sweeps(const Samples &samples,
+                                                    size_t least) {
+  struct Values {
+    std::vector<double> measured, predicted;
+  };
+  std::map<std::string, std::map<std::string, Values>> byKey;
+  for (const Sample &sample : samples) {
+    if (sample.sweep.empty())
+      continue;
+    Values &values = byKey[sample.sweep][sample.layout];
+    values.measured.push_back(sample.measured);
+    values.predicted.push_back(sample.predicted);
+  }
+  std::vector<std::vector<LayoutTimes>> result;
+  for (const auto &[key, layouts] : byKey) {
+    if (layouts.size() < least)
+      continue;
+    result.emplace_back();
+    for (const auto &[layout, values] : layouts)
+      result.back().push_back(
+          {medianOf(values.measured), medianOf(values.predicted)});
+  }
   return result;
 }
 
 std::optional<double> tessera::validate::spearman(const Samples &samples) {
   double sum = 0, count = 0;
-  for (const auto &sweep : sweeps(samples)) {
+  for (const auto &sweep : sweeps(samples, 3)) {
     std::vector<double> measured, predicted;
-    for (const Sample *sample : sweep) {
-      measured.push_back(sample->measured);
-      predicted.push_back(sample->predicted);
+    for (const LayoutTimes &layout : sweep) {
+      measured.push_back(layout.measured);
+      predicted.push_back(layout.predicted);
     }
     auto r = correlation(ranks(measured), ranks(predicted));
     if (!r)
@@ -140,17 +167,18 @@ std::optional<double> tessera::validate::spearman(const Samples &samples) {
   return sum / count;
 }
 
-std::optional<double> tessera::validate::regret(const Samples &samples) {
+std::optional<double> tessera::validate::regret(const Samples &samples,
+                                                size_t least) {
   double sum = 0, count = 0;
-  for (const auto &sweep : sweeps(samples)) {
-    const Sample *chosen = sweep[0];
+  for (const auto &sweep : sweeps(samples, least)) {
+    LayoutTimes chosen = sweep[0];
     double best = INFINITY;
-    for (const Sample *sample : sweep) {
-      if (sample->predicted < chosen->predicted)
-        chosen = sample;
-      best = std::min(best, sample->measured);
+    for (const LayoutTimes &layout : sweep) {
+      if (layout.predicted < chosen.predicted)
+        chosen = layout;
+      best = std::min(best, layout.measured);
     }
-    sum += chosen->measured / best - 1;
+    sum += chosen.measured / best - 1;
     count += 1;
   }
   if (count == 0)

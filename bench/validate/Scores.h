@@ -23,8 +23,9 @@ struct Sample {
   /// FLOPs of the model in a step and the devices that share them: the null
   /// model's input.
   double modelFlops = 0, devices = 1;
-  /// Samples with one key are a sweep over layouts.
-  std::string sweep;
+  /// Samples with one key are a sweep over layouts, of which some may be the
+  /// same: a run that was repeated, or one of another release.
+  std::string sweep, layout;
 
   double error() const { return predicted / measured - 1; }
 };
@@ -40,11 +41,11 @@ std::optional<double> bias(const Samples &samples);
 /// that makes it smallest on these very samples.
 std::optional<double> nullError(const Samples &samples);
 /// Rank correlation of predicted and measured within sweeps of at least three
-/// samples, averaged over sweeps by their size.
+/// layouts, averaged over sweeps by their size.
 std::optional<double> spearman(const Samples &samples);
 /// Measured time of what is predicted to be best, over the best measured,
-/// minus 1; averaged over sweeps.
-std::optional<double> regret(const Samples &samples);
+/// minus 1; averaged over sweeps of at least so many layouts.
+std::optional<double> regret(const Samples &samples, size_t least = 3);
 
 /// All that is reported of one source.
 struct SourceScore {

@@ -155,8 +155,10 @@ private:
         detail = prediction->detail;
         if (row.composed)
           sample.weight = 1.0 / groupSizes[row.group];
-        else if (row.metric == Metric::StepTime)
+        else if (row.metric == Metric::StepTime) {
           sample.sweep = row.sweep;
+          sample.layout = row.layout;
+        }
       }
     }
     for (NamedScore *named : scores) {
