@@ -3,9 +3,9 @@ model` and torch's, its forward pass beside torch's and ONNX Runtime's, and the 
 
 Prints a JSON line a figure. `step`: CPU seconds of a step of GPT-2 124M and of a Llama of
 its size, imported from torch, over those of `tessera model`'s graph of the same sizes and of
-torch eager (the same module, AdamW, clipping); rounds of all alternate, and each is the least
-of its rounds. `forward`: the same of logits, beside torch eager and ONNX Runtime, which
-trains nothing. `import`: CPU seconds of the walk over the exported program and of `tessera
+torch eager (the same module, AdamW, clipping); rounds of all alternate, and each is the median
+of its rounds, without the first step, which touches all memory. `forward`: the same of logits,
+beside torch eager and ONNX Runtime, which trains nothing. `import`: CPU seconds of the walk over the exported program and of `tessera
 import`, without torch.export, of GPT-2 124M at 1,024 tokens and of 126 layers of Llama 3 at
 the widths of 405B, whose weights are allocated and never written; beside torch-mlir's
 importer, with the weights as arguments. `compile`: CPU seconds of `iree-compile` of what
@@ -22,6 +22,7 @@ import importlib.util
 import json
 import pathlib
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -277,23 +278,27 @@ def measure_peer(options):
 
 
 def run_rounds(options, programs, peers):
-    """The least CPU seconds of a step of each, over rounds of all."""
-    best = dict.fromkeys([*programs, *peers], float("inf"))
+    """The median CPU seconds of a step after the first of each, over rounds of all. Every second
+    round is the other way around: what runs after a peer is slower."""
+    used = {kind: [] for kind in [*programs, *peers]}
+    order = list(programs.items())
     for _ in range(options.rounds):
-        for kind, program in programs.items():
-            report = host_forward.run_program(program, 1, options.threads, options.steps)
-            used = sum(report["cpu_seconds"]) / len(report["step_seconds"])
-            best[kind] = min(best[kind], used)
+        order.reverse()
+        for kind, program in order:
+            first, all_steps = (
+                sum(host_forward.run_program(program, 1, options.threads, steps)["cpu_seconds"])
+                for steps in (0, options.steps))
+            used[kind].append((all_steps - first) / options.steps)
         for kind, run in peers.items():
-            best[kind] = min(best[kind], run())
-    return best
+            used[kind].append(run())
+    return {kind: statistics.median(seconds) for kind, seconds in used.items()}
 
 
-def print_best(what, name, batch, seq, best):
-    ratios = {f"ratio_{kind}": round(best["imported"] / best[kind], 3)
-              for kind in best if kind != "imported"}
+def print_steps(what, name, batch, seq, used):
+    ratios = {f"ratio_{kind}": round(used["imported"] / used[kind], 3)
+              for kind in used if kind != "imported"}
     print(json.dumps({"bench": "import_graphs", "what": what, "model": name, "batch": batch,
-                      "seq": seq, "cpu_seconds": {k: round(v, 3) for k, v in best.items()},
+                      "seq": seq, "cpu_seconds": {k: round(v, 3) for k, v in used.items()},
                       **ratios}), flush=True)
 
 
@@ -307,10 +312,10 @@ def time_steps(options, name, folder):
                     str(batch), "--seq", str(seq), "--train", "--quiet", "-o", model], check=True)
     programs = {"imported": host_forward.compile_program(build, graph, f"imported-{name}"),
                 "model": host_forward.compile_program(build, model, f"model-{name}")}
-    best = run_rounds(options, programs,
+    used = run_rounds(options, programs,
                       {"torch": lambda: run_peer(options, "step", name, batch, seq)})
-    print_best("step", name, batch, seq, best)
-    return best["imported"] / best["model"]
+    print_steps("step", name, batch, seq, used)
+    return used["imported"] / used["model"]
 
 
 def time_forward(options, name, folder):
@@ -325,7 +330,7 @@ def time_forward(options, name, folder):
         file = folder / f"{name}.onnx"
         torch.onnx.export(module, tuple(arguments), dynamo=True, verbose=False).save(file)
         peers["onnxruntime"] = lambda: run_peer(options, "onnxruntime", name, batch, seq, file)
-    print_best("forward", name, batch, seq, run_rounds(options, {"imported": program}, peers))
+    print_steps("forward", name, batch, seq, run_rounds(options, {"imported": program}, peers))
 
 
 def main():
@@ -333,7 +338,7 @@ def main():
     parser.add_argument("--build", default="build-release", help="build folder")
     parser.add_argument("--torch-python", help="a Python with torch and transformers")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--steps", type=int, default=2, help="steps per round")
     parser.add_argument("--only", default="step,forward,import", metavar="LIST",
                         help="figures (default: step,forward,import)")
