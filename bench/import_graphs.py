@@ -8,9 +8,9 @@ of its rounds, without the first step, which touches all memory. `forward`: the 
 beside torch eager and ONNX Runtime, which trains nothing. `import`: CPU seconds of the walk over
 the exported program and of `tessera import`, without torch.export, of GPT-2 124M at 1,024 tokens
 and of 126 layers of Llama 3 at the widths of 405B, whose weights are allocated and never written;
-beside torch-mlir's importer, with the weights as arguments. `compile`: CPU seconds of `iree-
-compile` of what torch-mlir printed and of `tessera compile` of the same loss; `iree_refuses` is
-what it says where it cannot.
+beside torch-mlir's importer, with the weights as arguments. `compile`: CPU seconds of
+`iree-compile` of what torch-mlir printed and of `tessera compile` of the same loss; `iree_refuses`
+is what it says where it cannot.
 
 Needs a Python with torch and transformers (--torch-python); peers that it has not
 (onnxruntime, torch_mlir, iree.compiler) are null. Fails where a step takes more than 1.03 of
