@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scores.h"
+#include "tessera/Cost/Calibrate.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 using namespace llvm;
+using namespace tessera;
 using namespace tessera::validate;
 
 static double totalWeight(const Samples &samples) {
@@ -108,13 +110,6 @@ static std::optional<double> correlation(ArrayRef<double> a,
   return ab / std::sqrt(aa * bb);
 }
 
-static double medianOf(std::vector<double> values) {
-  llvm::sort(values);
-  size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half]
-                           : (values[half - 1] + values[half]) / 2;
-}
-
 namespace {
 /// The medians of a layout's samples in a sweep.
 struct LayoutTimes {
@@ -143,7 +138,7 @@ static std::vector<std::vector<LayoutTimes>> sweeps(const Samples &samples,
     result.emplace_back();
     for (const auto &[layout, values] : layouts)
       result.back().push_back(
-          {medianOf(values.measured), medianOf(values.predicted)});
+          {cost::median(values.measured), cost::median(values.predicted)});
   }
   return result;
 }

@@ -28,7 +28,7 @@ using namespace tessera::cost;
 static constexpr double kLargeBytes = 64e6, kSmallBytes = 32e3;
 static constexpr double kLargeFlops = 1e11, kSmallFlops = 1e7;
 
-static double median(std::vector<double> values) {
+double tessera::cost::median(std::vector<double> values) {
   llvm::sort(values);
   size_t half = values.size() / 2;
   return values.size() % 2 ? values[half]

@@ -63,6 +63,10 @@ struct Refinement {
   double errorBefore = 0, errorAfter = 0;
 };
 
+/// The median of at least one value: of an even number of them, the mean of the
+/// two in the middle.
+double median(std::vector<double> values);
+
 /// Moves the constants of `cluster` that the measurements determine; each then
 /// says that it is measured, with `source`. An error if they determine none, or
 /// if a group of ranks does not fit on the cluster.
