@@ -49,14 +49,15 @@ static bool isOtherForm(StringRef name) {
                 [&](StringRef word) { return name.contains(word); });
 }
 
-std::string tessera::validate::presetOf(StringRef gpu, bool anyPower) {
+std::string tessera::validate::presetOf(StringRef gpu) {
   std::string upper = gpu.upper();
   StringRef name = upper;
-  // By an amount that the name does not say.
-  if (!anyPower && name.contains("POWER-LIMITED"))
-    return "";
   for (const Row &row : kRows)
     if (name.contains(row.word) && name.contains(row.also))
       return row.isCard || !isOtherForm(name) ? row.preset.str() : "";
   return "";
+}
+
+bool tessera::validate::hasUnknownPower(StringRef gpu) {
+  return gpu.contains_insensitive("power-limited");
 }

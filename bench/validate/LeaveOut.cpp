@@ -136,11 +136,11 @@ static std::vector<LeftOutRow> price(ArrayRef<Group> groups, size_t own,
 /// Sweeps of fewer layouts say nothing of a choice.
 static constexpr size_t kSweep = 4;
 
-/// The mean error of the other rows of a sweep, on the cluster that the
-/// observation of one of them leaves.
-static std::optional<double> errorOnceObserved(const LeftOutRow &observed,
-                                               ArrayRef<LeftOutRow *> sweep,
-                                               Evaluator &evaluator) {
+/// The error of the other rows of a sweep, on the cluster that the observation
+/// of one of them leaves.
+static std::optional<LeftOutRow::OthersError>
+errorOnceObserved(const LeftOutRow &observed, ArrayRef<LeftOutRow *> sweep,
+                  Evaluator &evaluator) {
   Expected<ClusterSpec> spec = evaluator.clusterOf(observed.row);
   if (!spec) {
     consumeError(spec.takeError());
@@ -161,7 +161,7 @@ static std::optional<double> errorOnceObserved(const LeftOutRow &observed,
     consumeError(fit.takeError());
     return std::nullopt;
   }
-  double sum = 0, count = 0;
+  Samples others;
   for (const LeftOutRow *other : sweep) {
     if (other == &observed)
       continue;
@@ -170,10 +170,11 @@ static std::optional<double> errorOnceObserved(const LeftOutRow &observed,
       consumeError(prediction.takeError());
       continue;
     }
-    sum += std::fabs(prediction->value / other->row.measured - 1);
-    ++count;
+    others.push_back(other->sample);
+    others.back().predicted = prediction->value;
   }
-  return sum / count;
+  return LeftOutRow::OthersError{meanError(others).value_or(0),
+                                 medianError(others).value_or(0)};
 }
 
 /// Observes each row of each large enough sweep.
@@ -188,7 +189,7 @@ static void observeSweeps(std::vector<LeftOutRow> &rows, Evaluator &evaluator) {
       layouts.insert(left->sample.layout);
     if (layouts.size() >= kSweep)
       for (LeftOutRow *left : sweep)
-        left->observedError = errorOnceObserved(*left, sweep, evaluator);
+        left->onceObserved = errorOnceObserved(*left, sweep, evaluator);
   }
 }
 
@@ -271,13 +272,47 @@ double tessera::validate::fitWidth(ArrayRef<std::vector<LeftOutRow>> leftOut,
   return high;
 }
 
+/// The error on a group's samples of the null model that is best on all other
+/// rows of its device, which have experts where the group has.
+static std::optional<double>
+nullOfOthers(ArrayRef<std::vector<LeftOutRow>> leftOut, size_t left,
+             const Samples &samples) {
+  if (leftOut[left].empty())
+    return std::nullopt;
+  const PlanRow &first = leftOut[left].front().row;
+  Samples others;
+  for (auto [index, rows] : enumerate(leftOut))
+    for (const LeftOutRow &other : rows)
+      if (index != left && other.row.cluster == first.cluster &&
+          other.row.sparse.has_value() == first.sparse.has_value())
+        others.push_back(other.sample);
+  return nullError(samples, others);
+}
+
+/// Means over the observed rows.
+static std::optional<LeftOutRow::OthersError>
+meanOnceObserved(ArrayRef<LeftOutRow> rows) {
+  LeftOutRow::OthersError mean;
+  double count = 0;
+  for (const LeftOutRow &left : rows)
+    if (left.onceObserved) {
+      mean.mean += left.onceObserved->mean;
+      mean.median += left.onceObserved->median;
+      ++count;
+    }
+  if (count == 0)
+    return std::nullopt;
+  return LeftOutRow::OthersError{mean.mean / count, mean.median / count};
+}
+
 void tessera::validate::printMarkdown(
     ArrayRef<Group> groups, ArrayRef<std::vector<LeftOutRow>> leftOut,
     const std::map<std::string, double> &before, raw_ostream &os) {
-  os << "| left out | rows | before | time | median | bias | null | regret | "
-        "one "
-        "row | in 80 % | width | in, of others | width | not seen | goal | |\n"
-     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  os << "| left out | rows | before | time | median | bias | null | null, left "
+        "out | regret | one row | its median | in 80 % | width | in, of "
+        "others | width | not seen | goal | |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+        "---|\n";
   double all = 0, allInside = 0, allInsideOthers = 0;
   for (auto [index, group, rows] : enumerate(groups, leftOut)) {
     Samples samples;
@@ -293,20 +328,17 @@ void tessera::validate::printMarkdown(
     }
     double inside = shareInside(rows, cost::kKnownTimeWidth),
            insideOthers = shareInside(rows, others);
-    std::optional<double> observed;
-    double observations = 0;
-    for (const LeftOutRow &left : rows)
-      if (left.observedError) {
-        observed = observed.value_or(0) + *left.observedError;
-        ++observations;
-      }
-    if (observed)
-      *observed /= observations;
+    std::optional<double> observed, observedMedian;
+    if (auto mean = meanOnceObserved(rows)) {
+      observed = mean->mean;
+      observedMedian = mean->median;
+    }
     all += double(rows.size());
     allInside += inside * double(rows.size());
     allInsideOthers += insideOthers * double(rows.size());
     double goal = 2 * unseen > double(rows.size()) ? 0.15 : 0.08;
-    std::optional<double> error = meanError(samples), null = nullError(samples);
+    std::optional<double> error = meanError(samples),
+                          null = nullError(samples, samples);
     bool holds = error && *error <= goal && (!null || *error < *null);
     std::string novel;
     for (auto [flag, name] : {std::pair(some.device, "device"),
@@ -320,8 +352,9 @@ void tessera::validate::printMarkdown(
                                         : std::optional(found->second / 100))
        << " | " << percent(error) << " | " << percent(medianError(samples))
        << " | " << percent(bias(samples)) << " | " << percent(null) << " | "
+       << percent(nullOfOthers(leftOut, index, samples)) << " | "
        << percent(regret(samples, kSweep)) << " | " << percent(observed)
-       << " | " << percent(inside) << " | "
+       << " | " << percent(observedMedian) << " | " << percent(inside) << " | "
        << percent(medianWidth(rows, cost::kKnownTimeWidth)) << " | "
        << percent(insideOthers) << " | " << percent(medianWidth(rows, others))
        << " | " << (novel.empty() ? "-" : novel) << " | " << percent(goal)

@@ -23,9 +23,12 @@ struct LeftOutRow {
   Sample sample;
   /// How it differs from all rows that the constants were fitted on.
   cost::Novelty novelty;
-  /// Of a row in a sweep of four or more: the mean error of the others once it
-  /// has been observed (cost::observe).
-  std::optional<double> observedError;
+  /// Of a row in a sweep of four layouts or more: the mean and the median error
+  /// of the others once it has been observed (cost::observe).
+  struct OthersError {
+    double mean = 0, median = 0;
+  };
+  std::optional<OthersError> onceObserved;
 
   /// Whether the measurement is in the 80 % interval that a plan's report would
   /// state if rows of a known framework and device had this width.
@@ -64,13 +67,15 @@ fitOnAll(llvm::ArrayRef<Group> groups, Evaluator &evaluator, FitValues &fitted);
 double fitWidth(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                 std::optional<size_t> left);
 
-/// The scores as a table of Markdown: time, median, bias, null model, regret of
-/// sweeps of four and more, the error on the rest of them once one row of them
-/// is observed, whether device and framework are known without the
-/// group, and whether the goal holds (8 % of a known device and framework, 15 %
-/// otherwise, and less than the null model); the share of rows within the 80 %
-/// interval that a report would state, and the median of its width. `before`
-/// are errors of an earlier run by group, in percent.
+/// The scores as a table of Markdown: time, median, bias, the null model of a
+/// group's own rows, that of all other rows of its device, regret of sweeps of
+/// four layouts and more, the mean and the median error on the rest of them
+/// once one row of them is observed, whether device and framework are known
+/// without the group, and whether the goal holds (8 % of a known device and
+/// framework, 15 % otherwise, and less than the null model of its own rows);
+/// the share of rows within the 80 % interval that a report would state, and
+/// the median of its width. `before` are errors of an earlier run by group, in
+/// percent.
 void printMarkdown(llvm::ArrayRef<Group> groups,
                    llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                    const std::map<std::string, double> &before,

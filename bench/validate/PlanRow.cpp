@@ -303,6 +303,11 @@ static std::string findMissing(const RowFields &f, const PlanRow &row) {
       return std::string("no ") + column;
   if (row.model.vocab <= 0)
     return "no vocab";
+  // What a device holds does not depend on its power.
+  bool isMemory =
+      row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory;
+  if (!isMemory && hasUnknownPower(f.text("gpu")))
+    return "no power limit";
   return "";
 }
 
@@ -319,6 +324,7 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
     // What does not divide is an error of checkRow().
     llvm::consumeError(row.plan.setGlobalBatch(row.globalBatch));
   row.model = readModel(f);
+  row.composed = f.text("note").contains("composed from per-layer profiles");
   std::string experts = row.plan.ep > 1 ? readExperts(f, row) : "";
   applyFrameworkLayout(f, own, row);
   std::string metric = readMetric(f, row);
@@ -338,15 +344,11 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   if (!result.skipped.empty())
     return result;
 
-  // What a device holds does not depend on its power.
-  bool isMemory =
-      row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory;
-  row.cluster = presetOf(f.text("gpu"), /*anyPower=*/isMemory);
+  row.cluster = presetOf(f.text("gpu"));
   if (row.cluster.empty())
     result.skipped = ("device '" + f.text("gpu") + "'").str();
   row.devicesPerNode = f.integer("gpus_per_node", 0);
   row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
-  row.composed = f.text("note").contains("composed from per-layer profiles");
   const Plan &l = row.plan;
   row.group =
       formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp, l.microBatch);

@@ -75,8 +75,11 @@ static void applyInternEvo(PlanRow &row) {
 }
 
 /// Megatron-DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside
-/// them, which are flattened into a copy to be reduced.
+/// them, which are flattened into a copy to be reduced. vTrain's profiles are
+/// of layers and of FusedAdam alone.
 static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
+  if (row.composed)
+    row.plan.optimizerCopyBytes = 0;
   if (!f.text("precision").contains("fp32 grad"))
     return;
   row.plan.gradDType = GradDType::Both;

@@ -57,24 +57,33 @@ std::optional<double> tessera::validate::bias(const Samples &samples) {
   return sum / totalWeight(samples);
 }
 
-std::optional<double> tessera::validate::nullError(const Samples &samples) {
-  if (samples.empty())
+/// The mean error of a null model that takes `seconds` for a FLOP.
+static double nullErrorOf(const Samples &samples, double seconds) {
+  double sum = 0;
+  for (const Sample &sample : samples)
+    sum += sample.weight * std::fabs(sample.modelFlops / sample.devices *
+                                         seconds / sample.measured -
+                                     1);
+  return sum / totalWeight(samples);
+}
+
+std::optional<double> tessera::validate::nullError(const Samples &samples,
+                                                   const Samples &fitted) {
+  if (samples.empty() || fitted.empty())
     return std::nullopt;
   // The mean of absolute errors is piecewise linear in 1 / constant: a minimum
   // is where some sample is met exactly.
-  double best = INFINITY;
-  for (const Sample &exact : samples) {
+  double best = INFINITY, chosen = 0;
+  for (const Sample &exact : fitted) {
     if (exact.modelFlops <= 0)
       return std::nullopt;
     double seconds = exact.measured * exact.devices / exact.modelFlops;
-    double sum = 0;
-    for (const Sample &sample : samples)
-      sum += sample.weight * std::fabs(sample.modelFlops / sample.devices *
-                                           seconds / sample.measured -
-                                       1);
-    best = std::min(best, sum / totalWeight(samples));
+    if (double error = nullErrorOf(fitted, seconds); error < best) {
+      best = error;
+      chosen = seconds;
+    }
   }
-  return best;
+  return nullErrorOf(samples, chosen);
 }
 
 /// Ranks of values, equal ones sharing the mean.
@@ -213,7 +222,7 @@ json::Object SourceScore::toJson() const {
                       {"time_mape", value(meanError(times))},
                       {"time_median", value(medianError(times))},
                       {"time_bias", value(bias(times))},
-                      {"null_mape", value(nullError(times))},
+                      {"null_mape", value(nullError(times, times))},
                       {"spearman", value(spearman(times))},
                       {"regret", value(regret(times))},
                       {"mem_mape", value(meanError(memory))},

@@ -37,9 +37,9 @@ std::optional<double> meanError(const Samples &samples);
 std::optional<double> medianError(const Samples &samples);
 /// Weighted mean of predicted / measured - 1.
 std::optional<double> bias(const Samples &samples);
-/// The mean error of time = FLOPs / (devices x constant), with the constant
-/// that makes it smallest on these very samples.
-std::optional<double> nullError(const Samples &samples);
+/// The mean error of the null model, time = FLOPs / (devices x constant), with
+/// the constant that makes it smallest on `fitted`.
+std::optional<double> nullError(const Samples &samples, const Samples &fitted);
 /// Rank correlation of predicted and measured within sweeps of at least three
 /// layouts, averaged over sweeps by their size.
 std::optional<double> spearman(const Samples &samples);

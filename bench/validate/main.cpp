@@ -282,7 +282,7 @@ static void printText(ArrayRef<NamedScore> scores) {
     printPercent(meanError(s.times));
     printPercent(medianError(s.times));
     printPercent(bias(s.times));
-    printPercent(nullError(s.times));
+    printPercent(nullError(s.times, s.times));
     printPercent(spearman(s.times));
     printPercent(regret(s.times));
     printPercent(meanError(s.memory));

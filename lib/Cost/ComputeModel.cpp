@@ -60,6 +60,11 @@ static double matmulRate(const DeviceModel &device, DType type) {
 double tessera::cost::matmulSeconds(const DeviceModel &device,
                                     const MatmulDims &dims, DType type) {
   double rate = matmulRate(device, type) / device.multiprocessors;
+  // To fill a tile's pipeline, and to store its results in 16 bits, takes as
+  // long as with 16-bit operands.
+  double fill =
+      device.matmulFill *
+      std::max(1.0, matmulRate(device, type) / matmulRate(device, DType::BF16));
   double best = INFINITY;
   for (const Tile &tile : kTiles) {
     double tiles = double(dims.batch) * std::ceil(dims.m / tile.m) *
@@ -69,7 +74,7 @@ double tessera::cost::matmulSeconds(const DeviceModel &device,
       if (splits > 1 && (dims.k < 1024 * splits || dims.batch > 1))
         break;
       double waves = std::ceil(tiles * splits / device.multiprocessors);
-      double depth = dims.k / splits + device.matmulFill;
+      double depth = dims.k / splits + fill;
       double seconds = waves * tileFlops * depth / (rate * tileRate(tile));
       best = std::min(best, seconds);
     }

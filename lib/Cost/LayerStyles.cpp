@@ -256,11 +256,11 @@ void tessera::cost::addGatherCopies(LayerWork &layer, int64_t bytes,
     layer.add(copy);
 }
 
-/// A kernel that can write its result in 8 bits as well.
+/// A norm, which can write its result in 8 bits as well. Activations between
+/// matmuls are kernels of PyTorch's compiler, which know nothing of scales
+/// (MLP of Megatron-Core).
 static bool canCast(const OpWork &op) {
-  return (op.kind == OpClass::Elementwise ||
-          op.kind == OpClass::RowReduction) &&
-         !op.linear;
+  return op.kind == OpClass::RowReduction && !op.linear;
 }
 
 void tessera::cost::quantizeMatmuls(LayerWork &layer,

@@ -3,8 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The maximum of the posterior of a linear Gaussian model of logarithms
-// (Bishop 2006, section 3.3), iterated with derivatives by differences.
+// The maximum of the posterior of a linear model of logarithms with a Gaussian
+// prior (Bishop 2006, section 3.3), iterated with derivatives by differences.
+// Times of runs have long tails: their noise has Student's t distribution,
+// whose maximum is found by weights that fall with the residual (Lange, Little
+// and Taylor 1989).
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +83,14 @@ using Factors = std::array<double, kNumKinds>;
 /// and of its memory.
 static constexpr double kNoise = 0.03, kMemorySpread = 0.08,
                         kMemoryNoise = 0.03;
+/// Degrees of freedom of the noise of times: one run in 20 is off by more than
+/// 2.8 deviations.
+static constexpr double kTailFreedom = 4;
 /// What an observation may contradict a price by.
 static constexpr double kMost = 3;
+/// An observation that counts less than this share of one that is met is an
+/// outlier.
+static constexpr double kOutlierShare = 0.1;
 
 static ClusterSpec scaled(const ClusterSpec &cluster, const Factors &logs) {
   ClusterSpec moved = cluster;
@@ -117,6 +126,13 @@ struct Normal {
 
 } // namespace
 
+/// What an observation counts whose logarithm is `residual` off, of one that is
+/// met.
+static double shareOf(double residual) {
+  double deviations = residual / kNoise;
+  return kTailFreedom / (kTailFreedom + deviations * deviations);
+}
+
 static Expected<Normal> linearize(const ClusterSpec &cluster,
                                   ArrayRef<const Observation *> used,
                                   const Factors &logs,
@@ -133,6 +149,8 @@ static Expected<Normal> linearize(const ClusterSpec &cluster,
     if (!base)
       return base.takeError();
     double residual = std::log(observation->seconds / base->seconds);
+    double precision = (kTailFreedom + 1) / kTailFreedom * shareOf(residual) /
+                       (kNoise * kNoise);
     Factors slopes;
     for (size_t k = 0; k < kNumKinds; ++k) {
       Factors moved = logs;
@@ -143,9 +161,9 @@ static Expected<Normal> linearize(const ClusterSpec &cluster,
       slopes[k] = std::log(other->seconds / base->seconds) / kStep;
     }
     for (size_t k = 0; k < kNumKinds; ++k) {
-      normal.right[k] += slopes[k] * residual / (kNoise * kNoise);
+      normal.right[k] += slopes[k] * residual * precision;
       for (size_t j = 0; j < kNumKinds; ++j)
-        normal.matrix[k][j] += slopes[k] * slopes[j] / (kNoise * kNoise);
+        normal.matrix[k][j] += slopes[k] * slopes[j] * precision;
     }
   }
   return normal;
@@ -243,14 +261,21 @@ Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
   fit.numUsed = used->size();
   Factors logs{};
   Normal normal;
-  for (int iteration = 0; iteration < 4; ++iteration) {
+  // Weights change slowly where an observation is far off.
+  constexpr int kMostIterations = 100;
+  constexpr double kConverged = 1e-5;
+  double largest = 1;
+  for (int i = 0; i < kMostIterations && largest > kConverged; ++i) {
     auto next = linearize(cluster, *used, logs, price);
     if (!next)
       return next.takeError();
     normal = *next;
     Factors step = solve(normal.matrix, normal.right);
-    for (size_t k = 0; k < kNumKinds; ++k)
+    largest = 0;
+    for (size_t k = 0; k < kNumKinds; ++k) {
       logs[k] += step[k];
+      largest = std::max(largest, std::fabs(step[k]));
+    }
   }
   auto before = ratiosOf(cluster, *used, price);
   if (!before)
@@ -259,6 +284,14 @@ Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
   auto after = ratiosOf(cluster, *used, price);
   if (!after)
     return after.takeError();
+  for (auto [observation, ratio] : zip_equal(*used, *after))
+    if (double share = shareOf(std::log(ratio)); share < kOutlierShare)
+      fit.outliers.push_back(
+          formatv("{0}: {1:f3} s where {2:f3} are predicted with all that is "
+                  "observed; it counts {3:f0} % of a run, more with others "
+                  "like it",
+                  observation->where, observation->seconds,
+                  ratio * observation->seconds, 100 * share));
   fit.errorBefore = medianError(std::move(*before));
   fit.errorAfter = medianError(std::move(*after));
   for (size_t k = 0; k < kNumKinds; ++k) {
@@ -285,4 +318,6 @@ void tessera::cost::print(const ObservedFit &fit, raw_ostream &os) {
                 fit.bytesFactor);
   for (const std::string &line : fit.unused)
     os << "not used: " << line << "\n";
+  for (const std::string &line : fit.outliers)
+    os << "outlier: " << line << "\n";
 }

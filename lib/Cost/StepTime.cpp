@@ -52,7 +52,8 @@ double tessera::cost::stragglerShare(int64_t devices) {
   return kDeviation * largest;
 }
 
-double tessera::cost::optimizerBytes(const Plan &plan) {
+/// What the optimizer's own kernels move.
+static double ownOptimizerBytes(const Plan &plan) {
   double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
   bool isAdamW = plan.optimizer == OptimizerKind::AdamW ||
                  plan.optimizer == OptimizerKind::AdamWNoMaster;
@@ -74,6 +75,10 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
     return 2 * grad + 2 * 2 + (plan.momentum > 0 ? 2 * 4 : 0);
   }
   return 0;
+}
+
+double tessera::cost::optimizerBytes(const Plan &plan) {
+  return ownOptimizerBytes(plan) + double(plan.optimizerCopyBytes);
 }
 
 /// Blocks of each chunk. `front` and `back` layers are before and after the

@@ -40,6 +40,9 @@ static bool shardsState(const Plan &plan) {
   return hasData(plan) && plan.zero > 0;
 }
 static bool shardsParameters(const Plan &plan) { return plan.zero == 3; }
+static bool scalesLoss(const Plan &plan) {
+  return plan.precision == Precision::F16 && plan.zero == 0;
+}
 static bool hasStages(const Plan &plan) { return plan.pp > 1; }
 static bool hasExpertAxis(const Plan &plan) { return plan.ep > 1; }
 
@@ -68,10 +71,16 @@ static constexpr Setting kMegatron2021[] = {
     {"pxn", "false"},       {"stage-layers", "even"}};
 /// Megatron-DeepSpeed of 2022. Its pipeline engine does one transfer after the
 /// other; the host needs 62 us for a kernel, so that layers take no less than
-/// 3 ms however small they are (vTrain's profiles).
-static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
-                                         {"batch-transfers", "false"},
-                                         {"host-launch-us", "62"}};
+/// 3 ms however small they are (vTrain's profiles). Its FP16_Optimizer
+/// flattens, divides and unflattens gradients (12 bytes a parameter), casts and
+/// sums them to find infinities (10), casts and flattens them to f32 (14),
+/// scales them (8), reads them in f32 for the norm and the update (4 more) and
+/// copies the master parameters (4).
+static constexpr Setting kDeepSpeed[] = {
+    {"dropout", "false"},
+    {"batch-transfers", "false"},
+    {"host-launch-us", "62"},
+    {"optimizer-copy-bytes", "52", scalesLoss}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
 /// gathers them. With stages it gathers once per step, so that parameters are
 /// whole and in 16 bits. What it recomputes is its default. Its loss is
@@ -177,14 +186,14 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 
 std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {
-      "attention",          "dropout",          "eager",
-      "fused-epilogues",    "fused-loss",       "loss-copies",
-      "loss-metrics",       "loss-chunks",      "dispatch-once",
-      "experts-apart",      "overlap-ep",       "keep-gathered",
-      "pad-to-multiple-of", "grad-dtype",       "overlap",
-      "overlap-tp",         "grad-copy-bytes",  "sp",
-      "f32-parameters",     "stage-layers",     "host-launch-us",
-      "step-floor-us",      "gather-copy-bytes"};
+      "attention",          "dropout",           "eager",
+      "fused-epilogues",    "fused-loss",        "loss-copies",
+      "loss-metrics",       "loss-chunks",       "dispatch-once",
+      "experts-apart",      "overlap-ep",        "keep-gathered",
+      "pad-to-multiple-of", "grad-dtype",        "overlap",
+      "overlap-tp",         "grad-copy-bytes",   "sp",
+      "f32-parameters",     "stage-layers",      "host-launch-us",
+      "step-floor-us",      "gather-copy-bytes", "optimizer-copy-bytes"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {

@@ -357,6 +357,10 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        Field::Integer{&Plan::gatherCopyBytes, 0, 64},
        "with zero 3, bytes that copies around gathers and scatters move for "
        "each parameter and micro-batch"},
+      {"optimizer-copy-bytes", "N", kOnlyPriced,
+       Field::Integer{&Plan::optimizerCopyBytes, 0, 128},
+       "bytes that copies, checks and scaling of gradients move for each "
+       "parameter, beside the optimizer's own"},
       {"fused-optimizer", "", kOnlyPriced, Field::Flag{&Plan::fusedOptimizer},
        "AdamW runs op by op, not in one pass over its state"},
       {"pxn", "", kOnlyPriced, Field::Flag{&Plan::pxn},

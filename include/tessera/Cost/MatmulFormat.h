@@ -30,7 +30,7 @@ struct MatmulFormat {
   double reads = 1;
   /// Kernels of a cast.
   int64_t castKernels = 1;
-  /// The kernel that makes a tensor casts it too, so that it is not read again
+  /// The norm that makes a tensor casts it too, so that it is not read again
   /// for that.
   bool isFused = true;
   /// Share of the blocks whose linear layers stay in 16 bits.

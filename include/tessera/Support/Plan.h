@@ -306,6 +306,9 @@ struct Plan {
   /// Under ZeRO-3, bytes that copies read and write for each parameter that is
   /// gathered: between flat buffers of collectives and tensors.
   int64_t gatherCopyBytes = 0;
+  /// Bytes that are moved for each parameter at the optimizer's step beside the
+  /// optimizer's own: gradients that are copied, checked and scaled.
+  int64_t optimizerCopyBytes = 0;
   /// AdamW passes once over its state; otherwise it runs op by op.
   bool fusedOptimizer = true;
   /// Groups of several of a node's devices, but not all, leave it by the

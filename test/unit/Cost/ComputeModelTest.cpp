@@ -49,6 +49,19 @@ TEST(ComputeModel, waves_and_short_depth_cost) {
   EXPECT_GT(share({1, 128, 128, 65536}), 4 * share({1, 128, 128, 1024}));
 }
 
+TEST(ComputeModel, filling_takes_as_long_in_8_bits) {
+  DeviceModel d = device();
+  d.matmulRateFP8 = d.matmulRate;
+  auto seconds = [&](int64_t k, DType type) {
+    return matmulSeconds(d, {1, 12800, 12800, k}, type);
+  };
+  // Twice the rate, twice the depth.
+  EXPECT_NEAR(seconds(8192, DType::FP8) / seconds(4096, DType::BF16), 1, 1e-9);
+  // Where 8 bits are no faster they are alike.
+  d.peakFP8 = d.peakBF16;
+  EXPECT_NEAR(seconds(4096, DType::FP8) / seconds(4096, DType::BF16), 1, 1e-9);
+}
+
 TEST(ComputeModel, more_work_takes_no_less_time) {
   double last = 0;
   for (int64_t m = 8; m < 20000; m += 8) {

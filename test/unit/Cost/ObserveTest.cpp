@@ -94,6 +94,33 @@ TEST(Observe, a_contradiction_is_not_used) {
   EXPECT_EQ(secondsOf(spec, 100, 1), secondsOf(cluster(), 100, 1));
 }
 
+TEST(Observe, one_that_is_far_off_counts_little) {
+  ClusterSpec spec = cluster();
+  auto fit = observe(spec, {observation(100, 1, 202)}, "m", price);
+  ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
+  EXPECT_EQ(fit->numUsed, 1u);
+  ASSERT_EQ(fit->outliers.size(), 1u);
+  EXPECT_NE(fit->outliers[0].find("runs.csv:2: 202.000 s where 11"),
+            std::string::npos)
+      << fit->outliers[0];
+  EXPECT_LT(secondsOf(spec, 100, 1), 115);
+  // Beside others it moves next to nothing, and is still told.
+  spec = cluster();
+  fit = observe(spec,
+                {observation(100, 1, 101), observation(200, 2, 202),
+                 observation(100, 1, 202)},
+                "m", price);
+  ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
+  EXPECT_EQ(fit->outliers.size(), 1u);
+  EXPECT_NEAR(secondsOf(spec, 100, 1), 101, 1);
+  // Many of them are how the cluster is.
+  spec = cluster();
+  fit = observe(spec, std::vector(12, observation(100, 1, 202)), "m", price);
+  ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
+  EXPECT_EQ(fit->outliers.size(), 0u);
+  EXPECT_NEAR(secondsOf(spec, 100, 1), 202, 10);
+}
+
 std::string errorOf(const Observation &o) {
   ClusterSpec spec = cluster();
   auto fit = observe(spec, {o}, "m", price);

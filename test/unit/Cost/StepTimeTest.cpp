@@ -250,6 +250,23 @@ TEST(TrainingWork, norms_cast_what_they_write) {
   EXPECT_EQ(layer.ops[1].castGradientRead, 0);
 }
 
+TEST(TrainingWork, activations_are_cast_apart) {
+  LayerWork layer;
+  layer.add(weightMatmul(512, 256, 128));
+  OpWork activation;
+  activation.kind = OpClass::Elementwise;
+  layer.add(activation);
+  layer.add(weightMatmul(512, 128, 256));
+  quantizeMatmuls(layer, *getMatmulFormat(Precision::FP8));
+  ASSERT_EQ(layer.ops.size(), 5u);
+  // Read in 16 bits, written in 8 as it is and transposed.
+  EXPECT_EQ(layer.ops[3].name, "cast");
+  EXPECT_EQ(layer.ops[3].bytesRead, 2 * 512 * 256);
+  EXPECT_EQ(layer.ops[3].bytesWritten, 2 * 512 * 256);
+  // So is the gradient that the activation gives the first matmul.
+  EXPECT_EQ(layer.ops[1].castGradientRead, 2);
+}
+
 /// The casts of a matmul's 512 x 128 operand, in bytes of an element.
 static std::pair<double, double> castBytes(Precision precision) {
   LayerWork layer;
@@ -720,6 +737,9 @@ TEST(StepTime, an_optimizer_op_by_op_passes_more_often) {
   double fused = price(l).optimizer;
   l.fusedOptimizer = false;
   EXPECT_NEAR(price(l).optimizer / fused, 98.0 / 34, 1e-9);
+  l.fusedOptimizer = true;
+  l.optimizerCopyBytes = 34;
+  EXPECT_NEAR(price(l).optimizer / fused, 2, 1e-9);
 }
 
 TEST(StepTime, a_plan_may_say_what_belongs_to_no_layer) {
