@@ -50,7 +50,7 @@ llvm::Error tessera::readObserved(const ParsedOptions &parsed,
   if (!fit)
     return fit.takeError();
   print(*fit, llvm::errs());
-  question.isObserved = fit->numUsed > 0;
+  question.isObserved = fit->numUsed > fit->outliers.size();
   question.memory.observed = fit->bytesFactor;
   return llvm::Error::success();
 }
