@@ -248,8 +248,10 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
     applyInternEvo(row);
   if (f.text("framework").contains("Megatron-Bridge"))
     applyMegatronBridge(f, row);
-  // Over tp Megatron pads the vocabulary to whole tiles on each device.
+  // Megatron pads the vocabulary to whole tiles on each device; vTrain's
+  // profiles leave out what tp does not divide.
   if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)
-    if (row.plan.tp > 1)
-      row.model.vocab = alignTo(row.model.vocab, 128 * row.plan.tp);
+    row.model.vocab = row.composed
+                          ? row.model.vocab / row.plan.tp * row.plan.tp
+                          : alignTo(row.model.vocab, 128 * row.plan.tp);
 }
