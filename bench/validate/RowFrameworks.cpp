@@ -86,6 +86,15 @@ static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
   row.plan.gradCopyBytes = 4;
 }
 
+/// llm-foundry's tables of precision "bf16" are of its mode PURE, which reduces
+/// gradients in 16 bits.
+static void applyFSDP(const RowFields &f, PlanRow &row) {
+  if (f.text("precision") != "bf16")
+    return;
+  row.plan.gradDType = GradDType::BF16;
+  row.plan.gatherCopyBytes = 8;
+}
+
 /// torchtitan's notes say what is not compiled and what is pipelined. With
 /// stages ZeRO-3 gathers once per step and sums whole gradients, which is
 /// ZeRO-1's memory.
@@ -237,6 +246,9 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
     break;
   case Framework::Torchtitan:
     applyTorchtitan(f, row);
+    break;
+  case Framework::FSDP:
+    applyFSDP(f, row);
     break;
   case Framework::Nanotron:
     applyNanotron(row);

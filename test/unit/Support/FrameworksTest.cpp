@@ -53,6 +53,8 @@ TEST(Frameworks, settings_depend_on_the_axes) {
   EXPECT_EQ(planOf(Framework::Nanotron, "dp=2").gradCopyBytes, 2);
   EXPECT_EQ(planOf(Framework::Nanotron, "dp=2,zero=1").gradCopyBytes, 4);
   EXPECT_EQ(planOf(Framework::Nanotron, "dp=1").gradCopyBytes, 0);
+  EXPECT_EQ(planOf(Framework::FSDP, "dp=2,zero=3").gatherCopyBytes, 18);
+  EXPECT_EQ(planOf(Framework::FSDP, "dp=2").gatherCopyBytes, 0);
   EXPECT_EQ(planOf(Framework::DeepSpeed, "precision=f16").optimizerCopyBytes,
             52);
   EXPECT_EQ(
