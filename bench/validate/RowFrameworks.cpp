@@ -87,7 +87,7 @@ static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
 }
 
 /// llm-foundry's tables of precision "bf16" are of its mode PURE, which reduces
-/// gradients in 16 bits.
+/// gradients in 16 bits: they are concatenated and divided, not cast.
 static void applyFSDP(const RowFields &f, PlanRow &row) {
   if (f.text("precision") != "bf16")
     return;
