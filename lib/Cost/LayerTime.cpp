@@ -28,6 +28,7 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
   shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
   nodeDevices = cluster.innerDevices();
   pxn = plan.pxn;
+  registered = plan.registeredBuffers;
   if (plan.hostLaunchMicros > 0)
     device.hostLaunch = device.hostCall = plan.hostLaunchMicros * 1e-6;
   if (plan.stepFloorMicros > 0)
@@ -95,6 +96,15 @@ double Machine::seconds(CollectiveKind kind, double bytes,
   return getTensorCollectiveTime(kind, bytes, group, links.library);
 }
 
+bool Machine::registersBuffers(ArrayRef<std::string> axes) const {
+  return registered && spans(axes).size() == 1;
+}
+
+double Machine::dataSlowdown(ArrayRef<std::string> axes) const {
+  return device.overlapSlowdown *
+         (registersBuffers(axes) ? kRegisteredShare : 1);
+}
+
 double Machine::seconds(const CommWork &comm) const {
   if (comm.copies > 0)
     return getDispatchTime(comm.bytes, double(comm.copies), spans(comm.axes),
@@ -122,7 +132,11 @@ static double busySeconds(const PassTime &pass) {
 
 double PassTime::seconds(const DeviceModel &device) const {
   double busy = busySeconds(*this), hidden = besideSeconds();
-  double slowed = busy + device.overlapSlowdown * std::min(hidden, busy);
+  double slowdown = device.overlapSlowdown;
+  if (registered > 0)
+    slowdown *= 1 - (1 - Machine::kRegisteredShare) * registered / hidden;
+  double slowed =
+      busy + unhidden + slowdown * std::min(hidden - unhidden, busy);
   return std::max(slowed, hidden);
 }
 
@@ -145,6 +159,8 @@ static void addTimes(std::vector<AxisTime> &times,
 PassTime &PassTime::operator+=(const PassTime &o) {
   kernels += o.kernels;
   hostWaits |= o.hostWaits;
+  registered += o.registered;
+  unhidden += o.unhidden;
   addTimes(inLine, o.inLine);
   addTimes(beside, o.beside);
   return *this;
@@ -154,6 +170,38 @@ PassTime &PassTime::operator+=(const PassTime &o) {
 /// it, and the compute stream is made to wait for it. The library's part does
 /// not grow with what a framework takes for an op.
 static const double kCollectiveHostSeconds = 13e-6;
+
+/// Seconds by which the collective of an item, which takes `seconds`, is longer
+/// than the matmul that it can run beside.
+static double unhiddenSeconds(const LayerWork &layer, size_t item,
+                              double seconds, const DeviceModel &device) {
+  using Beside = CommWork::Beside;
+  Beside beside = layer.comms[layer.items[item].index].beside;
+  if (beside == Beside::Any)
+    return 0;
+  auto isMatmul = [&](const WorkItem &other) {
+    if (other.kind != WorkItem::Kind::Op)
+      return false;
+    const OpWork &op = layer.ops[other.index];
+    return op.kind == OpClass::Matmul && op.weight;
+  };
+  ArrayRef<WorkItem> items = layer.items;
+  const WorkItem *matmul = nullptr;
+  if (beside == Beside::NextMatmul) {
+    for (const WorkItem &other : items.drop_front(item + 1))
+      if (!matmul && isMatmul(other))
+        matmul = &other;
+  } else {
+    for (const WorkItem &other : items.take_front(item))
+      if (isMatmul(other))
+        matmul = &other;
+  }
+  if (!matmul)
+    return seconds;
+  KernelTime kernel;
+  addKernel(kernel, device, layer.ops[matmul->index]);
+  return std::max(0.0, seconds - kernel.compute - kernel.memory);
+}
 
 LayerTime tessera::cost::priceLayer(const LayerWork &layer,
                                     const Machine &machine) {
@@ -173,7 +221,10 @@ LayerTime tessera::cost::priceLayer(const LayerWork &layer,
     if (op.pass == Pass::Recompute)
       addKernel(time.recompute, device, op);
   }
-  for (const CommWork &comm : layer.comms) {
+  for (auto [index, item] : enumerate(layer.items)) {
+    if (item.kind != WorkItem::Kind::Comm)
+      continue;
+    const CommWork &comm = layer.comms[item.index];
     double seconds = machine.seconds(comm);
     if (seconds == 0)
       continue;
@@ -182,6 +233,11 @@ LayerTime tessera::cost::priceLayer(const LayerWork &layer,
     PassTime one;
     std::string axes = comm.parameter ? "" : llvm::join(comm.axes, "+");
     (comm.overlappable ? one.beside : one.inLine).push_back({axes, seconds});
+    if (comm.overlappable && comm.parameter &&
+        machine.registersBuffers(comm.axes))
+      one.registered = seconds;
+    if (comm.overlappable)
+      one.unhidden = unhiddenSeconds(layer, index, seconds, device);
     pass += one;
   }
   return time;

@@ -215,12 +215,15 @@ static double bucketElements(double layer, const Plan &plan) {
   return std::max(layer, 5e5 * double(plan.dp) * double(plan.cp));
 }
 
+/// The axes over which gradients are reduced.
+static const std::string kDataAxes[] = {"dp", "cp"};
+
 /// Reduces gradients over the devices that share their parameters, bucket by
 /// bucket, and gathers what ZeRO shards.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Plan &plan, const Machine &machine) {
-  static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
+  static const std::string experts[] = {"edp", "cp"};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   // Where only some of the devices shard the state, all of them reduce, and a
   // device gathers from those.
@@ -245,17 +248,16 @@ static GradientTime gradientSeconds(const PricedModel &model,
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
-    add(kind.sum.parameters - kind.sum.experts, all, run.count);
+    add(kind.sum.parameters - kind.sum.experts, kDataAxes, run.count);
     add(kind.sum.experts, experts, run.count);
   }
   return time;
 }
 
-/// Exposed seconds of a collective beside kernels that take `window`.
-static double exposedSeconds(double comm, double window,
-                             const DeviceModel &device) {
-  return std::max(0.0, comm - window) +
-         device.overlapSlowdown * std::min(comm, window);
+/// Exposed seconds of a collective beside kernels that take `window`, which it
+/// slows by a share of its time.
+static double exposedSeconds(double comm, double window, double slowdown) {
+  return std::max(0.0, comm - window) + slowdown * std::min(comm, window);
 }
 
 /// Seconds of the optimizer: its pass over the state, or the state's way to
@@ -287,7 +289,6 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
 static void addStepTail(StepTime &step, const PricedModel &model,
                         ArrayRef<ModelWork::Run> runs, const ChunkTime &stage,
                         const Plan &plan, const Machine &machine) {
-  const DeviceModel &device = machine.device;
   if (plan.frozen)
     return;
   double data = double(plan.dp) * plan.cp;
@@ -297,13 +298,14 @@ static void addStepTail(StepTime &step, const PricedModel &model,
     // bucket, which waits for the last layer.
     double window =
         plan.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
-    step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, device);
+    double slowdown = machine.dataSlowdown(kDataAxes);
+    step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, slowdown);
     // Where gradients are scattered more than once, those before the last hide
     // behind the backward of their own micro-batches.
     if (plan.zero == 2 && plan.scatters() > 1) {
       double times = double(plan.scatters());
       double own = window * double(plan.microBatches) / times;
-      step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, device);
+      step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, slowdown);
     }
   }
   step.optimizer = optimizerSeconds(stage, plan, machine);
@@ -455,15 +457,14 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
 /// once; of what is hidden, the share is exposed by which it slows kernels.
 static double leastGradientSeconds(double parameters, const Plan &plan,
                                    const Machine &machine) {
-  static const std::string data[] = {"dp", "cp"};
   if (plan.zero == 3 || plan.frozen || parameters <= 0)
     return 0;
   double bytes = parameters * (plan.gradDType == GradDType::BF16 ? 2 : 4);
-  double whole = machine.seconds(CollectiveKind::AllReduce, bytes, data);
+  double whole = machine.seconds(CollectiveKind::AllReduce, bytes, kDataAxes);
   double sharded =
-      machine.seconds(CollectiveKind::ReduceScatter, bytes, data) +
-      machine.seconds(CollectiveKind::AllGather, parameters * 2, data);
-  return std::min(machine.device.overlapSlowdown, 1.0) *
+      machine.seconds(CollectiveKind::ReduceScatter, bytes, kDataAxes) +
+      machine.seconds(CollectiveKind::AllGather, parameters * 2, kDataAxes);
+  return std::min(machine.dataSlowdown(kDataAxes), 1.0) *
          std::min(whole, sharded);
 }
 

@@ -54,14 +54,16 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
   if (frozen)
     return;
   OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
-  weight.epilogueBytes = 0;
   double elements = d.batch * double(d.k) * d.n;
-  weight.bytesWritten = 2.0 * gradBytes * elements;
+  // The sum is read while tiles multiply, and written once they are done.
+  weight.bytesRead += gradBytes * elements;
+  weight.bytesWritten = 0;
+  weight.epilogueBytes = gradBytes * elements;
   if (gradBytes != kSummedApart)
     return layer.add(weight);
   // Written once in 16 bits; a copy of it in f32 is added to the sum
   // (update_hp_grads of DeepSpeed's BF16_Optimizer).
-  weight.bytesWritten = 2 * elements;
+  weight.epilogueBytes = 2 * elements;
   layer.add(weight);
   OpWork sum;
   sum.name = "gradient_sum";
@@ -117,6 +119,14 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
   }
 }
 
+/// Lets a gather or a scatter run beside the matmul that reads or makes it.
+static void overlapMatmul(CommWork &comm) {
+  comm.overlappable = true;
+  comm.beside = comm.kind == CollectiveKind::AllGather
+                    ? CommWork::Beside::NextMatmul
+                    : CommWork::Beside::LastMatmul;
+}
+
 static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   comm.pass = Pass::BackwardInput;
   CommWork dual = comm;
@@ -132,6 +142,8 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   default:
     break;
   }
+  if (comm.beside != CommWork::Beside::Any)
+    overlapMatmul(dual);
   // What was gathered for the forward pass only (parameters, keys and values)
   // is gathered again.
   bool again = comm.parameter ||
@@ -223,19 +235,21 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
       // Beside the matmul of the input's gradient.
       comm.pass = Pass::BackwardInput;
       comm.overlappable = true;
+      comm.beside = CommWork::Beside::LastMatmul;
       layer.add(comm);
     }
   }
 }
 
-/// Gathers and scatters over tp go in chunks beside the matmuls that read or
-/// make them. Sums over tp have to be whole.
+/// Gathers and scatters over tp go in chunks beside the matmul that reads or
+/// makes them; scatters of a gradient beside that of its parameter, which comes
+/// after it. Sums over tp have to be whole.
 static void overlapTensorAxis(LayerWork &layer) {
   for (CommWork &comm : layer.comms)
     if (!comm.axes.empty() && comm.axes.front() == "tp" &&
         (comm.kind == CollectiveKind::AllGather ||
          comm.kind == CollectiveKind::ReduceScatter))
-      comm.overlappable = true;
+      overlapMatmul(comm);
 }
 
 /// Gradients of gathered parameters are scattered in the type of their sums.

@@ -20,7 +20,7 @@ using namespace tessera::cost;
 static LayerWork makeEmpty(LayerWork layer) {
   for (OpWork &op : layer.ops) {
     op.kind = OpClass::Elementwise;
-    op.flops = op.bytesRead = op.bytesWritten = 0;
+    op.flops = op.bytesRead = op.bytesWritten = op.epilogueBytes = 0;
   }
   for (CommWork &comm : layer.comms)
     comm.bytes = 0;
@@ -42,6 +42,11 @@ LayerBounds::PassBound LayerBounds::boundPass(const PassTime &whole,
 
 LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
     : layers(work.layers), device(machine.device) {
+  // Collectives that are exposed whatever they run beside are taken to be
+  // hidden; hidden ones cost no more than their time.
+  device.overlapSlowdown = std::min(device.overlapSlowdown, 1.0);
+  if (machine.registersBuffers())
+    device.overlapSlowdown *= Machine::kRegisteredShare;
   for (const LayerWork &layer : work.kinds) {
     LayerTime whole = priceLayer(layer, machine),
               empty = priceLayer(makeEmpty(layer), machine);

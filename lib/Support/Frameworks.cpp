@@ -186,15 +186,31 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 }
 
 std::string tessera::describeSettings(const Plan &plan) {
-  static constexpr StringRef fields[] = {
-      "attention",          "dropout",           "eager",
-      "fused-epilogues",    "fused-loss",        "loss-copies",
-      "loss-metrics",       "loss-chunks",       "dispatch-once",
-      "experts-apart",      "overlap-ep",        "keep-gathered",
-      "pad-to-multiple-of", "grad-dtype",        "overlap",
-      "overlap-tp",         "grad-copy-bytes",   "sp",
-      "f32-parameters",     "stage-layers",      "host-launch-us",
-      "step-floor-us",      "gather-copy-bytes", "optimizer-copy-bytes"};
+  static constexpr StringRef fields[] = {"attention",
+                                         "dropout",
+                                         "eager",
+                                         "fused-epilogues",
+                                         "fused-loss",
+                                         "loss-copies",
+                                         "loss-metrics",
+                                         "loss-chunks",
+                                         "dispatch-once",
+                                         "experts-apart",
+                                         "overlap-ep",
+                                         "keep-gathered",
+                                         "pad-to-multiple-of",
+                                         "grad-dtype",
+                                         "overlap",
+                                         "overlap-tp",
+                                         "registered-buffers",
+                                         "grad-copy-bytes",
+                                         "sp",
+                                         "f32-parameters",
+                                         "stage-layers",
+                                         "host-launch-us",
+                                         "step-floor-us",
+                                         "gather-copy-bytes",
+                                         "optimizer-copy-bytes"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {

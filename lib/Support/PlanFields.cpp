@@ -348,6 +348,10 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "gradients and parameters travel beside no kernel"},
       {"overlap-tp", "", kPriced, Field::Flag{&Plan::overlapTp},
        "collectives of tp run beside matmuls"},
+      {"registered-buffers", "", kOnlyPriced,
+       Field::Flag{&Plan::registeredBuffers},
+       "gradients and gathered parameters travel in buffers that NCCL knows, "
+       "whose collectives slow kernels less"},
       {"host-launch-us", "X", kPriced,
        Field::Number{&Plan::hostLaunchMicros, 0},
        "microseconds of the host for each kernel; default: the device's"},

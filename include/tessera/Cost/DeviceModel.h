@@ -18,7 +18,7 @@
 namespace tessera::cost {
 
 /// What a data sheet says of a device, and the constants of the model: at most
-/// fifteen. The field's name is the name in a cluster file.
+/// sixteen. The field's name is the name in a cluster file.
 struct DeviceModel {
   // The data sheet. 8 and 4 bits have a peak of 0 where the device has no units
   // for them.

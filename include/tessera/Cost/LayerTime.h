@@ -44,6 +44,19 @@ public:
   double seconds(CollectiveKind kind, double bytes,
                  llvm::ArrayRef<std::string> axes) const;
 
+  /// What slows kernels by this share of the usual: collectives of registered
+  /// buffers take 4 (all-gather) and 5 (reduce-scatter) multiprocessors over
+  /// NVLink instead of 16, and 1 and 4 over the network alone (documentation of
+  /// Megatron-FSDP's nccl_ub). Over both they take as many as others.
+  static constexpr double kRegisteredShare = 0.3;
+  /// Whether the buffers of parameters and gradients are registered, over these
+  /// axes to any effect.
+  bool registersBuffers() const { return registered; }
+  bool registersBuffers(llvm::ArrayRef<std::string> axes) const;
+  /// Share of the time of a hidden collective of parameters or gradients over
+  /// these axes by which kernels beside it slow.
+  double dataSlowdown(llvm::ArrayRef<std::string> axes) const;
+
   DeviceModel device;
   HostModel host;
 
@@ -53,6 +66,8 @@ private:
   int64_t expertRanks = 1, shardRanks = 1, nodeDevices = 1;
   /// Plan::pxn.
   bool pxn = true;
+  /// Plan::registeredBuffers.
+  bool registered = false;
   /// Neighbours on the context axis that share heads of attention.
   int64_t headRanks = 1;
 };
@@ -71,6 +86,11 @@ struct PassTime {
   /// Collectives beside kernels: gathers of parameters and scatters of their
   /// gradients, by no axis, and those of activations, by theirs.
   std::vector<AxisTime> beside;
+  /// Seconds of those beside kernels whose buffers are registered.
+  double registered = 0;
+  /// Seconds of those beside kernels by which they are longer than the one
+  /// matmul that they can run beside (CommWork::beside).
+  double unhidden = 0;
   /// The host does not run ahead: what it takes adds to what the device takes.
   bool hostWaits = false;
 
@@ -78,8 +98,8 @@ struct PassTime {
   double inLineSeconds() const;
   double besideSeconds() const;
   /// What passes. Collectives in line add to the kernels'; the host issues both
-  /// ahead. What runs beside them slows them by a share of its time and is
-  /// exposed as far as it is longer than they are.
+  /// ahead. What is hidden beside kernels slows them by a share of its time;
+  /// the rest is exposed.
   double seconds(const DeviceModel &device) const;
   /// The part of seconds() in which nothing but a collective runs.
   double exposed(const DeviceModel &device) const;

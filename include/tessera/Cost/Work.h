@@ -152,6 +152,10 @@ struct CommWork {
   /// What follows does not need the result at once: gradients, prefetched
   /// parameters. Such a collective runs beside kernels.
   bool overlappable = false;
+  /// The kernels that an overlappable collective can run beside: any, or one
+  /// matmul with a parameter: the next, which reads what is gathered chunk by
+  /// chunk, or the last, which makes what is scattered or needs nothing of it.
+  enum class Beside { Any, NextMatmul, LastMatmul } beside = Beside::Any;
   /// Gathers a parameter where it is used; its gradient is scattered.
   bool parameter = false;
   /// Bytes of what a gather moves relative to those of the scatter of the

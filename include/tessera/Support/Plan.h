@@ -298,6 +298,10 @@ struct Plan {
   bool overlap = true;
   /// Gathers and scatters of tp (with sp) run beside matmuls, in chunks.
   bool overlapTp = false;
+  /// Buffers of gradients and of gathered parameters are registered with the
+  /// communication library, whose collectives then read and write them in place
+  /// and take fewer multiprocessors (nccl_ub of Megatron-FSDP).
+  bool registeredBuffers = false;
   /// Microseconds that the host needs to issue a kernel; 0: the device's
   /// constant.
   double hostLaunchMicros = 0;

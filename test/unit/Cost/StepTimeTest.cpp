@@ -44,8 +44,11 @@ TEST(TrainingWork, a_matmul_gives_two) {
   EXPECT_EQ(layer.ops[2].matmul, (MatmulDims{1, 512, 128, 256}));
   EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
   EXPECT_EQ(layer.ops[3].matmul, (MatmulDims{1, 128, 256, 512}));
-  // Added to a gradient in f32.
-  EXPECT_EQ(layer.ops[3].bytesWritten, 2.0 * 4 * 128 * 256);
+  // A sum in f32 is read with the operands and written once tiles are done.
+  EXPECT_EQ(layer.ops[3].bytesRead,
+            2.0 * (512 * 128 + 512 * 256) + 4 * 128 * 256);
+  EXPECT_EQ(layer.ops[3].bytesWritten, 0);
+  EXPECT_EQ(layer.ops[3].epilogueBytes, 4.0 * 128 * 256);
   EXPECT_EQ(layer.modelFlops, 3 * layer.ops[0].flops);
 }
 
@@ -55,7 +58,7 @@ TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   layer.add(weightMatmul(512, 256, 128));
   appendBackward(layer, Recompute::None, kSummedApart, /*frozen=*/false);
   ASSERT_EQ(layer.ops.size(), 4u);
-  EXPECT_EQ(layer.ops[2].bytesWritten, 2.0 * 128 * 256);
+  EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
   EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
   // A cast, r2 w4, and a sum, r4 r4 w4.
   EXPECT_EQ(layer.ops[3].bytesRead, 10.0 * 128 * 256);
@@ -192,7 +195,7 @@ TEST(TrainingWork, epilogues_of_matmuls) {
   EXPECT_EQ(fused.ops[2].epilogueBytes, 2 * 512 * 64);
   double argument = 0;
   for (const OpWork &op : fused.ops)
-    if (op.kind == OpClass::Matmul && op.pass != Pass::Forward)
+    if (op.kind == OpClass::Matmul && op.pass == Pass::BackwardInput)
       argument += op.epilogueBytes;
   EXPECT_EQ(argument, 2 * 512 * 256);
   // They come after a tile's sums.
@@ -223,7 +226,9 @@ TEST(TrainingWork, gathered_activations_are_gathered_again) {
       if (comm.kind == CollectiveKind::AllGather &&
           comm.pass != Pass::Forward) {
         EXPECT_EQ(comm.bytes, 100);
-        EXPECT_EQ(comm.overlappable, comm.pass == Pass::BackwardInput);
+        bool isAgain = comm.pass == Pass::BackwardInput;
+        EXPECT_EQ(comm.overlappable, isAgain);
+        EXPECT_EQ(comm.beside == CommWork::Beside::LastMatmul, isAgain);
         ++count;
       }
     return count;
@@ -355,14 +360,17 @@ TEST(TrainingWork, a_loss_in_chunks) {
   EXPECT_EQ(chunked.outputBytes, whole.outputBytes / 4);
   EXPECT_EQ(chunked.workspaceBytes, 4.0 * 512 * 128);
   ASSERT_EQ(chunked.ops.size(), whole.ops.size());
-  double added = 0;
+  double read = 0, written = 0;
   for (auto [one, other] : llvm::zip_equal(whole.ops, chunked.ops)) {
     EXPECT_EQ(other.flops, one.flops);
     EXPECT_EQ(other.kernels, 4 * one.kernels);
-    if (one.pass == Pass::BackwardWeight)
-      added = other.bytesWritten - one.bytesWritten;
+    if (one.pass == Pass::BackwardWeight) {
+      read = other.bytesRead - one.bytesRead;
+      written = other.epilogueBytes - one.epilogueBytes;
+    }
   }
-  EXPECT_EQ(added, 3 * 2.0 * 4 * 128 * 1024);
+  EXPECT_EQ(written, 3 * 4.0 * 128 * 1024);
+  EXPECT_EQ(read, written);
   // Of matmuls apart none shares a wave with another.
   DeviceModel device;
   device.peakBF16 = 1e15;
@@ -372,6 +380,23 @@ TEST(TrainingWork, a_loss_in_chunks) {
   OpWork one = weightMatmul(128, 1024, 128);
   EXPECT_NEAR(kernelSeconds(device, chunked.ops[0]),
               4 * kernelSeconds(device, one), 1e-12);
+}
+
+/// Registered buffers slow kernels by less, in proportion to the time of their
+/// collectives.
+TEST(LayerTime, registered_buffers) {
+  DeviceModel device;
+  device.overlapSlowdown = 0.5;
+  PassTime pass;
+  pass.kernels.compute = 3e-3;
+  pass.beside = {{"", 1e-3}, {"tp", 1e-3}};
+  EXPECT_NEAR(pass.seconds(device), 4e-3, 1e-12);
+  pass.registered = 1e-3;
+  EXPECT_NEAR(pass.seconds(device),
+              4e-3 - 0.5 * (1 - Machine::kRegisteredShare) * 1e-3, 1e-12);
+  PassTime sum = pass;
+  sum += pass;
+  EXPECT_NEAR(sum.seconds(device), 2 * pass.seconds(device), 1e-12);
 }
 
 /// Where the host waits for a result, its time and the device's add up.
@@ -777,34 +802,59 @@ TEST(StepTime, recomputation_costs_a_forward) {
   EXPECT_NEAR(price(l).compute / none.compute, 4.0 / 3, 0.02);
 }
 
+/// A block of two matmuls with a collective of tp between them, priced.
+static LayerTime priceBetween(CollectiveKind kind, bool overlap, int64_t first,
+                              int64_t second) {
+  Plan l;
+  l.precision = Precision::BF16;
+  l.tp = 2;
+  l.overlapTp = overlap;
+  ModelWork work;
+  work.kinds.resize(1);
+  LayerWork &layer = work.kinds[0];
+  layer.name = "block";
+  layer.add(weightMatmul(4096, first, 4096));
+  CommWork comm;
+  comm.kind = kind;
+  comm.axes = {"tp"};
+  comm.bytes = 50e6;
+  layer.add(comm);
+  layer.add(weightMatmul(4096, second, 4096));
+  buildTrainingWork(work, l);
+  return priceLayer(layer, Machine(cluster(300e9), l));
+}
+
 /// Gathers and scatters beside matmuls; sums stay in line.
 TEST(StepTime, overlap_hides_collectives_of_tp) {
   auto seconds = [](CollectiveKind kind, bool overlap) {
-    Plan l;
-    l.precision = Precision::BF16;
-    l.tp = 2;
-    l.overlapTp = overlap;
-    ModelWork work = model(l);
-    work.kinds.resize(2);
-    work.layers.resize(2);
-    LayerWork layer;
-    layer.name = "block";
-    layer.add(weightMatmul(4096, 4096, 4096));
-    CommWork comm;
-    comm.kind = kind;
-    comm.axes = {"tp"};
-    comm.bytes = 50e6;
-    layer.add(comm);
-    work.kinds[1] = layer;
-    buildTrainingWork(work, l);
-    Machine machine(cluster(300e9), l);
-    return priceLayer(work.kinds[1], machine).forward.seconds(machine.device);
+    return priceBetween(kind, overlap, 4096, 4096)
+        .forward.seconds(DeviceModel());
   };
   for (CollectiveKind kind :
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter})
     EXPECT_LT(seconds(kind, true), 0.99 * seconds(kind, false));
   EXPECT_EQ(seconds(CollectiveKind::AllReduce, true),
             seconds(CollectiveKind::AllReduce, false));
+}
+
+/// A gather hides beside the matmul that reads it, a scatter beside the one
+/// that makes it, or, of a gradient, beside that of the parameter; what is
+/// longer than that one is exposed, however long the others are.
+TEST(StepTime, collectives_of_tp_hide_beside_one_matmul) {
+  // The collective takes as long as some 700 columns.
+  constexpr int64_t kFew = 64, kMany = 4096;
+  auto check = [](CollectiveKind kind, bool beforeIsFew, bool there,
+                  bool back) {
+    LayerTime time = priceBetween(kind, true, beforeIsFew ? kFew : kMany,
+                                  beforeIsFew ? kMany : kFew);
+    EXPECT_EQ(time.forward.unhidden > 0, there);
+    EXPECT_EQ(time.backwardInput.unhidden > 0, back);
+    EXPECT_GT(time.forward.besideSeconds(), time.forward.unhidden);
+  };
+  check(CollectiveKind::AllGather, true, false, false);
+  check(CollectiveKind::AllGather, false, true, true);
+  check(CollectiveKind::ReduceScatter, true, true, true);
+  check(CollectiveKind::ReduceScatter, false, false, false);
 }
 
 TEST(StepTime, overlap_hides_gradients) {
@@ -899,6 +949,55 @@ TEST(StepTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   EXPECT_EQ(ratio(8, 8, Kind::AllReduce), 1);
   EXPECT_EQ(ratio(4, 2, Kind::AllReduce), 1);
   EXPECT_EQ(ratio(32, 2, Kind::AllToAll), 1);
+}
+
+/// Over links of one kind collectives of registered buffers take few
+/// multiprocessors, over two kinds as many as others.
+TEST(StepTime, registered_buffers_over_one_kind_of_link) {
+  auto slowdown = [](int64_t dp, int64_t tp) {
+    Plan l;
+    l.dp = dp;
+    l.tp = tp;
+    static const std::string data[] = {"dp", "cp"};
+    double usual = Machine(cluster(300e9), l).dataSlowdown(data);
+    EXPECT_EQ(usual, DeviceModel().overlapSlowdown);
+    l.registeredBuffers = true;
+    return Machine(cluster(300e9), l).dataSlowdown(data) / usual;
+  };
+  EXPECT_EQ(slowdown(8, 1), Machine::kRegisteredShare);
+  EXPECT_EQ(slowdown(4, 8), Machine::kRegisteredShare);
+  EXPECT_EQ(slowdown(16, 1), 1);
+}
+
+/// Gradients, and the parameters that ZeRO-3 gathers, travel in them.
+TEST(StepTime, registered_buffers_hide_better) {
+  for (int64_t zero : {1, 3}) {
+    Plan l;
+    l.dp = 8;
+    l.zero = zero;
+    l.microBatches = 4;
+    ModelWork work = model(l);
+    CommWork gather;
+    gather.kind = CollectiveKind::AllGather;
+    gather.bytes = 2.0 * 4096 * 4096;
+    gather.axes = {"dp"};
+    gather.ranks = 8;
+    gather.parameter = gather.overlappable = true;
+    if (zero == 3)
+      work.kinds[1].add(gather);
+    auto priced = [&](bool registered) {
+      l.registeredBuffers = registered;
+      Machine machine(cluster(300e9), l);
+      schedule::PipelinePricer pricer;
+      return llvm::cantFail(
+          priceStep(priceModel(work, machine), l, machine, pricer));
+    };
+    StepTime usual = priced(false), registered = priced(true);
+    double exposed = usual.gradComm + usual.layerComm;
+    EXPECT_GT(exposed, 0);
+    EXPECT_LT(registered.gradComm + registered.layerComm, exposed);
+    EXPECT_EQ(registered.compute, usual.compute);
+  }
 }
 
 /// Forward and backward of the two chunks of a rank hide each other's
