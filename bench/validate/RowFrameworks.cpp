@@ -190,11 +190,29 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   }
 }
 
-/// NeMo's table of fine-tuning does not say how layers are cut into chunks; its
-/// recipes with stages (examples/peft of NeMo-Framework-Launcher 24.07) give
-/// each layer one where all parameters are trained.
-static void applyFineTuning(const RowFields &f, PlanRow &row) {
+/// Tokens of an example of SQuAD 1.1, of which recipes of fine-tuning pack many
+/// into a sequence (examples/README.md of NeMo-Framework-Launcher 24.07,
+/// llama3_llm_finetune.py of Megatron-Bridge): some 135 words and a prompt.
+static constexpr int64_t kExampleTokens = 200;
+
+/// Whether a row fine-tunes all parameters, or few that are added.
+static bool isFineTuning(const RowFields &f) {
+  StringRef model = f.text("model");
+  return model.ends_with("-sft") || model.ends_with("-lora");
+}
+
+/// NeMo-Framework-Launcher of 24.07 turns cuDNN's attention off
+/// (NVTE_FUSED_ATTN in its config.yaml), so that FlashAttention-2 is used. The
+/// table of fine-tuning does not say how layers are cut into chunks; the
+/// recipes with stages (examples/peft) give each layer one where all parameters
+/// are trained.
+static void applyNeMo(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
+  if (f.text("note").contains("container NeMo24.07")) {
+    l.attention = AttentionKind::Flash2;
+    if (isFineTuning(f))
+      l.documentTokens = kExampleTokens;
+  }
   if (!f.text("model").ends_with("-sft") || l.pp == 1 || l.vpp > 1)
     return;
   l.schedule = ScheduleKind::Interleaved;
@@ -292,7 +310,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
     applyNanotron(row);
     break;
   case Framework::NeMo:
-    applyFineTuning(f, row);
+    applyNeMo(f, row);
     break;
   default:
     break;

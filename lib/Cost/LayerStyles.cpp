@@ -337,6 +337,12 @@ void tessera::cost::narrowGathers(LayerWork &layer,
   }
 }
 
+void tessera::cost::packDocuments(LayerWork &layer, double share) {
+  for (OpWork &op : layer.ops)
+    if (op.kind == OpClass::Attention)
+      op.flops *= share;
+}
+
 /// Keys and values of `ranks` parts are gathered; in a ring chunk by chunk,
 /// beside the attention.
 static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,

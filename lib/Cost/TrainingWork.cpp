@@ -270,6 +270,8 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
   std::optional<MatmulFormat> format = getMatmulFormat(plan.precision);
   for (LayerWork &layer : model.kinds) {
     shardContext(layer, plan.cp, plan.cpMethod);
+    if (plan.documentTokens > 0)
+      packDocuments(layer, double(plan.documentTokens) / double(plan.seq));
     if (plan.attention == AttentionKind::Naive)
       unfuseAttention(layer, plan.dropout);
     for (OpWork &op : layer.ops) {

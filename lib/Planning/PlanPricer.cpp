@@ -19,10 +19,11 @@ using namespace tessera::cost;
 PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
-          l.microBatch, gathers, l.ep, gathers || l.ep > 1 ? l.dp : 0,
-          int64_t(l.recompute), int64_t(l.precision), int64_t(l.gradDType),
-          int64_t(l.attention), l.dropout, l.fusedEpilogues, l.fusedLoss,
-          l.frozen, l.overlapTp, l.eager, l.keepGathered, l.padMultiple,
+          l.documentTokens, l.microBatch, gathers, l.ep,
+          gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
+          int64_t(l.precision), int64_t(l.gradDType), int64_t(l.attention),
+          l.dropout, l.fusedEpilogues, l.fusedLoss, l.frozen, l.overlapTp,
+          l.eager, l.keepGathered, l.padMultiple,
           int64_t(l.hostLaunchMicros * 1e3), l.lossCopies, l.lossMetrics,
           l.gatherCopyBytes, l.lossChunks, l.dispatchOnce, l.expertsApart,
           l.overlapExperts, l.pxn, l.registeredBuffers,

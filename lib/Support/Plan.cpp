@@ -128,6 +128,10 @@ static void checkAxes(Error &errors, const Plan &l) {
     addError(errors, formatv("seq: expects a multiple of cp{0} = {1} but got "
                              "{2}",
                              l.sp ? " x tp" : "", parts, l.seq));
+  if (l.documentTokens > l.seq)
+    addError(errors, formatv("document-tokens: expects at most seq = {0} but "
+                             "got {1}",
+                             l.seq, l.documentTokens));
 }
 
 static void checkStageLayers(Error &errors, const Plan &l) {

@@ -72,6 +72,10 @@ void keepWideResults(LayerWork &layer, const MatmulFormat &format);
 /// the backward; scatters move 16 bits.
 void narrowGathers(LayerWork &layer, const MatmulFormat &format);
 
+/// Attention within documents that are `share` as long as a sequence: so many
+/// of the keys are left to each query.
+void packDocuments(LayerWork &layer, double share);
+
 /// Turns the attention of a sequence's part into that of one of `ranks` parts.
 /// Keys and values are gathered over the axis "cp", queries stay; with a ring
 /// the gather runs beside the attention. With all_to_all queries, keys, values

@@ -207,6 +207,9 @@ struct Plan {
   //===--------------------------------------------------------------------===//
   /// Tokens of a sequence; 1 also where the data has no sequences.
   int64_t seq = 1;
+  /// Tokens of a document where a sequence packs several: fused attention is
+  /// over keys of the same document only; 0: a sequence is one.
+  int64_t documentTokens = 0;
   /// Sequences of one micro-batch on one device (of dp).
   int64_t microBatch = 1;
   /// Micro-batches of one step on one pipeline, one after the other.

@@ -114,6 +114,27 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   EXPECT_EQ(layer.comms[2].kind, CollectiveKind::ReduceScatter);
 }
 
+/// Of four documents in a sequence a query has a quarter of the keys, in fused
+/// attention; unfused attention masks what it computed.
+TEST(TrainingWork, attention_within_documents) {
+  auto flops = [](AttentionKind kind, int64_t documentTokens) {
+    Plan l;
+    l.seq = 1024;
+    l.documentTokens = documentTokens;
+    l.attention = kind;
+    EXPECT_EQ(llvm::toString(l.check()), "");
+    ModelWork work;
+    work.kinds.resize(1);
+    work.kinds[0].add(attention(16, 1024, 64));
+    buildTrainingWork(work, l);
+    return work.kinds[0].flops(Pass::Forward);
+  };
+  double whole = flops(AttentionKind::Flash, 0);
+  EXPECT_EQ(flops(AttentionKind::Flash, 256), whole / 4);
+  EXPECT_EQ(flops(AttentionKind::Flash, 1024), whole);
+  EXPECT_EQ(flops(AttentionKind::Naive, 256), whole);
+}
+
 // A ring gathers beside the attention.
 TEST(TrainingWork, a_ring_hides_its_gather) {
   LayerWork layer;

@@ -104,6 +104,10 @@ TEST(Plan, sizes) {
   l.dp = l.tp = l.pp = l.cp = 1 << 30;
   EXPECT_EQ(error(l).rfind("gpus: expects at most 2147483647", 0), 0u);
   l = llama405b();
+  l.documentTokens = l.seq + 1;
+  EXPECT_EQ(error(l),
+            "document-tokens: expects at most seq = 8192 but got 8193");
+  l = llama405b();
   l.beta2 = 1;
   EXPECT_EQ(error(l),
             "beta2: expects a number of at least 0 and below 1 but got 1");
