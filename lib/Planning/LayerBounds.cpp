@@ -20,7 +20,10 @@ using namespace tessera::cost;
 static LayerWork makeEmpty(LayerWork layer) {
   for (OpWork &op : layer.ops) {
     op.kind = OpClass::Elementwise;
-    op.flops = op.bytesRead = op.bytesWritten = op.epilogueBytes = 0;
+    op.flops = op.bytesRead = op.bytesWritten = 0;
+    // The sum of a parameter's gradients is written however few rows there are.
+    if (op.pass != Pass::BackwardWeight)
+      op.epilogueBytes = 0;
   }
   for (CommWork &comm : layer.comms)
     comm.bytes = 0;
