@@ -190,9 +190,9 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   }
 }
 
-/// Tokens of an example of SQuAD 1.1, of which recipes of fine-tuning pack many
-/// into a sequence (examples/README.md of NeMo-Framework-Launcher 24.07,
-/// llama3_llm_finetune.py of Megatron-Bridge): some 135 words and a prompt.
+/// Tokens of an example of SQuAD 1.1, of which fine-tuning packs many into a
+/// sequence (examples/README.md of NeMo-Framework-Launcher 24.07): some 135
+/// words and a prompt.
 static constexpr int64_t kExampleTokens = 200;
 
 /// Whether a row fine-tunes all parameters, or few that are added.

@@ -97,7 +97,11 @@ double Machine::seconds(CollectiveKind kind, double bytes,
 }
 
 bool Machine::registersBuffers(ArrayRef<std::string> axes) const {
-  return registered && spans(axes).size() == 1;
+  if (!registered)
+    return false;
+  // A span that several devices of a node drive is also links inside of nodes.
+  LinkSpans group = spans(axes);
+  return group.size() == 1 && group.front().parallel == 1;
 }
 
 double Machine::dataSlowdown(ArrayRef<std::string> axes) const {

@@ -62,10 +62,12 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
     os << " schedule=" << findPlanField("schedule")->print(l);
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
-  os << formatv(
-      "\n{0} tokens per step: {1} sequences of {2}, {3} micro-batches\n",
-      grouped(l.tokens()), grouped(double(l.globalBatch())),
-      grouped(double(l.seq)), grouped(double(l.microBatches)));
+  os << formatv("\n{0} tokens per step: {1} sequences of {2}",
+                grouped(l.tokens()), grouped(double(l.globalBatch())),
+                grouped(double(l.seq)));
+  if (l.documentTokens > 0)
+    os << formatv(" in documents of {0}", grouped(double(l.documentTokens)));
+  os << formatv(", {0} micro-batches\n", grouped(double(l.microBatches)));
   if (!report.framework.empty())
     os << formatv("as {0}: {1}\n", report.framework, describeSettings(l));
 }

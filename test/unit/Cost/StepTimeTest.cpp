@@ -988,6 +988,8 @@ TEST(StepTime, registered_buffers_over_one_kind_of_link) {
   EXPECT_EQ(slowdown(8, 1), Machine::kRegisteredShare);
   EXPECT_EQ(slowdown(4, 8), Machine::kRegisteredShare);
   EXPECT_EQ(slowdown(16, 1), 1);
+  // Twelve devices, of which a node has eight or four.
+  EXPECT_EQ(slowdown(12, 1), 1);
 }
 
 /// Gradients, and the parameters that ZeRO-3 gathers, travel in them.
