@@ -48,7 +48,9 @@ struct Fit {
 };
 } // namespace
 
-static double medianError(const std::vector<double> &ratios) {
+double tessera::cost::medianError(const std::vector<double> &ratios) {
+  if (ratios.empty())
+    return 0;
   std::vector<double> errors;
   for (double ratio : ratios)
     errors.push_back(std::abs(ratio - 1));

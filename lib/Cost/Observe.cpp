@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Observe.h"
+#include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/DeviceModel.h"
 #include "tessera/Cost/TextTable.h"
 #include "tessera/Support/Errors.h"
@@ -182,13 +183,6 @@ static Error checkObservation(const Observation &observation,
   return Error::success();
 }
 
-static double medianError(std::vector<double> ratios) {
-  for (double &ratio : ratios)
-    ratio = std::fabs(ratio - 1);
-  std::sort(ratios.begin(), ratios.end());
-  return ratios.empty() ? 0 : ratios[ratios.size() / 2];
-}
-
 /// Predicted over measured, for all that are used.
 static Expected<std::vector<double>>
 ratiosOf(const ClusterSpec &cluster, ArrayRef<const Observation *> used,
@@ -292,8 +286,8 @@ Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
                   "like it",
                   observation->where, observation->seconds,
                   ratio * observation->seconds, 100 * share));
-  fit.errorBefore = medianError(std::move(*before));
-  fit.errorAfter = medianError(std::move(*after));
+  fit.errorBefore = medianError(*before);
+  fit.errorAfter = medianError(*after);
   for (size_t k = 0; k < kNumKinds; ++k) {
     Factors unit{};
     unit[k] = 1;

@@ -67,6 +67,9 @@ struct Refinement {
 /// two in the middle.
 double median(std::vector<double> values);
 
+/// The median of |ratio - 1| of predicted over measured; 0 of none.
+double medianError(const std::vector<double> &ratios);
+
 /// Moves the constants of `cluster` that the measurements determine; each then
 /// says that it is measured, with `source`. An error if they determine none, or
 /// if a group of ranks does not fit on the cluster.
