@@ -258,8 +258,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"document-tokens", "N", kOnlyPriced,
        Field::Integer{&Plan::documentTokens, 0, kMost},
        "tokens of a document where a sequence packs several, within which "
-       "fused "
-       "attention stays; 0: a sequence is one"},
+       "fused attention stays; 0: a sequence is one"},
       {"micro-batch", "N", kPriced, size(&Plan::microBatch),
        "sequences of a device's micro-batch"},
       {"micro-batches", "N",
