@@ -100,9 +100,21 @@ static bool changesLinks(const PlanRow &row, const ClusterSpec &spec) {
   return row.outerBandwidth > 0 && spec.levels.size() > 1;
 }
 
+/// PCIe 4.0 x16 in one direction, of which copies between devices reach four
+/// fifths.
+static constexpr double kPCIeBandwidth = 31.5e9, kPCIeEfficiency = 0.8;
+
 static ClusterSpec changedBy(const PlanRow &row, ClusterSpec spec) {
   if (changesNodes(row, spec))
     spec.levels[0].devices = row.devicesPerNode;
+  if (row.meshDevices > 0) {
+    LevelSpec pcie = spec.levels[0];
+    pcie.name = "pcie";
+    pcie.bandwidth.value = kPCIeBandwidth;
+    pcie.efficiency.value = kPCIeEfficiency;
+    spec.levels[0].devices = row.meshDevices;
+    spec.levels.insert(spec.levels.begin() + 1, std::move(pcie));
+  }
   if (changesLinks(row, spec))
     spec.levels.back().bandwidth.value = row.outerBandwidth;
   return spec;
@@ -179,7 +191,8 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
   Expected<const ClusterSpec *> spec = cluster(row.cluster);
   if (!spec)
     return spec.takeError();
-  if (changesNodes(row, **spec) || changesLinks(row, **spec))
+  if (changesNodes(row, **spec) || changesLinks(row, **spec) ||
+      row.meshDevices > 0)
     return predict(row, changedBy(row, **spec));
   return predict(row, **spec);
 }

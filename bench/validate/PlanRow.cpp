@@ -311,6 +311,16 @@ static std::string findMissing(const RowFields &f, const PlanRow &row) {
   return "";
 }
 
+/// Devices of a node that NVLink joins where PCIe joins them with the others.
+/// Jean Zay's nodes of eight A100s are taken to have two meshes of four: their
+/// specification has four links between devices, where a switch has twelve.
+static int64_t meshDevicesOf(const RowFields &f) {
+  bool isJeanZay = f.text("cluster") == "Jean-Zay" &&
+                   f.text("gpu").starts_with("A100") &&
+                   f.integer("gpus_per_node", 0) == 8;
+  return isJeanZay ? 4 : 0;
+}
+
 RowResult tessera::validate::readRow(const Table &table, size_t index) {
   RowResult result;
   RowFields f{table, index};
@@ -348,6 +358,7 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   if (row.cluster.empty())
     result.skipped = ("device '" + f.text("gpu") + "'").str();
   row.devicesPerNode = f.integer("gpus_per_node", 0);
+  row.meshDevices = meshDevicesOf(f);
   row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
   const Plan &l = row.plan;
   row.group =

@@ -65,6 +65,9 @@ struct PlanRow {
   /// Preset of the cluster, and what the row says otherwise of it.
   std::string cluster;
   int64_t devicesPerNode = 0;
+  /// Devices of a node that NVLink joins, where PCIe joins them with the
+  /// others; 0: all.
+  int64_t meshDevices = 0;
   double outerBandwidth = 0;
   /// The preset of its framework; "other" where the framework is not known and
   /// was taken to be one of today.
