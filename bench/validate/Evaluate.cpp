@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluate.h"
+#include "tessera/Cost/Estimates.h"
 #include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Support/Errors.h"
@@ -207,9 +208,8 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row,
   Machine machine(spec, row.plan);
   PricedModel priced = priceModel(work, machine);
   Prediction result;
-  // Where parameters are frozen a third of the work is not done.
-  result.modelFlops = work.modelFlopsPerToken * row.plan.tokens() *
-                      (row.plan.frozen ? 2.0 / 3 : 1.0);
+  result.modelFlops =
+      work.modelFlopsPerToken * row.plan.tokens() * trainedFlopsShare(row.plan);
   if (row.metric != Metric::StepTime) {
     for (size_t i = 0; i < work.kinds.size(); ++i) {
       if (work.kinds[i].name != "block")

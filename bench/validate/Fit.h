@@ -25,11 +25,14 @@ struct FitParameter {
   /// A part of the device's name: all devices with it share the constant.
   std::string device, name;
   /// The value that is likeliest without a run, and the standard deviation of
-  /// its logarithm.
+  /// its logarithm; of a device with a sibling, times the sibling's constant.
   double prior, spread;
   /// Rows of models with experts determine it, and nothing else; of others they
   /// are no matter.
   bool ofExperts = false;
+  /// The device of the same chip, of another power, whose constant of this name
+  /// the prior is relative to; it comes before.
+  std::string sibling = "";
 };
 
 /// All constants that are fitted.

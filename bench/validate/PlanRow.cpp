@@ -189,7 +189,11 @@ static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
   l.ep = f.integer("ep", 1);
   l.microBatch = f.integer("micro_batch", 1);
   l.seq = f.integer("seq", 0);
-  l.frozen = f.text("model").contains("lora");
+  // The tables do not say which; these are the recipes' own.
+  if (f.text("model").contains("lora")) {
+    l.loraRank = 32;
+    l.loraTargets = LoraTargets::QKV;
+  }
   auto unknown = [&](StringRef column) {
     return (column + " '" + f.text(column) + "'").str();
   };

@@ -201,22 +201,48 @@ static bool isFineTuning(const RowFields &f) {
   return model.ends_with("-sft") || model.ends_with("-lora");
 }
 
-/// NeMo-Framework-Launcher of 24.07 turns cuDNN's attention off
-/// (NVTE_FUSED_ATTN in its config.yaml), so that FlashAttention-2 is used. The
-/// table of fine-tuning does not say how layers are cut into chunks; the
-/// recipes with stages (examples/peft) give each layer one where all parameters
-/// are trained.
+/// What NeMo-Framework-Launcher of 24.07 has in its configurations
+/// (config.yaml, training/*, peft/llama/sft.yaml) and its examples of H100.
+/// cuDNN's attention is off (NVTE_FUSED_ATTN), so that FlashAttention-2 is
+/// used. Only Llama 3 and the smaller Nemotrons fuse the loss; those sum
+/// gradients in f32, the others in 16 bits. LoRA goes without sequence
+/// sharding, without which collectives of tp are not overlapped.
+static void applyNeMo2407(const RowFields &f, PlanRow &row) {
+  Plan &l = row.plan;
+  StringRef model = f.text("model");
+  l.attention = AttentionKind::Flash2;
+  bool isNemotron = model.starts_with("nemotron") && model != "nemotron4-340b";
+  l.fusedLoss = isNemotron || (model.starts_with("llama3") && !isFineTuning(f));
+  if (isNemotron)
+    l.gradDType = GradDType::F32;
+  if (isFineTuning(f))
+    l.documentTokens = kExampleTokens;
+  if (l.loraRank > 0)
+    l.sp = l.overlapTp = false;
+}
+
+/// The table of NeMo's fine-tuning does not say how layers are cut into chunks;
+/// the recipes with stages (examples/peft) give each layer one where all
+/// parameters are trained.
 static void applyNeMo(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
-  if (f.text("note").contains("container NeMo24.07")) {
-    l.attention = AttentionKind::Flash2;
-    if (isFineTuning(f))
-      l.documentTokens = kExampleTokens;
-  }
+  if (f.text("note").contains("container NeMo24.07"))
+    applyNeMo2407(f, row);
   if (!f.text("model").ends_with("-sft") || l.pp == 1 || l.vpp > 1)
     return;
   l.schedule = ScheduleKind::Interleaved;
   l.vpp = row.model.layers / l.pp;
+}
+
+/// What submissions to MLPerf Training set for GPT-3, by round
+/// (NVIDIA/benchmarks/gpt3 of its results). Those of 3.0 are of the container
+/// of April 2023, whose Transformer Engine has the first FlashAttention; those
+/// of 3.1 install FlashAttention-2, which it prefers; later ones have cuDNN's.
+static void applyMLPerf(StringRef round, PlanRow &row) {
+  if (round.starts_with("3.0"))
+    row.plan.attention = AttentionKind::Flash1;
+  else if (round.starts_with("3.1"))
+    row.plan.attention = AttentionKind::Flash2;
 }
 
 /// Where Megatron-Bridge's tables say "FP8" alone, its recipes scale tensors by
@@ -319,6 +345,9 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
     applyInternEvo(row);
   if (f.text("framework").contains("Megatron-Bridge"))
     applyMegatronBridge(f, row);
+  StringRef source = f.text("source");
+  if (source.consume_front("MLPerf Training v"))
+    applyMLPerf(source, row);
   // Megatron pads the vocabulary to whole tiles on each device; vTrain's
   // profiles leave out what tp does not divide.
   if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)

@@ -256,6 +256,66 @@ void tessera::cost::addGatherCopies(LayerWork &layer, int64_t bytes,
     layer.add(copy);
 }
 
+/// Ranks among which the result of an item is scattered over tp right after it.
+static double scatteredRanks(const LayerWork &layer, size_t item) {
+  if (item + 1 == layer.items.size() ||
+      layer.items[item + 1].kind != WorkItem::Kind::Comm)
+    return 1;
+  const CommWork &comm = layer.comms[layer.items[item + 1].index];
+  bool isScatter = comm.kind == tessera::CollectiveKind::ReduceScatter &&
+                   !comm.axes.empty() && comm.axes.front() == "tp";
+  return isScatter ? double(comm.ranks) : 1;
+}
+
+void tessera::cost::addAdapters(LayerWork &layer, int64_t rank,
+                                LoraTargets targets) {
+  std::vector<double> scattered;
+  for (auto [index, item] : llvm::enumerate(layer.items))
+    if (item.kind == WorkItem::Kind::Op)
+      scattered.push_back(scatteredRanks(layer, index));
+  auto ranks = scattered.begin();
+  rewriteOps(layer, [&](const OpWork &op) {
+    double resultRanks = *ranks++;
+    if (op.kind != OpClass::Matmul || !op.weight ||
+        (targets == LoraTargets::QKV && !layer.adapters.empty()))
+      return layer.add(op);
+    const MatmulDims &d = op.matmul;
+    double width = byteWidth(op.dtype), rows = double(d.batch) * double(d.m);
+    AdapterWork adapter;
+    adapter.input = width * rows * double(d.k);
+    adapter.inner = width * rows * double(rank);
+    adapter.result = width * rows * double(d.n) / resultRanks;
+    adapter.elements = double(d.batch) * double(rank) * double(d.k + d.n);
+    auto add = [&](const char *name, double read, double written) {
+      layer.add(passOver(OpClass::Elementwise, name, read, written));
+      layer.ops.back().forwardOnly = true;
+    };
+    add("adapter.in", adapter.input, adapter.inner);
+    add("adapter.out", adapter.inner, adapter.result);
+    add("adapter.scale", adapter.result, adapter.result);
+    layer.add(op);
+    add("adapter.add", 2 * adapter.result, adapter.result);
+    layer.saved.push_back({"adapter.inner", adapter.inner});
+    layer.adapters.push_back(adapter);
+  });
+}
+
+void tessera::cost::appendAdapterBackward(LayerWork &layer) {
+  auto add = [&](const char *name, Pass pass, double read, double written) {
+    OpWork op = passOver(OpClass::Elementwise, name, read, written);
+    op.pass = pass;
+    layer.add(op);
+  };
+  for (const AdapterWork &a : llvm::reverse(layer.adapters)) {
+    add("adapter.scale", Pass::BackwardInput, a.result, a.result);
+    add("adapter.out", Pass::BackwardInput, a.result, a.inner);
+    add("adapter.out", Pass::BackwardWeight, a.result + a.inner, 0);
+    add("adapter.in", Pass::BackwardInput, a.inner, a.input);
+    add("adapter.in", Pass::BackwardWeight, a.inner + a.input, 0);
+    add("adapter.add", Pass::BackwardInput, 2 * a.input, a.input);
+  }
+}
+
 /// A norm, which can write its result in 8 bits as well. Activations between
 /// matmuls are kernels of PyTorch's compiler, which know nothing of scales
 /// (MLP of Megatron-Core).

@@ -109,6 +109,13 @@ double Machine::dataSlowdown(ArrayRef<std::string> axes) const {
          (registersBuffers(axes) ? kRegisteredShare : 1);
 }
 
+double Machine::transferSlowdown() const {
+  static const std::string stages[] = {"pp"};
+  bool leaves = llvm::any_of(
+      spans(stages), [](const LinkSpan &span) { return span.level > 0; });
+  return device.overlapSlowdown * (leaves ? kNetworkTransferShare : 1);
+}
+
 double Machine::seconds(const CommWork &comm) const {
   if (comm.copies > 0)
     return getDispatchTime(comm.bytes, double(comm.copies), spans(comm.axes),

@@ -40,6 +40,13 @@ static double optimizerStateBytes(const Plan &plan) {
 }
 
 StateBytes tessera::cost::stateBytes(const Plan &plan) {
+  StateBytes bytes = trainedStateBytes(plan);
+  if (plan.loraRank > 0)
+    bytes.gradient = bytes.optimizer = 0;
+  return bytes;
+}
+
+StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
   StateBytes bytes;
   switch (plan.precision) {
   case Precision::F32:
@@ -53,8 +60,6 @@ StateBytes tessera::cost::stateBytes(const Plan &plan) {
     bytes.parameter = 2;
     break;
   }
-  if (plan.frozen)
-    return bytes;
   bytes.gradient = plan.gradDType == GradDType::BF16  ? 2
                    : plan.gradDType == GradDType::F32 ? 4
                                                       : 2 + 4;
@@ -131,6 +136,7 @@ MemoryModel::MemoryModel(const ModelWork &work) {
       else
         same->elements += parameter.elements;
     }
+    memory.adapters = layer.adapterElements();
     memory.saved = layer.savedBytes();
     for (const SavedTensor &tensor : layer.saved)
       memory.savedCore += tensor.attentionCore ? tensor.bytes : 0;
@@ -166,7 +172,7 @@ MemoryModel::MemoryModel(const ModelWork &work) {
 void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
                            double count, const Plan &plan,
                            const StateBytes &each) const {
-  for (const ParameterWork &group : layer.groups) {
+  auto add = [&](const ParameterWork &group, const StateBytes &each) {
     // A bidirectional pipeline has each stage twice, on ranks that share it.
     double ranks =
         double(plan.dp) * double(plan.cp) / double(group.expertRanks) *
@@ -185,7 +191,11 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
       stage.bytes.optimizer += state.optimizer;
     else
       stage.offloaded += state.optimizer;
-  }
+  };
+  for (const ParameterWork &group : layer.groups)
+    add(group, each);
+  if (layer.adapters > 0)
+    add({"", layer.adapters, 1}, trainedStateBytes(plan));
 }
 
 /// What one micro-batch leaves of `count` layers in a row.
@@ -281,7 +291,7 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
     chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));
     chunks[entry.chunk] += double(entry.run.count) * layer.parameters;
   }
-  double gradient = each.gradient - double(plan.gradCopyBytes);
+  double gradient = std::max(0.0, each.gradient - double(plan.gradCopyBytes));
   bool eachMicroBatch = plan.zero == 2 && plan.scatter == Scatter::Each;
   // A gradient before it is added to those of earlier micro-batches.
   if (plan.microBatches > 1 && plan.zero != 3 && !eachMicroBatch &&

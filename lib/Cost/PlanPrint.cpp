@@ -62,6 +62,8 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
     os << " schedule=" << findPlanField("schedule")->print(l);
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
+  if (l.loraRank > 0)
+    os << formatv(" lora={0} of {1}", l.loraRank, stringify(l.loraTargets));
   os << formatv("\n{0} tokens per step: {1} sequences of {2}",
                 grouped(l.tokens()), grouped(double(l.globalBatch())),
                 grouped(double(l.seq)));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/Estimates.h"
 #include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
@@ -125,7 +126,8 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
   flops *= perDevice;
   double tokens = plan.tokens();
   if (work.modelFlopsPerToken > 0)
-    modelFlops = work.modelFlopsPerToken * tokens / double(plan.gpus());
+    modelFlops = work.modelFlopsPerToken * trainedFlopsShare(plan) * tokens /
+                 double(plan.gpus());
   report.tokensPerSecond = tokens / report.stepSeconds;
   report.modelFlopsRate = modelFlops / report.stepSeconds;
   report.mfu = report.modelFlopsRate / report.peak;

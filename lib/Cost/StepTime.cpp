@@ -29,9 +29,10 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
     PricedModel::Kind kind;
     kind.time = priceLayer(layer, machine);
     kind.sum = sumPasses(kind.time, machine.device);
-    kind.sum.parameters = layer.parameterElements();
+    kind.sum.trained =
+        layer.frozen ? layer.adapterElements() : layer.parameterElements();
     for (const ParameterWork &parameter : layer.parameters)
-      if (parameter.expertRanks > 1)
+      if (parameter.expertRanks > 1 && !layer.frozen)
         kind.sum.experts += parameter.elements;
     kind.outputBytes = layer.outputBytes;
     kind.savedBytes = layer.savedBytes();
@@ -158,7 +159,7 @@ double ChunkTime::busy(bool pairs, const DeviceModel &device) const {
 
 void ChunkTime::addLayers(const ChunkTime &o, double count) {
   add(o, count);
-  parameters += (count - 1) * o.parameters;
+  trained += (count - 1) * o.trained;
   experts += (count - 1) * o.experts;
 }
 
@@ -170,7 +171,7 @@ void ChunkTime::add(const ChunkTime &o, double share) {
   memory += share * o.memory;
   exposedForward += share * o.exposedForward;
   exposed += share * o.exposed;
-  parameters += o.parameters;
+  trained += o.trained;
   experts += o.experts;
 }
 
@@ -248,7 +249,7 @@ static GradientTime gradientSeconds(const PricedModel &model,
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
-    add(kind.sum.parameters - kind.sum.experts, kDataAxes, run.count);
+    add(kind.sum.trained - kind.sum.experts, kDataAxes, run.count);
     add(kind.sum.experts, experts, run.count);
   }
   return time;
@@ -272,8 +273,8 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
     shards = copies * (plan.shardRanks ? double(plan.shardRanks) : data);
     expertShards = std::min(shards, copies * data / plan.ep);
   }
-  double elements = (stage.parameters - stage.experts) / shards +
-                    stage.experts / expertShards;
+  double elements =
+      (stage.trained - stage.experts) / shards + stage.experts / expertShards;
   const DeviceModel &device = machine.device;
   double seconds = elements * optimizerBytes(plan) /
                    (device.memoryBandwidth * device.memoryRate);
@@ -289,8 +290,6 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
 static void addStepTail(StepTime &step, const PricedModel &model,
                         ArrayRef<ModelWork::Run> runs, const ChunkTime &stage,
                         const Plan &plan, const Machine &machine) {
-  if (plan.frozen)
-    return;
   double data = double(plan.dp) * plan.cp;
   if (plan.zero < 3 && data > 1) {
     GradientTime comm = gradientSeconds(model, runs, plan, machine);
@@ -335,10 +334,9 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   // A rank receives and sends for each action. In line it does both at once or
   // one after the other; beside kernels each of them slows those.
   double inLine = plan.batchTransfers ? 1 : 2;
-  double wait =
-      (plan.overlap ? std::min(inLine, 2 * machine.device.overlapSlowdown)
-                    : inLine) *
-      link;
+  double wait = (plan.overlap ? std::min(inLine, 2 * machine.transferSlowdown())
+                              : inLine) *
+                link;
   bool pairs = pipeline.overlapsPairs();
   schedule::PipelineTimes times;
   times.chunks.resize(p.ranks * p.chunks);
@@ -457,7 +455,7 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
 /// once; of what is hidden, the share is exposed by which it slows kernels.
 static double leastGradientSeconds(double parameters, const Plan &plan,
                                    const Machine &machine) {
-  if (plan.zero == 3 || plan.frozen || parameters <= 0)
+  if (plan.zero == 3 || parameters <= 0)
     return 0;
   double bytes = parameters * (plan.gradDType == GradDType::BF16 ? 2 : 4);
   double whole = machine.seconds(CollectiveKind::AllReduce, bytes, kDataAxes);
@@ -501,7 +499,7 @@ double tessera::cost::leastStepSeconds(const PricedModel &model,
   double density = INFINITY;
   for (const PricedModel::Kind &kind : model.kinds)
     if (kind.sum.seconds() > 0)
-      density = std::min(density, (kind.sum.parameters - kind.sum.experts) /
+      density = std::min(density, (kind.sum.trained - kind.sum.experts) /
                                       kind.sum.seconds());
   double parameters = std::isfinite(density) ? density * longest : 0;
   double seconds = double(plan.microBatches) * longest +

@@ -213,7 +213,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   std::vector<WorkItem> forward = layer.items;
   for (const OpWork &op : layer.ops)
     if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
-      layer.modelFlops += 3 * op.flops;
+      layer.modelFlops += (frozen && op.weight ? 2 : 3) * op.flops;
   for (const WorkItem &item : forward) {
     if (item.kind == WorkItem::Kind::Op) {
       appendRecomputed(layer, layer.ops[item.index], recompute);
@@ -290,6 +290,9 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
       unfuseLoss(layer, /*isLogSoftmax=*/plan.eager, plan.lossCopies);
     if (layer.name == "head")
       chunkLoss(layer, plan.lossChunks);
+    layer.frozen = plan.loraRank > 0;
+    if (layer.frozen && layer.name == "block")
+      addAdapters(layer, plan.loraRank, plan.loraTargets);
     if (format && layer.name == "block") {
       quantizeMatmuls(layer, *format);
       keepWideResults(layer, *format);
@@ -301,8 +304,9 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? plan.recompute : Recompute::None,
-                   gradBytes, plan.frozen,
+                   gradBytes, layer.frozen,
                    /*gathersAgain=*/plan.sp && !plan.keepGathered);
+    appendAdapterBackward(layer);
     if (plan.gatherCopyBytes > 0)
       addGatherCopies(layer, plan.gatherCopyBytes, scatteredBytes);
   }

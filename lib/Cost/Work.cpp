@@ -102,6 +102,13 @@ double LayerWork::savedBytes() const {
   return sum;
 }
 
+double LayerWork::adapterElements() const {
+  double sum = 0;
+  for (const AdapterWork &adapter : adapters)
+    sum += adapter.elements;
+  return sum;
+}
+
 double LayerWork::parameterElements() const {
   double sum = 0;
   for (const ParameterWork &parameter : parameters)

@@ -22,11 +22,11 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
           l.documentTokens, l.microBatch, gathers, l.ep,
           gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
           int64_t(l.precision), int64_t(l.gradDType), int64_t(l.attention),
-          l.dropout, l.fusedEpilogues, l.fusedLoss, l.frozen, l.overlapTp,
-          l.eager, l.keepGathered, l.padMultiple,
-          int64_t(l.hostLaunchMicros * 1e3), l.lossCopies, l.lossMetrics,
-          l.gatherCopyBytes, l.lossChunks, l.dispatchOnce, l.expertsApart,
-          l.overlapExperts, l.pxn, l.registeredBuffers,
+          l.dropout, l.fusedEpilogues, l.fusedLoss, l.loraRank,
+          int64_t(l.loraTargets), l.overlapTp, l.eager, l.keepGathered,
+          l.padMultiple, int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
+          l.lossMetrics, l.gatherCopyBytes, l.lossChunks, l.dispatchOnce,
+          l.expertsApart, l.overlapExperts, l.pxn, l.registeredBuffers,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
           // A mesh within one group of a level has its links, a larger one

@@ -58,6 +58,10 @@ template <> ArrayRef<StringRef> getNames<AttentionKind>() {
   static constexpr StringRef names[] = {"flash", "naive", "flash2", "flash1"};
   return names;
 }
+template <> ArrayRef<StringRef> getNames<LoraTargets>() {
+  static constexpr StringRef names[] = {"all", "qkv"};
+  return names;
+}
 template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
   static constexpr StringRef names[] = {"constant", "cosine"};
   return names;
@@ -346,8 +350,12 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "knows the numbers of tokens"},
       {"overlap-ep", "", kOnlyPriced, Field::Flag{&Plan::overlapExperts},
        "tokens go to experts and back beside kernels"},
-      {"frozen", "", kStored | Field::kOnlyPriced, Field::Flag{&Plan::frozen},
-       "only a few added parameters are trained"},
+      {"lora-rank", "N", kOnlyPriced, Field::Integer{&Plan::loraRank, 0, 65536},
+       "columns of the adapters beside linear layers that are trained in place "
+       "of the parameters (LoRA); 0: parameters are trained"},
+      {"lora-targets", "WHICH", kOnlyPriced, choice<&Plan::loraTargets>(),
+       "linear layers that have adapters: all of a block, or qkv, the "
+       "projection to queries, keys and values"},
       {"overlap", "", kPriced, Field::Flag{&Plan::overlap},
        "gradients and parameters travel beside no kernel"},
       {"overlap-tp", "", kPriced, Field::Flag{&Plan::overlapTp},

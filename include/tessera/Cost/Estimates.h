@@ -48,6 +48,10 @@ double dataAxisBytes(double parameters, int zero, int64_t ranks);
 /// backward twice (Kaplan et al. 2020).
 double trainingFlops(double parameters, double tokens);
 
+/// Share of a model's FLOPs that a plan does: with adapters there are no
+/// gradients of parameters, which are one of three passes.
+double trainedFlopsShare(const Plan &plan);
+
 /// Seconds of so many FLOPs on devices that reach a share of their peak.
 double trainingSeconds(double flops, double devices, double peak,
                        double utilization);

@@ -56,6 +56,14 @@ public:
   /// Share of the time of a hidden collective of parameters or gradients over
   /// these axes by which kernels beside it slow.
   double dataSlowdown(llvm::ArrayRef<std::string> axes) const;
+  /// What sends and receives to and from another node slow kernels by, as a
+  /// share of what collectives do: they take 2 channels, and so multiprocessors
+  /// (NCCL_NCHANNELS_PER_NET_PEER), where collectives take 16. Over NVLink they
+  /// take as many as there are links.
+  static constexpr double kNetworkTransferShare = 2.0 / 16;
+  /// Share of the time of a hidden transfer between stages by which kernels
+  /// beside it slow.
+  double transferSlowdown() const;
 
   DeviceModel device;
   HostModel host;

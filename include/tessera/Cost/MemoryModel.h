@@ -33,7 +33,9 @@ struct StateBytes {
 /// without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32 4 + 4 + 8;
 /// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). Parameters in f32 are
 /// their own master copy: 4 + 4 + 8. The scales of 8-bit
-/// moments, 8 bytes for each block of 2048, are counted.
+/// moments, 8 bytes for each block of 2048, are counted. Of what is trained:
+StateBytes trainedStateBytes(const Plan &plan);
+/// and of the model's parameters, which with adapters are not trained.
 StateBytes stateBytes(const Plan &plan);
 
 /// Bytes of the state of `parameters` on one of `ranks` devices that share
@@ -102,8 +104,10 @@ struct StageMemory {
 
 /// What the model needs to know of a kind of layer.
 struct LayerMemory {
-  double parameters = 0;
-  /// Elements of the largest one.
+  /// Elements of the parameters, and of the adapters that are trained in place
+  /// of them.
+  double parameters = 0, adapters = 0;
+  /// Elements of the largest parameter.
   double largestParameter = 0;
   /// Of parameters that as many devices share.
   std::vector<ParameterWork> groups;

@@ -24,7 +24,8 @@ struct ChunkTime {
   double compute = 0, memory = 0;
   /// Of exposed collectives, and those of the forward among them.
   double exposed = 0, exposedForward = 0;
-  double parameters = 0, experts = 0;
+  /// Elements that are trained, and those of experts among them.
+  double trained = 0, experts = 0;
 
   double seconds() const { return forward + inputGrad + weightGrad; }
   /// This forward beside the backward of another chunk: the collectives of each
@@ -39,7 +40,7 @@ struct ChunkTime {
   void add(const ChunkTime &o, double share);
 };
 
-/// The times of a layer without its parameters. The host issues both halves of
+/// The times of a layer without what it trains. The host issues both halves of
 /// the backward in one go.
 ChunkTime sumPasses(const LayerTime &time, const DeviceModel &device);
 

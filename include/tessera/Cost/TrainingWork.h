@@ -56,6 +56,17 @@ void addLossMetrics(LayerWork &layer, int64_t count);
 /// (Plan::gatherCopyBytes). Gradients are scattered in `gradientBytes` each.
 void addGatherCopies(LayerWork &layer, int64_t bytes, double gradientBytes);
 
+/// Adapters of `rank` columns beside the matmuls with parameters, or the first
+/// of them (Plan::loraRank), in the forward pass: four kernels for each, one
+/// pass over their operands and results, for the ranks are small. Behind a
+/// scatter over tp its result has that part of the rows.
+void addAdapters(LayerWork &layer, int64_t rank, LoraTargets targets);
+
+/// The backward pass of adapters: gradients of the scaled result, of both
+/// parameters, of the few columns and of the input, which is added to that of
+/// the matmul beside it.
+void appendAdapterBackward(LayerWork &layer);
+
 /// Matmuls with parameters read operands of a format below 16 bits. An
 /// activation is cast, together with its transpose, by the norm or the
 /// nonlinear kernel that makes it, if the format can be fused, and so is a

@@ -63,7 +63,7 @@ private:
 
 /// How far, in logarithms, four of five steps are at most from what is
 /// predicted of them where nothing is new.
-constexpr double kKnownTimeWidth = 0.095;
+constexpr double kKnownTimeWidth = 0.085;
 /// The doubt about the seconds of a step; `known` in place of that width.
 Doubt timeDoubt(const Novelty &novelty, double known = kKnownTimeWidth);
 /// The doubt about the bytes of a device.

@@ -192,6 +192,12 @@ struct ParameterWork {
   int64_t expertRanks = 1;
 };
 
+/// An adapter of a linear layer (Plan::loraRank) on one device: bytes of its
+/// input, of its few columns and of its result, and elements of its parameters.
+struct AdapterWork {
+  double input = 0, inner = 0, result = 0, elements = 0;
+};
+
 /// What one layer does with one micro-batch: its passes one after the other.
 struct LayerWork {
   /// "embedding", "block", "head", "loss".
@@ -203,6 +209,10 @@ struct LayerWork {
   /// What Recompute::Matmuls keeps beside the layer's input.
   std::vector<SavedTensor> keptResults;
   std::vector<ParameterWork> parameters;
+  /// Adapters are trained, here or in other layers, and the parameters above
+  /// are not.
+  bool frozen = false;
+  std::vector<AdapterWork> adapters;
   /// Bytes of the activation that goes to the next layer, also what one
   /// pipeline stage sends to the next.
   double outputBytes = 0;
@@ -221,8 +231,9 @@ struct LayerWork {
   void add(CommWork comm);
   /// Bytes of `saved`.
   double savedBytes() const;
-  /// Elements of `parameters`.
+  /// Elements of `parameters` and of `adapters`.
   double parameterElements() const;
+  double adapterElements() const;
   /// FLOPs of the ops of one pass.
   double flops(Pass pass) const;
 };

@@ -112,6 +112,13 @@ enum class AttentionKind {
   /// multiprocessors and passes sums through shared memory.
   Flash1,
 };
+/// Which linear layers have adapters (Plan::loraRank).
+enum class LoraTargets {
+  /// Those of each block, not the head.
+  All,
+  /// The projection to queries, keys and values.
+  QKV,
+};
 /// Course of the learning rate after warm-up.
 enum class LearningRateKind { Constant, Cosine };
 /// The order of the forwards and backwards of micro-batches on pipeline stages,
@@ -294,9 +301,12 @@ struct Plan {
   bool expertsApart = false;
   /// Tokens go to experts and back beside the kernels of other micro-batches.
   bool overlapExperts = false;
-  /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
-  /// state of the others.
-  bool frozen = false;
+  /// Columns of the adapters beside linear layers that are trained in place of
+  /// the parameters (LoRA, Hu et al. 2021): a linear layer to so many columns
+  /// and another one back, whose result is scaled and added. 0: parameters are
+  /// trained.
+  int64_t loraRank = 0;
+  LoraTargets loraTargets = LoraTargets::All;
   /// Collectives of gradients and of sharded parameters run beside kernels.
   bool overlap = true;
   /// Gathers and scatters of tp (with sp) run beside matmuls, in chunks.

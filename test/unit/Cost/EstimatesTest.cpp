@@ -57,7 +57,7 @@ TEST(State, bytes_a_parameter) {
   EXPECT_NEAR(sum(P::BF16, G::BF16, O::AdamW8Bit), 10, 0.01);
   Plan lora;
   lora.precision = Precision::BF16;
-  lora.frozen = true;
+  lora.loraRank = 8;
   EXPECT_EQ(stateBytes(lora).sum(), 2);
 }
 

@@ -135,6 +135,20 @@ TEST_F(Memory, micro_batches_need_a_gradient_more) {
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
 }
 
+/// With adapters the parameters have neither gradients nor state.
+TEST_F(Memory, adapters_are_trained_in_place_of_parameters) {
+  addBlocks(3);
+  llvm::cantFail(plan.setGlobalBatch(2));
+  plan.loraRank = 4;
+  plan.gradCopyBytes = 2;
+  work.kinds[0].adapters.push_back({0, 0, 0, 10});
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.parameters, 2 * 3 * (100 + 10));
+  EXPECT_EQ(bytes.gradients, 3 * 10 * (2 + 2));
+  EXPECT_EQ(bytes.optimizer, 12 * 3 * 10);
+  EXPECT_EQ(bytes.workspace, 1 + 2);
+}
+
 /// What the backward of a lone micro-batch makes takes the place of what it
 /// frees: the larger of both counts.
 TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {

@@ -65,6 +65,57 @@ TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   EXPECT_EQ(layer.ops[3].bytesWritten, 8.0 * 128 * 256);
 }
 
+/// Adapters pass over what their matmul reads and makes, and are trained.
+TEST(TrainingWork, adapters_pass_over_the_operands_of_their_matmul) {
+  auto build = [](int64_t rank, LoraTargets targets, bool scatters) {
+    ModelWork work;
+    LayerWork &layer = work.kinds.emplace_back();
+    layer.name = "block";
+    layer.add(weightMatmul(512, 256, 128));
+    if (scatters) {
+      CommWork comm;
+      comm.kind = CollectiveKind::ReduceScatter;
+      comm.axes = {"tp"};
+      comm.ranks = 4;
+      layer.add(comm);
+    }
+    layer.add(weightMatmul(512, 128, 256));
+    Plan plan;
+    plan.precision = Precision::BF16;
+    plan.loraRank = rank;
+    plan.loraTargets = targets;
+    buildTrainingWork(work, plan);
+    return work.kinds.front();
+  };
+  auto bytes = [](const LayerWork &layer, Pass pass) {
+    double sum = 0;
+    for (const OpWork &op : layer.ops)
+      if (op.pass == pass && llvm::StringRef(op.name).starts_with("adapter"))
+        sum += op.bytesRead + op.bytesWritten;
+    return sum;
+  };
+  LayerWork one = build(8, LoraTargets::QKV, false);
+  ASSERT_EQ(one.adapters.size(), 1u);
+  const AdapterWork &a = one.adapters.front();
+  EXPECT_EQ(a.input, 2.0 * 512 * 128);
+  EXPECT_EQ(a.inner, 2.0 * 512 * 8);
+  EXPECT_EQ(a.result, 2.0 * 512 * 256);
+  EXPECT_EQ(one.adapterElements(), 8.0 * (128 + 256));
+  // In, out, scaled (r w) and added (r r w).
+  EXPECT_EQ(bytes(one, Pass::Forward), a.input + 2 * a.inner + 6 * a.result);
+  EXPECT_EQ(bytes(one, Pass::BackwardInput),
+            3 * a.result + 2 * a.inner + 4 * a.input);
+  EXPECT_EQ(bytes(one, Pass::BackwardWeight), a.result + 2 * a.inner + a.input);
+  // Only they have gradients.
+  EXPECT_EQ(one.flops(Pass::BackwardWeight), 0);
+  EXPECT_EQ(one.modelFlops, 2 * one.flops(Pass::Forward));
+  EXPECT_EQ(build(8, LoraTargets::All, false).adapters.size(), 2u);
+  EXPECT_TRUE(build(0, LoraTargets::All, false).adapters.empty());
+  // A scattered result has a quarter of the rows.
+  EXPECT_EQ(build(8, LoraTargets::QKV, true).adapters.front().result,
+            a.result / 4);
+}
+
 TEST(TrainingWork, frozen_parameters_have_no_gradient) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
@@ -771,8 +822,9 @@ TEST(StepTime, zero_cuts_the_optimizer) {
   l.zero = 1;
   StepTime sharded = price(l);
   EXPECT_NEAR(sharded.optimizer, whole.optimizer / 8, 1e-12);
-  l.frozen = true;
-  EXPECT_EQ(price(l).optimizer, 0);
+  l.loraRank = 16;
+  // An adapter for each of the model's matmuls of 4096 by 4096.
+  EXPECT_NEAR(price(l).optimizer / sharded.optimizer, 16 * 2.0 / 4096, 1e-9);
 }
 
 TEST(StepTime, an_optimizer_op_by_op_passes_more_often) {
@@ -970,6 +1022,20 @@ TEST(StepTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   EXPECT_EQ(ratio(8, 8, Kind::AllReduce), 1);
   EXPECT_EQ(ratio(4, 2, Kind::AllReduce), 1);
   EXPECT_EQ(ratio(32, 2, Kind::AllToAll), 1);
+}
+
+/// What goes to another node takes two channels, over NVLink as many as a
+/// collective.
+TEST(StepTime, transfers_to_another_node_slow_kernels_less) {
+  auto slowdown = [](int64_t tp) {
+    Plan l;
+    l.pp = 2;
+    l.tp = tp;
+    return Machine(cluster(300e9), l).transferSlowdown() /
+           DeviceModel().overlapSlowdown;
+  };
+  EXPECT_EQ(slowdown(4), 1);
+  EXPECT_EQ(slowdown(8), Machine::kNetworkTransferShare);
 }
 
 /// Over links of one kind collectives of registered buffers take few

@@ -49,7 +49,7 @@ inline Plan draw(unsigned seed) {
                  {"pad-to-multiple-of", {"64"}},
                  {"fused-epilogues", {"true"}},
                  {"fused-loss", {"true"}},
-                 {"frozen", {"true"}},
+                 {"lora-rank", {"16"}},
                  {"overlap", {"false"}},
                  {"overlap-tp", {"true"}},
                  {"lr", {"0.1234567890123456", "3e-05"}},
