@@ -60,13 +60,18 @@ static void applyNanotron(PlanRow &row) {
   }
 }
 
-/// InternEvo runs op by op, with fused attention and loss. At the optimizer's
-/// step its gradients are flattened, copied to f32 and unscaled, beside the
-/// temporaries of an AdamW that is not fused; its own ZeRO-1 keeps four bytes
-/// per parameter more of that than FSDP does.
+/// InternEvo runs op by op, with fused attention and loss; autograd adds
+/// micro-batches up. Logits are cast to f32 and back, and two metrics of each
+/// micro-batch pass over them (AccPerplex: 32 bytes, LossWithTypeId: 4), some
+/// 54 bytes more than a fused loss moves, as four metrics of 14. At the
+/// optimizer's step its gradients are flattened, copied to f32 and unscaled,
+/// beside the temporaries of an AdamW that is not fused; its own ZeRO-1 keeps
+/// four bytes per parameter more of that than FSDP does.
 static void applyInternEvo(PlanRow &row) {
   Plan &l = row.plan;
   l.eager = true;
+  l.sumsApart = true;
+  l.lossMetrics = 4;
   l.fusedOptimizer = false;
   l.gradDType = GradDType::BF16;
   l.gradCopyBytes = l.zero == 3 ? 14 : 18;
@@ -78,8 +83,10 @@ static void applyInternEvo(PlanRow &row) {
 /// them, which are flattened into a copy to be reduced. vTrain's profiles are
 /// of layers and of FusedAdam alone.
 static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
-  if (row.composed)
+  if (row.composed) {
     row.plan.optimizerCopyBytes = 0;
+    row.plan.sumsApart = false;
+  }
   if (!f.text("precision").contains("fp32 grad"))
     return;
   row.plan.gradDType = GradDType::Both;

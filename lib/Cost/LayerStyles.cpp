@@ -222,10 +222,15 @@ void tessera::cost::chunkLoss(LayerWork &layer, int64_t chunks) {
 }
 
 void tessera::cost::addLossMetrics(LayerWork &layer, int64_t count) {
+  // Over tp the loss is several kernels, of which the first reads the logits.
+  double logits = 0;
   rewriteOps(layer, [&](const OpWork &op) {
     layer.add(op);
-    if (op.name != "loss")
+    if (op.kind == OpClass::Matmul && op.weight && layer.name == "head")
+      logits = op.bytesWritten;
+    if (op.name != "loss" && (logits == 0 || op.bytesRead != logits))
       return;
+    logits = 0;
     double narrow = op.bytesRead;
     double wide = narrow / byteWidth(op.dtype) * 4;
     for (int64_t i = 0; i < count; ++i) {

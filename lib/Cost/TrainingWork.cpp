@@ -31,7 +31,7 @@ static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
 }
 
 static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
-                                 int64_t gradBytes, bool frozen) {
+                                 const GradientSums &sums, bool frozen) {
   const MatmulDims d = op.matmul;
   if (op.castGradientRead > 0) {
     // The incoming gradient is cast, with its transpose for the second matmul.
@@ -55,27 +55,46 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     return;
   OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
   double elements = d.batch * double(d.k) * d.n;
-  // The sum is read while tiles multiply, and written once they are done.
-  weight.bytesRead += gradBytes * elements;
+  // The sum is read while tiles multiply. What is written is once they are
+  // done.
+  weight.bytesRead += sums.kernels ? 0 : sums.bytes * elements;
   weight.bytesWritten = 0;
-  weight.epilogueBytes = gradBytes * elements;
-  if (gradBytes != kSummedApart)
-    return layer.add(weight);
-  // Written once in 16 bits; a copy of it in f32 is added to the sum
-  // (update_hp_grads of DeepSpeed's BF16_Optimizer).
-  weight.epilogueBytes = 2 * elements;
+  weight.epilogueBytes = (sums.kernels ? sums.own : sums.bytes) * elements;
   layer.add(weight);
+  if (sums.kernels == 0)
+    return;
   OpWork sum;
   sum.name = "gradient_sum";
   sum.pass = Pass::BackwardWeight;
-  sum.bytesRead = (2 + 4 + 4) * elements;
-  sum.bytesWritten = (4 + 4) * elements;
-  sum.kernels = 2;
+  sum.bytesRead = sums.read * elements;
+  sum.bytesWritten = sums.written * elements;
+  sum.kernels = sums.kernels;
   layer.add(sum);
 }
 
+GradientSums tessera::cost::makeGradientSums(const Plan &plan) {
+  GradientSums sums(plan.gradDType == GradDType::BF16 ? 2 : 4);
+  if (plan.gradDType == GradDType::Both) {
+    // A copy of it in f32 is added to the sum (update_hp_grads of DeepSpeed's
+    // BF16_Optimizer).
+    sums.read = 2 + 4 + 4;
+    sums.written = 4 + 4;
+    sums.kernels = 2;
+  } else if (plan.sumsApart) {
+    sums.own = plan.precision == Precision::F32 ? 4 : 2;
+    // A sum of the same type is that of the first micro-batch, moved.
+    double added = sums.own == sums.bytes
+                       ? 1 - 1 / double(std::max<int64_t>(plan.microBatches, 1))
+                       : 1;
+    sums.read = added * (sums.own + sums.bytes);
+    sums.written = added * sums.bytes;
+    sums.kernels = 1;
+  }
+  return sums;
+}
+
 static void appendOpBackward(LayerWork &layer, const OpWork &op,
-                             int64_t gradBytes, bool frozen) {
+                             const GradientSums &sums, bool frozen) {
   OpWork backward = op;
   backward.pass = Pass::BackwardInput;
   if (op.parameterSum > 0 && !frozen) {
@@ -91,7 +110,7 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
   }
   switch (op.kind) {
   case OpClass::Matmul:
-    return appendMatmulBackward(layer, op, gradBytes, frozen);
+    return appendMatmulBackward(layer, op, sums, frozen);
   case OpClass::Attention:
     // Scores again, then the gradients of scores, values, queries, keys.
     backward.flops *= 2.5;
@@ -206,7 +225,7 @@ static bool isTensorGather(const CommWork &comm) {
 }
 
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
-                                   int64_t gradBytes, bool frozen,
+                                   const GradientSums &sums, bool frozen,
                                    bool gathersAgain) {
   // Under Recompute::Matmuls what is gathered again is there for both.
   gathersAgain &= !frozen && recompute != Recompute::Matmuls;
@@ -225,8 +244,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   }
   for (auto item = forward.rbegin(); item != forward.rend(); ++item) {
     if (item->kind == WorkItem::Kind::Op) {
-      appendOpBackward(layer, OpWork(layer.ops[item->index]), gradBytes,
-                       frozen);
+      appendOpBackward(layer, OpWork(layer.ops[item->index]), sums, frozen);
     } else {
       CommWork comm = layer.comms[item->index];
       appendCommBackward(layer, comm, frozen);
@@ -261,9 +279,7 @@ static void setGradientBytes(LayerWork &layer, double parameterBytes,
 }
 
 void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
-  int64_t gradBytes = plan.gradDType == GradDType::BF16   ? 2
-                      : plan.gradDType == GradDType::Both ? kSummedApart
-                                                          : 4;
+  GradientSums sums = makeGradientSums(plan);
   bool isF32 = plan.precision == Precision::F32;
   double parameterBytes = isF32 ? 4 : 2,
          scatteredBytes = isF32 || plan.gradDType == GradDType::F32 ? 4 : 2;
@@ -304,7 +320,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? plan.recompute : Recompute::None,
-                   gradBytes, layer.frozen,
+                   sums, layer.frozen,
                    /*gathersAgain=*/plan.sp && !plan.keepGathered);
     appendAdapterBackward(layer);
     if (plan.gatherCopyBytes > 0)

@@ -101,6 +101,7 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
   plan.pp = plan.ep = 1;
   plan.zero = 0;
   plan.microBatch = setting.globalBatch;
+  plan.microBatches = 1;
   PlanPricer &pricer = *pricers[setting.cluster];
   auto work = pricer.getSubject().readLayers(pricer.getReader(), plan);
   if (!work) {

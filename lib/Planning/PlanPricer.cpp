@@ -27,6 +27,7 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
           l.padMultiple, int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
           l.lossMetrics, l.gatherCopyBytes, l.lossChunks, l.dispatchOnce,
           l.expertsApart, l.overlapExperts, l.pxn, l.registeredBuffers,
+          l.sumsApart ? l.microBatches : 0,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
           // A mesh within one group of a level has its links, a larger one

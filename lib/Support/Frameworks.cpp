@@ -75,11 +75,12 @@ static constexpr Setting kMegatron2021[] = {
 /// flattens, divides and unflattens gradients (12 bytes a parameter), casts and
 /// sums them to find infinities (10), casts and flattens them to f32 (14),
 /// scales them (8), reads them in f32 for the norm and the update (4 more) and
-/// copies the master parameters (4).
+/// copies the master parameters (4). Autograd adds micro-batches up.
 static constexpr Setting kDeepSpeed[] = {
     {"dropout", "false"},
     {"batch-transfers", "false"},
     {"host-launch-us", "62"},
+    {"sums-apart", "true", scalesLoss},
     {"optimizer-copy-bytes", "52", scalesLoss}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
 /// gathers them. With stages it gathers once per step, so that parameters are
@@ -120,6 +121,7 @@ static constexpr Setting kNanotron[] = {{"attention", "flash2"},
                                         {"keep-gathered", "true"},
                                         {"fused-loss", "false"},
                                         {"grad-dtype", "f32"},
+                                        {"sums-apart", "true"},
                                         {"grad-copy-bytes", "2", hasData},
                                         {"grad-copy-bytes", "4", shardsState},
                                         {"overlap", "true"},
@@ -210,6 +212,7 @@ std::string tessera::describeSettings(const Plan &plan) {
                                          "host-launch-us",
                                          "step-floor-us",
                                          "gather-copy-bytes",
+                                         "sums-apart",
                                          "optimizer-copy-bytes"};
   std::string text;
   ListSeparator comma;

@@ -96,20 +96,32 @@ void packDocuments(LayerWork &layer, double share);
 void shardContext(LayerWork &layer, int64_t ranks,
                   const ContextMethod &method = {});
 
-/// In place of bytes of a gradient: each micro-batch's is written in 16 bits,
-/// and a copy of it in f32 is added to a sum in f32 (GradDType::Both).
-constexpr int64_t kSummedApart = 0;
+/// How gradients of parameters are added up: by the matmul that makes them,
+/// which reads and writes `bytes` an element of the sum, or, of a micro-batch
+/// that has been written, by `kernels` of their own, which read and write so
+/// many bytes an element.
+struct GradientSums {
+  GradientSums(int64_t bytes) : bytes(double(bytes)) {}
+  double bytes, read = 0, written = 0;
+  int64_t kernels = 0;
+  /// Bytes of a micro-batch's gradient, where it is written.
+  double own = 2;
+};
+
+/// As a plan adds them up (Plan::gradDType, Plan::sumsApart).
+GradientSums makeGradientSums(const Plan &plan);
 
 /// Appends the backward pass to a forward one, and before it what is recomputed
 /// (`recompute`). A matmul gives two, for its operands; a kernel that is not
 /// linear reads its inputs again; attention computes 5 matmuls where it
 /// computed 2. Collectives turn into their duals: a gathered parameter is
 /// gathered again and its gradient scattered. Gradients of parameters are added
-/// up in `gradBytes` an element, which reads and writes them. `frozen`: no
+/// up as `sums` says. `frozen`: no
 /// gradients of parameters. `gathersAgain`: what is gathered over tp for a
 /// matmul is not kept, and gathered again for the gradient of its parameter.
-void appendBackward(LayerWork &layer, Recompute recompute, int64_t gradBytes,
-                    bool frozen, bool gathersAgain = false);
+void appendBackward(LayerWork &layer, Recompute recompute,
+                    const GradientSums &sums, bool frozen,
+                    bool gathersAgain = false);
 
 /// All of the above as a plan asks for it, on each layer of a model whose
 /// records are those of the forward pass.

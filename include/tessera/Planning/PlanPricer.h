@@ -76,7 +76,7 @@ private:
   llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan *split);
   llvm::Expected<Layers *> findLayers(const Plan &plan,
                                       const cost::Machine &machine);
-  using Key = std::array<int64_t, 36>;
+  using Key = std::array<int64_t, 37>;
   Key keyOf(const Plan &plan) const;
 
   Subject subject;

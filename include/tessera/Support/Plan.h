@@ -323,6 +323,10 @@ struct Plan {
   /// Under ZeRO-3, bytes that copies read and write for each parameter that is
   /// gathered: between flat buffers of collectives and tensors.
   int64_t gatherCopyBytes = 0;
+  /// A micro-batch's gradients are written, and added to the sums of those
+  /// before by kernels of their own, as autograd does; otherwise by the matmuls
+  /// that make them.
+  bool sumsApart = false;
   /// Bytes that are moved for each parameter at the optimizer's step beside the
   /// optimizer's own: gradients that are copied, checked and scaled.
   int64_t optimizerCopyBytes = 0;

@@ -56,13 +56,39 @@ TEST(TrainingWork, a_matmul_gives_two) {
 TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
-  appendBackward(layer, Recompute::None, kSummedApart, /*frozen=*/false);
+  Plan plan;
+  plan.gradDType = GradDType::Both;
+  appendBackward(layer, Recompute::None, makeGradientSums(plan),
+                 /*frozen=*/false);
   ASSERT_EQ(layer.ops.size(), 4u);
   EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
   EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
   // A cast, r2 w4, and a sum, r4 r4 w4.
   EXPECT_EQ(layer.ops[3].bytesRead, 10.0 * 128 * 256);
   EXPECT_EQ(layer.ops[3].bytesWritten, 8.0 * 128 * 256);
+}
+
+/// Of a sum in the type of the gradients, the first micro-batch is the sum.
+TEST(TrainingWork, kernels_of_their_own_add_gradients) {
+  Plan plan;
+  plan.precision = Precision::BF16;
+  plan.sumsApart = true;
+  auto bytesOf = [&](GradDType type, int64_t microBatches) {
+    plan.gradDType = type;
+    plan.microBatches = microBatches;
+    LayerWork layer;
+    layer.add(weightMatmul(512, 256, 128));
+    appendBackward(layer, Recompute::None, makeGradientSums(plan),
+                   /*frozen=*/false);
+    EXPECT_EQ(layer.ops.size(), 4u);
+    // What the matmul writes is of the gradients' own type.
+    EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
+    EXPECT_EQ(layer.ops[2].bytesRead, 2.0 * (512 * 128 + 512 * 256));
+    return (layer.ops[3].bytesRead + layer.ops[3].bytesWritten) / (128 * 256);
+  };
+  EXPECT_EQ(bytesOf(GradDType::BF16, 1), 0);
+  EXPECT_EQ(bytesOf(GradDType::BF16, 4), 0.75 * (2 + 2 + 2));
+  EXPECT_EQ(bytesOf(GradDType::F32, 4), 2 + 4 + 4);
 }
 
 /// Adapters pass over what their matmul reads and makes, and are trained.
@@ -386,6 +412,17 @@ TEST(TrainingWork, metrics_compute_the_loss_again) {
     before += op.bytesRead + op.bytesWritten;
   // r2 w4, r4 w4 of each logit and metric, and no gradient.
   EXPECT_EQ(bytes - before, 2 * 14 * 1000);
+  // Over tp the loss has other kernels, which begin with the head's result.
+  LayerWork head;
+  head.name = "head";
+  head.add(weightMatmul(512, 256, 128));
+  loss.name = "arith.extf";
+  loss.bytesRead = 2 * 512 * 256;
+  head.add(loss);
+  head.add(loss);
+  addLossMetrics(head, 1);
+  ASSERT_EQ(head.ops.size(), 5u);
+  EXPECT_EQ(head.ops[2].name, "metric.cast");
 }
 
 TEST(TrainingWork, a_loss_kernel_by_kernel_passes_over_f32_logits) {
