@@ -61,7 +61,7 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
   weight.bytesWritten = 0;
   weight.epilogueBytes = (sums.kernels ? sums.own : sums.bytes) * elements;
   layer.add(weight);
-  if (sums.kernels == 0)
+  if (sums.read == 0)
     return;
   OpWork sum;
   sum.name = "gradient_sum";

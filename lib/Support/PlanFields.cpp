@@ -374,7 +374,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "with zero 3, bytes that copies around gathers and scatters move for "
        "each parameter and micro-batch"},
       {"sums-apart", "", kOnlyPriced, Field::Flag{&Plan::sumsApart},
-       "kernels of their own add a micro-batch's gradients to the sums, not the "
+       "kernels of their own add a micro-batch's gradients to the sums, not "
+       "the "
        "matmuls that make them"},
       {"optimizer-copy-bytes", "N", kOnlyPriced,
        Field::Integer{&Plan::optimizerCopyBytes, 0, 128},

@@ -17,14 +17,14 @@
 
 //--- mesh.mlir
 // Operations in f32: 494.5e12 x 0.727.
-// CHECK: module attributes {dist.device = array<f64: 2.438800e+12, 3.570290e+14, 2.438800e+13, 2.520000e-06>}
+// CHECK: module attributes {dist.device = array<f64: 2.442150e+12, 3.555455E+14, 2.442150e+13, 2.520000e-06>}
 // CHECK: dist.mesh @mesh ["dp"=2, "tp"=8]
 // CHECK-SAME{LITERAL}: {dist.links = [[array<f64: 2.000000e+00, 4.500000e-06, 4.750000e+10>], [array<f64: 8.000000e+00, 9.2999999999999999E-7, 3.510000e+11>]]}
 dist.mesh @mesh ["dp"=2, "tp"=8]
 func.func @f(%x: tensor<8xf32>) { return }
 
 //--- narrow.mlir
-// CHECK: dist.device = array<f64: 2.438800e+12, 7.140580e+14,
+// CHECK: dist.device = array<f64: 2.442150e+12, 7.110910e+14,
 func.func @f(%x: tensor<8xbf16>) { return }
 
 //--- uneven.mlir
