@@ -330,7 +330,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"fused-epilogues", "", kPriced, Field::Flag{&Plan::fusedEpilogues},
        "matmuls add residuals, and do GELU by tanh and its gradient"},
       {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
-       "the loss in one pass over the logits"},
+       "the loss in one pass over the logits; over tp without effect"},
       {"loss-copies", "N", kOnlyPriced, Field::Integer{&Plan::lossCopies, 0, 8},
        "without fused-loss, f32 copies of the logits alive at once beside the "
        "probabilities and their gradient"},
