@@ -330,7 +330,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"fused-epilogues", "", kPriced, Field::Flag{&Plan::fusedEpilogues},
        "matmuls add residuals, and do GELU by tanh and its gradient"},
       {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
-       "the loss in one pass over the logits; over tp without effect"},
+       "the loss in one pass over the logits; without effect over tp, but of "
+       "models with experts"},
       {"loss-copies", "N", kOnlyPriced, Field::Integer{&Plan::lossCopies, 0, 8},
        "without fused-loss, f32 copies of the logits alive at once beside the "
        "probabilities and their gradient"},
