@@ -30,8 +30,9 @@ struct FitParameter {
   /// Rows of models with experts determine it, and nothing else; of others they
   /// are no matter.
   bool ofExperts = false;
-  /// The device of the same chip, of another power, whose constant of this name
-  /// the prior is relative to; it comes before.
+  /// The device with the same chip, at another power or with other memory,
+  /// whose constant of this name is multiplied by the prior. It stands before
+  /// this one in fitParameters().
   std::string sibling = "";
 };
 

@@ -376,8 +376,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "each parameter and micro-batch"},
       {"sums-apart", "", kOnlyPriced, Field::Flag{&Plan::sumsApart},
        "kernels of their own add a micro-batch's gradients to the sums, not "
-       "the "
-       "matmuls that make them"},
+       "the matmuls that make them"},
       {"optimizer-copy-bytes", "N", kOnlyPriced,
        Field::Integer{&Plan::optimizerCopyBytes, 0, 128},
        "bytes that copies, checks and scaling of gradients move for each "

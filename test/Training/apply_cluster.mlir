@@ -16,7 +16,7 @@
 // NONE: none.json: {{.*}}No such file
 
 //--- mesh.mlir
-// Operations in f32: 494.5e12 x 0.727.
+// Operations in f32: 494.5e12 x 0.719.
 // CHECK: module attributes {dist.device = array<f64: 2.442150e+12, 3.555455E+14, 2.442150e+13, 2.520000e-06>}
 // CHECK: dist.mesh @mesh ["dp"=2, "tp"=8]
 // CHECK-SAME{LITERAL}: {dist.links = [[array<f64: 2.000000e+00, 4.500000e-06, 4.750000e+10>], [array<f64: 8.000000e+00, 9.2999999999999999E-7, 3.510000e+11>]]}

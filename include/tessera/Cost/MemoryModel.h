@@ -28,14 +28,17 @@ struct StateBytes {
   double sum() const { return parameter + gradient + optimizer; }
 };
 
-/// By precision, type of the gradients and optimizer: bf16 and f16 2 + 4 (f32
-/// gradients) or 2 (bf16) + 12 (master copy and two moments of AdamW), 8
-/// without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32 4 + 4 + 8;
-/// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). Parameters in f32 are
-/// their own master copy: 4 + 4 + 8. The scales of 8-bit
-/// moments, 8 bytes for each block of 2048, are counted. Of what is trained:
+/// Bytes of each trained parameter: the model's own, or with Plan::loraRank the
+/// adapters'. By precision, type of the gradients and optimizer: bf16 and f16
+/// 2 + 4 (f32 gradients) or 2 (bf16) + 12 (master copy and two moments of
+/// AdamW), 8 without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32
+/// 4 + 4 + 8, since parameters in f32 are their own master copy; fp8 1 + 4 or
+/// 2 + 6 (master copy and moments in bf16). 8-bit moments have 8 bytes of
+/// scales for each block of 2048.
 StateBytes trainedStateBytes(const Plan &plan);
-/// and of the model's parameters, which with adapters are not trained.
+
+/// Bytes of each parameter of the model: as trainedStateBytes(), but with
+/// Plan::loraRank neither a gradient nor optimizer state.
 StateBytes stateBytes(const Plan &plan);
 
 /// Bytes of the state of `parameters` on one of `ranks` devices that share

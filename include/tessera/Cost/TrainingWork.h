@@ -56,10 +56,11 @@ void addLossMetrics(LayerWork &layer, int64_t count);
 /// (Plan::gatherCopyBytes). Gradients are scattered in `gradientBytes` each.
 void addGatherCopies(LayerWork &layer, int64_t bytes, double gradientBytes);
 
-/// Adapters of `rank` columns beside the matmuls with parameters, or the first
-/// of them (Plan::loraRank), in the forward pass: four kernels for each, one
-/// pass over their operands and results, for the ranks are small. Behind a
-/// scatter over tp its result has that part of the rows.
+/// Adds the forward pass of adapters of `rank` columns beside the matmuls with
+/// parameters that `targets` names (Plan::loraRank): four kernels for each,
+/// which are memory-bound, since the rank is small. Where the matmul's result
+/// is reduce-scattered over tp, the adapter's result has that share of the
+/// rows.
 void addAdapters(LayerWork &layer, int64_t rank, LoraTargets targets);
 
 /// The backward pass of adapters: gradients of the scaled result, of both
@@ -116,9 +117,9 @@ GradientSums makeGradientSums(const Plan &plan);
 /// linear reads its inputs again; attention computes 5 matmuls where it
 /// computed 2. Collectives turn into their duals: a gathered parameter is
 /// gathered again and its gradient scattered. Gradients of parameters are added
-/// up as `sums` says. `frozen`: no
-/// gradients of parameters. `gathersAgain`: what is gathered over tp for a
-/// matmul is not kept, and gathered again for the gradient of its parameter.
+/// up as `sums` says. `frozen`: parameters have no gradients. `gathersAgain`:
+/// what is gathered over tp for a matmul is not kept, and gathered again for
+/// the gradient of its parameter.
 void appendBackward(LayerWork &layer, Recompute recompute,
                     const GradientSums &sums, bool frozen,
                     bool gathersAgain = false);

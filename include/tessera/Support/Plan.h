@@ -303,9 +303,9 @@ struct Plan {
   bool overlapExperts = false;
   /// Columns of the adapters beside linear layers that are trained in place of
   /// the parameters (LoRA, Hu et al. 2021): a linear layer to so many columns
-  /// and another one back, whose result is scaled and added. 0: parameters are
-  /// trained.
+  /// and one back, whose result is scaled and added. 0: parameters are trained.
   int64_t loraRank = 0;
+  /// Which linear layers have adapters; of no effect without a rank.
   LoraTargets loraTargets = LoraTargets::All;
   /// Collectives of gradients and of sharded parameters run beside kernels.
   bool overlap = true;
