@@ -6,11 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionPieces.h"
-#include "dialects/NN/NN.h"
 #include "mlir/IR/TypeUtilities.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
+
+int64_t tessera::countPieces(nn::ZigzagAttr order, int64_t length) {
+  if (length == 0 || length >= order.getSize())
+    return 1;
+  return length / std::gcd(length, order.getChunk());
+}
 
 Value tessera::slice(ImplicitLocOpBuilder &b, Value tensor, OpFoldResult begin,
                      int64_t size) {

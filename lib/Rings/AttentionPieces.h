@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_RINGS_ATTENTIONPIECES_H
 #define TESSERA_LIB_RINGS_ATTENTIONPIECES_H
 
+#include "dialects/NN/NN.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tessera {
@@ -26,6 +27,11 @@ struct Attended {
 /// one that sees nothing at all has 0 and minus infinity.
 Attended combine(mlir::ImplicitLocOpBuilder &b, const Attended &x,
                  const Attended &y);
+
+/// The pieces of a device's `length` elements of a sequence of which each has
+/// positions that follow each other, wherever the device's shard begins: one of
+/// all of the sequence, else the fewest equal ones that end where chunks do.
+int64_t countPieces(nn::ZigzagAttr order, int64_t length);
 
 /// Elements [begin, begin + size) of a tensor's sequence, dimension 1.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor,

@@ -12,14 +12,18 @@
 // attentions of their own, one for each chunk. All queries are put into that
 // order, too, and the result back. Where only some keys are here, as in a step
 // of a ring, each chunk of queries attends to each chunk of keys; kernels leave
-// out those of which it sees nothing.
+// out those of which it sees nothing. Padding is after the sequence, where it
+// is stored and by its positions.
+//
+// A device's shard is pieces of whole chunks, or of one. A shard that begins
+// within a chunk would have pieces of their common divisor, down to one
+// element: more pieces than the sequence has chunks are an error.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionPieces.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Rings/Passes.h"
-#include <numeric>
 
 namespace tessera {
 #define GEN_PASS_DEF_EXPANDORDERPASS
@@ -34,14 +38,18 @@ namespace {
 /// The queries or the keys of an attention, as pieces in plain order.
 class Side {
 public:
+  /// `isPadded`: some elements may be beyond the sequence.
   Side(ImplicitLocOpBuilder &b, nn::ZigzagAttr order, Value tensor,
-       Value offset)
-      : b(b), order(order) {
-    int64_t all = cast<RankedTensorType>(tensor.getType()).getDimSize(1);
-    isWhole = all == order.getSize();
-    size = isWhole ? all : std::gcd(all, order.getChunk());
+       Value offset, bool isPadded)
+      : b(b), order(order), isPadded(isPadded), all(getLength(tensor)) {
+    isWhole = all >= order.getSize();
+    size = all / countPieces(order, all);
     for (int64_t begin = 0; begin < all; begin += size)
       offsets.push_back(isWhole ? Value() : getPosition(offset, begin));
+  }
+
+  static int64_t getLength(Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getDimSize(1);
   }
 
   unsigned getNumPieces() const { return offsets.size(); }
@@ -74,23 +82,33 @@ private:
     Value index = arith::ConstantIndexOp::create(b, begin);
     if (offset)
       index = arith::AddIOp::create(b, offset, index);
-    return order.buildPosition(b, b.getLoc(), index);
+    Value position = order.buildPosition(b, b.getLoc(), index);
+    if (!isPadded)
+      return position;
+    Value isBeyond = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::uge, index,
+        arith::ConstantIndexOp::create(b, order.getSize()));
+    return arith::SelectOp::create(b, isBeyond, index, position);
   }
 
-  /// Chunk `from(i)` of a tensor as chunk i.
+  /// Chunk `from(i)` of a tensor as chunk i; padding stays at the end.
   Value permute(Value tensor, llvm::function_ref<int64_t(int64_t)> from) const {
     int64_t chunk = order.getChunk();
     SmallVector<Value> chunks;
     for (int64_t i = 0; i < 2 * order.getShards(); ++i)
       chunks.push_back(
           slice(b, tensor, b.getIndexAttr(from(i) * chunk), chunk));
+    if (int64_t padding = all - order.getSize())
+      chunks.push_back(
+          slice(b, tensor, b.getIndexAttr(order.getSize()), padding));
     return concat(b, chunks);
   }
 
   ImplicitLocOpBuilder &b;
   nn::ZigzagAttr order;
-  bool isWhole;
-  int64_t size;
+  bool isPadded, isWhole;
+  /// Elements, and those of a piece.
+  int64_t all, size;
   SmallVector<Value> offsets;
 };
 
@@ -99,8 +117,10 @@ template <typename Op> class OrderExpander {
 public:
   explicit OrderExpander(Op op)
       : op(op), b(op.getLoc(), op),
-        queries(b, op.getOrderAttr(), op.getQ(), op.getQOffset()),
-        keys(b, op.getOrderAttr(), op.getK(), op.getKOffset()),
+        queries(b, op.getOrderAttr(), op.getQ(), op.getQOffset(),
+                /*isPadded=*/false),
+        keys(b, op.getOrderAttr(), op.getK(), op.getKOffset(),
+             /*isPadded=*/bool(op.getKeySize())),
         q(queries.split(op.getQ())), k(keys.split(op.getK())),
         v(keys.split(op.getV())), starts(queries.getNumPieces()) {
     if (op.getStarts())
@@ -193,21 +213,41 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
           keys.join(narrowAll(dv, op.getDv().getType()))};
 }
 
+/// Whether queries and keys are no more pieces than the sequence has chunks.
+template <typename Op> static LogicalResult checkPieces(Op op) {
+  nn::ZigzagAttr order = op.getOrderAttr();
+  for (Value tensor : {op.getQ(), op.getK()}) {
+    int64_t length = Side::getLength(tensor);
+    if (countPieces(order, length) > 2 * order.getShards())
+      return op.emitOpError("expects shards of the sequence that are made of "
+                            "its chunks of ")
+             << order.getChunk() << " elements, as those of "
+             << order.getShards() << " devices, but got " << length
+             << "; in plain order a sequence has no chunks";
+  }
+  return success();
+}
+
 namespace {
 struct ExpandOrderPass : tessera::impl::ExpandOrderPassBase<ExpandOrderPass> {
   void runOnOperation() override {
-    expandAll<nn::AttentionOp>();
-    expandAll<nn::AttentionBackwardOp>();
+    if (failed(expandAll<nn::AttentionOp>()) ||
+        failed(expandAll<nn::AttentionBackwardOp>()))
+      signalPassFailure();
   }
 
-  template <typename Op> void expandAll() {
+  template <typename Op> LogicalResult expandAll() {
     SmallVector<Op> ops;
     getOperation().walk([&](Op op) {
       if (op.getOrder())
         ops.push_back(op);
     });
-    for (Op op : ops)
+    for (Op op : ops) {
+      if (failed(checkPieces(op)))
+        return failure();
       OrderExpander<Op>(op).expand();
+    }
+    return success();
   }
 };
 } // namespace

@@ -43,7 +43,6 @@
 #include "dialects/RT/RT.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Rings/Passes.h"
-#include <numeric>
 
 namespace tessera {
 #define GEN_PASS_DEF_EXPANDRINGATTENTIONPASS
@@ -172,8 +171,11 @@ static bool meet(int64_t query, int64_t key, int64_t size, bool causal,
 template <typename Op> void RingExpander::findSteps(Op attention) {
   nn::ZigzagAttr order = attention.getOrderAttr();
   // Positions follow each other within a piece of a chunk.
-  int64_t piece = order ? std::gcd(size, order.getChunk()) : size;
+  int64_t pieces = order ? countPieces(order, size) : 1, piece = size / pieces;
   auto isNeeded = [&](int64_t step) {
+    // So many pieces are an error when they are expanded.
+    if (order && pieces > 2 * order.getShards())
+      return true;
     for (int64_t device = 0; device < count; ++device)
       for (int64_t q = 0; q < size; q += piece)
         for (int64_t k = 0; k < size; k += piece) {

@@ -13,6 +13,8 @@
 //
 // Positional ops among these get the order, by setPositionOrder. One that takes
 // none, or an op that mixes the dimension with others, leaves the plain order.
+// So does a sequence that all devices that share it somewhere do not divide: it
+// is padded at its end, and a device's shard would begin within a chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +42,7 @@ public:
   explicit SequenceDims(FunctionOpInterface func);
 
   /// Says why these dimensions cannot have the order; nothing if they can.
-  std::string findRefusal(nn::ZigzagAttr order);
+  std::string findRefusal(nn::ZigzagAttr order, const Mesh &mesh);
   /// Gives the order to positional ops, arguments and results.
   void set(nn::ZigzagAttr order);
 
@@ -65,6 +67,7 @@ private:
     return isTied(node.firstFactor + factor);
   }
   bool mixes(const Node &node) const;
+  int64_t countShards(const Mesh &mesh);
   std::string findRefusal(const Node &node, nn::ZigzagAttr order) const;
   ArrayAttr getOrders(Value value, nn::ZigzagAttr order) const;
 
@@ -194,7 +197,37 @@ std::string SequenceDims::findRefusal(const Node &node,
   return "";
 }
 
-std::string SequenceDims::findRefusal(nn::ZigzagAttr order) {
+/// The devices of all axes that seeds shard tied dimensions over: the padded
+/// sequence is a multiple of them.
+int64_t SequenceDims::countShards(const Mesh &mesh) {
+  llvm::SmallBitVector axes(mesh.sizes.size());
+  auto add = [&](Value value, dist::ShardingAttr attr) {
+    if (!attr)
+      return;
+    for (auto [dim, sharding] : llvm::enumerate(attr.toSharding(mesh).dims))
+      if (isTied(value, dim))
+        for (const AxisRef &axis : sharding.axes)
+          axes.set(axis.axis);
+  };
+  for (BlockArgument argument : func.getArguments())
+    add(argument, dist::getSharding(argument));
+  for (const Node &node : nodes)
+    for (Value result : node.op->getResults())
+      add(result, dist::getSharding(result));
+  Operation *end = func.getFunctionBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands()))
+    add(value, dist::getResultSharding(func, i));
+  int64_t shards = 1;
+  for (unsigned axis : axes.set_bits())
+    shards *= mesh.sizes[axis];
+  return shards;
+}
+
+std::string SequenceDims::findRefusal(nn::ZigzagAttr order, const Mesh &mesh) {
+  if (int64_t shards = countShards(mesh); order.getSize() % shards != 0)
+    return llvm::formatv("{0} devices share its {1} elements, which they do "
+                         "not divide",
+                         shards, order.getSize());
   for (BlockArgument argument : func.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kInputAttr) ||
@@ -339,7 +372,7 @@ struct OrderSequencePass
     if (failed(order) || !*order)
       return order;
     SequenceDims dims(func);
-    std::string refusal = dims.findRefusal(*order);
+    std::string refusal = dims.findRefusal(*order, context.mesh);
     if (!refusal.empty()) {
       remark::missed(
           func.getLoc(),

@@ -58,3 +58,17 @@ func.func @gradients(%g: tensor<2x8x2x1x4xbf16>, %q: tensor<2x8x2x1x4xbf16>, %k:
   %dq, %dk, %dv = nn.attention_backward causal scale 0.5 order <shards = 2, size = 16> %g, %q, %k, %k, %g, %l q_offset %p : tensor<2x8x2x1x4xbf16>, tensor<2x16x2x4xbf16>, tensor<2x16x2x4xbf16>, tensor<2x8x2x1x4xbf16>, tensor<2x8x2x1xf32>
   return %dk : tensor<2x16x2x4xbf16>
 }
+
+// Padding stays behind the sequence, whose chunks come into their order.
+// CHECK-LABEL: func @padded
+// CHECK-SAME: (%[[Q:.*]]: tensor<1x18x1x1x2xf32>, %[[K:.*]]: tensor<1x18x1x2xf32>)
+// CHECK: %[[Q3:.*]] = tensor.extract_slice %[[Q]][0, 4, 0, 0, 0] [1, 4, 1, 1, 2]
+// CHECK: %[[PADDING:.*]] = tensor.extract_slice %[[Q]][0, 16, 0, 0, 0] [1, 2, 1, 1, 2]
+// CHECK: %[[QUERIES:.*]] = tensor.concat dim(1) %{{.*}}, %{{.*}}, %{{.*}}, %[[Q3]], %[[PADDING]]
+// CHECK: %[[KEYS:.*]] = tensor.concat dim(1) {{.*}}tensor<1x18x1x2xf32>
+// CHECK: nn.attention causal scale 5.000000e-01 keys 16 %[[QUERIES]], %[[KEYS]]
+// CHECK: tensor.concat
+func.func @padded(%q: tensor<1x18x1x1x2xf32>, %k: tensor<1x18x1x2xf32>) -> tensor<1x18x1x1x2xf32> {
+  %o = nn.attention causal scale 0.5 keys 16 order <shards = 2, size = 16> %q, %k, %k : tensor<1x18x1x1x2xf32>, tensor<1x18x1x2xf32>, tensor<1x18x1x2xf32> -> tensor<1x18x1x1x2xf32>
+  return %o : tensor<1x18x1x1x2xf32>
+}

@@ -122,4 +122,17 @@ module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"
     return %o : tensor<1x4x1x1x1xf32>
   }
 }
+// -----
+// Six devices share the residual stream, of which two share attention: 32 elements are
+// padded to 36, and a shard of 18 begins within a chunk of 8.
+// REFUSED: SequenceOrder
+// REFUSED-SAME: the sequence stays in plain order: 6 devices share its 32 elements, which they do not divide
+module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{"tp"}>}} {
+  dist.mesh @mesh ["tp"=3, "cp"=2]
+  func.func @padded(%q: tensor<2x32x3x1x16xf32> {nn.input = "q", nn.dims = ["batch", "seq", "g", "r", "k"]}, %k: tensor<2x32x3x16xf32> {nn.input = "k", nn.dims = ["batch", "seq", "g", "k"]}) -> tensor<2x32x3x1x16xf32> {
+    %r = arith.addf %k, %k {dist.shardings = [#dist.sharding<@mesh, [{}, {"cp", "tp"}, {}, {}]>]} : tensor<2x32x3x16xf32>
+    %o = nn.attention causal scale 0.25 %q, %r, %k : tensor<2x32x3x1x16xf32>, tensor<2x32x3x16xf32>, tensor<2x32x3x16xf32> -> tensor<2x32x3x1x16xf32>
+    return %o : tensor<2x32x3x1x16xf32>
+  }
+}
 // REFUSED-NOT: nn.order

@@ -92,7 +92,8 @@ def ExpandOrderPass : Pass<"dist-expand-order", "::mlir::ModuleOp"> {
     %o1 = nn.attention causal scale 0.25 %q1, %keys, %values q_offset %p1 : ...
     %o = tensor.concat dim(1) %o0, %o1 : ...
     ```
-    where `%keys` and `%values` are slices of `%k` and `%v` in another order.
+    where `%keys` and `%values` are slices of `%k` and `%v` in another order. Shards
+    that are more pieces than the sequence has chunks are an error.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

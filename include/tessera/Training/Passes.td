@@ -19,7 +19,8 @@ def OrderSequencePass : Pass<"dist-order-sequence", "::mlir::ModuleOp"> {
     inputs are stored in zig-zag order. Positional ops get it
     (`setPositionOrder`), and arguments and results as `nn.order`, by which a
     program's inputs and outputs are permuted. An op that takes no order, or needs
-    the sequence as it is, leaves it plain; a remark `SequenceOrder` names it.
+    the sequence as it is, leaves it plain, and so do seeds over devices that do not
+    divide the sequence: a remark `SequenceOrder` says why.
 
     ```mlir
     %i = nn.iota : tensor<32xi32>
