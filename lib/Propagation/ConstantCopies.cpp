@@ -4,7 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A constant that two ops share would tie their shardings to each other, for
-// the sake of a value that every device can make for itself.
+// the sake of a value that every device can make for itself. Each use of an op
+// that is made of constants has a copy of these, too:
+//
+//     c --> d --> x, y      becomes     c --> d --> x     c' --> d' --> y
+//
+// Where each op of a chain uses the one before twice that doubles with each; so
+// an op that would have more copies than kMostCopies is shared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +20,9 @@
 
 using namespace mlir;
 using namespace tessera;
+
+/// The most copies of an op that is made of other constants.
+static constexpr size_t kMostCopies = 1024;
 
 /// True if the op makes a tensor from `constants` and scalars alone and is no
 /// dearer than its result is large.
@@ -48,29 +57,75 @@ void ConstantCopies::split(ModuleOp module) {
         split(*block);
 }
 
-void ConstantCopies::split(Block &block) {
+/// The uses of an op that need a copy each, in program order: an op that reads
+/// the same dimensions of one value several times needs one for all.
+static std::vector<SmallVector<OpOperand *, 1>> groupUses(Operation *op) {
+  std::vector<SmallVector<OpOperand *, 1>> groups;
+  // The list of uses starts with the newest.
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : op->getUses())
+    uses.push_back(&use);
+  auto isSame = [](OpOperand *use, OpOperand *other) {
+    Operation *user = use->getOwner();
+    if (user != other->getOwner() || !isa<ShardingRuleOpInterface>(user) ||
+        user->getNumRegions() != 0)
+      return false;
+    ShardingRule rule = getShardingRule(user);
+    unsigned a = use->getOperandNumber(), b = other->getOperandNumber();
+    return std::max(a, b) < rule.operands.size() &&
+           rule.operands[a] == rule.operands[b];
+  };
+  for (OpOperand *use : llvm::reverse(uses)) {
+    if (!groups.empty() && isSame(groups.back().front(), use))
+      groups.back().push_back(use);
+    else
+      groups.push_back({use});
+  }
+  return groups;
+}
+
+/// The ops of a block that are copied, in program order.
+static SmallVector<Operation *> findConstants(Block &block) {
   DenseSet<Operation *> constants;
-  SmallVector<Operation *> ordered;
+  SmallVector<Operation *> ordered, kept;
   for (Operation &op : block)
     if (makesConstant(&op, constants)) {
       constants.insert(&op);
       ordered.push_back(&op);
     }
+  llvm::DenseMap<Operation *, size_t> needed;
+  for (Operation *op : llvm::reverse(ordered)) {
+    size_t count = 0;
+    for (const auto &group : groupUses(op)) {
+      auto user = needed.find(group.front()->getOwner());
+      count += user == needed.end() ? 1 : user->second;
+    }
+    bool isMade = llvm::any_of(getRuleInputs(op), [](Value operand) {
+      return isa<RankedTensorType>(operand.getType());
+    });
+    if (isMade && count > kMostCopies)
+      continue;
+    needed[op] = count;
+    kept.push_back(op);
+  }
+  return SmallVector<Operation *>(llvm::reverse(kept));
+}
+
+void ConstantCopies::split(Block &block) {
+  SmallVector<Operation *> ordered = findConstants(block);
   for (Operation *op : ordered)
     copies[op].push_back(op);
   // Users before what they use, so that a copied fill copies its tensor too.
   for (Operation *op : llvm::reverse(ordered)) {
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : op->getUses())
-      uses.push_back(&use);
-    if (uses.empty())
+    std::vector<SmallVector<OpOperand *, 1>> groups = groupUses(op);
+    if (groups.empty())
       continue;
-    // The list of uses starts with the newest.
-    for (OpOperand *use : llvm::drop_begin(llvm::reverse(uses))) {
+    for (const auto &group : llvm::drop_begin(groups)) {
       OpBuilder builder(op);
       builder.setInsertionPointAfter(copies[op].back());
       Operation *copy = builder.clone(*op);
-      use->set(copy->getResult(0));
+      for (OpOperand *use : group)
+        use->set(copy->getResult(0));
       copies[op].push_back(copy);
     }
   }

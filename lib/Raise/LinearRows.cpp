@@ -25,6 +25,10 @@ using namespace tessera;
 static constexpr size_t kMaxOps = 64;
 /// The most elements of a row.
 static constexpr int64_t kMaxWidth = int64_t(1) << 16;
+/// The most terms of an element: a rotation has two.
+static constexpr size_t kMaxTerms = 8;
+/// The most elements of rows that are read for all regions of one value.
+static constexpr int64_t kMaxRead = int64_t(1) << 20;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -34,11 +38,25 @@ static int64_t numElements(ArrayRef<int64_t> shape) {
   return ShapedType::getNumElements(shape);
 }
 
+bool RowConstants::contains(Value value) {
+  auto [entry, isNew] = known.try_emplace(value);
+  if (isNew)
+    entry->second = followsFromConstants(value);
+  return entry->second;
+}
+
+interp::TensorRef RowConstants::evaluate(Value value) {
+  auto [entry, isNew] = numbers.try_emplace(value);
+  if (isNew)
+    entry->second = evaluateConstant(value);
+  return entry->second;
+}
+
 /// The number of the operand of a multiplication that varies with x, where the
 /// other one is constant; -1 if both or neither are constant.
-static int findFactor(arith::MulFOp op) {
-  bool isLeft = followsFromConstants(op.getLhs());
-  bool isRight = followsFromConstants(op.getRhs());
+static int findFactor(arith::MulFOp op, RowConstants &constants) {
+  bool isLeft = constants.contains(op.getLhs());
+  bool isRight = constants.contains(op.getRhs());
   return isLeft == isRight ? -1 : isLeft ? 1 : 0;
 }
 
@@ -65,8 +83,9 @@ struct RowFactor {
 /// Computes the forms of a region's values.
 class RowReader {
 public:
-  RowReader(LinearRows &region)
-      : region(region), leading(typeOf(region.x).getRank() - 1) {}
+  RowReader(LinearRows &region, RowConstants &constants)
+      : region(region), constants(constants),
+        leading(typeOf(region.x).getRank() - 1) {}
 
   bool read();
 
@@ -84,6 +103,7 @@ private:
   }
 
   LinearRows &region;
+  RowConstants &constants;
   int64_t leading;
   llvm::DenseMap<Value, Rows> rows;
 };
@@ -100,14 +120,32 @@ void RowReader::copy(Operation *op, double scale) {
   rows[op->getResult(0)] = std::move(result);
 }
 
+/// Adds a term to a form: like terms are one, and none if they cancel.
+static void addTerm(LinearForm &form, const LinearTerm &term) {
+  LinearTerm *like = llvm::find_if(form, [&](const LinearTerm &other) {
+    return other.source == term.source && other.table == term.table &&
+           other.column == term.column;
+  });
+  if (like == form.end()) {
+    form.push_back(term);
+    return;
+  }
+  like->scale += term.scale;
+  if (like->scale == 0)
+    form.erase(like);
+}
+
 bool RowReader::readSum(Operation *op, double sign) {
   Rows result = rows.lookup(op->getOperand(0));
   const Rows &other = rows[op->getOperand(1)];
-  for (auto [form, terms] : llvm::zip_equal(result.forms, other.forms))
+  for (auto [form, terms] : llvm::zip_equal(result.forms, other.forms)) {
     for (LinearTerm term : terms) {
       term.scale *= sign;
-      form.push_back(term);
+      addTerm(form, term);
     }
+    if (form.size() > kMaxTerms)
+      return false;
+  }
   rows[op->getResult(0)] = std::move(result);
   return true;
 }
@@ -145,7 +183,7 @@ std::optional<RowFactor> RowReader::readFactor(Value value) {
     factor.numbers.assign(factor.columns.size(), 1);
     return factor;
   }
-  interp::TensorRef numbers = evaluateConstant(from);
+  interp::TensorRef numbers = constants.evaluate(from);
   if (!numbers)
     return std::nullopt;
   for (int64_t column : factor.columns)
@@ -155,7 +193,7 @@ std::optional<RowFactor> RowReader::readFactor(Value value) {
 
 /// One table a term, all along one dimension.
 bool RowReader::readProduct(arith::MulFOp op) {
-  int own = findFactor(op);
+  int own = findFactor(op, constants);
   Rows result = rows.lookup(op->getOperand(own));
   std::optional<RowFactor> factor = readFactor(op->getOperand(1 - own));
   if (!factor)
@@ -331,17 +369,25 @@ namespace {
 /// Goes back from a value, the latest op first.
 class LinearWalk {
 public:
-  explicit LinearWalk(Value y) : y(y) { frontier.insert(y); }
+  LinearWalk(Value y, RowConstants &constants) : y(y), constants(constants) {
+    frontier.insert(y);
+  }
 
   /// One step back; false where there is none.
   bool advance();
-  /// The region, if one value of y's shape is left.
-  std::optional<LinearRows> take() const;
+  /// The region, if one value of y's shape is left and elements of a row are
+  /// moved and multiplied: others turn nothing.
+  std::optional<LinearRows> take();
 
 private:
   bool enter(Operation *op);
+  bool isRegion() const;
 
   Value y;
+  RowConstants &constants;
+  bool moves = false, multiplies = false;
+  /// Elements of rows of the ops inside, and those that may still be read.
+  int64_t elements = 0, left = kMaxRead;
   llvm::SetVector<Value> frontier;
   llvm::SetVector<Operation *> inside;
 };
@@ -351,11 +397,13 @@ private:
 /// Whether an op is one that rows are read of; its operands are next.
 bool LinearWalk::enter(Operation *op) {
   if (auto product = dyn_cast<arith::MulFOp>(op)) {
-    int own = findFactor(product);
+    int own = findFactor(product, constants);
     if (own >= 0)
       frontier.insert(op->getOperand(own));
+    multiplies = true;
     return own >= 0;
   }
+  moves |= isa<tensor::ExtractSliceOp, tensor::ConcatOp, nn::TransposeOp>(op);
   if (!isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
            arith::TruncFOp, tensor::ExtractSliceOp, tensor::ConcatOp,
            tensor::ExpandShapeOp, tensor::CollapseShapeOp, nn::TransposeOp,
@@ -382,16 +430,21 @@ bool LinearWalk::advance() {
     return false;
   frontier.remove(latest);
   inside.insert(latest.getDefiningOp());
+  ArrayRef<int64_t> row =
+      typeOf(latest).getShape().drop_front(typeOf(y).getRank() - 1);
+  if (isTooLarge(row) || numElements(row) > left - elements)
+    return false;
+  elements += numElements(row);
   return enter(latest.getDefiningOp());
 }
 
-std::optional<LinearRows> LinearWalk::take() const {
+bool LinearWalk::isRegion() const {
   if (frontier.size() != 1)
-    return std::nullopt;
+    return false;
   RankedTensorType from = typeOf(frontier.front()), to = typeOf(y);
   if (from.getShape() != to.getShape() ||
       !isa<FloatType>(from.getElementType()))
-    return std::nullopt;
+    return false;
   unsigned width =
       std::min(from.getElementTypeBitWidth(), to.getElementTypeBitWidth());
   for (Operation *op : inside) {
@@ -400,25 +453,33 @@ std::optional<LinearRows> LinearWalk::take() const {
         (result != y && llvm::any_of(op->getUsers(), [&](Operation *user) {
            return !inside.contains(user);
          })))
-      return std::nullopt;
+      return false;
   }
+  return true;
+}
+
+std::optional<LinearRows> LinearWalk::take() {
+  if (!moves || !multiplies || elements > left || !isRegion())
+    return std::nullopt;
+  left -= elements;
   LinearRows region;
   region.x = frontier.front();
   region.y = y;
   region.ops.assign(inside.begin(), inside.end());
   llvm::sort(region.ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  if (!RowReader(region).read())
+  if (!RowReader(region, constants).read())
     return std::nullopt;
   return region;
 }
 
-std::vector<LinearRows> tessera::findLinearRows(Value y) {
+std::vector<LinearRows> tessera::findLinearRows(Value y,
+                                                RowConstants &constants) {
   std::vector<LinearRows> regions;
   auto type = dyn_cast<RankedTensorType>(y.getType());
   if (!type || type.getRank() < 2 || !isa<FloatType>(type.getElementType()))
     return regions;
-  LinearWalk walk(y);
+  LinearWalk walk(y, constants);
   while (walk.advance())
     if (std::optional<LinearRows> region = walk.take())
       regions.push_back(std::move(*region));

@@ -17,6 +17,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+#include "tessera/Interpreter/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 #include <vector>
@@ -46,9 +48,24 @@ struct LinearRows {
   std::vector<LinearForm> forms;
 };
 
-/// The regions of y, the smallest first. Nothing inside is used outside, and no
-/// op inside rounds to a narrower float than both x and y have.
-std::vector<LinearRows> findLinearRows(mlir::Value y);
+/// What was found of values that follow from constants, for all regions of a
+/// block.
+class RowConstants {
+public:
+  /// Whether a value follows from constants.
+  bool contains(mlir::Value value);
+  /// Its elements; null where they cannot be computed.
+  interp::TensorRef evaluate(mlir::Value value);
+
+private:
+  llvm::DenseMap<mlir::Value, bool> known;
+  llvm::DenseMap<mlir::Value, interp::TensorRef> numbers;
+};
+
+/// The regions of y in which elements of a row are moved and multiplied, the
+/// smallest first. Nothing inside is used outside, and no op inside rounds to a
+/// narrower float than both x and y have.
+std::vector<LinearRows> findLinearRows(mlir::Value y, RowConstants &constants);
 
 } // namespace tessera
 

@@ -49,7 +49,7 @@ private:
 
   Block &block;
   DenseSet<Operation *> erased, reported;
-  llvm::DenseMap<Value, interp::TensorRef> tables;
+  RowConstants constants;
   /// By tables and columns.
   std::map<std::vector<uint64_t>, Frequencies> known;
 };
@@ -106,9 +106,7 @@ static SmallVector<Turn> findTurns(ArrayRef<LinearForm> forms) {
 /// The entries of a term at all positions, times `sign`.
 std::vector<double> RopeRaiser::readEntries(const LinearTerm &term,
                                             double sign) {
-  interp::TensorRef &table = tables[term.table];
-  if (!table)
-    table = evaluateConstant(term.table);
+  interp::TensorRef table = constants.evaluate(term.table);
   std::vector<double> entries;
   if (!table)
     return entries;
@@ -215,7 +213,7 @@ static dist::ConstraintOp findConstraint(ArrayRef<Turn> turns) {
 /// Replaces the largest region of y that is a rotation.
 bool RopeRaiser::raise(Value y) {
   StringRef why;
-  std::vector<LinearRows> regions = findLinearRows(y);
+  std::vector<LinearRows> regions = findLinearRows(y, constants);
   for (const LinearRows &rows : llvm::reverse(regions)) {
     SmallVector<Turn> turns = findTurns(rows.forms);
     if (turns.empty()) {

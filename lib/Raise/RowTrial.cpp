@@ -193,6 +193,8 @@ private:
   Value lookUp(Value value);
   void cloneOp(Operation *op);
   void addChoice(Operation *op);
+  bool isNonNegative(Value value);
+  bool computeNonNegative(Value value);
 
   const RowRegion &region;
   MLIRContext *context;
@@ -202,6 +204,7 @@ private:
   func::FuncOp function;
   IRMapping mapping;
   SmallVector<Value> choices;
+  llvm::DenseMap<Value, bool> nonNegative;
   /// What is added to values that no gradient passes: a function that does not
   /// depend on them has the gradient of the op that it equals.
   SmallVector<Value> shifts;
@@ -271,8 +274,17 @@ void TrialBuilder::cloneOp(Operation *op) {
   addChoice(clone);
 }
 
-/// Whether a value is not negative, by the ops that give it.
-static bool isNonNegative(Value value) {
+/// Whether a value is not negative, by the ops that give it. Each is asked
+/// once: a sum may have one value twice.
+bool TrialBuilder::isNonNegative(Value value) {
+  if (auto known = nonNegative.find(value); known != nonNegative.end())
+    return known->second;
+  bool result = computeNonNegative(value);
+  nonNegative[value] = result;
+  return result;
+}
+
+bool TrialBuilder::computeNonNegative(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
@@ -284,7 +296,8 @@ static bool isNonNegative(Value value) {
     return true;
   return isa<arith::AddFOp, arith::MulFOp, arith::DivFOp, nn::ReduceOp,
              nn::BroadcastOp>(op) &&
-         llvm::all_of(op->getOperands(), isNonNegative);
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isNonNegative(operand); });
 }
 
 /// Both outcomes of a choice, for each number; a tie of two is both. What is

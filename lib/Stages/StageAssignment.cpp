@@ -176,8 +176,10 @@ void StageAssignment::assignBackward() {
   // made of.
   llvm::DenseMap<Value, int> last;
   auto use = [&](auto &self, Value value, int stage) -> void {
-    int &latest = last[value];
-    latest = std::max(latest, stage);
+    auto [it, isNew] = last.try_emplace(value, stage);
+    if (!isNew && it->second >= stage)
+      return; // and so have the values that it is made of
+    it->second = stage;
     Operation *def = value.getDefiningOp();
     if (def && def->getBlock() == &body && getClass(def) == OpClass::Parameter)
       forEachUsedValue(def, [&](Value inner) { self(self, inner, stage); });
@@ -187,7 +189,10 @@ void StageAssignment::assignBackward() {
       forEachUsedValue(&op,
                        [&](Value value) { use(use, value, getStage(&op)); });
   // The last stage that has a value.
+  llvm::DenseMap<Value, int> found;
   auto find = [&](auto &self, Value value) -> int {
+    if (auto it = found.find(value); it != found.end())
+      return it->second;
     int stage = numStages - 1;
     if (auto it = last.find(value); it != last.end())
       stage = it->second;
@@ -203,6 +208,7 @@ void StageAssignment::assignBackward() {
       forEachUsedValue(def, [&](Value inner) {
         stage = std::min(stage, self(self, inner));
       });
+      found[value] = stage;
       return stage;
     case OpClass::Input:
       return numStages - 1;
@@ -256,10 +262,14 @@ StageAssignment::getTerms(Value yielded,
 /// True if the op's results reach only sums, by additions and by ops of one
 /// operand, as casts and scatters.
 bool StageAssignment::isTermOnly(Operation *op) const {
-  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+  if (auto it = termOnly.find(op); it != termOnly.end())
+    return it->second;
+  bool result = llvm::all_of(op->getUsers(), [&](Operation *user) {
     bool passesOn = isAddition(user, body) || user->getNumOperands() == 1;
     return isa<dist::YieldOp>(user) || (passesOn && isTermOnly(user));
   });
+  termOnly[op] = result;
+  return result;
 }
 
 void StageAssignment::findWeightGrads() {
