@@ -38,36 +38,103 @@ struct ConvertSlice : OpRewritePattern<dist::AllSliceOp> {
   }
 };
 
+/// `type` with a dimension of size 1 more, before its dimension `at`, and that
+/// dimension dropped again from a value of it.
+RankedTensorType addUnit(RankedTensorType type, int64_t at) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + at, 1);
+  return type.clone(shape);
+}
+Value dropUnit(OpBuilder &b, Location loc, Value value, int64_t at,
+               RankedTensorType type) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i < type.getRank() + 1; ++i) {
+    bool isJoined =
+        !groups.empty() && (i == at + 1 || (i == at && at == type.getRank()));
+    if (isJoined)
+      groups.back().push_back(i);
+    else
+      groups.push_back({i});
+  }
+  if (type.getRank() == 0)
+    groups.clear();
+  return tensor::CollapseShapeOp::create(b, loc, type, value, groups);
+}
+
+/// A copy, where one dimension at most begins at a position that is known at
+/// run time only; otherwise a kernel that reads at computed positions.
 struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType source = op.getSourceType();
+    if (ShapedType::isDynamicShape(op.getType().getShape()))
+      return failure();
+    int64_t numDynamic = 0;
+    bool isCopy = !ShapedType::isDynamicShape(op.getStaticStrides());
+    for (int64_t i = 0; i < op.getSourceType().getRank(); ++i)
+      if (op.isDynamicOffset(i)) {
+        ++numDynamic;
+        isCopy &= op.getStaticStride(i) == 1;
+      }
+    rewriter.replaceOp(op, isCopy && numDynamic <= 1 ? copy(op, rewriter)
+                                                     : read(op, rewriter));
+    return success();
+  }
+
+private:
+  static Value copy(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
+    RankedTensorType source = op.getSourceType(), type = op.getType();
     SmallVector<int64_t> full = rt::getRowMajorStrides(source.getShape());
     llvm::SmallBitVector dropped = op.getDroppedDims();
     SmallVector<int64_t> strides;
     int64_t base = 0;
     Value start;
     IntegerAttr startDim;
+    std::optional<int64_t> unit;
     for (int64_t i = 0; i < source.getRank(); ++i) {
-      int64_t step = op.getStaticStride(i);
-      if (ShapedType::isDynamic(step))
-        return failure();
-      if (!op.isDynamicOffset(i)) {
-        base += op.getStaticOffset(i) * full[i];
-      } else {
-        // One dimension may begin at a position known at run time only.
-        if (start || dropped[i] || step != 1)
-          return failure();
+      if (op.isDynamicOffset(i)) {
         start = op.getDynamicOffset(i);
         startDim = rewriter.getI64IntegerAttr(strides.size());
+        if (dropped[i])
+          unit = strides.size();
+      } else {
+        base += op.getStaticOffset(i) * full[i];
       }
-      if (!dropped[i])
-        strides.push_back(full[i] * step);
+      if (!dropped[i] || op.isDynamicOffset(i))
+        strides.push_back(full[i] * op.getStaticStride(i));
     }
-    rewriter.replaceOpWithNewOp<rt::CopyOp>(op, op.getType(), op.getSource(),
-                                            strides, base, start, startDim);
-    return success();
+    Value copied = rt::CopyOp::create(
+        rewriter, op.getLoc(), unit ? addUnit(type, *unit) : type,
+        op.getSource(), strides, base, start, startDim);
+    return unit ? dropUnit(rewriter, op.getLoc(), copied, *unit, type) : copied;
+  }
+
+  static Value read(tensor::ExtractSliceOp op, PatternRewriter &rewriter) {
+    GenericBuilder b(op.getLoc(), rewriter);
+    RankedTensorType source = op.getSourceType(), type = op.getType();
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    auto toValue = [&](OpFoldResult number) {
+      return getValueOrCreateConstantIndexOp(b, b.getLoc(), number);
+    };
+    return b.map(
+        type.getShape(), type.getElementType(), {}, [&](ValueRange) -> Value {
+          SmallVector<Value> position;
+          unsigned loop = 0;
+          for (int64_t i = 0; i < source.getRank(); ++i) {
+            Value at = toValue(op.getMixedOffsets()[i]);
+            if (!dropped[i])
+              at = arith::AddIOp::create(
+                  b, at,
+                  arith::MulIOp::create(b, b.loop(loop++),
+                                        toValue(op.getMixedStrides()[i])));
+            // Nothing outside is read, whatever the program computes.
+            at = arith::MaxSIOp::create(b, at, b.index(0));
+            position.push_back(arith::MinSIOp::create(
+                b, at,
+                b.index(std::max<int64_t>(source.getDimSize(i), 1) - 1)));
+          }
+          return tensor::ExtractOp::create(b, op.getSource(), position);
+        });
   }
 };
 
@@ -106,19 +173,29 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   }
 };
 
-/// The element of `block` that is at the loops, where the block begins at
-/// `low` and takes every `strides`-th position of each dimension (every one
-/// without strides); `outside` where none does.
-Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
-                Value outside, ArrayRef<int64_t> strides = {}) {
+/// Where a block is in a tensor: it begins at `low` and takes every
+/// `strides`-th position of each dimension (every one without strides). It
+/// lacks the dimensions in `dropped`, of which it takes one position.
+struct BlockPlace {
+  SmallVector<OpFoldResult> low;
+  ArrayRef<int64_t> strides = {};
+  llvm::SmallBitVector dropped = {};
+};
+
+/// The element of `block` that is at the loops; `outside` where none is.
+Value readBlock(GenericBuilder &b, Value block, const BlockPlace &place,
+                Value outside) {
   auto type = cast<RankedTensorType>(block.getType());
   Value inside;
   SmallVector<Value> position;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    Value here = arith::SubIOp::create(b, b.loop(i), b.index(low[i]));
-    int64_t stride = strides.empty() ? 1 : strides[i];
+  for (auto [i, low] : llvm::enumerate(place.low)) {
+    bool isDropped = !place.dropped.empty() && place.dropped[i];
+    Value here = arith::SubIOp::create(
+        b, b.loop(i), getValueOrCreateConstantIndexOp(b, b.getLoc(), low));
+    int64_t stride = place.strides.empty() || isDropped ? 1 : place.strides[i];
+    int64_t size = isDropped ? 1 : type.getDimSize(position.size());
     Value in = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, here,
-                                     b.index(type.getDimSize(i) * stride));
+                                     b.index(size * stride));
     if (stride != 1) {
       Value rest = arith::RemUIOp::create(b, here, b.index(stride));
       Value hits =
@@ -126,7 +203,8 @@ Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
       in = arith::AndIOp::create(b, in, hits);
       here = arith::DivUIOp::create(b, here, b.index(stride));
     }
-    position.push_back(arith::SelectOp::create(b, in, here, b.index(0)));
+    if (!isDropped)
+      position.push_back(arith::SelectOp::create(b, in, here, b.index(0)));
     inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
   }
   Value read = tensor::ExtractOp::create(b, block, position);
@@ -161,7 +239,7 @@ struct ConvertPad : OpRewritePattern<tensor::PadOp> {
           Value outside =
               isConstant ? arith::ConstantOp::create(b, cast<TypedAttr>(value))
                          : cloneBody(b, op.getRegion().front());
-          return readBlock(b, op.getSource(), op.getStaticLow(), outside);
+          return readBlock(b, op.getSource(), {op.getMixedLowPad()}, outside);
         }));
     return success();
   }
@@ -197,18 +275,18 @@ struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
                                 PatternRewriter &rewriter) const override {
     RankedTensorType type = op.getType();
     if (ShapedType::isDynamicShape(op.getStaticStrides()) ||
-        ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+        ShapedType::isDynamicShape(op.getSourceType().getShape()) ||
         llvm::any_of(op.getStaticStrides(),
-                     [](int64_t stride) { return stride < 1; }) ||
-        op.getSourceType().getRank() != type.getRank())
+                     [](int64_t stride) { return stride < 1; }))
       return failure();
     GenericBuilder b(op.getLoc(), rewriter);
+    BlockPlace place{op.getMixedOffsets(), op.getStaticStrides(),
+                     op.getDroppedDims()};
     rewriter.replaceOp(op, b.map(type.getShape(), type.getElementType(),
                                  {{op.getDest(), b.identity(type.getRank())}},
                                  [&](ValueRange v) {
-                                   return readBlock(b, op.getSource(),
-                                                    op.getStaticOffsets(), v[0],
-                                                    op.getStaticStrides());
+                                   return readBlock(b, op.getSource(), place,
+                                                    v[0]);
                                  }));
     return success();
   }
