@@ -24,6 +24,7 @@
 #include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
+#include "tessera/Support/Bytes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Validation/Passes.h"
 #include "tessera/Validation/VerifyPartition.h"
@@ -342,19 +343,12 @@ std::string tessera::listPhases() {
 
 llvm::Expected<int64_t> tessera::parseMemoryLimit(StringRef name,
                                                   StringRef text) {
-  StringRef digits = text;
-  double factor = 1;
-  for (auto [unit, size] :
-       {std::pair("KB", 1e3), std::pair("MB", 1e6), std::pair("GB", 1e9)})
-    if (digits.consume_back(unit)) {
-      factor = size;
-      break;
-    }
-  double number = 0;
-  if (digits.getAsDouble(number) || !(number > 0) || number * factor > 1e17)
+  constexpr int64_t kMost = 100'000'000'000'000'000;
+  std::optional<int64_t> bytes = parseBytes(text);
+  if (!bytes || *bytes < 1 || *bytes > kMost)
     return llvm::createStringError(
         name + " expects bytes above 0, as 450MB, but got '" + text + "'");
-  return static_cast<int64_t>(number * factor);
+  return *bytes;
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Support/PlanFields.h"
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
@@ -133,12 +134,11 @@ static bool parseRecompute(StringRef text, Plan &plan) {
   auto [name, bytesText] = text.split('=');
   std::optional<Recompute> kind = parseName<Recompute>(name);
   bool isAuto = kind == Recompute::Auto;
-  int64_t bytes = 0;
-  if (!kind || isAuto != text.contains('=') ||
-      (isAuto && (bytesText.getAsInteger(10, bytes) || bytes < 1)))
+  std::optional<int64_t> bytes = isAuto ? parseBytes(bytesText) : 0;
+  if (!kind || isAuto != text.contains('=') || !bytes || (isAuto && *bytes < 1))
     return false;
   plan.recompute = *kind;
-  plan.recomputeBytes = bytes;
+  plan.recomputeBytes = *bytes;
   return true;
 }
 
@@ -292,7 +292,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "priced: the core of attention), full (all but the inputs of layers), "
        "matmuls (priced only: all but every other matmul and attention), or "
        "auto=BYTES (compiled only: as little as fits a rank's arena into so "
-       "many bytes, of all it holds)"},
+       "many bytes, as 80GB or 450MB, of all it holds)"},
       {"checkpoint-every", "N", kOnlyPriced, size(&Plan::checkpointEvery),
        "layers between kept inputs, with full"},
       {"precision", "TYPE", kBoth, choice<&Plan::precision>(),

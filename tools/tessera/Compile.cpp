@@ -24,6 +24,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -97,11 +98,11 @@ constexpr OptionSpec kOwnOptions[] = {
      "write what a device receives, by kind of collective and\n"
      "axes, and what of it no work hides: JSON to FILE.json,\n"
      "else text; - is stdout"},
-    {"--bucket-bytes", "N",
-     "do small collectives as one, of at most N bytes from a\n"
+    {"--bucket-bytes", "BYTES",
+     "do small collectives as one, of at most so many bytes of a\n"
      "device; 0: none; default: 26214400"},
-    {"--shared-bytes", "N",
-     "keep up to N bytes of gathered parameters for a later\n"
+    {"--shared-bytes", "BYTES",
+     "keep so many bytes of gathered parameters for a later\n"
      "use rather than gather them again; default: 0"},
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of matmuls, such as a\n"
@@ -112,7 +113,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "with --strategy auto: the K fastest candidates by the model\n"
      "are compiled and run on this machine, in turn, and the\n"
      "fastest program is taken"},
-    {"--max-bytes", "N", "fail if a device receives more in one call"},
+    {"--max-bytes", "BYTES", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
     {"--quiet", "", "no progress on stderr"},
@@ -220,13 +221,23 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
        {std::pair("--max-bytes", &pipeline.maxBytes),
         std::pair("--bucket-bytes", &pipeline.bucketBytes),
         std::pair("--shared-bytes", &pipeline.sharedBytes),
-        std::pair("--max-collectives", &pipeline.maxCollectives)}) {
-    StringRef text = parsed.get(name);
-    if (parsed.has(name) && (text.getAsInteger(10, *limit) || *limit < 0))
-      return llvm::createStringError(
-          llvm::Twine(name) + " expects an integer of at least 0 but got '" +
-          text + "'");
+        std::pair("--overlap-memory", &pipeline.overlapBytes)}) {
+    if (!parsed.has(name))
+      continue;
+    std::optional<int64_t> bytes = parseBytes(parsed.get(name));
+    if (!bytes)
+      return llvm::createStringError(llvm::Twine(name) +
+                                     " expects bytes, as 25MB or 0, but got '" +
+                                     parsed.get(name) + "'");
+    *limit = *bytes;
   }
+  StringRef count = parsed.get("--max-collectives");
+  if (parsed.has("--max-collectives") &&
+      (count.getAsInteger(10, pipeline.maxCollectives) ||
+       pipeline.maxCollectives < 0))
+    return llvm::createStringError(
+        "--max-collectives expects an integer of at least 0 but got '" + count +
+        "'");
   pipeline.noFullGather = parsed.has("--no-full-gather");
   pipeline.collectiveReport = parsed.get("--dist-report").str();
   auto overlap = parsed.getChoice("--overlap", {"off", "on"}, "on");
@@ -244,13 +255,6 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   if (!epilogues)
     return epilogues.takeError();
   pipeline.epilogues = *epilogues == 1;
-  StringRef memory = parsed.get("--overlap-memory");
-  if (parsed.has("--overlap-memory") &&
-      (memory.getAsInteger(10, pipeline.overlapBytes) ||
-       pipeline.overlapBytes < 0))
-    return llvm::createStringError(
-        "--overlap-memory expects an integer of at least 0 but got '" + memory +
-        "'");
   return llvm::Error::success();
 }
 

@@ -1,0 +1,23 @@
+//===- Bytes.h - Numbers of bytes as people write them ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_BYTES_H
+#define TESSERA_SUPPORT_BYTES_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+/// A number of bytes, 0 or more, as 4096, 450MB or 1.5GB: units are of 10^3
+/// (kB or KB), 10^6 and 10^9. None of another text.
+std::optional<int64_t> parseBytes(llvm::StringRef text);
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_BYTES_H
