@@ -182,8 +182,10 @@ public:
   void runOnOperation() override;
 
 private:
-  FailureOr<OwningOpRef<ModuleOp>> prepare(const std::optional<Mesh> &mesh);
+  FailureOr<OwningOpRef<ModuleOp>> prepare(const std::optional<Mesh> &mesh,
+                                           const Strategy &strategy);
   LogicalResult takeDecisions();
+  LogicalResult updateNamed();
   LogicalResult choose();
   FailureOr<std::vector<FoundShardings>>
   searchCopy(ModuleOp program, const ShardingSearchOptions &search);
@@ -193,6 +195,9 @@ private:
   LogicalResult searchAll(std::vector<SearchedMesh> &searched);
   void tryWithin(const SearchedMesh &on);
   void tryMeshes(ArrayRef<SearchedMesh> searched);
+  LogicalResult printNamed(llvm::raw_ostream &os);
+  LogicalResult printTaken(ArrayRef<SearchedMesh> searched,
+                           llvm::raw_ostream &os);
   LogicalResult writeDecisions(ArrayRef<SearchedMesh> searched);
   std::optional<int64_t> tryFound(const SearchedMesh &on,
                                   ArrayRef<FoundShardings> found);
@@ -261,13 +266,14 @@ ChooseShardingsPass::getTrialOptions(const ShardingChoice &candidate) const {
   return trial;
 }
 
-/// The program whose shardings are searched: the training step.
+/// The program whose shardings are searched, or propagated: the training step.
 FailureOr<OwningOpRef<ModuleOp>>
-ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh) {
+ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh,
+                             const Strategy &strategy) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   ShardingChoice searched;
   searched.mesh = mesh;
-  searched.strategy = options.strategy;
+  searched.strategy = strategy;
   PipelineOptions trial = getTrialOptions(searched);
   PassManager pm(&getContext());
   buildPhase(pm, Phase::Plan, trial);
@@ -465,7 +471,7 @@ ChooseShardingsPass::searchCopy(ModuleOp program,
 LogicalResult
 ChooseShardingsPass::searchOn(SearchedMesh &on,
                               const ShardingSearchOptions &search) {
-  auto program = prepare(on.mesh);
+  auto program = prepare(on.mesh, options.strategy);
   if (failed(program))
     return failure();
   on.program = std::move(*program);
@@ -634,12 +640,36 @@ LogicalResult ChooseShardingsPass::takeDecisions() {
     if (parsed) {
       options.choice->strategy = *parsed;
       options.choice->isMade = true;
+      options.choice->decisions = options.decisions;
       return success();
     }
     strategy = parsed.takeError();
   }
   return getOperation().emitError("decisions: ")
          << llvm::toString(strategy.takeError());
+}
+
+/// Prints the shardings that propagation gives the program under the named
+/// strategy that was chosen.
+LogicalResult ChooseShardingsPass::printNamed(llvm::raw_ostream &os) {
+  const ShardingChoice &choice = *options.choice;
+  auto program = prepare(choice.mesh, choice.strategy);
+  PropagationOptions propagation;
+  propagation.keepsCopies = true;
+  if (failed(program) || failed(propagateShardings(**program, propagation)))
+    return failure();
+  printDecisions(**program, print(choice.strategy), os);
+  return success();
+}
+
+/// A named strategy with what the file has of a program that has changed.
+LogicalResult ChooseShardingsPass::updateNamed() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(printNamed(os)))
+    return failure();
+  options.choice->decisions = text;
+  return writeDecisions({});
 }
 
 LogicalResult
@@ -649,12 +679,14 @@ ChooseShardingsPass::writeDecisions(ArrayRef<SearchedMesh> searched) {
   if (code)
     return getOperation().emitError("decisions: cannot write ")
            << options.decisionsOut << ": " << code.message();
+  return printTaken(searched, os);
+}
+
+LogicalResult ChooseShardingsPass::printTaken(ArrayRef<SearchedMesh> searched,
+                                              llvm::raw_ostream &os) {
   const ShardingChoice &choice = *options.choice;
-  if (!choice.found.solution) {
-    printNamedDecision(print(choice.strategy),
-                       print(choice.mesh ? *choice.mesh : *options.mesh), os);
-    return success();
-  }
+  if (!choice.found.solution)
+    return printNamed(os);
   for (const SearchedMesh &on : searched)
     if (!choice.mesh || print(*on.mesh) == print(*choice.mesh)) {
       if (failed(applyShardings(*on.program, choice.found)))
@@ -667,10 +699,9 @@ ChooseShardingsPass::writeDecisions(ArrayRef<SearchedMesh> searched) {
 LogicalResult ChooseShardingsPass::choose() {
   if (!options.decisions.empty() && failed(takeDecisions()))
     return failure();
-  // A named strategy has no decisions to update.
-  if (!options.decisions.empty() &&
-      !(options.updatesDecisions && options.choice->strategy.isSearched))
-    return success();
+  bool isNamed = !options.choice->strategy.isSearched;
+  if (!options.decisions.empty() && (isNamed || !options.updatesDecisions))
+    return options.updatesDecisions ? updateNamed() : success();
   options.choice->isMade = false;
   auto searched = searchMeshes();
   if (failed(searched))

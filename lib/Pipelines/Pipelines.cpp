@@ -95,11 +95,16 @@ static void buildTrain(OpPassManager &pm, const PipelineOptions &options) {
 
 /// Writes what was chosen; a phase on its own searches.
 static void addSearch(OpPassManager &pm, const PipelineOptions &options) {
-  if (options.choice->isMade && !options.choice->strategy.isSearched)
-    return;
-  if (options.choice->found.solution)
-    return pm.addPass(createSearchShardingsPass(options.choice->found));
+  const ShardingChoice &choice = *options.choice;
+  if (choice.found.solution)
+    return pm.addPass(createSearchShardingsPass(choice.found));
   SearchShardingsPassOptions search;
+  if (choice.isMade && !choice.strategy.isSearched) {
+    search.decisions = choice.decisions;
+    if (!choice.decisions.empty())
+      pm.addPass(createSearchShardingsPass(search));
+    return;
+  }
   search.dump = options.search.dump;
   search.memoryLimit = options.search.memoryLimit;
   search.decisions = options.decisions;

@@ -250,7 +250,8 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
     writer.explain();
   for (dist::GroupOp group : builder.groups)
     group.erase();
-  copies.merge();
+  if (!options.keepsCopies)
+    copies.merge();
   return success();
 }
 

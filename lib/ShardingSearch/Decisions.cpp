@@ -15,16 +15,19 @@
 #include "tessera/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
 using llvm::json::Array;
 using llvm::json::Object;
 
-static constexpr int64_t kVersion = 1;
+static constexpr int64_t kVersion = 2;
 static constexpr llvm::StringLiteral kMagic = "decisions";
 /// Letters of a text that an error quotes.
 static constexpr size_t kMostQuoted = 200;
+/// The strategy of a search.
+static constexpr llvm::StringLiteral kSearched = "auto";
 
 /// What ops and arguments carry, in the order of a file.
 static constexpr llvm::StringLiteral kOpAttributes[] = {
@@ -43,7 +46,11 @@ public:
   using OnValue = llvm::function_ref<LogicalResult(FunctionOpInterface,
                                                    unsigned, std::string)>;
 
+  using OnSum = llvm::function_ref<LogicalResult(OpResult, std::string)>;
+
+  /// Ops, but those whose results are sums.
   static LogicalResult forEachOp(ModuleOp module, OnOp visit);
+  static LogicalResult forEachSum(ModuleOp module, OnSum visit);
   static LogicalResult forEachArgument(ModuleOp module, OnValue visit);
   static LogicalResult forEachResult(ModuleOp module, OnValue visit);
 };
@@ -62,17 +69,34 @@ static std::string describeSource(Value value) {
   return op ? op->getName().getStringRef().str() : "argument";
 }
 
-/// `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...} : tensor<...> of argument`.
+/// `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...}`.
+static void printRule(Operation *op, llvm::raw_ostream &os) {
+  os << op->getName() << ' ';
+  getShardingRule(op).print(os);
+}
+
+/// `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...} : tensor<...> of argument to
+/// arith.addf tensor<...>`: kinds of users tell ops apart that look alike.
 static std::string getKey(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << op->getName() << ' ';
-  getShardingRule(op).print(os);
+  printRule(op, os);
   os << " : ";
   llvm::interleaveComma(op->getResultTypes(), os);
   os << " of ";
   llvm::interleaveComma(op->getOperands(), os,
                         [&](Value operand) { os << describeSource(operand); });
+  std::set<std::string> users;
+  for (Operation *user : op->getUsers()) {
+    std::string name = user->getName().getStringRef().str();
+    if (user->getNumResults() == 1)
+      name += " " + print(user->getResult(0).getType());
+    // Propagation leaves no groups.
+    if (!isa<dist::GroupOp>(user))
+      users.insert(name);
+  }
+  os << " to ";
+  llvm::interleaveComma(users, os);
   return text;
 }
 
@@ -87,41 +111,101 @@ static std::string getClass(StringRef name) {
   return text;
 }
 
-LogicalResult Subjects::forEachOp(ModuleOp module, OnOp visit) {
-  for (auto func : module.getOps<FunctionOpInterface>()) {
-    if (func.isExternal())
-      continue;
-    for (Block *block : dist::getBlocks(func))
-      for (Operation &op : *block)
-        if (llvm::any_of(op.getResultTypes(),
-                         llvm::IsaPred<RankedTensorType>) &&
-            failed(visit(&op, getKey(&op))))
+/// What a constant is made for, where one op uses it: each use has a copy.
+static std::string describeUse(Operation *op) {
+  if (!op->hasOneUse())
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Operation *user = *op->getUsers().begin();
+  os << " for ";
+  if (isa<ShardingRuleOpInterface>(user))
+    printRule(user, os);
+  else
+    os << user->getName();
+  return text;
+}
+
+static LogicalResult
+forEachBlock(ModuleOp module,
+             llvm::function_ref<LogicalResult(Block &)> visit) {
+  for (auto func : module.getOps<FunctionOpInterface>())
+    if (!func.isExternal())
+      for (Block *block : dist::getBlocks(func))
+        if (failed(visit(*block)))
           return failure();
-  }
   return success();
+}
+
+LogicalResult Subjects::forEachOp(ModuleOp module, OnOp visit) {
+  return forEachBlock(module, [&](Block &block) -> LogicalResult {
+    DenseSet<Operation *> constants;
+    for (Operation &op : block) {
+      if (!llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
+          isa<dist::AccumulateOp>(op))
+        continue;
+      bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
+        return constants.contains(operand.getDefiningOp());
+      });
+      if (isConstant)
+        constants.insert(&op);
+      if (failed(
+              visit(&op, getKey(&op) + (isConstant ? describeUse(&op) : ""))))
+        return failure();
+    }
+    return success();
+  });
+}
+
+LogicalResult Subjects::forEachSum(ModuleOp module, OnSum visit) {
+  return forEachBlock(module, [&](Block &block) -> LogicalResult {
+    for (auto accumulate : block.getOps<dist::AccumulateOp>())
+      for (auto [result, term] : llvm::zip(accumulate.getResults(),
+                                           accumulate.getYield().getValues())) {
+        Operation *op = term.getDefiningOp();
+        std::string key = print(result.getType()) + " of " +
+                          (op ? getKey(op) : std::string("argument"));
+        if (isa<RankedTensorType>(result.getType()) &&
+            failed(visit(cast<OpResult>(result), key)))
+          return failure();
+      }
+    return success();
+  });
+}
+
+/// `blocks.#.wq `; nothing for an argument without a name.
+static std::string getNameClass(FunctionOpInterface func, unsigned argument) {
+  for (StringRef attr : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
+                         nn::NNDialect::kInputAttr})
+    if (auto text = func.getArgAttrOfType<StringAttr>(argument, attr))
+      return getClass(text.getValue()) + " ";
+  return "";
 }
 
 LogicalResult Subjects::forEachArgument(ModuleOp module, OnValue visit) {
   for (auto func : module.getOps<FunctionOpInterface>())
-    for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i) {
-      std::string name;
-      for (StringRef attr :
-           {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
-            nn::NNDialect::kInputAttr})
-        if (auto text = func.getArgAttrOfType<StringAttr>(i, attr))
-          name = getClass(text.getValue()) + " ";
-      if (failed(
-              visit(func, i, name + ": " + print(func.getArgumentTypes()[i]))))
+    for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
+      if (failed(visit(func, i,
+                       getNameClass(func, i) + ": " +
+                           print(func.getArgumentTypes()[i]))))
         return failure();
-    }
   return success();
 }
 
+/// A result that takes an argument's place has its name.
 LogicalResult Subjects::forEachResult(ModuleOp module, OnValue visit) {
-  for (auto func : module.getOps<FunctionOpInterface>())
-    for (unsigned i = 0, e = func.getNumResults(); i < e; ++i)
-      if (failed(visit(func, i, print(func.getResultTypes()[i]))))
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    std::vector<std::string> names(func.getNumResults());
+    for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i) {
+      auto donated =
+          func.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr);
+      if (donated && donated.getValue().ult(names.size()))
+        names[donated.getInt()] = getNameClass(func, i) + ": ";
+    }
+    for (auto [i, name] : llvm::enumerate(names))
+      if (failed(visit(func, i, name + print(func.getResultTypes()[i]))))
         return failure();
+  }
   return success();
 }
 
@@ -162,9 +246,9 @@ static std::string describeMesh(ModuleOp module) {
   return "";
 }
 
-void tessera::printDecisions(ModuleOp module, const FoundShardings &found,
-                             llvm::raw_ostream &os) {
-  Groups ops, arguments, results;
+/// What a file has of a module.
+static Object getDecisions(ModuleOp module, StringRef strategy) {
+  Groups ops, sums, arguments, results;
   (void)Subjects::forEachOp(module, [&](Operation *op, std::string key) {
     ops[key].push_back(getOpDecision(op));
     return success();
@@ -181,27 +265,37 @@ void tessera::printDecisions(ModuleOp module, const FoundShardings &found,
         results[key].push_back(getDecision(dist::getResultSharding(func, i)));
         return success();
       });
+  (void)Subjects::forEachSum(module, [&](OpResult sum, std::string key) {
+    sums[key].push_back(getDecision(dist::getSharding(sum)));
+    return success();
+  });
+  return Object{{"tessera", kMagic},
+                {"version", kVersion},
+                {"mesh", describeMesh(module)},
+                {"strategy", strategy},
+                {"arguments", toJson(arguments)},
+                {"ops", toJson(ops)},
+                {"results", toJson(results)},
+                {"sums", toJson(sums)}};
+}
+
+static void print(Object file, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, 1);
-  json.value(Object{{"tessera", kMagic},
-                    {"version", kVersion},
-                    {"mesh", describeMesh(module)},
-                    {"strategy", "auto"},
-                    {"us", double(found.cost) * 1e-6},
-                    {"us_at_least", double(found.bound) * 1e-6},
-                    {"arguments", toJson(arguments)},
-                    {"ops", toJson(ops)},
-                    {"results", toJson(results)}});
+  json.value(std::move(file));
   os << "\n";
 }
 
-void tessera::printNamedDecision(StringRef strategy, StringRef mesh,
-                                 llvm::raw_ostream &os) {
-  llvm::json::OStream json(os, 1);
-  json.value(Object{{"tessera", kMagic},
-                    {"version", kVersion},
-                    {"mesh", mesh},
-                    {"strategy", strategy}});
-  os << "\n";
+void tessera::printDecisions(ModuleOp module, const FoundShardings &found,
+                             llvm::raw_ostream &os) {
+  Object file = getDecisions(module, kSearched);
+  file["us"] = double(found.cost) * 1e-6;
+  file["us_at_least"] = double(found.bound) * 1e-6;
+  print(std::move(file), os);
+}
+
+void tessera::printDecisions(ModuleOp module, StringRef strategy,
+                             llvm::raw_ostream &os) {
+  print(getDecisions(module, strategy), os);
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,8 +311,9 @@ static llvm::Error checkFile(const Object &file) {
     return llvm::createStringError(
         "expects a decision file, {\"tessera\": \"decisions\", ...}");
   if (file.getInteger("version") != kVersion)
-    return llvm::createStringError("expects version " + Twine(kVersion) +
-                                   " of decision files but got another");
+    return llvm::createStringError(
+        "expects version " + Twine(kVersion) +
+        " of decision files but got another: write it anew");
   return llvm::Error::success();
 }
 
@@ -292,6 +387,13 @@ private:
 
 } // namespace
 
+/// A text between quotes, or its first letters.
+static std::string quote(StringRef text) {
+  if (text.size() <= kMostQuoted)
+    return ("'" + text + "'").str();
+  return ("'" + text.take_front(kMostQuoted) + "...'").str();
+}
+
 /// The key that begins most like another.
 static std::string findNearest(const Groups &groups, StringRef key) {
   std::string nearest = "none";
@@ -314,8 +416,8 @@ FailureOr<std::string> Replay::take(Location loc, StringRef key) {
   if (it == groups.end() && isPartial)
     return std::string();
   if (it == groups.end())
-    return emitError(loc) << "decisions: expects one for '" << key
-                          << "' but got '" << findNearest(groups, key) << "'";
+    return emitError(loc) << "decisions: expects one for " << quote(key)
+                          << " but got " << quote(findNearest(groups, key));
   unsigned at = taken[key]++;
   if (it->second.size() == 1)
     return it->second.front();
@@ -323,7 +425,7 @@ FailureOr<std::string> Replay::take(Location loc, StringRef key) {
     return std::string();
   if (at >= it->second.size())
     return emitError(loc) << "decisions: expects " << it->second.size()
-                          << " of '" << key << "' but got more";
+                          << " of " << quote(key) << " but got more";
   return it->second[at];
 }
 
@@ -355,8 +457,8 @@ FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
       attr = parseAttribute(*text, module.getContext());
   }
   if (!attr)
-    return emitError(loc) << "decisions: expects an attribute but got '"
-                          << StringRef(*text).take_front(kMostQuoted) << "'";
+    return emitError(loc) << "decisions: expects an attribute but got "
+                          << quote(*text);
   return attr;
 }
 
@@ -415,11 +517,15 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
   auto results = readGroups(*file, "results");
   if (!results)
     return fail(results.takeError());
+  auto sums = readGroups(*file, "sums");
+  if (!sums)
+    return fail(sums.takeError());
   ConstantCopies copies;
   copies.split(module);
   Replay opReplay(module, *ops, isPartial),
       argumentReplay(module, *arguments, isPartial),
-      resultReplay(module, *results, isPartial);
+      resultReplay(module, *results, isPartial),
+      sumReplay(module, *sums, isPartial);
   auto decideArgument = [&](FunctionOpInterface func, unsigned i,
                             std::string key) -> LogicalResult {
     auto sharding = takeSharding(argumentReplay, func.getLoc(), key);
@@ -434,12 +540,23 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
       dist::setResultSharding(func, i, *sharding);
     return sharding;
   };
+  auto decideSum = [&](OpResult sum, std::string key) -> LogicalResult {
+    auto sharding = takeSharding(sumReplay, sum.getLoc(), key);
+    if (succeeded(sharding) && *sharding)
+      dist::setSharding(sum, *sharding);
+    return sharding;
+  };
   if (failed(Subjects::forEachArgument(module, decideArgument)) ||
       failed(Subjects::forEachResult(module, decideResult)) ||
-      failed(Subjects::forEachOp(module, [&](Operation *op, std::string key) {
-        return decideOp(opReplay, op, key);
-      })))
+      failed(Subjects::forEachOp(module,
+                                 [&](Operation *op, std::string key) {
+                                   return decideOp(opReplay, op, key);
+                                 })) ||
+      failed(Subjects::forEachSum(module, decideSum)))
     return failure();
+  // A search leaves the copies; propagation, of which the others are, does not.
+  if (file->getString("strategy") != StringRef(kSearched))
+    copies.merge();
   return mlir::verify(module);
 }
 
@@ -490,10 +607,7 @@ llvm::Error tessera::compareDecisions(const Object &first, const Object &second,
     if (mine && other && *mine != *other)
       os << name << ": " << *mine << " and " << *other << "\n";
   }
-  for (StringRef name : {"arguments", "ops", "results"}) {
-    // A file of a named strategy has none.
-    if (!first.get(name) && !second.get(name))
-      continue;
+  for (StringRef name : {"arguments", "ops", "results", "sums"}) {
     auto mine = readGroups(first, name);
     if (!mine)
       return prefixError("the first: ", mine.takeError());

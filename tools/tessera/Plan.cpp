@@ -140,7 +140,8 @@ const CommandSpec kCommand = {
     "leave open, by branch and bound, and says how far from the best it can "
     "be.\n"
     "GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
-    "error, and 3 where a layout does not fit into the devices' memory.",
+    "error, 3 where a layout does not fit into the devices' memory, and 4\n"
+    "where files of --compare differ.",
     withPlanOptions(kOwnOptions, /*numAfter=*/10, PlanField::kPriced),
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
@@ -160,6 +161,8 @@ const CommandSpec kCommand = {
 
 /// The exit status of a plan that does not fit into memory.
 constexpr int kDoesNotFit = 3;
+/// That of files that were compared and differ.
+constexpr int kDiffers = 4;
 
 /// True if the options say how the model is to be partitioned.
 bool hasLayout(const ParsedOptions &parsed) {
@@ -437,7 +440,7 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   return report->fits() ? 0 : kDoesNotFit;
 }
 
-llvm::Error runCompare(const ParsedOptions &parsed) {
+llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 2)
     return llvm::createStringError("--compare expects two reports but got " +
                                    llvm::Twine(parsed.positional.size()));
@@ -456,7 +459,10 @@ llvm::Error runCompare(const ParsedOptions &parsed) {
                                        : compare(*a, *b, parsed.positional[0],
                                                  parsed.positional[1], os));
       });
-  return llvm::joinErrors(std::move(failure), std::move(written));
+  if (llvm::Error error =
+          llvm::joinErrors(std::move(failure), std::move(written)))
+    return std::move(error);
+  return *a == *b ? 0 : kDiffers;
 }
 
 /// Writes the cluster with constants that the measurements determine; says on
@@ -499,7 +505,7 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
   if (parsed.has("--calibrate"))
     return status(runCalibrate(parsed));
   if (parsed.has("--compare"))
-    return status(runCompare(parsed));
+    return runCompare(parsed);
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +

@@ -82,6 +82,9 @@ struct ShardingChoice {
   Strategy strategy;
   /// What was found; no solution for a named strategy.
   FoundShardings found;
+  /// The text of a decision file that a named strategy's shardings are taken
+  /// from; empty: they follow from its seeds.
+  std::string decisions;
   /// Seconds and bytes of the scheduled program.
   double seconds = 0;
   int64_t arenaBytes = 0;

@@ -25,6 +25,8 @@ struct PropagationOptions {
   /// Cost by which conflicts are resolved; where it is empty, the time on the
   /// links of the mesh (CollectiveTime.h).
   TransferCost transferCost;
+  /// Leave a copy of each constant for each use, though some are sharded alike.
+  bool keepsCopies = false;
 };
 
 /// What the pass does, for callers with a cost of their own. Reports errors at

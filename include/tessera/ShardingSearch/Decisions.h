@@ -5,13 +5,17 @@
 //
 // A decision file keeps what a search decided, as JSON:
 //
-//     {"tessera": "decisions", "version": 1, "mesh": "a=4", "strategy": "auto",
+//     {"tessera": "decisions", "version": 2, "mesh": "a=4", "strategy": "auto",
 //      "us": 812.3, "us_at_least": 810.0,
 //      "arguments": [{"key": "blocks.#.wq : tensor<64x64xf32>", "seen": 2,
 //                     "attributes": ["<sharding>"]}, ...],
 //      "ops": [{"key": "nn.einsum ([i,k],[k,j])->([i,j]) {...} : f32 of ...",
 //               "seen": 4, "attributes": ["<attributes>", ...]}, ...],
-//      "results": [...]}
+//      "results": [...], "sums": [...]}
+//
+// Sums are results of dist.accumulate. Where a named strategy won the file has
+// its name, without times, and the shardings that propagation gives the program
+// under it.
 //
 // Keys name no numbers of layers or values: what occurs several times has one
 // entry, with one decision for all, or one for each in order. A program with
@@ -33,9 +37,10 @@ namespace tessera {
 void printDecisions(mlir::ModuleOp module, const FoundShardings &found,
                     llvm::raw_ostream &os);
 
-/// Writes that a named strategy was chosen.
-void printNamedDecision(llvm::StringRef strategy, llvm::StringRef mesh,
-                        llvm::raw_ostream &os);
+/// Writes the shardings of a module, which a named strategy gave it: those that
+/// propagateShardings() has left, which keeps copies of constants.
+void printDecisions(mlir::ModuleOp module, llvm::StringRef strategy,
+                    llvm::raw_ostream &os);
 
 /// The strategy that a decision file names; an error if it is none.
 llvm::Expected<std::string> readDecidedStrategy(llvm::StringRef text);
