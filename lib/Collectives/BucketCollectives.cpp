@@ -18,6 +18,7 @@
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Buckets.h"
 #include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/OpRuns.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "llvm/ADT/DenseSet.h"
@@ -126,8 +127,11 @@ void BlockBuckets::number() {
   for (Operation &op : block) {
     numbers[&op] = ops.size();
     ops.push_back(&op);
-    if (!isa<dist::CollectiveOpInterface, dist::BucketOp>(op))
-      time += getWorkTime(&op, rates);
+    time += sumOverRuns(&op, [&](Operation *inner) {
+      return isa<dist::CollectiveOpInterface, dist::BucketOp>(inner)
+                 ? 0
+                 : getWorkTime(inner, rates);
+    });
     times.push_back(time);
   }
 }

@@ -43,25 +43,6 @@ dist::WaitOp tessera::findWait(dist::StartOp start) {
   return wait && wait->getBlock() == start->getBlock() ? wait : dist::WaitOp();
 }
 
-int64_t tessera::getNumRuns(Operation *op) {
-  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
-    return accumulate.getCount();
-  if (auto pipeline = dyn_cast<dist::PipelineOp>(op))
-    return pipeline.getMicroBatches() / pipeline.getPaths().size();
-  auto loop = dyn_cast<scf::ForOp>(op);
-  APInt low, high, step;
-  if (!loop || loop->hasAttr(rt::RTDialect::kWhileAttr) ||
-      !matchPattern(loop.getLowerBound(), m_ConstantInt(&low)) ||
-      !matchPattern(loop.getUpperBound(), m_ConstantInt(&high)) ||
-      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
-      step.getSExtValue() < 1)
-    return 1;
-  return std::max<int64_t>(
-      llvm::divideCeilSigned(high.getSExtValue() - low.getSExtValue(),
-                             step.getSExtValue()),
-      0);
-}
-
 namespace {
 
 class TaskBuilder {

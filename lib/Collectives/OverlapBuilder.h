@@ -10,6 +10,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Collectives/OpRuns.h"
 #include "tessera/Collectives/OverlapSchedule.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -44,10 +45,6 @@ BlockTasks buildOverlapTasks(mlir::Block &block);
 /// functions, whose ops would be put into another order: so it stays where it
 /// is, and all ops before and after it.
 bool crossesStages(dist::CollectiveOpInterface op);
-
-/// How often the regions of an op run: of a loop with constant bounds and of
-/// dist.accumulate; 1 of all others.
-int64_t getNumRuns(mlir::Operation *op);
 
 /// For each dist.start of a function the share of its collective's time in
 /// which nothing else runs.

@@ -17,6 +17,7 @@
 #include "dialects/RT/RT.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Collectives/OpRuns.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Recompute/ModelBlocks.h"
 #include <set>
@@ -161,7 +162,7 @@ WorkRates tessera::getTargetRates(Operation *op) {
       rt::getTarget(op) == rt::Target::Host ? kCoreRates : kGpuRates);
 }
 
-double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {
+static double getOpSeconds(Operation *op, const WorkRates &rates) {
   if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
       collective && collective.getCollectiveKind()) {
     dist::MeshOp mesh = dist::lookupMesh(op, collective.getMeshAttr());
@@ -185,6 +186,11 @@ double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {
         }))
       bytes -= getTensorBytes(result.getType());
   return std::max(bytes, 0.0) / rates.bytesPerSecond;
+}
+
+double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {
+  return sumOverRuns(
+      op, [&](Operation *inner) { return getOpSeconds(inner, rates); });
 }
 
 /// Adds the time of an op to a task of a segment, and that of ops on parameters

@@ -45,7 +45,7 @@ makeSplitProblem(dist::AccumulateOp op,
 /// What a device of the module's target does.
 WorkRates getTargetRates(mlir::Operation *op);
 
-/// Seconds of an op in a task, as above.
+/// Seconds of an op in a task, as above, ops in its regions included.
 double getTaskSeconds(mlir::Operation *op, const WorkRates &rates);
 
 /// Blocks of each stage, in halves; the starts of all stages but the first are

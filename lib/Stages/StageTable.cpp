@@ -23,8 +23,8 @@ static std::string printTime(dist::TaskOp task) {
     return "-";
   WorkRates rates = getTargetRates(task);
   double seconds = 0;
-  task.getBody().walk(
-      [&](Operation *op) { seconds += getTaskSeconds(op, rates); });
+  for (Operation &op : task.getBody().front())
+    seconds += getTaskSeconds(&op, rates);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.3g", seconds * 1e3);
   return text;
