@@ -239,6 +239,9 @@ void ListScheduler::start(unsigned i) {
 }
 
 void ListScheduler::wait(unsigned i) {
+  // Making room for what it needs may have started it and waited for it.
+  if (over[i])
+    return;
   now = std::max(now, finish[i]);
   flying.erase({finish[i], i});
   end(i);

@@ -254,4 +254,40 @@ TEST(OverlapSchedule, random_programs) {
   EXPECT_GT(faster, 2000u);
 }
 
+/// Parameters that are gathered in two levels: chains of collectives, of which
+/// little fits at one time.
+TEST(OverlapSchedule, chains_of_collectives_in_little_memory) {
+  std::mt19937 random(11);
+  auto pick = [&](unsigned n) { return unsigned(random() % n); };
+  for (unsigned round = 0; round < 2000; ++round) {
+    OverlapProblem problem;
+    auto add = [&](OverlapTask task) {
+      problem.tasks.push_back(std::move(task));
+      return unsigned(problem.tasks.size() - 1);
+    };
+    unsigned layers = 2 + pick(10);
+    std::optional<unsigned> before;
+    for (unsigned layer = 0; layer < layers; ++layer) {
+      unsigned last = add(transfer(1 + pick(5), {}, int(pick(2))));
+      for (unsigned level = pick(3); level-- > 0;) {
+        unsigned next = add(transfer(1 + pick(5), {last}, int(pick(2))));
+        problem.blocks.push_back({1 + pick(100), {last, next}});
+        last = next;
+      }
+      OverlapTask compute = work(1 + pick(4), {last});
+      if (before)
+        compute.after.push_back(*before);
+      unsigned used = add(std::move(compute));
+      problem.blocks.push_back({1 + pick(100), {last, used}});
+      before = used;
+    }
+    problem.maxInFlight = 1 + pick(6);
+    OverlapTimes blocking = timeOverlap(problem, getBlockingOrder(problem));
+    int64_t limit = blocking.peakBytes - int64_t(pick(100));
+    OverlapOrder order = scheduled(problem, limit);
+    ASSERT_LE(timeOverlap(problem, order).peakBytes, blocking.peakBytes)
+        << "round " << round;
+  }
+}
+
 } // namespace
