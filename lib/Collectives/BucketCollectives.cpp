@@ -14,6 +14,7 @@
 #include "ParameterLayer.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/include/tessera_rt.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Buckets.h"
@@ -56,7 +57,8 @@ private:
   void runKey(ArrayRef<Operation *> collectives);
   void runGathers();
   void runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes);
-  void runGathersOfKey(ArrayRef<Operation *> gathers, int64_t mostBytes);
+  SmallVector<Operation *> runGathersOfKey(ArrayRef<Operation *> gathers,
+                                           int64_t mostBytes);
   std::function<double(int64_t)> getTimes(Operation *op) const;
   void setReady(MutableArrayRef<Operation *> members, BucketProblem &problem);
   void setNeeded(ArrayRef<Operation *> members, BucketProblem &problem);
@@ -84,9 +86,10 @@ private:
 // The problem
 //===----------------------------------------------------------------------===//
 
-/// True of the gather of a value from outside the block, and of a cast, reshape
-/// or gather of one: it could be done at any time. A parameter is gathered
-/// where it is used, so that it does not stay whole before.
+/// True of the gather of a value from outside the block, and of a cast or
+/// reshape of one, or of one that collectives have moved: it could be done at
+/// any time. A parameter is gathered where it is used, so that it does not stay
+/// whole before.
 static bool gathersFromOutside(Operation *gather) {
   if (!isa<dist::AllGatherOp>(gather))
     return false;
@@ -95,7 +98,7 @@ static bool gathersFromOutside(Operation *gather) {
     if (op->getBlock() != gather->getBlock())
       return true;
     if (op->getNumOperands() != 1 ||
-        (isa<dist::CollectiveOpInterface>(op) && !isa<dist::AllGatherOp>(op)))
+        isa<dist::ReduceScatterOp, dist::AllReduceOp>(op))
       return false;
     value = op->getOperand(0);
   }
@@ -170,19 +173,23 @@ void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
   }
 }
 
-/// Which members each needs, through whatever ops.
+/// Which members each needs, through whatever ops: by what these read, and by
+/// the order of those that have effects, as exchanges between pp ranks.
 void BlockBuckets::setNeeded(ArrayRef<Operation *> members,
                              BucketProblem &problem) {
   llvm::DenseMap<Operation *, int> memberNumbers;
   for (auto [i, op] : llvm::enumerate(members))
     memberNumbers[op] = i;
   std::vector<int> last(ops.size(), -1);
+  int lastOfEffects = -1;
   for (auto [i, op] : llvm::enumerate(ops)) {
     int needed = -1;
     forEachRead(op, [&](Value value) {
       if (int definition = getDefinition(value); definition >= 0)
         needed = std::max(needed, last[definition]);
     });
+    if (!isMemoryEffectFree(op))
+      needed = lastOfEffects = std::max(needed, lastOfEffects);
     last[i] = needed;
     auto it = memberNumbers.find(op);
     if (it == memberNumbers.end())
@@ -273,6 +280,10 @@ void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
   problem.getTime = getTimes(members.front());
   setReady(members, problem);
   setNeeded(members, problem);
+  problem.maxKeptBytes = maxBytes;
+  problem.getKeptBytes = [&](size_t begin, size_t end) {
+    return getKeptBytes(ArrayRef(members).slice(begin, end - begin));
+  };
   assert(!problem.check());
   BucketPlan plan = planBuckets(problem);
   assert(!plan.verify(problem));
@@ -302,15 +313,15 @@ static int64_t getResultBytes(Operation *op) {
   return static_cast<int64_t>(getTensorBytes(op->getResult(0).getType()));
 }
 
-/// The casts and reshapes that are between `point` and `gather` and make what
-/// it gathers, the last one first; nothing if a gather is among them.
+/// The casts, reshapes and permutes from `point` to `gather` that make what it
+/// gathers, the last one first; nothing if a gather is among them.
 static std::optional<SmallVector<Operation *>>
 getMakersAfter(Operation *point, Operation *gather) {
   SmallVector<Operation *> makers;
   Operation *op = gather->getOperand(0).getDefiningOp();
   while (op && op->getBlock() == point->getBlock() &&
-         point->isBeforeInBlock(op)) {
-    if (isa<dist::AllGatherOp>(op))
+         !op->isBeforeInBlock(point)) {
+    if (isa<dist::AllGatherOp, dist::BucketOp>(op))
       return std::nullopt;
     makers.push_back(op);
     op = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
@@ -321,14 +332,18 @@ getMakersAfter(Operation *point, Operation *gather) {
 /// Gathers of one layer that have one key. The bucket is where its first
 /// member is used, so the others are gathered early; that, and the buffer that
 /// they are copied out of, takes no more than the largest gathered parameter.
-void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
-                                   int64_t mostBytes) {
-  SmallVector<Operation *> candidates;
+/// Returns those that gather what others have gathered.
+SmallVector<Operation *>
+BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
+                              int64_t mostBytes) {
+  SmallVector<Operation *> candidates, later;
   BucketProblem problem;
   int64_t parts = 1;
   for (Operation *op : gathers) {
-    if (!getMakersAfter(gathers.front(), op))
+    if (!getMakersAfter(gathers.front(), op)) {
+      later.push_back(op);
       continue;
+    }
     candidates.push_back(op);
     BucketMember &member = problem.members.emplace_back();
     member.bytes =
@@ -345,7 +360,7 @@ void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
   for (size_t i : chosen)
     members.push_back(candidates[i]);
   if (members.empty())
-    return;
+    return later;
   BucketProblem together = problem;
   together.members.clear();
   for (size_t i : chosen)
@@ -355,6 +370,7 @@ void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
     for (Operation *maker : llvm::reverse(*getMakersAfter(members.front(), op)))
       maker->moveBefore(members.front());
   joinAsBucket(members);
+  return later;
 }
 
 void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
@@ -362,8 +378,8 @@ void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
   for (Operation *op : gathers)
     byKey[*getKey(op)].push_back(op);
   for (auto &[key, alike] : byKey)
-    if (alike.size() > 1)
-      runGathersOfKey(alike, mostBytes);
+    while (alike.size() > 1)
+      alike = runGathersOfKey(alike, mostBytes);
 }
 
 /// Layers are gathered one after the other, so a layer is what is side by

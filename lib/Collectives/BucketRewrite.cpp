@@ -8,6 +8,8 @@
 #include "BucketRewrite.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Interfaces/CostOpInterface.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -21,35 +23,86 @@ void tessera::forEachRead(Operation *op,
   });
 }
 
-void tessera::joinAsBucket(ArrayRef<Operation *> members) {
+namespace {
+/// Where collectives become one, and what has to follow.
+struct BucketMove {
+  /// The first of them.
+  Operation *first = nullptr;
+  /// The last op that makes what they take; null if all is there before the
+  /// first of them.
+  Operation *lastReady = nullptr;
+  /// Ops that need a result and are before `lastReady`, in order.
+  SmallVector<Operation *> moved;
+};
+} // namespace
+
+static BucketMove findMove(ArrayRef<Operation *> members) {
   Block &block = *members.front()->getBlock();
-  Operation *first = members.front(), *lastReady = nullptr;
+  BucketMove move;
+  move.first = members.front();
   for (Operation *op : members) {
-    if (op->isBeforeInBlock(first))
-      first = op;
+    if (op->isBeforeInBlock(move.first))
+      move.first = op;
     Operation *made = op->getOperand(0).getDefiningOp();
     if (made && made->getBlock() == &block &&
-        (!lastReady || lastReady->isBeforeInBlock(made)))
-      lastReady = made;
+        (!move.lastReady || move.lastReady->isBeforeInBlock(made)))
+      move.lastReady = made;
   }
-  bool isReady = !lastReady || lastReady->isBeforeInBlock(first);
+  if (!move.lastReady || move.lastReady->isBeforeInBlock(move.first)) {
+    move.lastReady = nullptr;
+    return move;
+  }
   llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
-  SmallVector<Operation *> moved;
-  for (Operation *op = isReady ? nullptr : first; op;
-       op = op == lastReady ? nullptr : op->getNextNode()) {
-    bool isLate = false;
+  // What has effects, as an exchange between pp ranks, keeps its order.
+  bool movesEffects = false;
+  for (Operation *op = move.first; op;
+       op = op == move.lastReady ? nullptr : op->getNextNode()) {
+    bool hasEffects = !isMemoryEffectFree(op);
+    bool isLate = movesEffects && hasEffects;
     forEachRead(op, [&](Value value) {
       isLate |= late.contains(value.getDefiningOp());
     });
-    if (isLate && late.insert(op).second)
-      moved.push_back(op);
+    if (!isLate || !late.insert(op).second)
+      continue;
+    move.moved.push_back(op);
+    movesEffects |= hasEffects;
   }
+  return move;
+}
 
+int64_t tessera::getKeptBytes(ArrayRef<Operation *> members) {
+  BucketMove move = findMove(members);
+  if (move.moved.empty())
+    return 0;
+  Block &block = *members.front()->getBlock();
+  llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
+  late.insert(move.moved.begin(), move.moved.end());
+  auto isDeadBefore = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      return late.contains(here) || here->isBeforeInBlock(move.lastReady);
+    });
+  };
+  llvm::SmallPtrSet<Value, 16> kept;
+  double bytes = 0;
+  for (Operation *op : move.moved)
+    forEachRead(op, [&](Value value) {
+      Operation *made = value.getDefiningOp();
+      if (made && made->getBlock() == &block && !late.contains(made) &&
+          isDeadBefore(value) && kept.insert(value).second)
+        bytes += getTensorBytes(value.getType());
+    });
+  return static_cast<int64_t>(bytes);
+}
+
+void tessera::joinAsBucket(ArrayRef<Operation *> members) {
+  Block &block = *members.front()->getBlock();
+  BucketMove move = findMove(members);
   OpBuilder builder(block.getParentOp()->getContext());
-  if (isReady)
-    builder.setInsertionPoint(first);
+  if (move.lastReady)
+    builder.setInsertionPointAfter(move.lastReady);
   else
-    builder.setInsertionPointAfter(lastReady);
+    builder.setInsertionPoint(move.first);
   SmallVector<Value> inputs, results;
   SmallVector<Type> types;
   SmallVector<Location> locations;
@@ -69,7 +122,7 @@ void tessera::joinAsBucket(ArrayRef<Operation *> members) {
   }
   dist::YieldOp::create(builder, loc, results);
   Operation *last = bucket;
-  for (Operation *op : moved) {
+  for (Operation *op : move.moved) {
     op->moveAfter(last);
     last = op;
   }

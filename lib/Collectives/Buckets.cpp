@@ -55,6 +55,11 @@ Error BucketProblem::checkBucket(size_t begin, size_t end) const {
     return createStringError("a bucket would have " + std::to_string(bytes) +
                              " bytes, at most " + std::to_string(maxBytes) +
                              " may be in one");
+  if (keepsTooMuch(begin, end))
+    return createStringError("what waits for the last one would keep " +
+                             std::to_string(getKeptBytes(begin, end)) +
+                             " bytes alive, at most " +
+                             std::to_string(maxKeptBytes) + " may be");
   return Error::success();
 }
 
@@ -139,7 +144,8 @@ static std::vector<Split> extend(const BucketProblem &problem,
     lastNeeded = std::max(lastNeeded, member.lastNeeded);
     bool isAlone = begin + 1 == end;
     if (!isAlone &&
-        (bytes > problem.maxBytes || lastNeeded >= static_cast<int>(begin)))
+        (bytes > problem.maxBytes || lastNeeded >= static_cast<int>(begin) ||
+         problem.keepsTooMuch(begin, end)))
       break;
     double time = problem.getTime(bytes) + (isAlone ? 0 : copies);
     for (size_t i = 0; i < splits[begin].size(); ++i) {

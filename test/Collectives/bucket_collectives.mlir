@@ -219,3 +219,63 @@ func.func @cast_first(%g: tensor<16xf32> {nn.param = "blocks.0.norm"}, %b: tenso
   %9 = dist.all_gather %w dim 0 over <{"y"}> on @mesh : tensor<64x64xbf16> -> tensor<256x64xbf16>
   return %3, %6, %8, %9 : tensor<128xbf16>, tensor<128xbf16>, tensor<64xbf16>, tensor<256x64xbf16>
 }
+
+// Two layers whose norms are gathered in two levels, with a permute between:
+// no second level waits for that of the next layer, which would keep both
+// layers' weights whole. Within a layer each level is one bucket.
+// CHECK-LABEL: func.func @two_levels
+// CHECK: %[[G:.*]]:2 = dist.bucket(%arg0, %arg1)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dist.all_gather {{.*}}<{"x", "y"}>
+// CHECK: %[[P:.*]] = dist.collective_permute %[[G]]#0
+// CHECK-NEXT: %[[Q:.*]] = dist.collective_permute %[[G]]#1
+// CHECK-NEXT: %[[H:.*]]:2 = dist.bucket(%[[P]], %[[Q]])
+// CHECK: dist.all_gather {{.*}}<{"x", "y"}>
+// CHECK: arith.mulf %{{.*}}, %[[H]]#0
+// CHECK: dist.all_gather %arg2
+// CHECK: nn.einsum
+// CHECK: arith.addf %{{.*}}, %[[H]]#1
+// CHECK-NEXT: dist.all_gather %arg3
+// CHECK-NEXT: dist.collective_permute
+// CHECK-NEXT: dist.all_gather
+// CHECK: dist.all_gather %arg4
+// CHECK: nn.einsum
+func.func @two_levels(%g: tensor<1xf32> {nn.param = "blocks.0.norm"}, %b: tensor<1xf32> {nn.param = "blocks.0.bias"},
+    %v: tensor<8x64xf32> {nn.param = "blocks.0.w"}, %h: tensor<1xf32> {nn.param = "blocks.1.norm"},
+    %w: tensor<8x64xf32> {nn.param = "blocks.1.w"}, %x: tensor<64xf32>) -> tensor<64xf32> attributes {dist.local} {
+  %0 = dist.all_gather %g dim 0 over <{"x", "y"}> on @mesh : tensor<1xf32> -> tensor<8xf32>
+  %1 = dist.collective_permute %0 targets [1, 2, 3, 0, 5, 6, 7, 4] over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  %2 = dist.all_gather %1 dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %3 = arith.mulf %x, %2 : tensor<64xf32>
+  %4 = dist.all_gather %v dim 0 over <{"x", "y"}> on @mesh : tensor<8x64xf32> -> tensor<64x64xf32>
+  %5 = nn.einsum "d,de->e" %3, %4 : tensor<64xf32>, tensor<64x64xf32> -> tensor<64xf32>
+  %6 = dist.all_gather %b dim 0 over <{"x", "y"}> on @mesh : tensor<1xf32> -> tensor<8xf32>
+  %7 = dist.collective_permute %6 targets [1, 2, 3, 0, 5, 6, 7, 4] over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  %8 = dist.all_gather %7 dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %9 = arith.addf %5, %8 : tensor<64xf32>
+  %10 = dist.all_gather %h dim 0 over <{"x", "y"}> on @mesh : tensor<1xf32> -> tensor<8xf32>
+  %11 = dist.collective_permute %10 targets [1, 2, 3, 0, 5, 6, 7, 4] over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  %12 = dist.all_gather %11 dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %13 = arith.mulf %9, %12 : tensor<64xf32>
+  %14 = dist.all_gather %w dim 0 over <{"x", "y"}> on @mesh : tensor<8x64xf32> -> tensor<64x64xf32>
+  %15 = nn.einsum "d,de->e" %13, %14 : tensor<64xf32>, tensor<64x64xf32> -> tensor<64xf32>
+  return %15 : tensor<64xf32>
+}
+
+// What reads the first sum also reads 256 bytes, which the bucket would keep:
+// more than 100 bytes of that are not one bucket.
+// CHECK-LABEL: func.func @kept
+// CHECK: dist.bucket(
+// SMALL-LABEL: func.func @kept
+// SMALL-NOT: dist.bucket
+// SMALL: return
+func.func @kept(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<64xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>) attributes {dist.local} {
+  %0 = math.absf %c : tensor<64xf32>
+  %1 = dist.all_reduce <sum> %a over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  %2 = tensor.concat dim(0) %1, %0 : (tensor<8xf32>, tensor<64xf32>) -> tensor<72xf32>
+  %3 = tensor.extract_slice %2[4] [8] [1] : tensor<72xf32> to tensor<8xf32>
+  %4 = arith.negf %b : tensor<8xf32>
+  %5 = dist.all_reduce <sum> %4 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  return %3, %5 : tensor<8xf32>, tensor<8xf32>
+}

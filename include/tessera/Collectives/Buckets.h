@@ -45,11 +45,21 @@ struct BucketProblem {
   int64_t maxBytes = 0;
   /// Seconds of one collective, given the bytes that a device puts in.
   std::function<double(int64_t)> getTime;
+  /// Bytes that stay alive for longer since members [begin, end) are one
+  /// bucket: what reads the first results has to wait for the last member, and
+  /// so does all that it reads. Grows with the bucket. None if not set.
+  std::function<int64_t(size_t begin, size_t end)> getKeptBytes;
+  /// Most of these bytes.
+  int64_t maxKeptBytes = 0;
 
   /// An error if this is no problem.
   llvm::Error check() const;
   /// An error if members [begin, end) cannot be one bucket.
   llvm::Error checkBucket(size_t begin, size_t end) const;
+  /// True if members [begin, end) as one bucket keep too many bytes alive.
+  bool keepsTooMuch(size_t begin, size_t end) const {
+    return getKeptBytes && getKeptBytes(begin, end) > maxKeptBytes;
+  }
   /// Seconds of members [begin, end) as one bucket, copies included.
   double getBucketTime(size_t begin, size_t end) const;
 };

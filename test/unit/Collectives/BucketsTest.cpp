@@ -50,6 +50,21 @@ TEST(Buckets, nobody_waits_for_one_that_is_late) {
   EXPECT_EQ(plan.sizes, Sizes({2, 1}));
 }
 
+// All are ready at once, but what waits for the third would keep 300 bytes.
+TEST(Buckets, waiting_keeps_no_more_alive_than_it_may) {
+  BucketProblem problem = makeProblem({{100}, {200}, {300}, {100}});
+  problem.getKeptBytes = [](size_t begin, size_t end) {
+    return int64_t(100 * (end - begin));
+  };
+  problem.maxKeptBytes = 200;
+  BucketPlan plan = planBuckets(problem);
+  EXPECT_EQ(plan.sizes, Sizes({2, 2}));
+  EXPECT_EQ(llvm::toString(plan.verify(problem)), "");
+  EXPECT_EQ(llvm::toString(problem.checkBucket(0, 3)),
+            "what waits for the last one would keep 300 bytes alive, at most "
+            "200 may be");
+}
+
 // A latency of 3 us is more than waiting for 1 us.
 TEST(Buckets, waiting_less_than_a_latency_pays) {
   BucketPlan plan = planBuckets(makeProblem({{100, 0}, {100, 1e-6}}));
