@@ -156,10 +156,11 @@ rt::PipelineOp tessera::findPipeline(func::FuncOp func) {
 }
 
 FailureOr<ArenaPlan> tessera::planChecked(func::FuncOp func,
-                                          const ArenaProblem &problem) {
+                                          const ArenaProblem &problem,
+                                          bool searches) {
   if (llvm::Error error = problem.check())
     return func.emitError(llvm::toString(std::move(error)));
-  ArenaPlan plan = planArena(problem);
+  ArenaPlan plan = planArena(problem, searches);
   if (llvm::Error error = plan.verify(problem))
     return func.emitError("the arena plan is wrong: ")
            << llvm::toString(std::move(error));

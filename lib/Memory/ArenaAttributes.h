@@ -19,10 +19,11 @@ rt::PipelineOp findPipeline(mlir::func::FuncOp func);
 /// else there is no offset.
 mlir::LogicalResult checkTensors(mlir::func::FuncOp func);
 
-/// A plan that has been verified. Failure, with an error at `func`, if the
-/// problem is none or the plan is wrong.
+/// A plan that has been verified; `searches` as of planArena(). Failure, with
+/// an error at `func`, if the problem is none or the plan is wrong.
 mlir::FailureOr<ArenaPlan> planChecked(mlir::func::FuncOp func,
-                                       const ArenaProblem &problem);
+                                       const ArenaProblem &problem,
+                                       bool searches = false);
 
 /// Sets `rt.offsets` on ops and on the function.
 void annotateOffsets(mlir::func::FuncOp func, const StepBlocks &blocks,

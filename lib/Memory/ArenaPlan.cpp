@@ -164,21 +164,24 @@ Lifetimes::Lifetimes(llvm::ArrayRef<ArenaBlock> blocks) {
 }
 
 /// Best fit: gives blocks in this order an offset, each in the smallest gap
-/// that it fits. Gives up, without a plan, if that takes `limit` bytes or more.
+/// that it fits. Where that takes `limit` bytes or more there is no plan, and
+/// `refused` is the position in the order of the block that does not fit.
 static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
                                              const Lifetimes &lifetimes,
                                              llvm::ArrayRef<unsigned> order,
-                                             int64_t limit) {
+                                             int64_t limit, size_t &refused) {
   ArenaPlan plan;
   plan.offsets.resize(problem.blocks.size(), 0);
   OccupiedRanges taken(lifetimes.numSteps);
-  for (unsigned number : order) {
+  for (auto [position, number] : llvm::enumerate(order)) {
     int64_t bytes = problem.blocks[number].bytes;
     unsigned first = lifetimes.first[number], last = lifetimes.last[number];
     int64_t offset = taken.findGap(first, last, bytes);
     int64_t end = llvm::alignTo(offset + bytes, problem.alignment);
-    if (end >= limit)
+    if (end >= limit) {
+      refused = position;
       return std::nullopt;
+    }
     taken.insert(first, last, {offset, end});
     plan.offsets[number] = offset;
     plan.bytes = std::max(plan.bytes, end);
@@ -186,7 +189,59 @@ static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
   return plan;
 }
 
-ArenaPlan tessera::planArena(const ArenaProblem &problem) {
+namespace {
+/// The best plan so far, and the order that it is made by.
+struct Placement {
+  const ArenaProblem &problem;
+  Lifetimes lifetimes;
+  ArenaPlan plan;
+  llvm::SmallVector<unsigned> order;
+
+  explicit Placement(const ArenaProblem &problem)
+      : problem(problem), lifetimes(problem.blocks) {
+    plan.bytes = INT64_MAX;
+  }
+  /// Takes the order if it makes a smaller arena; else returns the position of
+  /// the block that makes it no smaller.
+  std::optional<size_t> tryOrder(llvm::ArrayRef<unsigned> tried);
+  void repair(double enough);
+};
+} // namespace
+
+std::optional<size_t> Placement::tryOrder(llvm::ArrayRef<unsigned> tried) {
+  size_t refused = 0;
+  std::optional<ArenaPlan> made =
+      placeInOrder(problem, lifetimes, tried, plan.bytes, refused);
+  if (!made)
+    return refused;
+  plan = std::move(*made);
+  order.assign(tried.begin(), tried.end());
+  return std::nullopt;
+}
+
+/// Arenas that are kMuch times what lives at one time are worth a search, those
+/// that are kEnough times as large end it.
+static constexpr double kMuch = 1.02, kEnough = 1.005;
+
+/// Blocks that all its orders place together, at most.
+static constexpr size_t kMaxPlaced = 200'000;
+
+/// Local search over orders (move to front): a block that finds no gap is
+/// placed before all others, until the arena has at most `enough` bytes or
+/// enough blocks were placed.
+void Placement::repair(double enough) {
+  llvm::SmallVector<unsigned> tried(order);
+  for (size_t placed = 0; placed<kMaxPlaced &&double(plan.bytes)> enough;) {
+    std::optional<size_t> refused = tryOrder(tried);
+    placed += refused.value_or(tried.size()) + 1;
+    if (!refused)
+      continue;
+    auto *from = tried.begin() + *refused;
+    std::rotate(tried.begin(), from, from + 1);
+  }
+}
+
+ArenaPlan tessera::planArena(const ArenaProblem &problem, bool searches) {
   llvm::ArrayRef<ArenaBlock> blocks = problem.blocks;
   auto area = [&](unsigned i) {
     return double(blocks[i].bytes) *
@@ -202,25 +257,24 @@ ArenaPlan tessera::planArena(const ArenaProblem &problem) {
   auto byLength = [&](unsigned a, unsigned b) {
     return blocks[a].end - blocks[a].begin > blocks[b].end - blocks[b].begin;
   };
-  Lifetimes lifetimes(blocks);
-  std::optional<ArenaPlan> best;
+  Placement best(problem);
   auto tryOrder = [&](auto before) {
     auto order = llvm::to_vector(llvm::seq<unsigned>(0, blocks.size()));
     llvm::sort(order, [&](unsigned a, unsigned b) {
       return before(a, b) || (!before(b, a) && a < b);
     });
-    if (std::optional<ArenaPlan> plan = placeInOrder(
-            problem, lifetimes, order, best ? best->bytes : INT64_MAX))
-      best = std::move(plan);
+    best.tryOrder(order);
   };
   // No order is the best for all problems.
   int64_t bound = problem.lowerBound();
   tryOrder(bySize);
-  if (best->bytes > bound)
+  if (best.plan.bytes > bound)
     tryOrder(byArea);
-  if (best->bytes > bound)
+  if (best.plan.bytes > bound)
     tryOrder(byTime);
-  if (best->bytes > bound)
+  if (best.plan.bytes > bound)
     tryOrder(byLength);
-  return *best;
+  if (searches && double(best.plan.bytes) > kMuch * double(bound))
+    best.repair(kEnough * double(bound));
+  return std::move(best.plan);
 }

@@ -153,7 +153,7 @@ LogicalResult PipelinePlanner::plan(int number) {
       scratch[position] = add(bytes, position, position);
   }
 
-  FailureOr<ArenaPlan> plan = planChecked(rank.func, arena);
+  FailureOr<ArenaPlan> plan = planChecked(rank.func, arena, /*searches=*/true);
   if (failed(plan))
     return failure();
   rank.plan = std::move(*plan);

@@ -58,8 +58,10 @@ struct ArenaPlan {
   llvm::Error verify(const ArenaProblem &problem) const;
 };
 
-/// A plan for a problem that passes check().
-ArenaPlan planArena(const ArenaProblem &problem);
+/// A plan for a problem that passes check(). With `searches`, an arena that is
+/// more than 2 % larger than what lives at one time is made smaller by a local
+/// search over orders.
+ArenaPlan planArena(const ArenaProblem &problem, bool searches = false);
 
 } // namespace tessera
 

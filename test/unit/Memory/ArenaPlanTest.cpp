@@ -190,6 +190,31 @@ TEST(ArenaPlan, offsets_are_those_of_a_scan_of_all_blocks) {
   }
 }
 
+/// Frames of three sizes, whose lifetimes overlap as in a zero-bubble schedule,
+/// between the scratch of tasks.
+TEST(ArenaPlan, frames_of_a_pipeline_leave_few_gaps) {
+  const int64_t forward[] = {1, 3, 5, 8, 13, 21, 25, 30},
+                inputGrad[] = {10, 16, 18, 19, 27, 32, 35, 39},
+                weightGrad[] = {11, 20, 23, 28, 34, 36, 38, 40};
+  ArenaProblem problem;
+  problem.alignment = 1;
+  problem.blocks.push_back({327, 0, 50});
+  for (int i = 0; i < 10; ++i)
+    problem.blocks.push_back({141, 0, 50});
+  for (int i = 0; i < 8; ++i) {
+    problem.blocks.push_back({1706, forward[i], inputGrad[i]});
+    problem.blocks.push_back({998, forward[i], weightGrad[i]});
+    problem.blocks.push_back({1745, inputGrad[i], weightGrad[i]});
+    problem.blocks.push_back({128, inputGrad[i], inputGrad[i]});
+    problem.blocks.push_back({1415, weightGrad[i], weightGrad[i]});
+  }
+  ArenaPlan plan = planArena(problem, /*searches=*/true);
+  EXPECT_EQ(llvm::toString(plan.verify(problem)), "");
+  auto bound = double(problem.lowerBound());
+  EXPECT_GT(double(planArena(problem).bytes), 1.1 * bound);
+  EXPECT_LE(double(plan.bytes), 1.05 * bound);
+}
+
 TEST(ArenaPlan, verify_finds_each_overlap) {
   std::mt19937 random(4);
   int wrong = 0;
