@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/MemoryModel.h"
+#include "ArenaBuffers.h"
 #include "tessera/Cost/StepTime.h"
+#include "tessera/Schedule/Generators.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -120,6 +122,13 @@ static double gradientBytes(const OpWork &op) {
          double(std::max<int64_t>(op.kernels, 1));
 }
 
+static void addWeightOperands(const OpWork &op, LayerMemory &memory) {
+  double rows =
+      double(op.matmul.batch) * double(op.matmul.m) * byteWidth(op.dtype);
+  memory.weightOperands += rows * double(op.matmul.k + op.matmul.n);
+  memory.weightResults += rows * double(op.matmul.n);
+}
+
 MemoryModel::MemoryModel(const ModelWork &work) {
   for (const LayerWork &layer : work.kinds) {
     LayerMemory memory;
@@ -144,9 +153,7 @@ MemoryModel::MemoryModel(const ModelWork &work) {
       memory.keptResults += tensor.bytes;
     for (const OpWork &op : layer.ops)
       if (op.pass == Pass::Forward && op.weight)
-        memory.weightOperands += double(op.matmul.batch) * op.matmul.m *
-                                 (op.matmul.k + op.matmul.n) *
-                                 byteWidth(op.dtype);
+        addWeightOperands(op, memory);
     if (layer.name == "block")
       for (const OpWork &op : layer.ops)
         if (op.pass == Pass::Forward)
@@ -173,10 +180,12 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
                            double count, const Plan &plan,
                            const StateBytes &each) const {
   auto add = [&](const ParameterWork &group, const StateBytes &each) {
-    // A bidirectional pipeline has each stage twice, on ranks that share it.
-    double ranks =
-        double(plan.dp) * double(plan.cp) / double(group.expertRanks) *
-        (plan.schedule == ScheduleKind::DualPipe && plan.pp > 1 ? 2 : 1);
+    // A bidirectional pipeline has each stage twice, on ranks that share it;
+    // our programs shard each copy for itself.
+    bool sharesCopies = plan.schedule == ScheduleKind::DualPipe &&
+                        plan.pp > 1 && plan.gradBuffers;
+    double ranks = double(plan.dp) * double(plan.cp) /
+                   double(group.expertRanks) * (sharesCopies ? 2 : 1);
     if (plan.shardRanks)
       ranks = std::min<double>(ranks, plan.shardRanks);
     StateBytes state =
@@ -211,9 +220,8 @@ static double keptBytes(const LayerMemory &layer, double count,
   return std::ceil(count / plan.checkpointEvery) * layer.output;
 }
 
-/// What is there again while one group of layers goes backward.
-static double recomputedBytes(const LayerMemory &layer, double count,
-                              const Plan &plan) {
+double tessera::cost::recomputedBytes(const LayerMemory &layer, double count,
+                                      const Plan &plan) {
   if (!layer.isRecomputed)
     return 0;
   if (plan.recompute == Recompute::Selective)
@@ -264,7 +272,9 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
 }
 
 void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
-                             const StateBytes &each) const {
+                             const StateBytes &each, bool splits) const {
+  if (!plan.gradBuffers)
+    return addArenaBuffers(stage, plan, each, splits);
   double output = 0, workspace = 0;
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerMemory &layer = kinds[entry.run.kind];
@@ -317,6 +327,19 @@ static double contextBytes(const Plan &plan, const MemoryConstants &constants) {
          (plan.gpus() > 1 ? constants.collectiveContext : 0);
 }
 
+/// True if some rank does B and W apart while nothing else runs beside B.
+static bool splitsBackward(const schedule::Pipeline &pipeline) {
+  if (!pipeline.list)
+    return schedule::splitsBackward(pipeline.kind) &&
+           !schedule::overlapsPairs(pipeline.kind);
+  return llvm::any_of(
+      pipeline.list->ranks, [](const std::vector<schedule::Action> &actions) {
+        return llvm::any_of(actions, [](const schedule::Action &action) {
+          return action.kind == schedule::ActionKind::InputGrad;
+        });
+      });
+}
+
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
 /// has each stage twice.
 std::vector<StageMemory>
@@ -366,7 +389,7 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
       stage.liveMicroBatches += live[rank][chunk] * problem.chunkShare();
     }
     addActivations(stage, plan);
-    addBuffers(stage, plan, each);
+    addBuffers(stage, plan, each, splitsBackward(pipeline));
     MemoryBytes &bytes = stage.bytes;
     // The peak is before the backward or after it.
     if (!plan.gradBuffers && plan.microBatches == 1)

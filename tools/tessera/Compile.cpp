@@ -18,8 +18,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Conversion/GPUImages.h"
+#include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/TextTable.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
@@ -197,6 +199,38 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
       os << llvm::formatv(" {0,8:f2}", bytes / 1e6);
     os << (columns > 1 ? "\n" : " MB\n");
   }
+}
+
+/// A warning if the arena of a rank, with what the driver and the collective
+/// library take, does not fit the device of the cluster.
+llvm::Error warnIfTooLarge(mlir::ModuleOp module, StringRef clusterFile) {
+  auto cluster = readClusterSpec(clusterFile);
+  if (!cluster)
+    return cluster.takeError();
+  cost::MemoryConstants constants;
+  int64_t devices = 1;
+  for (auto mesh : module.getOps<dist::MeshOp>())
+    devices *= mesh.getMesh().toMesh().numDevices();
+  double context =
+      constants.deviceContext + (devices > 1 ? constants.collectiveContext : 0);
+  double capacity = cluster->device.memoryBytes.value;
+  for (auto func : module.getOps<mlir::func::FuncOp>()) {
+    auto arena =
+        func->getAttrOfType<mlir::IntegerAttr>(rt::RTDialect::kArenaBytesAttr);
+    double bytes = arena ? double(arena.getInt()) + context : 0;
+    if (bytes <= capacity || !func->hasAttr(rt::RTDialect::kMemoryAttr))
+      continue;
+    auto rank =
+        func->getAttrOfType<mlir::IntegerAttr>(dist::DistDialect::kPPRankAttr);
+    llvm::errs() << llvm::formatv(
+        "tessera compile: warning: {0} needs {1:f1} GB, {2:f1} of them for the "
+        "device's context{3}, but {4} has {5:f1} GB; see tessera plan\n",
+        rank ? llvm::formatv("pp rank {0}", rank.getInt()).str() : "a rank",
+        bytes / 1e9, context / 1e9,
+        devices > 1 ? " and the collective library" : "", cluster->device.name,
+        capacity / 1e9);
+  }
+  return llvm::Error::success();
 }
 
 /// What the user wants made.
@@ -444,6 +478,9 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
       printStages(module, llvm::errs());
     if (phase == Phase::Schedule && !job.quiet)
       printMemory(module, llvm::errs());
+    if (phase == Phase::Schedule && !job.pipeline.cluster.empty())
+      if (llvm::Error error = warnIfTooLarge(module, job.pipeline.cluster))
+        return error;
   }
   return llvm::Error::success();
 }

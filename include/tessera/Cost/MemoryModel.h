@@ -121,6 +121,8 @@ struct LayerMemory {
   /// Bytes that the gradients of its weights need: the inputs of its matmuls
   /// and the gradients of their results.
   double weightOperands = 0;
+  /// Of these the gradients of their results, which its input gradient makes.
+  double weightResults = 0;
   /// Most bytes of gradients that one op of a block reads and writes.
   double gradients = 0;
   bool isRecomputed = false, isHead = false, isFirst = false;
@@ -162,10 +164,12 @@ private:
   void addState(StageMemory &stage, const LayerMemory &layer, double count,
                 const Plan &plan, const StateBytes &each) const;
   void addActivations(StageMemory &stage, const Plan &plan) const;
-  void addBuffers(StageMemory &stage, const Plan &plan,
-                  const StateBytes &each) const;
+  void addBuffers(StageMemory &stage, const Plan &plan, const StateBytes &each,
+                  bool splits) const;
   void addGradientBuffers(StageMemory &stage, const Plan &plan,
                           const StateBytes &each) const;
+  void addArenaBuffers(StageMemory &stage, const Plan &plan,
+                       const StateBytes &each, bool splits) const;
 
   std::vector<LayerMemory> kinds;
   /// Bytes that go from stage to stage.

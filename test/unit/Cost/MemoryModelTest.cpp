@@ -173,6 +173,48 @@ TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
   }
 }
 
+/// A program whose memory is planned gathers and reduces one parameter after
+/// the other, two at a time.
+TEST_F(Memory, arenas_have_two_parameters_at_once) {
+  addBlocks(3);
+  work.kinds[0].parameters = {{"w", 60}, {"v", 40}};
+  plan.gradBuffers = false;
+  plan.dp = 4;
+  plan.microBatches = 2;
+  plan.zero = 3;
+  EXPECT_EQ(stages()[0].bytes.gathered, 2 * 60 * 2);
+  EXPECT_EQ(stages()[0].bytes.communication, 2 * 60 * 2);
+  plan.zero = 2;
+  EXPECT_EQ(stages()[0].bytes.gathered, 0);
+  EXPECT_EQ(stages()[0].bytes.communication, 2 * 60 * 2);
+  // At the turn the head's parameter comes twice, beside one of a block, and
+  // its gradient is whole.
+  LayerWork head = makeLayer("head", 500);
+  work.kinds.push_back(head);
+  work.layers.push_back({1, 1});
+  plan.zero = 3;
+  EXPECT_EQ(stages()[0].bytes.gathered, 2 * (500 + 60) * 2);
+  EXPECT_EQ(stages()[0].bytes.communication, 500 * 2);
+}
+
+/// While B runs, all that F has kept is there beside the gradients that B makes
+/// for W.
+TEST_F(Memory, arenas_hold_frames_to_the_end_of_a_task) {
+  addBlocks(8, 10);
+  OpWork matmul;
+  matmul.kind = OpClass::Matmul;
+  matmul.weight = true;
+  matmul.matmul = {1, 3, 5, 4};
+  work.kinds[0].ops = {matmul};
+  setPipeline("1f1b", 4, 16);
+  plan.gradBuffers = false;
+  MemoryBytes joined = stages()[0].bytes;
+  setPipeline("zb-h1", 4, 16);
+  MemoryBytes split = stages()[0].bytes;
+  // Two blocks of a stage; in BW a parameter's gradient is there instead.
+  EXPECT_EQ(split.workspace - joined.workspace, 2 * 3 * 5 * 2 - 10 * 2);
+}
+
 TEST_F(Memory, margins_are_said) {
   addBlocks(3);
   constants = {2e9, 1e9, 0.1};
@@ -350,6 +392,9 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
   // The two that hold a stage share its optimizer state.
   plan.zero = 1;
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
+  // Our programs shard each stage for itself.
+  plan.gradBuffers = false;
+  EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200);
 }
 
 /// Two chunks per rank, one copy of the state, p + 1/2 micro-batches.
