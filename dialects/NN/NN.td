@@ -16,6 +16,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "tessera/Interfaces/DifferentiableOpInterface.td"
 include "tessera/Interfaces/LogicalDimsOpInterface.td"
+include "tessera/Interfaces/PaddingOpInterface.td"
 include "tessera/Interfaces/ShardingRuleOpInterface.td"
 
 def NN_Dialect : Dialect {
@@ -49,9 +50,12 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
     /// Name of a batch input ("tokens", "labels"), on a function argument.
     static constexpr ::llvm::StringLiteral kInputAttr = "nn.input";
-    /// Number of ids that a batch input may hold, on a function argument: they
-    /// are below it (a label may be negative: ignored).
+    /// Number of ids that an argument may hold: they are in [0, number).
     static constexpr ::llvm::StringLiteral kVocabAttr = "nn.vocab";
+    /// Id that an argument with `nn.vocab` may hold besides: the label of
+    /// tokens without a loss. Without it that is -100 on the input "labels".
+    static constexpr ::llvm::StringLiteral kIgnoredAttr = "nn.ignored";
+    static constexpr int64_t kUsualIgnored = -100;
     /// Name of a result, on a function result.
     static constexpr ::llvm::StringLiteral kOutputAttr = "nn.output";
     /// Names of the dimensions, on arguments and on ops at a seam.
@@ -470,15 +474,17 @@ def NN_RopeOp : NN_Op<"rope",
 
 def NN_EmbeddingOp : NN_Op<"embedding",
     ["setPositionOffset", "cloneWithShapes"],
-    [NN_Differentiable, NN_NamesDims]> {
+    [NN_Differentiable, NN_NamesDims,
+     DeclareOpInterfaceMethods<PaddingOpInterface, ["getSafePadding"]>]> {
   let summary = "rows of a table";
   let description = [{
-    result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
-    the table gives zeros (its row is on another device); without one every id
-    must be a row (the interpreter checks it; a program checks the ids of a token
-    file against `nn.vocab` when it reads them).
+    result[..., j] = table[ids[...] - offset, j], and NaN where the id is no row:
+    not in [0, rows). Without `rows` the table's size takes its place, or, with
+    an offset, every id is a row. An id of a row that is outside the table gives
+    zeros: it is on another device.
     (C1) the table has rank 2; (C2) the result has the shape of ids and the
-    table's width; (C3) element types of table and result agree.
+    table's width; (C3) element types of table and result agree; (C4) rows,
+    where given, is not negative.
 
     ```mlir
     %x = nn.embedding %table, %ids
@@ -486,13 +492,17 @@ def NN_EmbeddingOp : NN_Op<"embedding",
     ```
   }];
   let arguments = (ins NN_FloatTensor:$table, NN_IntTensor:$ids,
-                       Optional<Index>:$offset);
+                       Optional<Index>:$offset, OptionalAttr<I64Attr>:$rows);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    $table `,` $ids (`offset` $offset^)? attr-dict `:` type($table) `,`
-    type($ids) `->` type($result)
+    $table `,` $ids (`rows` $rows^)? (`offset` $offset^)? attr-dict `:`
+    type($table) `,` type($ids) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Ids below it are rows; none where every id is.
+    std::optional<int64_t> getIdLimit();
+  }];
 }
 
 def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
@@ -518,8 +528,8 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
   let summary = "loss of each token against its label";
   let description = [{
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
-    where the label is `ignore`. Logits at positions from `classes` on are
-    padding.
+    where the label is `ignore`, and NaN where it is another that is no class.
+    Logits at positions from `classes` on are padding.
     With `stats` it also returns log(sum(exp(logits))) of each row, for the
     backward.
     (C1) the labels have the shape of the logits without the last dimension, the
@@ -544,27 +554,34 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
   let hasVerifier = 1;
 }
 
-def NN_TakeAlongAxisOp : NN_Op<"take_along_axis", ["setPositionOffset", "commutesWithReduction"],
-                      [NN_Differentiable]> {
+def NN_TakeAlongAxisOp : NN_Op<"take_along_axis",
+    ["setPositionOffset", "cloneWithShapes", "commutesWithReduction"],
+    [NN_Differentiable]> {
   let summary = "one element of the last dimension";
   let description = [{
-    result[...] = x[..., index[...] - offset], 0 where that is outside: the
-    sum over all devices' parts is the element.
+    result[...] = x[..., index[...] - offset], and NaN where the index is no
+    position: not in [0, size). Without `size` that of the last dimension takes
+    its place, or, with an offset, every index is a position. A position outside
+    x gives 0: the sum over all devices' parts is the element.
     (C1) index and result have the shape of x without the last dimension; (C2)
-    element types of x and result agree.
+    element types of x and result agree; (C3) size, where given, is not negative.
 
     ```mlir
     %y = nn.take_along_axis %x, %index : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_IntTensor:$index,
-                       Optional<Index>:$offset);
+                       Optional<Index>:$offset, OptionalAttr<I64Attr>:$size);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    $x `,` $index (`offset` $offset^)? attr-dict `:` type($x) `,` type($index)
-    `->` type($result)
+    $x `,` $index (`size` $size^)? (`offset` $offset^)? attr-dict `:` type($x)
+    `,` type($index) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Indices below it are positions; none where every index is.
+    std::optional<int64_t> getIndexLimit();
+  }];
 }
 
 def NN_GeluOp : NN_Op<"gelu", ["absorbPadding"],

@@ -102,7 +102,7 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
   // One logit of a row is widened, not a copy of all.
   Value picked = b.widen(b.make<TakeAlongAxisOp>(
       b.typeOf(max).clone(b.typeOf(getLogits()).getElementType()), getLogits(),
-      getLabels(), /*offset=*/Value()));
+      getLabels(), /*offset=*/Value(), getClassesAttr()));
   Value loss = b.sub(logSum, picked);
   Value ignored = b.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, getLabels(),

@@ -59,6 +59,15 @@ static LogicalResult verifyVocab(const AttributePosition &position,
          << attr.getValue();
 }
 
+static LogicalResult verifyIgnored(const AttributePosition &position,
+                                   NamedAttribute attr) {
+  auto id = dyn_cast<IntegerAttr>(attr.getValue());
+  if (id && id.getValue().getSignificantBits() <= 64)
+    return success();
+  return position.op->emitError()
+         << "nn.ignored: expects an id but got " << attr.getValue();
+}
+
 static LogicalResult verifyEod(const AttributePosition &position,
                                NamedAttribute attr) {
   auto id = dyn_cast<IntegerAttr>(attr.getValue());
@@ -297,6 +306,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kOfAttr, kOnArgument, verifyFileName},
     {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
+    {NNDialect::kIgnoredAttr, kOnArgument, verifyIgnored},
     {NNDialect::kEodAttr, kOnArgument, verifyEod},
     {NNDialect::kLabelShiftAttr, kOnArgument, verifyLabelShift},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},

@@ -221,9 +221,9 @@ LogicalResult SoftmaxOp::buildGradients(GradientBuilder &g) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbeddingOp::buildGradients(GradientBuilder &g) {
-  g.setOperand(
-      0, at(g).make<EmbeddingBackwardOp>(gradientType(g, getTableMutable()),
-                                         g.ofResult(0), getIds(), getOffset()));
+  g.setOperand(0, at(g).make<EmbeddingBackwardOp>(
+                      gradientType(g, getTableMutable()), g.ofResult(0),
+                      getIds(), getOffset(), getRowsAttr()));
   return success();
 }
 

@@ -49,6 +49,15 @@ LogicalResult tessera::nn::verifySameElement(Operation *op, StringRef label,
                                 << a.getType() << " and " << b.getType();
 }
 
+LogicalResult tessera::nn::verifyLimit(Operation *op, StringRef label,
+                                       StringRef what,
+                                       std::optional<int64_t> limit) {
+  if (!limit || *limit >= 0)
+    return success();
+  return op->emitOpError(label)
+         << " expects " << what << " of at least 0 but got " << *limit;
+}
+
 LogicalResult tessera::nn::verifyStat(Operation *op, StringRef label,
                                       Value stat, RankedTensorType rows) {
   if (failed(
@@ -387,9 +396,18 @@ LogicalResult EmbeddingOp::verify() {
     return emitOpError("(C1) expects a table of rank 2 but got ") << table;
   SmallVector<int64_t> shape(typeOf(getIds()).getShape());
   shape.push_back(table.getDimSize(1));
-  if (failed(verifyShape(*this, "(C2)", "a result", shape, getResult())))
+  if (failed(verifyShape(*this, "(C2)", "a result", shape, getResult())) ||
+      failed(verifySameElement(*this, "(C3)", getTable(), getResult())))
     return failure();
-  return verifySameElement(*this, "(C3)", getTable(), getResult());
+  return verifyLimit(*this, "(C4)", "rows", getRows());
+}
+
+std::optional<int64_t> EmbeddingOp::getIdLimit() {
+  if (getRows())
+    return static_cast<int64_t>(*getRows());
+  if (getOffset())
+    return std::nullopt;
+  return typeOf(getTable()).getDimSize(0);
 }
 
 LogicalResult CrossEntropyOp::verify() {
@@ -423,7 +441,17 @@ LogicalResult TakeAlongAxisOp::verify() {
   if (failed(verifyShape(*this, "(C1)", "an index", shape, getIndex())) ||
       failed(verifyShape(*this, "(C1)", "a result", shape, getResult())))
     return failure();
-  return verifySameElement(*this, "(C2)", getX(), getResult());
+  if (failed(verifySameElement(*this, "(C2)", getX(), getResult())))
+    return failure();
+  return verifyLimit(*this, "(C3)", "a size", getSize());
+}
+
+std::optional<int64_t> TakeAlongAxisOp::getIndexLimit() {
+  if (getSize())
+    return static_cast<int64_t>(*getSize());
+  if (getOffset())
+    return std::nullopt;
+  return typeOf(getX()).getShape().back();
 }
 
 //===----------------------------------------------------------------------===//

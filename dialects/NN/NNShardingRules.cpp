@@ -185,26 +185,31 @@ ShardingRule EmbeddingOp::getShardingRule() {
 }
 
 void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
+  // With an offset the table no longer says how many ids there are.
+  if (std::optional<int64_t> rows = getIdLimit())
+    setRows(*rows);
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// Ids in padding may be outside the table (positions that go on counting):
-/// with an offset their rows are zeros.
+/// A table that is padded or one device's no longer says how many ids there
+/// are.
 FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
                                                     ValueRange operands,
                                                     TypeRange resultTypes) {
-  Operation *clone =
-      cloneWithTypes(builder, getOperation(), operands, resultTypes);
-  auto embedding = cast<EmbeddingOp>(clone);
-  bool padsIds =
-      cast<RankedTensorType>(operands[1].getType()).getNumElements() >
-      typeOf(getIds()).getNumElements();
-  if (padsIds && !getOffset()) {
-    OpBuilder before(clone);
-    embedding.getOffsetMutable().assign(
-        arith::ConstantIndexOp::create(before, getLoc(), 0));
-  }
-  return clone;
+  auto clone = cast<EmbeddingOp>(
+      cloneWithTypes(builder, getOperation(), operands, resultTypes));
+  std::optional<int64_t> rows = getIdLimit();
+  if (rows && typeOf(clone.getTable()).getDimSize(0) != *rows)
+    clone.setRows(*rows);
+  return clone.getOperation();
+}
+
+/// Ids in padding may be no rows (positions that go on counting). Their NaN
+/// would reach other elements: a weight of zero does not hide it.
+TypedAttr EmbeddingOp::getSafePadding(unsigned operand) {
+  if (operand != 1)
+    return {};
+  return Builder(getContext()).getZeroAttr(typeOf(getIds()).getElementType());
 }
 
 ShardingRule CrossEntropyOp::getShardingRule() {
@@ -243,7 +248,21 @@ bool TakeAlongAxisOp::commutesWithReduction(::tessera::ReductionKind kind,
 }
 
 void TakeAlongAxisOp::setPositionOffset(unsigned, Value offset) {
+  if (std::optional<int64_t> size = getIndexLimit())
+    setSize(*size);
   addOffset(*this, getOffsetMutable(), offset);
+}
+
+/// As an embedding's table.
+FailureOr<Operation *> TakeAlongAxisOp::cloneWithShapes(OpBuilder &builder,
+                                                        ValueRange operands,
+                                                        TypeRange resultTypes) {
+  auto clone = cast<TakeAlongAxisOp>(
+      cloneWithTypes(builder, getOperation(), operands, resultTypes));
+  std::optional<int64_t> size = getIndexLimit();
+  if (size && typeOf(clone.getX()).getShape().back() != *size)
+    clone.setSize(*size);
+  return clone.getOperation();
 }
 
 //===----------------------------------------------------------------------===//

@@ -126,9 +126,11 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
   let summary = "gradient of embedding's table";
   let description = [{
     result[r, j] = sum of grad[..., j] over the positions where ids[...] - offset is
-    r, in ascending order of positions. Ids outside the table count nowhere.
+    r, in ascending order of positions. Ids outside the table, and those from
+    `rows` on, which is where its padding begins, count nowhere.
     (C1) grad has the shape of ids and the table's width; (C2) the result has
-    rank 2 and grad's element type or a wider one.
+    rank 2 and grad's element type or a wider one; (C3) rows, where given, is
+    not negative.
 
     ```mlir
     %dt = nn.embedding_backward %grad, %ids
@@ -136,11 +138,11 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
     ```
   }];
   let arguments = (ins NN_FloatTensor:$grad, NN_IntTensor:$ids,
-                       Optional<Index>:$offset);
+                       Optional<Index>:$offset, OptionalAttr<I64Attr>:$rows);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    $grad `,` $ids (`offset` $offset^)? attr-dict `:` type($grad) `,` type($ids)
-    `->` type($result)
+    $grad `,` $ids (`rows` $rows^)? (`offset` $offset^)? attr-dict `:`
+    type($grad) `,` type($ids) `->` type($result)
   }];
   let hasVerifier = 1;
 }

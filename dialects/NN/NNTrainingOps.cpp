@@ -54,10 +54,10 @@ LogicalResult EmbeddingBackwardOp::verify() {
   if (failed(verifyShape(*this, "(C1)", "grad", shape, getGrad())))
     return failure();
   Type in = typeOf(getGrad()).getElementType(), out = table.getElementType();
-  if (in == out || in.getIntOrFloatBitWidth() < out.getIntOrFloatBitWidth())
-    return success();
-  return emitOpError("(C2) expects a result of element type ")
-         << in << " or a wider one but got " << out;
+  if (in != out && in.getIntOrFloatBitWidth() >= out.getIntOrFloatBitWidth())
+    return emitOpError("(C2) expects a result of element type ")
+           << in << " or a wider one but got " << out;
+  return verifyLimit(*this, "(C3)", "rows", getRows());
 }
 
 LogicalResult CrossEntropyBackwardOp::verify() {

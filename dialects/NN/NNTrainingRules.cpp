@@ -118,9 +118,12 @@ void EmbeddingBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// No id counts in padded rows.
-bool EmbeddingBackwardOp::absorbPadding(unsigned factor, int64_t) {
-  return factor == typeOf(getGrad()).getRank();
+bool EmbeddingBackwardOp::absorbPadding(unsigned factor, int64_t size) {
+  if (factor != typeOf(getGrad()).getRank())
+    return false;
+  if (!getRows())
+    setRows(size);
+  return true;
 }
 
 ShardingRule CrossEntropyBackwardOp::getShardingRule() {

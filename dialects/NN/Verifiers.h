@@ -32,6 +32,12 @@ mlir::LogicalResult verifySameElement(mlir::Operation *op,
                                       llvm::StringRef label, mlir::Value a,
                                       mlir::Value b);
 
+/// Checks that a limit of ids, where there is one, is not negative; the error
+/// cites `label` and calls it `what`.
+mlir::LogicalResult verifyLimit(mlir::Operation *op, llvm::StringRef label,
+                                llvm::StringRef what,
+                                std::optional<int64_t> limit);
+
 /// Checks a number for each row of `rows`: its shape without the last
 /// dimension, f32 (f64 for f64 rows).
 mlir::LogicalResult verifyStat(mlir::Operation *op, llvm::StringRef label,

@@ -352,6 +352,9 @@ static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
       (*value)["vocab"] = vocab.getInt();
+    if (auto ignored =
+            step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kIgnoredAttr))
+      (*value)["ignored"] = ignored.getInt();
     if (failed(addSource(step, i, name, *value)))
       return failure();
     addRole(step, i, name, results, *value);

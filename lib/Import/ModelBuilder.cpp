@@ -170,7 +170,7 @@ private:
   Value embeddings() {
     locate("wte");
     Value x = nn::EmbeddingOp::create(builder, residualType(), parameter("wte"),
-                                      tokens, Value());
+                                      tokens, Value(), IntegerAttr());
     if (config.scaledEmbeddings) {
       auto type = cast<RankedTensorType>(x.getType());
       Attribute root = builder.getFloatAttr(element, std::sqrt(config.hidden));
@@ -192,7 +192,7 @@ private:
       shape.push_back(config.hidden);
       Value rows = nn::EmbeddingOp::create(
           builder, RankedTensorType::get(shape, element), table, positions,
-          Value());
+          Value(), IntegerAttr());
       x = arith::AddFOp::create(builder, x,
                                 starts ? rows : broadcastTo(rows, x));
     }

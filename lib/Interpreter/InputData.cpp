@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interpreter/InputData.h"
-#include "InputDomain.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "tessera/Interpreter/InputDomain.h"
 #include <cmath>
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "InputDomain.h"
+#include "tessera/Interpreter/InputDomain.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,6 +18,7 @@ using namespace tessera::interp;
 namespace {
 class DomainFinder {
 public:
+  explicit DomainFinder(bool onlyIds) : onlyIds(onlyIds) {}
   void find(Value value);
   IntegerDomain domain;
 
@@ -27,9 +28,26 @@ private:
   void addPosition(OpOperand &use);
   void followRegions(OpOperand &use);
 
+  /// Only what holds of each element is looked for.
+  const bool onlyIds;
   llvm::SmallPtrSet<Value, 8> visited;
 };
 } // namespace
+
+/// True if the op runs in some runs of its function only.
+static bool isConditional(Operation *op) {
+  for (Operation *parent = op->getParentOp();
+       parent && !isa<FunctionOpInterface>(parent);
+       parent = parent->getParentOp())
+    if (isa<scf::SCFDialect>(parent->getDialect()))
+      return true;
+  return false;
+}
+
+/// True if an element may be left out, or become another number.
+static bool choosesElements(Operation *op) {
+  return isa<arith::SelectOp, arith::TruncIOp, tensor::PadOp>(op);
+}
 
 /// True if every element of the results is one of the operands', or the same
 /// number under another integer type.
@@ -60,11 +78,12 @@ void DomainFinder::addModelUse(OpOperand &use) {
   else if (auto backward = dyn_cast<nn::AttentionBackwardOp>(op))
     addStarts(backward);
   else if (auto embedding = dyn_cast<nn::EmbeddingOp>(op))
-    domain.restrict(embedding.getTable().getType().getDimSize(0));
+    domain.restrict(embedding.getIdLimit().value_or(
+        embedding.getTable().getType().getDimSize(0)));
   else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op))
     domain.restrict(rows.getType().getDimSize(0));
   else if (auto take = dyn_cast<nn::TakeAlongAxisOp>(op))
-    domain.restrict(lastSizeOf(take.getX()));
+    domain.restrict(take.getIndexLimit().value_or(lastSizeOf(take.getX())));
   else if (auto take = dyn_cast<nn::TakeAlongAxisBackwardOp>(op))
     domain.restrict(lastSizeOf(take.getResult()));
   else if (auto loss = dyn_cast<nn::CrossEntropyOp>(op))
@@ -147,18 +166,28 @@ void DomainFinder::find(Value value) {
   if (!visited.insert(value).second)
     return;
   for (OpOperand &use : value.getUses()) {
+    if (onlyIds && isConditional(use.getOwner()))
+      continue;
     addModelUse(use);
-    addArithmeticUse(use);
+    if (!onlyIds)
+      addArithmeticUse(use);
     addPosition(use);
     followRegions(use);
-    if (movesElements(use.getOwner()))
+    if (movesElements(use.getOwner()) &&
+        !(onlyIds && choosesElements(use.getOwner())))
       for (Value result : use.getOwner()->getResults())
         find(result);
   }
 }
 
 IntegerDomain tessera::interp::findDomain(Value value) {
-  DomainFinder finder;
+  DomainFinder finder(/*onlyIds=*/false);
+  finder.find(value);
+  return finder.domain;
+}
+
+IntegerDomain tessera::interp::findIds(Value value) {
+  DomainFinder finder(/*onlyIds=*/true);
   finder.find(value);
   return finder.domain;
 }

@@ -133,9 +133,10 @@ static LogicalResult evaluateEmbeddingBackward(nn::EmbeddingBackwardOp op,
   Tensor result = e.makeResult();
   int64_t rows = result.getShape()[0], width = result.getShape()[1];
   int64_t offset = e.getIndex(op.getOffset());
+  int64_t limit = static_cast<int64_t>(op.getRows().value_or(INT64_MAX));
   for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
     int64_t row = ids[i].i - offset;
-    if (row >= 0 && row < rows)
+    if (row >= 0 && row < rows && ids[i].i < limit)
       addScaled(result.data() + row * width, 1, grad.data() + i * width, width);
   }
   return e.yieldRounded(std::move(result));

@@ -26,14 +26,14 @@ static LogicalResult evaluateEmbedding(nn::EmbeddingOp op, Evaluation &e) {
   const Tensor &table = e.operand(0), &ids = e.operand(1);
   Tensor result = e.makeResult();
   int64_t rows = table.getShape()[0], width = table.getShape()[1];
+  std::optional<int64_t> limit = op.getIdLimit();
   int64_t offset = e.getIndex(op.getOffset());
   for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
     int64_t row = ids[i].i - offset;
-    if (row >= 0 && row < rows)
+    if (limit && (ids[i].i < 0 || ids[i].i >= *limit))
+      std::fill_n(result.data() + i * width, width, floatCell(NAN));
+    else if (row >= 0 && row < rows)
       std::copy_n(table.data() + row * width, width, result.data() + i * width);
-    else if (!op.getOffset())
-      return op.emitOpError("expects ids in [0, ")
-             << rows << ") but got " << row;
   }
   return e.yield(std::move(result));
 }
@@ -43,9 +43,13 @@ static LogicalResult evaluateTakeAlongAxis(nn::TakeAlongAxisOp op,
   const Tensor &x = e.operand(0), &index = e.operand(1);
   Tensor result = e.makeResult();
   int64_t size = x.getShape().back(), offset = e.getIndex(op.getOffset());
+  std::optional<int64_t> limit = op.getIndexLimit();
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
     int64_t at = index[i].i - offset;
-    if (at >= 0 && at < size)
+    bool isKnown = !limit || (index[i].i >= 0 && index[i].i < *limit);
+    if (!isKnown)
+      result[i] = floatCell(NAN);
+    else if (at >= 0 && at < size)
       result[i] = x[i * size + at];
   }
   return e.yield(std::move(result));

@@ -48,6 +48,27 @@ mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
                         mlir::Value lhs, mlir::Value rhs,
                         mlir::RankedTensorType type);
 
+/// An element that is read by index.
+struct Lookup {
+  /// Within the tensor; 0 where `inside` is false.
+  mlir::Value position;
+  /// Whether the index is an element of this tensor.
+  mlir::Value inside;
+  /// Whether it is an element of the tensor of all devices.
+  mlir::Value isKnown;
+};
+
+/// Builds the position of `id - offset` in a dimension of `size`. Without an
+/// offset the position is `id`. Ids are known below `limit`, all are without
+/// one.
+Lookup lookUp(GenericBuilder &b, mlir::Value id, mlir::Value offset,
+              int64_t size, std::optional<int64_t> limit);
+
+/// Builds what a lookup gives: `read` where the index is in this tensor, 0
+/// where it is on another device, and NaN where it is nowhere.
+mlir::Value chooseRead(GenericBuilder &b, const Lookup &lookup,
+                       mlir::Value read);
+
 /// nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
 /// nn.quantize to linalg, and matmuls in 8 bits to rt.scaled_matmul; or, where

@@ -19,25 +19,41 @@
 using namespace mlir;
 using namespace tessera;
 
-namespace {
-
-/// What a read by index gives: the position within the tensor, or 0 where
-/// `inside` is false.
-struct Lookup {
-  Value position, inside;
-};
-
-/// The position of `id - offset` in a dimension of `size`.
-Lookup lookUp(GenericBuilder &b, Value id, Value offset, int64_t size) {
-  Value position = arith::IndexCastOp::create(b, b.getIndexType(), id);
-  if (offset)
-    position = arith::SubIOp::create(b, position, offset);
+Lookup tessera::lookUp(GenericBuilder &b, Value id, Value offset, int64_t size,
+                       std::optional<int64_t> limit) {
   // Unsigned: a negative position is beyond the size.
-  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position,
-                                       b.index(size));
-  Value safe = arith::SelectOp::create(b, inside, position, b.index(0));
-  return {safe, inside};
+  auto isBelow = [&](Value position, int64_t end) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position,
+                                 b.index(end));
+  };
+  Value index = arith::IndexCastOp::create(b, b.getIndexType(), id);
+  Value position = index;
+  if (offset)
+    position = arith::SubIOp::create(b, index, offset);
+  Lookup lookup;
+  lookup.inside = isBelow(position, size);
+  if (limit)
+    lookup.isKnown =
+        offset || *limit != size ? isBelow(index, *limit) : lookup.inside;
+  lookup.position =
+      arith::SelectOp::create(b, lookup.inside, position, b.index(0));
+  return lookup;
 }
+
+Value tessera::chooseRead(GenericBuilder &b, const Lookup &lookup, Value read) {
+  Type type = read.getType();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (lookup.isKnown == lookup.inside)
+    return arith::SelectOp::create(b, lookup.inside, read,
+                                   b.constant(type, none));
+  read = arith::SelectOp::create(b, lookup.inside, read, b.constant(type, 0.0));
+  if (!lookup.isKnown)
+    return read;
+  return arith::SelectOp::create(b, lookup.isKnown, read,
+                                 b.constant(type, none));
+}
+
+namespace {
 
 /// The position of an index.
 Value inOrder(GenericBuilder &b, Value index, nn::ZigzagAttr order) {
@@ -51,19 +67,15 @@ struct ConvertEmbedding : OpRewritePattern<nn::EmbeddingOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     unsigned rank = type.getRank();
-    // Without an offset a wrong id is an error: it shows as NaN.
-    double outside =
-        op.getOffset() ? 0.0 : std::numeric_limits<double>::quiet_NaN();
     int64_t size =
         cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
     Value result = b.map(
         type.getShape(), type.getElementType(),
         {{op.getIds(), b.leading(rank, rank - 1)}}, [&](ValueRange v) {
-          Lookup row = lookUp(b, v[0], op.getOffset(), size);
+          Lookup row = lookUp(b, v[0], op.getOffset(), size, op.getIdLimit());
           Value read = tensor::ExtractOp::create(
               b, op.getTable(), ValueRange{row.position, b.loop(rank - 1)});
-          return arith::SelectOp::create(
-              b, row.inside, read, b.constant(type.getElementType(), outside));
+          return chooseRead(b, row, read);
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -77,18 +89,18 @@ struct ConvertTakeAlongAxis : OpRewritePattern<nn::TakeAlongAxisOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     int64_t size = op.getX().getType().getShape().back();
-    Value result = b.map(
-        type.getShape(), type.getElementType(),
-        {{op.getIndex(), b.identity(type.getRank())}}, [&](ValueRange v) {
-          Lookup element = lookUp(b, v[0], op.getOffset(), size);
-          SmallVector<Value> position;
-          for (int64_t i = 0; i < type.getRank(); ++i)
-            position.push_back(b.loop(i));
-          position.push_back(element.position);
-          Value read = tensor::ExtractOp::create(b, op.getX(), position);
-          return arith::SelectOp::create(b, element.inside, read,
-                                         b.constant(type.getElementType(), 0));
-        });
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getIndex(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Lookup element =
+                    lookUp(b, v[0], op.getOffset(), size, op.getIndexLimit());
+                SmallVector<Value> position;
+                for (int64_t i = 0; i < type.getRank(); ++i)
+                  position.push_back(b.loop(i));
+                position.push_back(element.position);
+                Value read = tensor::ExtractOp::create(b, op.getX(), position);
+                return chooseRead(b, element, read);
+              });
     rewriter.replaceOp(op, result);
     return success();
   }

@@ -176,22 +176,21 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
           return arith::AddFOp::create(b, math::LogOp::create(b, v[1]), v[0]);
         });
     auto labelType = op.getLabels().getType().getElementType();
+    int64_t classes = static_cast<int64_t>(
+        op.getClasses().value_or(r.type.getShape().back()));
     Value result = b.map(
         r.outer, r.wide, {{logsumexp, r.rowOnly}, {op.getLabels(), r.rowOnly}},
         [&](ValueRange v) {
           Value ignored = arith::CmpIOp::create(
               b, arith::CmpIPredicate::eq, v[1],
               b.constant(labelType, int64_t(op.getIgnore())));
-          // An ignored label is no position: read the first.
-          Value label = arith::SelectOp::create(b, ignored,
-                                                b.constant(labelType, 0), v[1]);
+          Lookup label = lookUp(b, v[1], /*offset=*/Value(), classes, classes);
           SmallVector<Value> position;
           for (int64_t i = 0; i + 1 < r.rank; ++i)
             position.push_back(b.loop(i));
-          position.push_back(
-              arith::IndexCastOp::create(b, b.getIndexType(), label));
-          Value picked =
-              b.widen(tensor::ExtractOp::create(b, x, position).getResult());
+          position.push_back(label.position);
+          Value read = tensor::ExtractOp::create(b, x, position);
+          Value picked = b.widen(chooseRead(b, label, read));
           Value loss = arith::SubFOp::create(b, v[0], picked);
           return arith::SelectOp::create(b, ignored, b.constant(r.wide, 0),
                                          loss);

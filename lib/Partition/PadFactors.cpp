@@ -83,8 +83,8 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
   return operands;
 }
 
-/// Divisors are 1 in their padding. A constant that is the same everywhere is
-/// in the padding what it is elsewhere.
+/// Divisors are 1 in their padding, ids are 0. A constant that is the same
+/// everywhere is in the padding what it is elsewhere.
 void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
   auto iface = dyn_cast<PaddingOpInterface>(op);
   OpBuilder builder(op);
@@ -95,8 +95,10 @@ void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
     if (!safe || matchPattern(operand, m_Constant(&splat)))
       continue;
     auto paddedType = cast<RankedTensorType>(operands[i].getType());
+    bool isZero = safe == builder.getZeroAttr(type.getElementType());
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (paddedType.getDimSize(dim) != type.getDimSize(dim))
+      if (paddedType.getDimSize(dim) != type.getDimSize(dim) &&
+          !(isZero && isZeroPadded(operand, dim)))
         operands[i] = mask(builder, operands[i], dist::getSharding(operand),
                            {dim, type.getDimSize(dim)}, safe);
   }

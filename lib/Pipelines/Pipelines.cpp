@@ -20,6 +20,7 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Raise/Passes.h"
 #include "tessera/Rings/Passes.h"
 #include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
@@ -285,6 +286,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Input:
     pm.addPass(createVerifyInputPass());
     pm.addPass(createPrepareRegionsPass());
+    pm.addPass(createBoundIdsPass());
     return;
   case Phase::Plan:
     return buildPlan(pm, options);

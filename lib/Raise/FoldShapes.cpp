@@ -585,9 +585,9 @@ struct EmbeddingOfBroadcast : OpRewritePattern<nn::EmbeddingOp> {
     SmallVector<int64_t> dims(ids.getDims());
     shape.push_back(type.getShape().back());
     dims.push_back(type.getRank() - 1);
-    Value rows =
-        nn::EmbeddingOp::create(rewriter, op.getLoc(), type.clone(shape),
-                                op.getTable(), ids.getX(), op.getOffset());
+    Value rows = nn::EmbeddingOp::create(
+        rewriter, op.getLoc(), type.clone(shape), op.getTable(), ids.getX(),
+        op.getOffset(), op.getRowsAttr());
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, type, rows, dims);
     return success();
   }

@@ -301,8 +301,9 @@ std::optional<Placed> Lifting::liftExtract(tensor::ExtractOp extract) {
       return std::nullopt;
     Placed rows = *positions;
     rows.loops.push_back(loops[0]);
-    rows.value = b.make<nn::EmbeddingOp>(type.clone(sizesOf(rows.loops)), table,
-                                         positions->value, Value());
+    rows.value =
+        b.make<nn::EmbeddingOp>(type.clone(sizesOf(rows.loops)), table,
+                                positions->value, Value(), IntegerAttr());
     return rows;
   }
   if (sorted(loops) != sorted(positions->loops))
@@ -310,7 +311,7 @@ std::optional<Placed> Lifting::liftExtract(tensor::ExtractOp extract) {
   Value index = transpose(*positions, loops);
   return Placed{
       b.make<nn::TakeAlongAxisOp>(type.clone(type.getShape().drop_back()),
-                                  table, index, Value()),
+                                  table, index, Value(), IntegerAttr()),
       loops};
 }
 

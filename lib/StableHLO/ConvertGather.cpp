@@ -5,7 +5,9 @@
 //
 // Two kinds of gather have a meaning: rows of a table, which is an embedding,
 // and one element of each row, which is a take_along_axis. An index that is an
-// input's is taken to be inside: JAX's wrapping of negative ones is left out.
+// input's is taken to be inside, which its range on the argument says: JAX's
+// wrapping of negative ones is left out. Others are brought into range, as
+// gather does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,6 +123,46 @@ static Value unwrap(OpConversion &c, Value index, int64_t size,
 }
 
 //===----------------------------------------------------------------------===//
+// Indices that are computed
+//===----------------------------------------------------------------------===//
+
+/// Whether all elements are seen to be in [0, size): those of a constant, and
+/// positions in a dimension that is no longer.
+static bool isInRange(Value index, int64_t size) {
+  while (Operation *op = index.getDefiningOp()) {
+    if (auto iota = dyn_cast<nn::IotaOp>(op))
+      return !iota.getOffset() && iota.getType().getNumElements() <= size;
+    if (DenseElementsAttr constant = getConstant(index))
+      return llvm::all_of(constant.getValues<APInt>(), [&](const APInt &id) {
+        return !id.isNegative() && id.getSExtValue() < size;
+      });
+    Value wrapped = matchWrap(index, size);
+    if (!wrapped && !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                         tensor::ExtractSliceOp, nn::BroadcastOp,
+                         nn::TransposeOp, arith::ExtSIOp>(op))
+      return false;
+    index = wrapped ? wrapped : op->getOperand(0);
+  }
+  return false;
+}
+
+/// `index` brought into [0, size).
+static Value clampIndex(OpConversion &c, Value index, int64_t size) {
+  if (isInRange(index, size))
+    return index;
+  RankedTensorType type = c.b.typeOf(index);
+  Type element = type.getElementType();
+  Builder builder(element.getContext());
+  auto splat = [&](int64_t number) {
+    return c.b.constant(type, builder.getIntegerAttr(element, number));
+  };
+  index = c.b.make<arith::MaxSIOp>(index, splat(0));
+  if (!llvm::isIntN(element.getIntOrFloatBitWidth(), size - 1))
+    return index;
+  return c.b.make<arith::MinSIOp>(index, splat(size - 1));
+}
+
+//===----------------------------------------------------------------------===//
 // Two kinds
 //===----------------------------------------------------------------------===//
 
@@ -140,11 +182,13 @@ static LogicalResult buildEmbedding(OpConversion &c, Value ids) {
   int64_t rows = type.getDimSize(0), width = type.getNumElements() / rows;
   Value wrapped;
   ids = unwrap(c, ids, rows, wrapped);
+  if (!wrapped)
+    ids = clampIndex(c, ids, rows);
   SmallVector<int64_t> shape(c.b.typeOf(ids).getShape());
   shape.push_back(width);
   Value table = c.b.reshape(c.operands[0], {rows, width});
-  Value result =
-      c.b.make<nn::EmbeddingOp>(type.clone(shape), table, ids, Value());
+  Value result = c.b.make<nn::EmbeddingOp>(type.clone(shape), table, ids,
+                                           Value(), IntegerAttr());
   if (wrapped)
     c.converter.gathers.push_back({result, wrapped, rows});
   shape.pop_back();
@@ -174,9 +218,12 @@ static LogicalResult buildTakeAlongAxis(OpConversion &c, Value index) {
   int64_t size = type.getShape().back();
   Value wrapped;
   index = unwrap(c, index, size, wrapped);
+  if (!wrapped)
+    index = clampIndex(c, index, size);
   ArrayRef<int64_t> rows = type.getShape().drop_back();
-  Value result = c.b.make<nn::TakeAlongAxisOp>(
-      type.clone(rows), c.operands[0], c.b.reshape(index, rows), Value());
+  Value result = c.b.make<nn::TakeAlongAxisOp>(type.clone(rows), c.operands[0],
+                                               c.b.reshape(index, rows),
+                                               Value(), IntegerAttr());
   if (wrapped)
     c.converter.gathers.push_back({result, wrapped, size});
   return c.yield(c.b.reshape(result, shape));

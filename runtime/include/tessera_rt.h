@@ -613,8 +613,9 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * with "shift": 0 the tokens themselves.
  * "starts", with "eod": the position in the row at which the token's document
  * starts: after the last token before it with that id, or 0. "input": from
- * --inputs only, or from `init` when it has one. A value with "vocab": N has
- * ids below N; data with others is refused.
+ * --inputs only, or from `init` when it has one. An argument of integers with
+ * "vocab": N has ids from 0 to N - 1, or "ignored" (default: -100 of labels,
+ * none of others); files with others are refused.
  *
  * Source. Where files of weights have the parameter: element (i, j, ...) of its
  * logical shape is element offset + i strides[0] + j strides[1] + ... of the

@@ -9,6 +9,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "runtime/include/tessera_weights.h"
+#include "tessera/Interpreter/InputDomain.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringExtras.h"
@@ -77,6 +78,37 @@ static llvm::Expected<std::set<std::string>> listFiles(StringRef folder) {
   return names;
 }
 
+/// "[0, 3]", the indices of an element.
+static std::string describeElement(llvm::ArrayRef<int64_t> shape,
+                                   int64_t element) {
+  llvm::SmallVector<std::string> indices(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0; element /= shape[dim])
+    indices[dim] = std::to_string(element % shape[dim]);
+  return "[" + llvm::join(indices, ", ") + "]";
+}
+
+/// The first element that the uses of an argument do not take as an id; empty
+/// without one.
+static std::string checkIds(mlir::BlockArgument argument,
+                            const Tensor &tensor) {
+  if (!llvm::isa<mlir::IntegerType>(
+          mlir::getElementTypeOrSelf(argument.getType())))
+    return {};
+  IntegerDomain ids = findIds(argument);
+  for (int64_t i = 0; ids.limit && i < tensor.getNumElements(); ++i) {
+    int64_t id = tensor[i].i;
+    if ((id >= 0 && id < *ids.limit) || id == ids.ignored)
+      continue;
+    return "expects ids from 0 to " + std::to_string(*ids.limit - 1) +
+           (ids.ignored
+                ? " or " + std::to_string(*ids.ignored) + ", which has no loss"
+                : "") +
+           ", but got " + std::to_string(id) + " at " +
+           describeElement(tensor.getShape(), i);
+  }
+  return {};
+}
+
 llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
                                                 StringRef folder) {
   auto files = listFiles(folder);
@@ -94,10 +126,14 @@ llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
         (folder + "/" + name + ".npy").str(),
         ElementType(mlir::getElementTypeOrSelf(function.getArgumentTypes()[i])),
         getFileShape(function, i));
-    if (tensor)
-      inputs[i] = std::make_shared<Tensor>(fromLogical(function, i, *tensor));
-    else
+    if (!tensor) {
       faults.push_back(llvm::toString(tensor.takeError()));
+      continue;
+    }
+    std::string wrong = checkIds(function.getArgument(i), *tensor);
+    if (!wrong.empty())
+      faults.push_back("'" + name + ".npy': " + wrong);
+    inputs[i] = std::make_shared<Tensor>(fromLogical(function, i, *tensor));
   }
   for (const std::string &name : *files)
     faults.push_back("extra: '" + name +

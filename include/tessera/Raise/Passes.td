@@ -234,6 +234,27 @@ def NameDimsPass : Pass<"nn-name-dims", "::mlir::func::FuncOp"> {
   ];
 }
 
+def BoundIdsPass : Pass<"nn-bound-ids", "::mlir::ModuleOp"> {
+  let summary = "Says which ids an argument of integers may hold";
+  let description = [{
+    An argument whose elements are rows of a table, labels or positions in a
+    tensor gets `nn.vocab`, the number of ids that all these uses take, and
+    `nn.ignored`, the label without a loss, where it is another than that of the
+    argument's name. Uses that depend on a condition say nothing. A program
+    refuses files with other ids.
+
+    ```mlir
+    func.func @f(%w: tensor<64x16xf32>, %i: tensor<8xi32> {nn.input = "i"}) -> tensor<8x16xf32> {
+      %0 = nn.embedding %w, %i : tensor<64x16xf32>, tensor<8xi32> -> tensor<8x16xf32>
+    ```
+    becomes
+    ```mlir
+    func.func @f(%w: tensor<64x16xf32>, %i: tensor<8xi32> {nn.input = "i", nn.vocab = 64 : i64}) -> tensor<8x16xf32> {
+      %0 = nn.embedding %w, %i : tensor<64x16xf32>, tensor<8xi32> -> tensor<8x16xf32>
+    ```
+  }];
+}
+
 def NameInputsPass : Pass<"nn-name-inputs", "::mlir::func::FuncOp"> {
   let summary = "Says which inputs a program fills from a file of tokens";
   let description = [{

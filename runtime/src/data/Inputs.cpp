@@ -99,6 +99,59 @@ std::string tessera::rt::checkArray(const Value &value, const NpyArray &array) {
          describeType(array.dtype, array.shape);
 }
 
+/// An element of a dtype of integers. The file's data may be unaligned.
+static int64_t readInteger(int32_t dtype, const uint8_t *elements, int64_t i) {
+  auto read = [&](auto value) {
+    memcpy(&value, elements + i * int64_t(sizeof(value)), sizeof(value));
+    return int64_t(value);
+  };
+  switch (dtype) {
+  case TESSERA_RT_I64:
+    return read(int64_t());
+  case TESSERA_RT_I32:
+    return read(int32_t());
+  case TESSERA_RT_I16:
+    return read(int16_t());
+  case TESSERA_RT_I8:
+    return read(int8_t());
+  default:
+    return read(bool());
+  }
+}
+
+/// "[0, 3]", the indices of an element.
+static std::string describeElement(const std::vector<int64_t> &shape,
+                                   int64_t element) {
+  std::string text;
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    text = std::to_string(element % shape[dim]) + (text.empty() ? "" : ", ") +
+           text;
+    element /= shape[dim];
+  }
+  return "[" + text + "]";
+}
+
+std::string tessera::rt::checkIds(const Value &value, const NpyArray &array) {
+  if (value.vocab <= 0)
+    return std::string();
+  int64_t count = value.elements();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t id = readInteger(array.dtype, array.elements, i);
+    if ((id >= 0 && id < value.vocab) || id == value.ignored)
+      continue;
+    std::string besides =
+        value.ignored < 0 || value.ignored >= value.vocab
+            ? format(" or %lld, which has no loss", (long long)value.ignored)
+            : std::string();
+    return format("argument '%s' expects ids from 0 to %lld%s, but got %lld at "
+                  "%s",
+                  value.name.c_str(), (long long)value.vocab - 1,
+                  besides.c_str(), (long long)id,
+                  describeElement(value.logicalShape, i).c_str());
+  }
+  return std::string();
+}
+
 /// Files that the state had when it was saved.
 void InputFolder::checkSaved(std::vector<std::string> &faults) const {
   for (const SavedFile &file : saved.files) {
@@ -137,6 +190,8 @@ void InputFolder::checkArguments(const Manifest &manifest, bool initMissing,
       error = checkArray(value, array);
     if (!error.empty())
       faults.push_back("misshapen: '" + name + "': " + error);
+    else if (!(error = checkIds(value, array)).empty())
+      faults.push_back("out of range: '" + name + "': " + error);
   }
 }
 

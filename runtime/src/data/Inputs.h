@@ -48,9 +48,9 @@ public:
   /// Maps a file. Returns a message, or nothing.
   std::string load(const std::string &fileName, NpyArray &array) const;
 
-  /// Compares names, types and shapes of the files with the program's
-  /// parameters and state. Returns a message that lists all files that are
-  /// missing, extra or misshapen, or nothing. With `initMissing` none are
+  /// Compares names, types, shapes and ids of the files with the program's
+  /// arguments. Returns a message that lists all files that are missing, extra,
+  /// misshapen or out of range, or nothing. With `initMissing` none are
   /// missing.
   std::string check(const Manifest &manifest, bool initMissing) const;
 
@@ -78,6 +78,10 @@ private:
 /// argument's, or f32 for types that NumPy lacks or that are rounded from it.
 /// Returns what is expected and what is there, or nothing.
 std::string checkArray(const Value &value, const NpyArray &array);
+
+/// Looks for ids that the argument must not hold, in a file of its type and
+/// shape. Returns what is expected, and which element is another, or nothing.
+std::string checkIds(const Value &value, const NpyArray &array);
 
 } // namespace tessera::rt
 

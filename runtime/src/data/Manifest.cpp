@@ -305,6 +305,8 @@ static std::string readValue(const Json &json, bool isArgument,
       return "expects the role param, state, tokens, labels, starts or input, "
              "but got '" +
              role + "'";
+    value.ignored =
+        json.getInteger("ignored", value.role == Role::Labels ? -100 : 0);
     value.shift = json.getInteger("shift", 1);
     if (value.shift != 0 && value.shift != 1)
       return "expects a shift of 0 or 1";

@@ -58,8 +58,10 @@ struct Value {
   /// In the arena of each pp rank, -1 where it is not.
   std::vector<int64_t> offsets{0};
   int64_t bytes = 0;
-  /// Tokens and labels: ids are below it; 0: not known.
+  /// Ids of an argument are below it and not negative; 0: any integers.
   int64_t vocab = 0;
+  /// With a vocabulary: an id that is allowed besides.
+  int64_t ignored = 0;
   /// Starts: the id that ends a document.
   int64_t eod = 0;
   /// Labels: by how many tokens they are later than the row's; 0 or 1.

@@ -77,14 +77,14 @@ func.func @no_common_ratio(%x: tensor<12xf32> {dist.sharding = #dist.sharding<@m
 
 // -----
 
-// A divisor is 1 in its padding, the count of a shift 0; that of every element
-// is there in the padding as well.
+// A divisor is 1 in its padding, the count of a shift 0, which the padding of an
+// argument is; that of every element is there in the padding as well.
 // CHECK-LABEL: func.func @divisor
 // CHECK-SAME: %[[A:.*]]: tensor<3xi32> {{{.*}}}, %[[B:.*]]: tensor<3xi32> {{{.*}}})
 // CHECK: %[[D:.*]] = nn.mask_padding %[[B]] dim 0 size 5 value 1 : i32
 // CHECK: %[[Q:.*]] = arith.divsi %[[A]], %[[D]]
-// CHECK: %[[C:.*]] = nn.mask_padding %[[B]] dim 0 size 5 value 0 : i32
-// CHECK: %[[S:.*]] = arith.shrui %[[Q]], %[[C]]
+// CHECK-NOT: nn.mask_padding
+// CHECK: %[[S:.*]] = arith.shrui %[[Q]], %[[B]]
 // CHECK-NOT: nn.mask_padding
 // CHECK: arith.remui %[[S]]
 dist.mesh @mesh ["x"=2]

@@ -80,6 +80,9 @@ func.func @source_rank(%w: tensor<4x2xf32> {nn.param = "w", nn.source = #nn.sour
 // expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
 func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }
 // -----
+// expected-error @+1 {{nn.ignored: expects an id but got "none"}}
+func.func @ignored(%w: tensor<4xi32> {nn.ignored = "none"}) { return }
+// -----
 func.func @op(%x: tensor<4xf32>) {
   // expected-error @+1 {{expects no attribute 'nn.param' on an operation; it belongs on an argument}}
   %0 = nn.silu %x {nn.param = "w"} : tensor<4xf32>
@@ -327,6 +330,12 @@ func.func @embedding_c3(%t: tensor<4x8xf32>, %i: tensor<2xi32>) {
   return
 }
 // -----
+func.func @embedding_c4(%t: tensor<4x8xf32>, %i: tensor<2xi32>) {
+  // expected-error @+1 {{(C4) expects rows of at least 0 but got -1}}
+  %0 = nn.embedding %t, %i rows -1 : tensor<4x8xf32>, tensor<2xi32> -> tensor<2x8xf32>
+  return
+}
+// -----
 func.func @softmax_c1(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{(C1) expects a dimension in [0, 2) but got 2}}
   %0 = nn.softmax %x dim 2 : tensor<4x8xf32>
@@ -360,6 +369,12 @@ func.func @pick_c1(%x: tensor<4x8xf32>, %l: tensor<3xi32>) {
 func.func @pick_c2(%x: tensor<4x8xf32>, %l: tensor<4xi32>) {
   // expected-error @+1 {{(C2) expects one element type but got}}
   %0 = nn.take_along_axis %x, %l : tensor<4x8xf32>, tensor<4xi32> -> tensor<4xf64>
+  return
+}
+// -----
+func.func @pick_c3(%x: tensor<4x8xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{(C3) expects a size of at least 0 but got -8}}
+  %0 = nn.take_along_axis %x, %l size -8 : tensor<4x8xf32>, tensor<4xi32> -> tensor<4xf32>
   return
 }
 // -----

@@ -104,8 +104,8 @@ func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
   // CHECK: nn.embedding %{{.*}}, %{{.*}} : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
   %0 = nn.embedding %table, %ids
       : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
-  // CHECK: nn.embedding %{{.*}}, %{{.*}} offset %{{.*}} :
-  %1 = nn.embedding %table, %ids offset %i
+  // CHECK: nn.embedding %{{.*}}, %{{.*}} rows 128 offset %{{.*}} :
+  %1 = nn.embedding %table, %ids rows 128 offset %i
       : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
   // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore -100 : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
   %2 = nn.cross_entropy %logits, %ids ignore -100
@@ -113,8 +113,8 @@ func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
   // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore -100 classes 50 : tensor<2x8x64xbf16>
   %true = nn.cross_entropy %logits, %ids ignore -100 classes 50
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
-  // CHECK: nn.take_along_axis %{{.*}}, %{{.*}} offset %{{.*}} : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
-  %3 = nn.take_along_axis %logits, %ids offset %i
+  // CHECK: nn.take_along_axis %{{.*}}, %{{.*}} size 256 offset %{{.*}} : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
+  %3 = nn.take_along_axis %logits, %ids size 256 offset %i
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
   return
 }

@@ -108,6 +108,12 @@ func.func @embedding_backward_c2_type(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32
   return
 }
 // -----
+func.func @embedding_backward_c3(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32>) {
+  // expected-error @+1 {{(C3) expects rows of at least 0 but got -1}}
+  %0 = nn.embedding_backward %x, %i rows -1 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+  return
+}
+// -----
 func.func @cross_entropy_backward_c1(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf64>, %i: tensor<2x8xi32>) {
   // expected-error @+1 {{(C1) expects stats of f32 (f64 for f64)}}
   %0 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100 : tensor<2x8xf64>, tensor<2x8x16xf32>, tensor<2x8xi32>

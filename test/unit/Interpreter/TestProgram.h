@@ -15,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Interpreter/Interpreter.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace tessera::interp {
@@ -127,7 +128,10 @@ inline void expectNear(const std::vector<double> &actual,
                        double bound = 1e-6) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i)
-    EXPECT_NEAR(actual[i], expected[i], bound) << "element " << i;
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(actual[i])) << "element " << i;
+    else
+      EXPECT_NEAR(actual[i], expected[i], bound) << "element " << i;
 }
 
 } // namespace tessera::interp

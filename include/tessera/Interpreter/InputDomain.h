@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H
-#define TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H
+#ifndef TESSERA_INTERPRETER_INPUTDOMAIN_H
+#define TESSERA_INTERPRETER_INPUTDOMAIN_H
 
 #include "mlir/IR/Value.h"
 #include <optional>
@@ -35,6 +35,11 @@ struct IntegerDomain {
 /// move elements. What is computed from it first sets none.
 IntegerDomain findDomain(mlir::Value value);
 
+/// The part of the domain that a program is checked for: as ids, labels and
+/// positions in a tensor. Uses that depend on a condition, and those after a
+/// choice between elements, set none.
+IntegerDomain findIds(mlir::Value value);
+
 } // namespace tessera::interp
 
-#endif // TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H
+#endif // TESSERA_INTERPRETER_INPUTDOMAIN_H
