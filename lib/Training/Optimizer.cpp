@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Optimizer.h"
+#include "MatrixUses.h"
 #include "dialects/NN/NN.h"
 #include "llvm/Support/GlobPattern.h"
 #include <cmath>
@@ -17,19 +18,11 @@ using namespace tessera;
 // Settings of a parameter
 //===----------------------------------------------------------------------===//
 
-static bool isMatrix(RankedTensorType type, ArrayAttr dims) {
-  if (type.getRank() < 2)
-    return false;
-  return !dims || llvm::any_of(dims, [](Attribute name) {
-    return cast<StringAttr>(name).getValue() == "embed";
-  });
-}
-
 FailureOr<ParameterSettings>
 tessera::getParameterSettings(Operation *op, const Plan &plan, StringRef name,
-                              RankedTensorType type, ArrayAttr dims) {
+                              BlockArgument parameter) {
   ParameterSettings settings;
-  if (isMatrix(type, dims))
+  if (isMatrix(parameter))
     settings.weightDecay = plan.weightDecay;
   for (const ParameterGroup &group : plan.groups) {
     llvm::Expected<llvm::GlobPattern> pattern =

@@ -24,13 +24,11 @@ struct ParameterSettings {
 };
 
 /// The settings of the parameter `name`: of the first group that matches it.
-/// Matrices alone decay: not vectors, nor what `dims` (nn.dims; may be null)
-/// names without "embed", as biases of heads. Failure, with an error at `op`: a
+/// Matrices alone decay, see MatrixUses.h. Failure, with an error at `op`: a
 /// pattern that is none.
 mlir::FailureOr<ParameterSettings>
 getParameterSettings(mlir::Operation *op, const Plan &plan,
-                     llvm::StringRef name, mlir::RankedTensorType type,
-                     mlir::ArrayAttr dims);
+                     llvm::StringRef name, mlir::BlockArgument parameter);
 
 /// One parameter at the update.
 struct ParameterUpdate {

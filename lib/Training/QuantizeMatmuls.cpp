@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With precision fp8 the matmuls with a layer's weights take both operands in
-// f8E4M3FN; their gradients follow from the op (NNGradients.cpp). What has the
-// vocabulary as a dimension, the head, stays as it is: small errors of logits
-// are large ones of the loss. Attention has no weight.
+// f8E4M3FN; their gradients follow from the op (NNGradients.cpp). What gives
+// the classes of a loss, the head, stays as it is: small errors of logits are
+// large ones of the loss. Attention has no weight.
 //
 // A weight is quantized once per step, where it is stored: on a rank that has a
 // part of it, and before it is gathered. What a layer reads is quantized once
@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatrixUses.h"
 #include "StateSharding.h"
 #include "TrainStepBuilder.h"
 
@@ -29,14 +30,13 @@ static bool isNarrowMatmul(Operation *op) {
          getElementTypeOrSelf(einsum.getLhs().getType()).isBF16();
 }
 
-/// A weight that is only multiplied with, and has no dimension of words.
+/// A weight that is only multiplied with, and not into the classes of a loss.
 bool TrainStepBuilder::isQuantizable(const TrainedParameter &parameter) {
-  Attribute dims = forward.getArgAttr(parameter.forward.getArgNumber(),
-                                      nn::NNDialect::kDimsAttr);
-  return parameter.type.getRank() > 1 &&
-         !llvm::is_contained(getDimNames(dims), "vocab") &&
-         !parameter.inUse.use_empty() &&
-         llvm::all_of(parameter.inUse.getUsers(), isNarrowMatmul);
+  auto isLayers = [](Operation *op) {
+    return isNarrowMatmul(op) && !becomesClasses(op->getResult(0));
+  };
+  return parameter.type.getRank() > 1 && !parameter.inUse.use_empty() &&
+         llvm::all_of(parameter.inUse.getUsers(), isLayers);
 }
 
 /// Erases an op without uses, and what only it used.

@@ -65,9 +65,8 @@ LogicalResult TrainStepBuilder::collectParameters() {
     if (element.isF64())
       wide = element;
     parameter.type = type.clone(element);
-    FailureOr<ParameterSettings> settings = getParameterSettings(
-        forward, plan, parameter.name, type,
-        forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr));
+    FailureOr<ParameterSettings> settings =
+        getParameterSettings(forward, plan, parameter.name, argument);
     if (failed(settings))
       return failure();
     parameter.settings = *settings;

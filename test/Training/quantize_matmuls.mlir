@@ -5,7 +5,7 @@
 // BF16: nn.einsum "bd,df->bf" {{.*}} tensor<8x4xbf16> -> tensor<3x4xbf16>
 
 // Weights are quantized once per step, before the micro-batches; not the head's,
-// which has the vocabulary.
+// which gives the classes of a loss, whatever the names of dimensions.
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {{{.*}}nn.param = "w"}
 // CHECK-SAME: %[[U:[^ ]+]]: tensor<8x4xbf16> {{{.*}}nn.param = "u"}
@@ -30,9 +30,9 @@
 // CHECK-COUNT-1: nn.quantize {{.*}} -> tensor<3x4xf8E5M2>
 // CHECK-NOT: nn.quantize
 // CHECK: dist.yield
-func.func @forward(%w: tensor<8x4xf32> {nn.param = "w", nn.dims = ["embed", "ffn"]},
+func.func @forward(%w: tensor<8x4xf32> {nn.param = "w", nn.dims = ["embed", "vocab"]},
                    %u: tensor<8x4xf32> {nn.param = "u", nn.dims = ["embed", "ffn"]},
-                   %head: tensor<4x6xf32> {nn.param = "head", nn.dims = ["ffn", "vocab"]},
+                   %head: tensor<4x6xf32> {nn.param = "head", nn.dims = ["ffn", "classes"]},
                    %gain: tensor<8xf32> {nn.param = "gain"},
                    %x: tensor<6x8xf32> {nn.input = "x", nn.dims = ["batch", "embed"]},
                    %labels: tensor<6xi32> {nn.input = "labels", nn.dims = ["batch"]})
