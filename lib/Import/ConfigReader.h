@@ -97,11 +97,11 @@ public:
                  llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> off,
                  const llvm::Twine &where);
 
-private:
-  /// An integer from `least` to `limit`.
+  /// An integer from `least` to `limit`; `expected` says so in an error.
   int64_t integer(llvm::StringRef key, std::optional<int64_t> byDefault,
                   int64_t least, int64_t limit, llvm::StringRef expected);
 
+private:
   const llvm::json::Value *get(llvm::StringRef key, llvm::StringRef expected,
                                bool required);
 

@@ -171,6 +171,8 @@ private:
     locate("wte");
     Value x = nn::EmbeddingOp::create(builder, residualType(), parameter("wte"),
                                       tokens, Value(), IntegerAttr());
+    if (options.train && config.paddingToken)
+      x = keepRow(x, *config.paddingToken);
     if (config.scaledEmbeddings) {
       auto type = cast<RankedTensorType>(x.getType());
       Attribute root = builder.getFloatAttr(element, std::sqrt(config.hidden));
@@ -197,6 +199,22 @@ private:
                                 starts ? rows : broadcastTo(rows, x));
     }
     return onResidualStream(x);
+  }
+
+  /// Rows of which those of one token pass no gradient.
+  Value keepRow(Value rows, int64_t token) {
+    auto ids = cast<RankedTensorType>(tokens.getType());
+    Value id = arith::ConstantOp::create(
+        builder,
+        cast<TypedAttr>(DenseElementsAttr::get(
+            ids, builder.getIntegerAttr(ids.getElementType(), token))));
+    Value isToken =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, tokens, id);
+    auto type = cast<RankedTensorType>(rows.getType());
+    isToken = nn::BroadcastOp::create(builder, type.clone(builder.getI1Type()),
+                                      isToken, ArrayRef<int64_t>{0, 1});
+    Value kept = nn::StopGradientOp::create(builder, type, rows);
+    return arith::SelectOp::create(builder, isToken, kept, rows);
   }
 
   Value block(int64_t index, Value x) {

@@ -108,29 +108,86 @@ void readRope(const ModelFamily &family, ConfigReader &rope,
   embedding.scaling = scaling;
 }
 
+/// What older files say of rotary embeddings, with keys of their own.
+struct OlderRope {
+  ConfigReader &file;
+  /// The keys of theta and of scaling; null where there is none.
+  StringRef thetaKey;
+  std::optional<ConfigReader> scaling;
+
+  /// A number that `key` gives at the top level or in the scaling.
+  std::optional<double> find(StringRef key) const {
+    const json::Value *value = scaling ? scaling->find(key) : nullptr;
+    value = value ? value : file.find(key == "rope_theta" ? thetaKey : key);
+    return value ? value->getAsNumber() : std::nullopt;
+  }
+};
+
+/// Reads what a newer file says of rotary embeddings, `rope`. It is an error
+/// where older keys of the same file say another thing.
+void readNewerRope(const ModelFamily &family, const OlderRope &older,
+                   ConfigReader &rope, ModelConfig &config,
+                   RotaryEmbedding &embedding) {
+  RotaryEmbedding before = embedding;
+  int64_t widthBefore = config.rotaryWidth;
+  embedding.scaling.reset();
+  readRope(family, rope, config, embedding);
+  auto expectSame = [&](StringRef key, StringRef olderKey, bool isSame) {
+    if (!isSame)
+      rope.fail(key, "expects what " + olderKey +
+                         " says, or only one of both, but they differ");
+  };
+  expectSame("rope_theta", older.thetaKey,
+             !older.find("rope_theta") || !rope.find("rope_theta") ||
+                 before.theta == embedding.theta);
+  expectSame("partial_rotary_factor", "another partial_rotary_factor",
+             !older.find("partial_rotary_factor") ||
+                 widthBefore == config.rotaryWidth);
+  expectSame("rope_type", "rope_scaling",
+             !older.scaling || before.scaling == embedding.scaling);
+}
+
 /// Rotary embeddings of all layers. Where window layers have others, newer
 /// files have both in "rope_parameters", by the type of layer.
 void readRopes(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config) {
   config.rope.theta = reader.positive("rope_theta", config.rope.theta);
   readRotaryWidth(reader, config);
-  if (std::optional<ConfigReader> rope = reader.nested("rope_scaling"))
-    readRope(family, *rope, config, config.rope);
+  OlderRope older{reader, "rope_theta", reader.nested("rope_scaling")};
+  if (older.scaling)
+    readRope(family, *older.scaling, config, config.rope);
   std::optional<ConfigReader> ropes = reader.nested("rope_parameters");
   if (!config.windowRope) {
     if (ropes)
-      readRope(family, *ropes, config, config.rope);
+      readNewerRope(family, older, *ropes, config, config.rope);
     return;
   }
+  OlderRope window{reader, "rope_local_base_freq", std::nullopt};
   config.windowRope->theta =
-      reader.positive("rope_local_base_freq", config.windowRope->theta);
+      reader.positive(window.thetaKey, config.windowRope->theta);
   if (!ropes)
     return;
   ropes->checkKeys({kLayerTypes}, {}, "of rotary embeddings by layer_types");
   RotaryEmbedding *embeddings[] = {&config.rope, &*config.windowRope};
-  for (auto [type, embedding] : llvm::zip(kLayerTypes, embeddings))
+  const OlderRope *known[] = {&older, &window};
+  for (auto [type, embedding, said] : llvm::zip(kLayerTypes, embeddings, known))
     if (std::optional<ConfigReader> rope = ropes->nested(type))
-      readRope(family, *rope, config, *embedding);
+      readNewerRope(family, *said, *rope, config, *embedding);
+}
+
+/// The `padding_idx` of the published class's embedding: a negative one counts
+/// from the end.
+void readPaddingToken(ConfigReader &reader, ModelConfig &config) {
+  constexpr StringRef key = "pad_token_id";
+  bool isDefaultRow = config.paddingToken < config.vocab;
+  if (reader.isNull(key) || (!reader.find(key) && !isDefaultRow))
+    config.paddingToken.reset();
+  if (!reader.find(key))
+    return;
+  int64_t id =
+      reader.integer(key, std::nullopt, -config.vocab, config.vocab - 1,
+                     "an id of the vocabulary or null");
+  config.paddingToken = id < 0 ? id + config.vocab : id;
 }
 
 /// Which layers have a window, by the keys that the family has.
@@ -244,6 +301,7 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
   config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
   config.scoreDivisor =
       reader.positive("query_pre_attn_scalar", config.scoreDivisor);
+  readPaddingToken(reader, config);
   readRopes(family, reader, config);
   readWindow(family, reader, config);
 }
@@ -260,13 +318,14 @@ bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
 
 bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
-    return std::tie(
-        c.name, c.family, c.vocab, c.hidden, c.layers, c.heads, c.kvHeads,
-        c.headDim, c.ffn, c.maxPositions, c.positionTable, c.rope, c.windowRope,
-        c.rotaryWidth, c.window, c.windowLayers, c.norm, c.normEps,
-        c.initializerRange, c.scaledResidualInit, c.activation, c.gatedMlp,
-        c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias, c.headNorms,
-        c.postNorms, c.scaledEmbeddings, c.scoreDivisor, c.scaleByInverseLayer);
+    return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
+                    c.kvHeads, c.headDim, c.ffn, c.maxPositions,
+                    c.positionTable, c.rope, c.windowRope, c.rotaryWidth,
+                    c.window, c.windowLayers, c.norm, c.normEps,
+                    c.initializerRange, c.scaledResidualInit, c.activation,
+                    c.gatedMlp, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias,
+                    c.headNorms, c.postNorms, c.paddingToken,
+                    c.scaledEmbeddings, c.scoreDivisor, c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
 }

@@ -57,7 +57,6 @@ constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
                                         "output_hidden_states",
                                         "output_past",
                                         "output_scores",
-                                        "pad_token_id",
                                         "prefix",
                                         "problem_type",
                                         "remove_invalid_values",
@@ -81,12 +80,14 @@ constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
                                         "use_bfloat16",
                                         "use_cache"};
 
-/// The same for GPT-2. Dropout is not in the graph; reorder_and_upcast_attn
-/// asks for f32 scores, which attention has anyway.
+/// The same for GPT-2, whose published class has no row of padding. Dropout is
+/// not in the graph; reorder_and_upcast_attn asks for f32 scores, which
+/// attention has anyway.
 constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
                                       "embd_pdrop",
                                       "n_ctx",
                                       "n_special",
+                                      "pad_token_id",
                                       "predict_special_tokens",
                                       "reorder_and_upcast_attn",
                                       "resid_pdrop",
@@ -120,6 +121,7 @@ constexpr StringRef kDecoderRead[] = {"head_dim",
                                       "num_attention_heads",
                                       "num_hidden_layers",
                                       "num_key_value_heads",
+                                      "pad_token_id",
                                       "rms_norm_eps",
                                       "rope_parameters",
                                       "rope_scaling",
@@ -218,6 +220,7 @@ ModelConfig makePhi3() {
   config.family = "phi3";
   config.maxPositions = 4096;
   config.normEps = 1e-5;
+  config.paddingToken = 32000;
   return config;
 }
 
@@ -234,6 +237,7 @@ ModelConfig makeGemma3() {
   config.activation = Activation::GeluTanh;
   config.tiedHead = true;
   config.headNorms = config.postNorms = true;
+  config.paddingToken = 0;
   config.scaledEmbeddings = true;
   config.scoreDivisor = 256;
   return config;

@@ -111,6 +111,8 @@ struct ModelConfig {
   bool headNorms = false;
   /// Norms after attention and after the MLP, too, before the residual stream.
   bool postNorms = false;
+  /// The token whose row of the table gets no gradient from where it is read.
+  std::optional<int64_t> paddingToken;
   /// Embeddings are multiplied by sqrt(hidden).
   bool scaledEmbeddings = false;
   /// Scores are divided by the root of this number; 0 for headDim.

@@ -169,6 +169,56 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
   EXPECT_EQ(config.rope.scaling, std::nullopt);
 }
 
+TEST(ModelConfig, older_and_newer_keys_of_rope_say_one_thing) {
+  const char *linear = R"(, "rope_scaling": {"type": "linear", "factor": 4.0})";
+  auto newer = [](std::string fields) {
+    return R"(, "rope_parameters": {"rope_type": )" + fields + "}";
+  };
+  ModelConfig both =
+      read(llama(linear + newer(R"("linear", "factor": 4, "rope_theta": 7)")));
+  EXPECT_EQ(both.rope.scaling->factor, 4.0);
+  EXPECT_EQ(both.rope.theta, 7.0);
+  EXPECT_EQ(read(llama(R"(, "rope_theta": 7)" +
+                       newer(R"("default", "rope_theta": 7)")))
+                .rope.theta,
+            7.0);
+  EXPECT_EQ(errorOf(llama(linear + newer(R"("linear", "factor": 8.0)"))),
+            "m.json: key 'rope_parameters.rope_type': expects what "
+            "rope_scaling says, or only one of both, but they differ");
+  EXPECT_NE(errorOf(llama(linear + newer(R"("default")"))), "");
+  EXPECT_EQ(errorOf(llama(R"(, "rope_theta": 8)" +
+                          newer(R"("default", "rope_theta": 7)"))),
+            "m.json: key 'rope_parameters.rope_theta': expects what "
+            "rope_theta says, or only one of both, but they differ");
+  EXPECT_EQ(errorOf(gemma(R"(, "rope_local_base_freq": 8, "rope_parameters":
+      {"sliding_attention": {"rope_type": "default", "rope_theta": 7}})")),
+            "m.json: key 'rope_parameters.sliding_attention.rope_theta': "
+            "expects what rope_local_base_freq says, or only one of both, but "
+            "they differ");
+  EXPECT_EQ(errorOf(decoder("phi3", R"(, "partial_rotary_factor": 0.5,
+      "rope_parameters": {"rope_type": "default",
+                          "partial_rotary_factor": 1.0})")),
+            "m.json: key 'rope_parameters.partial_rotary_factor': expects what "
+            "another partial_rotary_factor says, or only one of both, but they "
+            "differ");
+}
+
+// As the published classes give their embeddings a padding_idx.
+TEST(ModelConfig, the_row_of_padding_is_that_of_the_published_class) {
+  EXPECT_EQ(read(llama()).paddingToken, std::nullopt);
+  EXPECT_EQ(read(llama(R"(, "pad_token_id": 3)")).paddingToken, 3);
+  EXPECT_EQ(read(llama(R"(, "pad_token_id": -1)")).paddingToken, 10);
+  EXPECT_EQ(read(gemma()).paddingToken, 0);
+  EXPECT_EQ(read(gemma(R"(, "pad_token_id": null)")).paddingToken,
+            std::nullopt);
+  // 32000 by default, which this vocabulary does not have.
+  EXPECT_EQ(read(decoder("phi3")).paddingToken, std::nullopt);
+  EXPECT_EQ(read(gpt2(R"(, "pad_token_id": 3)")).paddingToken, std::nullopt);
+  EXPECT_EQ(errorOf(llama(R"(, "pad_token_id": 11)")),
+            "m.json: key 'pad_token_id': expects an integer of at most 10 but "
+            "got 11");
+}
+
 TEST(ModelConfig, qwen2_is_a_llama_with_biases_of_q_k_and_v) {
   ModelConfig config = read(decoder("qwen2", R"(, "num_key_value_heads": 2,
       "use_sliding_window": false, "sliding_window": 7,
