@@ -194,6 +194,30 @@ void WeightFiles::noteUnused() {
                     names + (count > 3 ? ", ..." : ""));
 }
 
+/// Programs of tessera model whose head is tied have the parameter `wte` and no
+/// `lm_head`. Files may have the head beside the table, with the same numbers.
+std::string WeightFiles::checkTiedHead() const {
+  auto table = sources.find("wte");
+  if (table == sources.end() || sources.count("lm_head"))
+    return std::string();
+  const WeightTensor &wanted = *findTensor(table->second.tensor);
+  int64_t bytes = dtypeSize(wanted.dtype);
+  for (int64_t size : wanted.shape)
+    bytes *= size;
+  for (const auto &[name, head] : tensors) {
+    if (name != "lm_head.weight" && !endsWith(name, ".lm_head.weight"))
+      continue;
+    if (head.shape == wanted.shape && head.dtype == wanted.dtype &&
+        memcmp(head.elements, wanted.elements, size_t(bytes)) == 0)
+      continue;
+    return "expects '" + name + "' to be '" + table->second.tensor +
+           "', to which the program's head is tied, but they differ; a "
+           "config.json with \"tie_word_embeddings\": false gives the head "
+           "numbers of its own";
+  }
+  return std::string();
+}
+
 std::string WeightFiles::bind(const Manifest &manifest, bool initMissing) {
   for (const Value &value : manifest.arguments)
     if (value.role == Role::Param)
@@ -214,6 +238,8 @@ std::string WeightFiles::bind(const Manifest &manifest, bool initMissing) {
       faults.push_back("misses " + expected);
     it = tensor ? std::next(it) : sources.erase(it);
   }
+  if (std::string fault = checkTiedHead(); !fault.empty())
+    faults.push_back(fault);
   if (faults.empty()) {
     noteUnused();
     return std::string();

@@ -65,6 +65,9 @@ private:
   bool choosePrefix();
   const WeightTensor *findTensor(const std::string &name) const;
   void noteUnused();
+  /// A message where the files have a head that the program ties to its table,
+  /// with other numbers; or nothing. After the tensors of parameters are found.
+  std::string checkTiedHead() const;
 
   std::string path;
   /// A deque: mapped files stay where they are.
