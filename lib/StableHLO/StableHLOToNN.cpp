@@ -24,14 +24,34 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// Whether an op of the module is of a dialect that is not registered.
-static bool hasSourceOps(ModuleOp module) {
-  return module
-      ->walk([](Operation *op) {
-        return op->isRegistered() ? WalkResult::advance()
-                                  : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+/// Whether a function says of an argument or a result what it is.
+static bool isNamed(func::FuncOp function) {
+  auto areNamed = [](std::optional<ArrayAttr> all) {
+    return all && llvm::any_of(*all, [](Attribute attrs) {
+             return llvm::any_of(
+                 cast<DictionaryAttr>(attrs), [](NamedAttribute attr) {
+                   StringRef name = attr.getName();
+                   return name.starts_with("nn.") || name.starts_with("dist.");
+                 });
+           });
+  };
+  return areNamed(function.getArgAttrs()) || areNamed(function.getResAttrs());
+}
+
+/// Whether a module is a source's: an op is of a dialect that is not
+/// registered, or functions only pass on what they get and none is named, as
+/// where a source computes nothing.
+static bool isSource(ModuleOp module) {
+  bool computes = false, isGraph = false;
+  auto found = module->walk([&](Operation *op) {
+    if (!op->isRegistered())
+      return WalkResult::interrupt();
+    computes |= !isa<ModuleOp>(op) && !isa<func::FuncDialect>(op->getDialect());
+    auto function = dyn_cast<func::FuncOp>(op);
+    isGraph |= function && isNamed(function);
+    return WalkResult::advance();
+  });
+  return found.wasInterrupted() || (!computes && !isGraph);
 }
 
 /// Erases what no result needs: conditions of loops, wrapped indices.
@@ -66,7 +86,11 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (!hasSourceOps(module))
+    if (module.getOps<func::FuncOp>().empty()) {
+      module.emitError("expects a module with a function but got one without");
+      return signalPassFailure();
+    }
+    if (!isSource(module))
       return;
     FailureOr<func::FuncOp> source = findEntry(module);
     if (failed(source))

@@ -35,7 +35,7 @@
 // CHECK: %[[LOOP:.+]] = arith.mulf
 // CHECK-NEXT: return %[[HEADS]], %[[SUM]], %[[LOOP]], %[[PADDED]]
 
-// A module without such an op stays as it is.
+// A module with other ops stays as it is.
 // RUN: tessera-opt %s --stablehlo-to-nn | FileCheck %s --check-prefix=PLAIN
 // PLAIN: func.func private @helper
 // PLAIN: func.func @plain
@@ -44,5 +44,6 @@ func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 func.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @helper(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+  %1 = arith.addf %0, %x : tensor<4xf32>
+  return %1 : tensor<4xf32>
 }
