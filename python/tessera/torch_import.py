@@ -101,8 +101,8 @@ def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
 
 def find_weights(program: Any) -> dict[str, torch.Tensor]:
     """Parameters by their first name."""
-    weights: dict[tuple[int, int], tuple[str, torch.Tensor]] = {}
+    weights: dict[tuple[Any, ...], tuple[str, torch.Tensor]] = {}
     for name, parameter in program.named_parameters():
         torch_importer.check_parameter(name, parameter)
-        weights.setdefault(torch_importer.memory_of(parameter), (name, parameter.detach()))
+        weights.setdefault(torch_importer.view_of(parameter), (name, parameter.detach()))
     return dict(weights.values())

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import operator
 import pathlib
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import torch
 
@@ -108,10 +108,12 @@ class Importer(Walk):
         if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
             written = list(signature.buffers_to_mutate.values()) or ["an input"]
             raise ImportFailure(f"{written[0]}: expects a buffer that is not written")
-        first: dict[tuple[int, int], str] = {}
+        first: dict[tuple[Any, ...], str] = {}
         frozen: set[str] = set()
+        if self.has_loss():
+            check_memory(self.program.named_parameters())
         for name, parameter in self.program.named_parameters():
-            first.setdefault(memory_of(parameter), name)
+            first.setdefault(view_of(parameter), name)
             if not parameter.requires_grad:
                 frozen.add(name)
         shared: dict[str, Value] = {}
@@ -123,7 +125,7 @@ class Importer(Walk):
                 if node.users:
                     name = parameters[node.name]
                     parameter = self.program.state_dict[name]
-                    name = first.get(memory_of(parameter), name)
+                    name = first.get(view_of(parameter), name)
                     if name not in shared:
                         shared[name] = self.read_parameter(name, parameter, name in frozen)
                     self.values[node] = shared[name]
@@ -379,9 +381,48 @@ class Importer(Walk):
         return named
 
 
-def memory_of(parameter: torch.Tensor) -> tuple[int, int]:
-    """Equal of parameters that are one; those without values have no address."""
-    return int(parameter.untyped_storage()._cdata), int(parameter.storage_offset())
+def view_of(parameter: torch.Tensor) -> tuple[Any, ...]:
+    """Equal of parameters that are one: their storage, which has no address where it has no values,
+    and which of its elements they are. A dimension of size 1 has no stride."""
+    shape = tuple(parameter.shape)
+    strides = tuple(step for size, step in zip(shape, parameter.stride()) if size != 1)
+    return (int(parameter.untyped_storage()._cdata), int(parameter.storage_offset()),
+            parameter.dtype, shape, strides)
+
+
+def check_memory(parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """An error for two parameters that share elements and are not one, such as a matrix and its
+    transpose: a step of training writes both."""
+    views: dict[int, dict[tuple[Any, ...], tuple[str, torch.Tensor]]] = {}
+    for name, parameter in parameters:
+        view = view_of(parameter)
+        if parameter.numel():
+            views.setdefault(view[0], {}).setdefault(view, (name, parameter.detach()))
+    for shared in views.values():
+        named = list(shared.values())
+        ends = sorted(range_of(parameter) for _, parameter in named)
+        if all(before[1] <= after[0] for before, after in zip(ends, ends[1:])):
+            continue
+        # The number of the parameter that has so many bytes of the memory.
+        unit = min(parameter.element_size() for _, parameter in named)
+        owners = torch.full((max(end for _, end in ends) // unit,), -1, dtype=torch.int16)
+        for number, (name, parameter) in enumerate(named):
+            units = parameter.element_size() // unit
+            taken = owners.as_strided((*parameter.shape, units),
+                                      (*(step * units for step in parameter.stride()), 1),
+                                      parameter.storage_offset() * units)
+            if int(taken.max()) >= 0:
+                raise ImportFailure(f"{name}: expects a parameter that shares no element with "
+                                    f"others, or is one with them, but got another view of "
+                                    f"{named[int(taken.max())][0]}")
+            taken.fill_(number)
+
+
+def range_of(parameter: torch.Tensor) -> tuple[int, int]:
+    """The first byte of its storage that a parameter has, and the one after its last."""
+    last = sum((size - 1) * step for size, step in zip(parameter.shape, parameter.stride()))
+    begin, size = parameter.storage_offset(), parameter.element_size()
+    return begin * size, (begin + last + 1) * size
 
 
 def check_parameter(name: str, parameter: torch.Tensor) -> None:

@@ -696,6 +696,34 @@ class Stored(nn.Module):
         return x * self.factor.to(x.dtype)
 
 
+class Turned(torch.nn.Module):
+    """A square matrix, and another parameter of the same memory: its transpose."""
+
+    def __init__(self, has_loss):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = torch.nn.Linear(8, 8, bias=False)
+        self.second = torch.nn.Linear(8, 8, bias=False)
+        self.second.weight = torch.nn.Parameter(self.first.weight.detach().t())
+        # Halves of one memory, column by column, share nothing.
+        both = torch.randn(8, 16)
+        self.left = torch.nn.Parameter(both[:, :8])
+        self.right = torch.nn.Parameter(both[:, 8:])
+        self.has_loss = has_loss
+
+    def forward(self, x):
+        y = self.second(self.first(x)) @ self.left @ self.right
+        return (y * y).mean() if self.has_loss else y
+
+
+def make_turned():
+    return Turned(False).eval(), torch.randn(2, 8)
+
+
+def make_turned_loss():
+    return Turned(True).eval(), torch.randn(2, 8)
+
+
 def make_integers():
     return Stored(torch.arange(4)), torch.zeros(2, 4)
 
