@@ -22,6 +22,9 @@ config.substitutions.append(("%bin", config.tessera_bin_dir))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))
 
+# Errors that no reader of the Python package expected are faults: shown whole.
+config.environment["TESSERA_TRACEBACK"] = "1"
+
 # What programs are compiled for and run with, where it is not this machine's
 # processor: see docs/host-target.md.
 for variable in ["TESSERA_CPU", "TESSERA_RT_ISA"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import importlib.util
 import os
 import pathlib
@@ -16,6 +17,9 @@ from typing import Any, Sequence
 
 from . import jax_import
 from .errors import ImportFailure, first_line
+
+# Of the environment: errors that no reader expected are shown whole.
+TRACEBACK = "TESSERA_TRACEBACK"
 
 DESCRIPTION = """\
 Reads a graph and runs `tessera import` on it. FILE is
@@ -214,6 +218,16 @@ def check_values(weights: dict[str, Any], option: str) -> None:
                                 "on meta")
 
 
+def check_output(name: str | None) -> None:
+    """Fails where no file can be made at a path, before anything is read."""
+    if not name or name == "-":
+        return
+    path = pathlib.Path(name).resolve()
+    if path.is_dir() or not (path.exists() or path.parent.exists()):
+        reason = os.strerror(errno.EISDIR if path.is_dir() else errno.ENOENT)
+        raise ImportFailure(f"{name}: cannot be written: {reason}")
+
+
 def run_import(options: argparse.Namespace) -> int:
     command = [find_compiler(), "import", "-"]
     for name, value in (("--inputs", options.inputs), ("--no-raise", options.no_raise),
@@ -224,6 +238,8 @@ def run_import(options: argparse.Namespace) -> int:
             command += [name, value]
     if options.locations:
         command.append("--locations")
+    for path in (options.output, options.weights_out):
+        check_output(path)
     source = read(options.file, split_names(options.parameters), split_names(options.constants))
     source.file = options.file
     has_weights = source.module is not None or source.model is not None
@@ -287,11 +303,27 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def describe_fault(error: Exception, file: str) -> str:
+    """An error that no reader expected, in one line, with its place in this package."""
+    package = str(pathlib.Path(__file__).parent)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if frame.filename.startswith(package)]
+    place = f" at {pathlib.Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return (f"{file}: expects a graph that can be imported but got {type(error).__name__}: "
+            f"{first_line(error)}{place} (with {TRACEBACK}=1 all of it)")
+
+
 def main() -> int:
+    options = make_parser().parse_args()
     try:
-        return run_import(make_parser().parse_args())
+        return run_import(options)
     except ImportFailure as error:
         print(f"tessera: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        print(f"tessera: {describe_fault(error, options.file)}", file=sys.stderr)
         return 1
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
-from .errors import ImportFailure
+from .errors import ImportFailure, first_line
 
 # Versions of ONNX's own ops.
 OLDEST, NEWEST = 13, 23
@@ -24,11 +24,32 @@ def load(path: pathlib.Path) -> Any:
         raise ImportFailure(f"{path}: {error.strerror}") from None
     except Exception:  # What protobuf raises has no base.
         raise ImportFailure(f"{path}: expects a file of ONNX") from None
+    for text in strings_of(model):
+        if isinstance(text, bytes):
+            raise ImportFailure(f"{path}: expects text in UTF-8 but got {text!r}")
     versions = [item.version for item in model.opset_import if item.domain in ("", "ai.onnx")]
     if len(versions) != 1 or not OLDEST <= versions[0] <= NEWEST:
         raise ImportFailure(f"{path}: expects opset {OLDEST} to {NEWEST} but got "
                             f"{versions[0] if versions else 'none'}")
-    return onnx.inliner.inline_local_functions(model) if model.functions else model
+    if not model.functions:
+        return model
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except Exception as error:
+        raise ImportFailure(f"{path}: expects functions that can be inlined but got: "
+                            f"{first_line(error)}") from None
+
+
+def strings_of(message: Any) -> Iterator[Any]:
+    """The texts of a message and of those in it. One that is not UTF-8 comes as bytes."""
+    for field, value in message.ListFields():
+        values = value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) \
+            else [value]
+        if field.type == field.TYPE_STRING:
+            yield from values
+        elif field.type == field.TYPE_MESSAGE:
+            for item in values:
+                yield from strings_of(item)
 
 
 def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
@@ -49,7 +70,20 @@ def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
         text = importer.run(model.graph.name or path.stem)
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from None
+    except Exception as error:
+        check_model(path, model)
+        raise error
     return text, importer.arrays, model, importer.describe_constants()
+
+
+def check_model(path: pathlib.Path, model: Any) -> None:
+    """Fails where onnx says that a model is none."""
+    import onnx
+    try:
+        onnx.checker.check_model(model)
+    except Exception as error:
+        raise ImportFailure(f"{path}: expects a valid model of ONNX but got: "
+                            f"{first_line(error)}") from None
 
 
 def check_initializer(path: pathlib.Path, model: Any, name: str) -> None:

@@ -328,14 +328,18 @@ def make_parameters(path):
 
 REFUSED = ("random", "top", "domain", "loop", "dropout", "drawn", "norm", "quantized", "indices",
            "rows", "split", "einsum", "mask", "precision", "misfit", "elements", "dynamic", "unsigned",
-           "old", "new", "broken", "missing")
+           "old", "new", "bytes", "fault", "broken", "missing")
+
+
+def raise_fault(*_):
+    raise KeyError("a fault\nof a reader")
 
 
 def import_refused(folder):
     """Prints the line for each file; exit status 1 where one is imported."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     from tessera import __main__ as command
-    imported = 0
+    imported, read = 0, command.read
     sys.stderr = sys.stdout
     for name in REFUSED:
         path = f"{folder}/{name}.onnx"
@@ -343,6 +347,10 @@ def import_refused(folder):
             pathlib.Path(path).write_text("broken")
         elif name != "missing":
             make_refused(name, path)
+        if name == "bytes":
+            data = pathlib.Path(path).read_bytes()
+            pathlib.Path(path).write_bytes(data.replace(b"Tanh", b"Tan\xcb"))
+        command.read = raise_fault if name == "fault" else read
         sys.argv = ["tessera", "import", path, "-o", f"{folder}/{name}.mlir"]
         imported += command.main() == 0 or pathlib.Path(f"{folder}/{name}.mlir").exists()
     return 1 if imported else 0
