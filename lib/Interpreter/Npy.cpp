@@ -135,7 +135,9 @@ static StringRef fieldOf(StringRef dictionary, StringRef key, char end) {
 static llvm::Expected<Header> readHeader(StringRef path, StringRef bytes) {
   StringRef rest = bytes;
   if (!rest.consume_front("\x93NUMPY") || rest.size() < 6)
-    return errorAt(path, "expects a .npy file");
+    return errorAt(path, bytes.empty()
+                             ? "expects a .npy file but got an empty one"
+                             : "expects a .npy file");
   uint8_t version = rest[0];
   if (version < 1 || version > 3)
     return errorAt(path, "expects a .npy file of version 1 to 3 but got " +

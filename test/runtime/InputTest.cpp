@@ -278,6 +278,13 @@ TEST(npy, truncated_or_strange_files) {
   EXPECT_TRUE(
       has(truncated.open(writeFile("truncated.npy", whole.substr(0, 300))),
           "the file is truncated"));
+  // A file of no bytes; an array without elements, whatever its other sizes.
+  NpyArray nothing, empty;
+  EXPECT_TRUE(has(nothing.open(writeFile("nothing.npy", "")), "it is empty"));
+  std::string flat = temporary("flat.npy");
+  ASSERT_EQ(writeNpy(flat, TESSERA_RT_I32, {100000, 0}, nullptr), "");
+  EXPECT_EQ(empty.open(flat), "");
+  EXPECT_EQ(empty.shape, (std::vector<int64_t>{100000, 0}));
   NpyArray missing;
   EXPECT_TRUE(has(missing.open("/nonexistent/x.npy"), "cannot open"));
   auto replaced = [&](const char *from, const char *to) {

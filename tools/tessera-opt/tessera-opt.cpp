@@ -24,6 +24,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
+#include <csignal>
 
 using namespace mlir;
 using llvm::StringRef;
@@ -72,7 +73,17 @@ static LogicalResult run(StringRef input, StringRef output,
     llvm::errs() << message << "\n";
     return failure();
   }
-  if (failed(MlirOptMain(written->os(), std::move(file), registry, config)))
+  LogicalResult done =
+      MlirOptMain(written->os(), std::move(file), registry, config);
+  written->os().flush();
+  if (std::error_code code = written->os().error()) {
+    // An error left standing would end the process with a crash report.
+    written->os().clear_error();
+    llvm::errs() << "error: " << output
+                 << ": cannot be written: " << code.message() << "\n";
+    return failure();
+  }
+  if (failed(done))
     return failure();
   written->keep();
   return success();
@@ -93,5 +104,8 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM initialized(argc, argv);
+  // Not a crash: the writer of a file beyond the limit of the process gets an
+  // error.
+  std::signal(SIGXFSZ, SIG_IGN);
   return asMainReturnCode(run(input, output, registry, config));
 }

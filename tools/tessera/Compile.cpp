@@ -60,7 +60,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "default: 80,90,100; PTX of the lowest goes along"},
     {"--kernel-report", "FILE",
      "with --target cuda: write the registers and spills of\n"
-     "each kernel: JSON to FILE.json, else text; - is stdout"},
+     "each kernel: JSON to FILE.json, else text; - is stdout",
+     /*isOutput=*/true},
     {"--compile-to", "PHASE",
      "stop after this phase and print the program; object: write\n"
      "the object file and do not link; default: exe, the\n"
@@ -99,7 +100,8 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--dist-report", "FILE",
      "write what a device receives, by kind of collective and\n"
      "axes, and what of it no work hides: JSON to FILE.json,\n"
-     "else text; - is stdout"},
+      "else text; - is stdout",
+      /*isOutput=*/true},
     {"--bucket-bytes", "BYTES",
      "do small collectives as one, of at most so many bytes of a\n"
      "device; 0: none; default: 26214400"},
@@ -121,7 +123,8 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--quiet", "", "no progress on stderr"},
     {"-o", "FILE",
      "write the executable there (default: the program's\n"
-     "name), or the text of a phase (default: stdout)"},
+     "name), or the text of a phase (default: stdout)",
+     /*isOutput=*/true},
 };
 
 const CommandSpec kCommand = {

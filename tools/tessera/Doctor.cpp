@@ -41,7 +41,8 @@ constexpr OptionSpec kOptions[] = {
      "tessera compile"},
     {"--ranks", "N", "with --calibrate: so many ranks, 2 or more"},
     {"--quiet", "", "with --calibrate: no progress on stderr"},
-    {"-o", "FILE", "with --calibrate: the file (default: stdout)"},
+    {"-o", "FILE", "with --calibrate: the file (default: stdout)",
+     /*isOutput=*/true},
 };
 
 constexpr CommandSpec kCommand = {

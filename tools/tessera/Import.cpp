@@ -45,7 +45,8 @@ constexpr OptionSpec kOptions[] = {
      "(default), or 0 for a loss that shifts them itself"},
     {"--locations", "",
      "write which node or line of the source each op is from"},
-    {"-o", "FILE", "write the graph there (default: stdout)"},
+    {"-o", "FILE", "write the graph there (default: stdout)",
+     /*isOutput=*/true},
 };
 
 constexpr CommandSpec kCommand = {

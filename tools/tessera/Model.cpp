@@ -40,7 +40,8 @@ constexpr OptionSpec kOptions[] = {
     {"--params-only", "",
      "print the number of parameters and stop: no graph is built"},
     {"--quiet", "", "no summary on stderr"},
-    {"-o", "FILE", "write the graph there (default: stdout)"},
+    {"-o", "FILE", "write the graph there (default: stdout)",
+     /*isOutput=*/true},
 };
 
 constexpr CommandSpec kCommand = {

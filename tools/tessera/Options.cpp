@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 #include <limits>
 
@@ -56,6 +57,35 @@ ParsedOptions::getChoice(StringRef name, llvm::ArrayRef<StringRef> choices,
   return llvm::createStringError(name + " expects " +
                                  llvm::join(choices, " or ") + " but got '" +
                                  value + "'");
+}
+
+static llvm::Error makeUnwritable(StringRef path, std::error_code code) {
+  return llvm::createStringError(path +
+                                 ": cannot be written: " + code.message());
+}
+
+/// An error where no file can be made at `path` ("" or "-" is stdout).
+static llvm::Error checkOutput(StringRef path) {
+  namespace fs = llvm::sys::fs;
+  fs::file_status status;
+  bool isFound = !fs::status(path, status);
+  if (path.empty() || path == "-" || (isFound && fs::is_other(status)))
+    return llvm::Error::success();
+  if (isFound && fs::is_directory(status))
+    return makeUnwritable(path,
+                          std::make_error_code(std::errc::is_a_directory));
+  // Links are followed: the file is replaced where it is.
+  llvm::SmallString<128> real;
+  if (fs::real_path(path, real))
+    real = path;
+  StringRef folder = llvm::sys::path::parent_path(real);
+  folder = folder.empty() ? "." : folder;
+  std::error_code code = fs::access(folder, fs::AccessMode::Exist);
+  if (!code && !fs::is_directory(folder))
+    code = std::make_error_code(std::errc::not_a_directory);
+  if (!code)
+    code = fs::access(folder, fs::AccessMode::Write);
+  return code ? makeUnwritable(path, code) : llvm::Error::success();
 }
 
 llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
@@ -104,6 +134,10 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
     if (!parsed.values.try_emplace(name, value).second)
       return llvm::createStringError(name + " is given twice");
   }
+  for (const OptionSpec &option : command.options)
+    if (option.isOutput && parsed.has(option.name))
+      if (llvm::Error error = checkOutput(parsed.get(option.name)))
+        return error;
   return parsed;
 }
 
@@ -205,8 +239,7 @@ tessera::writeOutput(StringRef path,
   }
   if (!code)
     return llvm::Error::success();
-  return llvm::createStringError((isOutput ? "standard output" : path) +
-                                 ": cannot be written: " + code.message());
+  return makeUnwritable(isOutput ? "standard output" : path, code);
 }
 
 std::string tessera::withSeparators(int64_t number) {

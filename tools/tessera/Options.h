@@ -38,6 +38,9 @@ struct OptionSpec {
   llvm::StringRef value;
   /// May have several lines.
   llvm::StringRef help;
+  /// Its value is a file that the command writes: one that cannot be there is
+  /// found before any work is done.
+  bool isOutput = false;
 };
 
 /// A subcommand's face.
@@ -82,8 +85,8 @@ private:
 };
 
 /// Parses `--name value`, `--name=value`, flags and positional arguments; "--"
-/// ends the options, "-" is positional. An unknown or repeated option and a
-/// missing or superfluous value are errors.
+/// ends the options, "-" is positional. An unknown or repeated option, a
+/// missing or superfluous value, and a file to write in no folder are errors.
 llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                            Arguments arguments);
 

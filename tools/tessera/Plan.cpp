@@ -106,7 +106,8 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--price", "X", "dollars per device and hour"},
     {"--schedule-csv", "FILE",
      "write the schedule's lists there, as --schedule FILE.csv\n"
-     "and torch.distributed.pipelining read them"},
+     "and torch.distributed.pipelining read them",
+     /*isOutput=*/true},
     {"--json", "", "print JSON"},
     {"--compare", "",
      "compare two reports of --json, or two decision files of\n"
@@ -114,7 +115,8 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--calibrate", "FILE",
      "refine --cluster with the output of nccl-tests or a table\n"
      "of matmuls (m,n,k,dtype,tflops) and write it"},
-    {"-o", "FILE", "write there (default: stdout)"},
+    {"-o", "FILE", "write there (default: stdout)",
+     /*isOutput=*/true},
 };
 
 const CommandSpec kCommand = {

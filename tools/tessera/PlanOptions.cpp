@@ -26,15 +26,18 @@ static constexpr OptionSpec kPartitionOptions[] = {
      "with --strategy auto: what the arena of a device may have,\n"
      "as 80GB or 450MB; default: no limit"},
     {"--decisions-out", "FILE",
-     "with --strategy auto: write what was decided, as JSON"},
+     "with --strategy auto: write what was decided, as JSON",
+     /*isOutput=*/true},
     {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
     {"--decisions-update", "FILE",
      "with --strategy auto: take what such a file says of ops\n"
      "that are as they were, search the others, and write the\n"
-     "file anew"},
+     "file anew",
+     /*isOutput=*/true},
     {"--search-dump", "FILE",
      "with --strategy auto: write the cost network, in\n"
-     "toulbar2's format"},
+     "toulbar2's format",
+     /*isOutput=*/true},
     {"--cluster", "FILE",
      "decide by the links and the device of a cluster, as of\n"
      "tessera plan --cluster; default: the program's own\n"

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tessera <command> ...`. No signal handlers are installed: an error is one
-// line and exit status 1, never a stack dump.
+// line and exit status 1, never a stack dump. The signal of a file beyond the
+// limit of the process is ignored, so that its writer gets an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,8 @@
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <csignal>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -67,6 +70,7 @@ static int run(const Command &command, Arguments arguments) {
 }
 
 int main(int argc, char **argv) {
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::SmallVector<StringRef> arguments(argv + (argc > 0), argv + argc);
   if (arguments.empty()) {
     printUsage(llvm::errs());

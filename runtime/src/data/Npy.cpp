@@ -90,7 +90,8 @@ std::string NpyArray::open(const std::string &path, int folder,
   const uint8_t *p = file.data();
   if (file.size() < 12 || memcmp(p, "\x93NUMPY", 6) != 0 || p[6] < 1 ||
       p[6] > 3)
-    return "expects '" + path + "' to be a .npy file";
+    return "expects '" + path + "' to be a .npy file" +
+           (file.size() == 0 ? ", but it is empty" : "");
   int64_t prefix = p[6] == 1 ? 10 : 12;
   int64_t length = p[8] | p[9] << 8;
   if (p[6] > 1)
@@ -107,7 +108,6 @@ std::string NpyArray::open(const std::string &path, int folder,
   if (dtype < 0)
     return "expects '" + path + "' of a known type, but got '" + descr + "'";
   std::string dims = headerField(header, "shape", "(", ")");
-  int64_t limit = file.size() / dtypeSize(dtype), count = 1;
   for (const char *at = dims.c_str(); *at;) {
     char *end;
     long long extent = strtoll(at, &end, 10);
@@ -115,14 +115,21 @@ std::string NpyArray::open(const std::string &path, int folder,
       ++at;
       continue;
     }
+    if (extent < 0)
+      return "expects '" + path + "' of sizes from 0 on, but got (" + dims +
+             ")";
+    shape.push_back(extent);
+    at = end;
+  }
+  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  int64_t limit = file.size() / dtypeSize(dtype), count = isEmpty ? 0 : 1;
+  for (int64_t extent : shape) {
     // More elements than the file has bytes is a truncated file; keep from
     // overflow.
-    if (extent < 0 || (extent > 0 && count > limit / extent))
+    if (extent > 0 && count > limit / extent)
       return "expects '" + path + "' of shape (" + dims +
              "), but the file is truncated";
     count *= extent;
-    shape.push_back(extent);
-    at = end;
   }
   int64_t expected = prefix + length + count * dtypeSize(dtype);
   if (file.size() < expected)

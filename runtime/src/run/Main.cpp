@@ -14,6 +14,8 @@
 #include "ranks/Launcher.h"
 #include "support/InstructionSet.h"
 
+#include <csignal>
+
 using namespace tessera::rt;
 
 static int refuse(const std::string &text) {
@@ -29,6 +31,8 @@ static int print(const std::string &text) {
 }
 
 int main(int argc, char **argv) {
+  // The writer of a file beyond the limit of the process gets an error.
+  signal(SIGXFSZ, SIG_IGN);
   Options options;
   Manifest manifest;
   std::string error;
