@@ -473,7 +473,7 @@ def NN_RopeOp : NN_Op<"rope",
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding",
-    ["setPositionOffset", "cloneWithShapes"],
+    ["setPositionOffset", "mayReducePadding", "cloneWithShapes"],
     [NN_Differentiable, NN_NamesDims,
      DeclareOpInterfaceMethods<PaddingOpInterface, ["getSafePadding"]>]> {
   let summary = "rows of a table";

@@ -191,6 +191,9 @@ void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
+/// No id is of a padded row, or its row is zeros.
+bool EmbeddingOp::mayReducePadding(unsigned) { return true; }
+
 /// A table that is padded or one device's no longer says how many ids there
 /// are.
 FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,

@@ -27,7 +27,7 @@ def NN_BoolScalar : Type<And<[StaticShapeTensorOf<[I1]>.predicate,
 
 def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     ["decompose", "setPositionOffset", "setPositionOrder", "absorbPadding",
-     "commutesWithReduction"],
+     "mayReducePadding", "commutesWithReduction"],
     [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>]> {
   let summary = "gradients of attention's queries, keys and values";
   let description = [{

@@ -74,6 +74,12 @@ bool AttentionBackwardOp::absorbPadding(unsigned factor, int64_t size) {
   return true;
 }
 
+/// Keys and values of zeros add nothing to dq. Queries and heads are the
+/// caller's, see absorbPadding().
+bool AttentionBackwardOp::mayReducePadding(unsigned factor) {
+  return factor == Key;
+}
+
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//

@@ -65,3 +65,17 @@ bool tessera::makesZeros(Operation *op, const llvm::SmallBitVector &zeros) {
         return false;
   return keepsZeros(op, zeros);
 }
+
+bool tessera::keepsNeutral(Operation *op, const ShardingRule &rule,
+                           unsigned factor,
+                           const llvm::SmallBitVector &having) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return false;
+  if (iface.mayReducePadding(factor))
+    return true;
+  ReductionKind kind = rule.factors[factor].reduction;
+  return kind == ReductionKind::Sum
+             ? keepsZeros(op, having)
+             : having.any() && iface.commutesWithReduction(kind, having);
+}

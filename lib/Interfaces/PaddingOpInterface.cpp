@@ -13,12 +13,50 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/RuleInputs.h"
 
 using namespace mlir;
 using namespace tessera;
 
 #include "tessera/Interfaces/PaddingOpInterface.cpp.inc"
+
+/// The operands that have `factor`.
+static llvm::SmallBitVector getHaving(Operation *op, const ShardingRule &rule,
+                                      unsigned factor) {
+  llvm::SmallBitVector having(op->getNumOperands());
+  for (auto [i, dims] : llvm::enumerate(rule.operands))
+    having[i] = hasFactor(dims, factor);
+  return having;
+}
+
+bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
+                             const llvm::SmallBitVector &factors) {
+  if (factors.none())
+    return true;
+  if (!isa<ShardingRuleOpInterface>(op))
+    return false;
+  Operation *copy = op->clone();
+  auto iface = cast<ShardingRuleOpInterface>(copy);
+  bool all = llvm::all_of(factors.set_bits(), [&](unsigned factor) {
+    return iface.absorbPadding(factor, rule.factors[factor].size);
+  });
+  copy->destroy();
+  return all;
+}
+
+/// True if the op may reduce over padding of `factor`: of neutral elements, or
+/// of any that it is told of.
+static bool mayReduce(Operation *op, const ShardingRule &rule,
+                      unsigned factor) {
+  // Models of linalg ops say so by the factor's kind.
+  if (isa<linalg::LinalgOp>(op) ||
+      keepsNeutral(op, rule, factor, getHaving(op, rule, factor)))
+    return true;
+  llvm::SmallBitVector one(rule.factors.size());
+  one.set(factor);
+  return absorbsPadding(op, rule, one);
+}
 
 llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
                                             const ShardingRule &rule) {
@@ -33,7 +71,8 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
     return bits;
   }
   for (auto [i, factor] : llvm::enumerate(rule.factors))
-    bits[i] = factor.kind == FactorKind::Replicated;
+    bits[i] = factor.kind == FactorKind::Replicated ||
+              (factor.kind == FactorKind::Reduction && !mayReduce(op, rule, i));
   auto addMinor = [&](const TensorFactors &tensor) {
     for (const DimFactors &dim : tensor)
       for (unsigned factor : llvm::drop_begin(dim, dim.empty() ? 0 : 1))

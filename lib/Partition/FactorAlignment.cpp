@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactorSizes.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include <numeric>

@@ -115,21 +115,6 @@ bool tessera::passesOn(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() || isa<dist::AccumulateOp>(op);
 }
 
-bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
-                             const llvm::SmallBitVector &factors) {
-  if (factors.none())
-    return true;
-  if (!isa<ShardingRuleOpInterface>(op))
-    return false;
-  Operation *copy = op->clone();
-  auto iface = cast<ShardingRuleOpInterface>(copy);
-  bool all = llvm::all_of(factors.set_bits(), [&](unsigned factor) {
-    return iface.absorbPadding(factor, rule.factors[factor].size);
-  });
-  copy->destroy();
-  return all;
-}
-
 /// A slice has the dimensions after the first of the tensor that it is taken
 /// from or stacked in; a sum has those of its terms.
 void FactorSizes::addAccumulate(dist::AccumulateOp op) {

@@ -42,10 +42,6 @@ int64_t getAlignment(int64_t size, int64_t multiple, int64_t vector);
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 bool passesOn(mlir::Operation *op);
 
-/// True if the op can be informed of padding of all of `factors`; asks a copy.
-bool absorbsPadding(mlir::Operation *op, const ShardingRule &rule,
-                    const llvm::SmallBitVector &factors);
-
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:

@@ -113,7 +113,7 @@ static CheckResult checkNeutral(const OpComparison &c, unsigned index,
     bool isLowest =
         *content == PadContent::Zero && needed == PadContent::Lowest &&
         getElementTypeOrSelf(c.op->getOperand(operand)).isInteger(1);
-    if (*content == needed || isLowest)
+    if (*content == needed || isLowest || isNeutral(c, operand, kind))
       continue;
     return {*content == PadContent::Unknown ? Fit::Unknown : Fit::Wrong,
             ("operand " + Twine(operand) + " is reduced with its padding, " +
@@ -135,13 +135,17 @@ CheckResult tessera::checkPadding(const OpComparison &c) {
     CheckResult neutral = checkNeutral(c, i, factor.reduction, having);
     if (!neutral.fits())
       return neutral;
-    // A body may make something else of what is neutral.
+    // A body may make something else of what is neutral, and so may an op that
+    // does not say what it makes of it.
     bool isSum = factor.reduction == ::tessera::ReductionKind::Sum;
-    if (c.op->getNumRegions() == 0 || (isSum && keepsZeros(c.op, having)))
+    bool isKept = c.op->getNumRegions() == 0
+                      ? keepsNeutral(c.op, c.rule, i, having)
+                      : isSum && keepsZeros(c.op, having);
+    if (isKept)
       continue;
     if (isSum)
       return wrong("its reduction over padding of zeros need not be zero");
-    return unknown("what its body makes of padding is not known");
+    return unknown("what it makes of neutral padding is not known");
   }
   return {};
 }

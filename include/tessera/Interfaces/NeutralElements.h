@@ -35,6 +35,15 @@ bool keepsZeros(mlir::Operation *op, const llvm::SmallBitVector &zeros);
 /// NaN, where another operand is not finite.
 bool makesZeros(mlir::Operation *op, const llvm::SmallBitVector &zeros);
 
+/// True if the op, which is none of linalg, may reduce over padding of `factor`
+/// that is neutral in the factor's reduction: a sum of zeros in which the op is
+/// linear, a maximum or a minimum that the op commutes with (f(max(a, b)) =
+/// max(f(a), f(b)) for a lowest a says that f(a) is no larger than any f(b)),
+/// or an op that says so itself. `having` are the operands that have the
+/// factor.
+bool keepsNeutral(mlir::Operation *op, const ShardingRule &rule,
+                  unsigned factor, const llvm::SmallBitVector &having);
+
 } // namespace tessera
 
 #endif // TESSERA_INTERFACES_NEUTRALELEMENTS_H

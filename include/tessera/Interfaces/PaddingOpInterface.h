@@ -14,9 +14,14 @@ namespace tessera {
 
 /// The factors of `op`, whose rule is `rule`, that cannot be padded: those that
 /// are needed whole; those on the minor side of another one in some dimension,
-/// where padding would separate true elements; all, if the op says so.
+/// where padding would separate true elements; reductions that need not be
+/// neutral on padding; all, if the op says so.
 llvm::SmallBitVector getUnpaddable(mlir::Operation *op,
                                    const ShardingRule &rule);
+
+/// True if the op can be informed of padding of all of `factors`; asks a copy.
+bool absorbsPadding(mlir::Operation *op, const ShardingRule &rule,
+                    const llvm::SmallBitVector &factors);
 
 /// Attaches the interface to arith, math and linalg ops.
 void registerUpstreamPadding(mlir::DialectRegistry &registry);

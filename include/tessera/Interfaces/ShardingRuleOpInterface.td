@@ -62,6 +62,15 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       (ins "unsigned":$factor, "int64_t":$size), "",
       [{ return false; }]>,
     InterfaceMethod<[{
+      Whether the op may reduce over padding of `factor`, a reduction: the
+      reduction's neutral element in all operands that have the factor changes
+      no result. An op need not say so where that follows from
+      commutesWithReduction(), see keepsNeutral(), or where absorbPadding()
+      takes the padding. Any other op runs on true elements alone along the
+      factor.
+    }], "bool", "mayReducePadding", (ins "unsigned":$factor), "",
+      [{ return false; }]>,
+    InterfaceMethod<[{
       A copy of the op for other shapes of the same ranks: padded ones or one
       device's. `operands` have the new types already. Ops that carry shapes in
       attributes or regions override this. Failure: these shapes cannot be (a
