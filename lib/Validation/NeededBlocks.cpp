@@ -20,8 +20,7 @@ namespace {
 /// Follows uses to what says how their values are sharded.
 class Finder {
 public:
-  Finder(const llvm::DenseMap<Value, ShardState> &states,
-         Placements &placements, bool guesses)
+  Finder(const StateMap &states, Placements &placements, bool guesses)
       : states(states), placements(placements), guesses(guesses) {}
 
   std::optional<Placements::Id> find(Value value, int64_t dim,
@@ -89,10 +88,10 @@ private:
   std::optional<Placements::Id> readOffset(nn::MaskPaddingOp op) {
     if (!op.getOffset())
       return Placements::kWhole;
-    auto it = states.find(op.getOffset());
-    if (it == states.end() || !it->second.numbers)
+    const ShardState *offset = states.findWithEnds(op.getOffset());
+    if (!offset || !offset->numbers)
       return std::nullopt;
-    return placements.findBlocks(*it->second.numbers,
+    return placements.findBlocks(*offset->numbers,
                                  getSize(op.getX(), op.getDim()));
   }
 
@@ -184,11 +183,10 @@ private:
       return findThroughExpansion(op, rule, mine[dim], multiple);
     for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
       for (auto [other, factors] : llvm::enumerate(tensor)) {
-        auto it = states.find(value);
-        if (factors != mine[dim] || it == states.end() ||
-            other >= it->second.dims.size())
+        const ShardState *found = states.findWithEnds(value);
+        if (factors != mine[dim] || !found || other >= found->dims.size())
           continue;
-        const DimState &state = it->second.dims[other];
+        const DimState &state = found->dims[other];
         if (!state.uniform && fits(state.placement, multiple))
           return state.placement;
       }
@@ -201,7 +199,7 @@ private:
   }
 
   static constexpr unsigned kMostVisited = 64;
-  const llvm::DenseMap<Value, ShardState> &states;
+  const StateMap &states;
   Placements &placements;
   bool guesses;
   unsigned numVisited = 0;
@@ -211,8 +209,7 @@ private:
 
 std::optional<Placements::Id>
 tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
-                          const llvm::DenseMap<Value, ShardState> &states,
-                          Placements &placements) {
+                          const StateMap &states, Placements &placements) {
   // What is gathered is likely to be needed whole, and what becomes the major
   // part of a dimension to have minor parts that are.
   std::optional<Placements::Id> found;

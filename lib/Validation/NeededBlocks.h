@@ -12,17 +12,17 @@
 #ifndef TESSERA_LIB_VALIDATION_NEEDEDBLOCKS_H
 #define TESSERA_LIB_VALIDATION_NEEDEDBLOCKS_H
 
-#include "ShardState.h"
+#include "StateMap.h"
 
 namespace tessera {
 
 /// Of a dimension of a local value: the placement, of a multiple of `multiple`
 /// blocks, that the first of its uses that says so needs; `states` are those of
 /// the values that are known already. None if no use says.
-std::optional<Placements::Id>
-findNeededBlocks(mlir::Value value, int64_t dim, int64_t multiple,
-                 const llvm::DenseMap<mlir::Value, ShardState> &states,
-                 Placements &placements);
+std::optional<Placements::Id> findNeededBlocks(mlir::Value value, int64_t dim,
+                                               int64_t multiple,
+                                               const StateMap &states,
+                                               Placements &placements);
 
 } // namespace tessera
 

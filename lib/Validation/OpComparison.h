@@ -43,7 +43,8 @@ struct FactorState {
   Placements::Id placement = Placements::kWhole;
   int64_t localSize = 1;
   int64_t globalSize = 1;
-  /// Where masks of its padding begin; -1: none does.
+  /// Number of true elements of operands that were ended (DimState::trueSize);
+  /// -1: none was.
   int64_t trueSize = -1;
   /// Some operand says how long it is.
   bool isTied = false;
@@ -72,9 +73,9 @@ struct OpComparison {
   llvm::SmallVector<FactorState, 8> factors;
 
   Placements &placements() const { return context.placements; }
-  /// The state of a tensor operand.
+  /// The state of a tensor operand. readOperands() has checked where it ends.
   const ShardState &getState(unsigned operand) const {
-    return context.states.find(op->getOperand(operand))->second;
+    return context.states.getWithEnds(op->getOperand(operand));
   }
   bool isTensor(unsigned operand) const {
     return llvm::isa<mlir::RankedTensorType>(op->getOperand(operand).getType());

@@ -13,12 +13,9 @@
 
 #include "ExpectedOps.h"
 #include "ReferenceValues.h"
-#include "ShardState.h"
+#include "StateMap.h"
 
 namespace tessera {
-
-/// States of the values of the local program; only looked up.
-using StateMap = llvm::DenseMap<mlir::Value, ShardState>;
 
 /// How well a local op fits one of the reference.
 enum class Fit {

@@ -26,7 +26,7 @@ static ShardingRule inferGlobalRule(const MatchContext &context, Operation *op,
                                     const ShardingRule &localRule) {
   ShardingRule rule = localRule;
   for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
-    const ShardState &state = context.states.find(operand)->second;
+    const ShardState &state = context.states.getWithEnds(operand);
     for (auto [dim, list] : llvm::enumerate(tensor)) {
       if (list.empty() || state.dims[dim].uniform)
         continue;
@@ -112,6 +112,12 @@ static Type getGlobalType(const OpComparison &c, OpResult result) {
 
 Match tessera::matchAlone(MatchContext &context, Operation *op,
                           SmallVectorImpl<Type> &globalTypes) {
+  for (Value operand : op->getOperands())
+    if (hasEnds(context.states.getWithEnds(operand)))
+      return {Fit::Unknown,
+              "an operand was masked, and there is no reference that says how "
+              "long it is",
+              {}};
   ShardingRule localRule = getShardingRule(op);
   ShardingRule rule = inferGlobalRule(context, op, localRule);
   OpComparison c{context, op,   localRule,

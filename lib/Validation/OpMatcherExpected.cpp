@@ -44,13 +44,13 @@ bool tessera::isOffset(const Placements &placements, const ShardState *offset,
 
 CheckResult tessera::checkOffset(OpComparison &c, Value local, unsigned index) {
   FactorState &factor = c.factors[index];
-  auto it = c.context.states.find(local);
-  if (it == c.context.states.end() || !it->second.numbers)
+  const ShardState *offset = c.context.states.findWithEnds(local);
+  if (!offset || !offset->numbers)
     return unknown("its offset is not known");
   // There is nothing to count.
   if (factor.globalSize == 0)
     return {};
-  const std::vector<int64_t> &numbers = *it->second.numbers;
+  const std::vector<int64_t> &numbers = *offset->numbers;
   if (factor.isUniform) {
     // Nothing but the offset says which block this is.
     auto placement = c.placements().findBlocks(numbers, factor.localSize);
@@ -108,18 +108,18 @@ static CheckResult compareOperand(OpComparison &c, Value local, Value wanted,
   for (auto [i, token] : llvm::enumerate(expectedOp.tokens))
     if (token == wanted)
       return checkOffset(c, local, i);
-  auto it = c.context.states.find(local);
-  if (it == c.context.states.end())
+  const ShardState *state = c.context.states.findWithEnds(local);
+  if (!state)
     return otherOp(what + " is another value");
   if (c.context.expected.owns(wanted)) {
     auto numbers = evaluate(c, wanted, expectedOp);
-    if (!numbers || !it->second.numbers)
+    if (!numbers || !state->numbers)
       return unknown(what + " cannot be evaluated");
-    if (*numbers != *it->second.numbers)
+    if (*numbers != *state->numbers)
       return wrong(what + " is not the position of the block");
     return {};
   }
-  int number = it->second.value;
+  int number = state->value;
   if (number < 0 || number != c.context.reference.lookup(wanted))
     return otherOp(what + " is another value");
   return {};
@@ -128,9 +128,43 @@ static CheckResult compareOperand(OpComparison &c, Value local, Value wanted,
 /// Every device has all of a tensor, `value` in the reference, and no padding.
 static bool isWhole(Value local, const ShardState &state, Value value) {
   return local.getType() == value.getType() && !state.isPartial() &&
-         state.share == 1 && llvm::all_of(state.dims, [](const DimState &dim) {
+         state.share == 1 && !findOtherEnd(state, value.getType()) &&
+         llvm::all_of(state.dims, [](const DimState &dim) {
            return dim.uniform || dim.placement == Placements::kWhole;
          });
+}
+
+static bool isInAllResults(const ShardingRule &rule, unsigned factor) {
+  return llvm::all_of(rule.results, [&](const TensorFactors &tensor) {
+    return llvm::any_of(tensor, [&](const DimFactors &dim) {
+      return llvm::is_contained(dim, factor);
+    });
+  });
+}
+
+/// An operand that was ended must end where `type`, that of the expected op's,
+/// does, unless it may be of any length: along a factor that the op treats
+/// element by element. Results then end where the operand does.
+static CheckResult checkEnds(const OpComparison &c, unsigned operand,
+                             Type type) {
+  const ShardState &state = c.getState(operand);
+  const auto &tensors = c.localRule.operands;
+  for (auto [i, dim] : llvm::enumerate(state.dims)) {
+    int64_t size = cast<RankedTensorType>(type).getDimSize(i);
+    if (dim.trueSize < 0 || dim.trueSize == size)
+      continue;
+    auto isElementwise = [&](unsigned factor) {
+      return c.rule.factors[factor].kind == FactorKind::Parallel &&
+             isInAllResults(c.rule, factor);
+    };
+    bool hasFactors = operand < tensors.size() && !tensors[operand].empty() &&
+                      !tensors[operand][i].empty();
+    if (!hasFactors || !llvm::all_of(tensors[operand][i], isElementwise))
+      return wrong("dimension " + Twine(i) + " of operand " + Twine(operand) +
+                   " is masked from element " + Twine(dim.trueSize) +
+                   " on but its true size is " + Twine(size));
+  }
+  return {};
 }
 
 /// Structural equality of operands, attributes and bodies, up to the local
@@ -147,6 +181,8 @@ static CheckResult compare(OpComparison &c, const ExpectedOp &expectedOp) {
        llvm::enumerate(c.op->getOperands(), wanted->getOperands())) {
     CheckResult found =
         compareOperand(c, local, value, expectedOp, "operand " + Twine(i));
+    if (found.fits() && c.isTensor(i))
+      found = checkEnds(c, i, value.getType());
     if (!found.fits())
       return found;
   }
@@ -156,7 +192,7 @@ static CheckResult compare(OpComparison &c, const ExpectedOp &expectedOp) {
       found =
           compareOperand(c, local, value, expectedOp, "a value in its body");
       if (found.fits() && isa<RankedTensorType>(local.getType()) &&
-          !isWhole(local, c.context.states.find(local)->second, value))
+          !isWhole(local, c.context.states.getWithEnds(local), value))
         found = wrong("its body uses a tensor that is not whole");
       return found.fits();
     });

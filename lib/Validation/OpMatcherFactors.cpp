@@ -212,7 +212,7 @@ CheckResult tessera::checkKinds(OpComparison &c) {
 CheckResult tessera::checkSizes(const OpComparison &c) {
   for (auto [i, state] : llvm::enumerate(c.factors)) {
     bool counts =
-        state.isTied || c.rule.factors[i].kind == FactorKind::Reduction;
+        state.isTied || c.rule.factors[i].kind != FactorKind::Parallel;
     if (!counts || !state.isKnown)
       continue;
     if (state.trueSize >= 0 && state.trueSize != state.globalSize)

@@ -41,9 +41,12 @@ bool tessera::isLinear(Operation *op, ::tessera::ReductionKind kind,
 bool tessera::isNeutral(const OpComparison &c, unsigned operand,
                         ::tessera::ReductionKind kind) {
   const ShardState &state = c.getState(operand);
-  if (state.value < 0)
+  // A mask may hold anything after the end.
+  if (state.value < 0 || hasEnds(state))
     return false;
   const ReferenceValue &value = c.context.reference.getValue(state.value);
+  if (value.isEmpty)
+    return true;
   bool isSum = !state.isPartial() || state.reduction == kind;
   if (kind == ::tessera::ReductionKind::Sum && isSum && value.isZero)
     return true;

@@ -87,12 +87,16 @@ static std::optional<DimState> makeDim(const OpComparison &c,
     if (made.trueSize >= 0)
       made.trueSize *= f.globalSize;
   }
-  made.uniform = llvm::all_of(list, [&](unsigned factor) {
-    const FactorState &f = c.factors[factor];
-    // One element is the same along its dimension.
-    return f.isUniform || (list.size() > 1 && f.localSize == 1 &&
-                           f.placement == Placements::kWhole);
-  });
+  made.uniform =
+      made.trueSize < 0 && llvm::all_of(
+                               list,
+                               [&](unsigned factor) {
+                                 const FactorState &f = c.factors[factor];
+                                 // One element is the same along its dimension.
+                                 return f.isUniform ||
+                                        (list.size() > 1 && f.localSize == 1 &&
+                                         f.placement == Placements::kWhole);
+                               });
   if (made.uniform)
     return made;
   Placements &placements = c.placements();
@@ -139,6 +143,26 @@ static CheckResult checkShardedAxes(const OpComparison &c,
   return {};
 }
 
+/// A result that was ended must end where the target's does, unless it is of
+/// any length in the reference.
+static CheckResult checkResultEnds(const OpComparison &c, unsigned result,
+                                   ShardState &state) {
+  if (!c.target || !hasEnds(state))
+    return {};
+  auto type = cast<RankedTensorType>(c.target->op->getResult(result).getType());
+  const ReferenceValue &value = c.context.reference.getValue(state.value);
+  for (auto [i, dim] : llvm::enumerate(state.dims)) {
+    if (dim.trueSize < 0 || value.freeDims.test(i))
+      continue;
+    if (dim.trueSize != type.getDimSize(i))
+      return wrong("dimension " + Twine(i) + " of result " + Twine(result) +
+                   " is masked from element " + Twine(dim.trueSize) +
+                   " on but its true size is " + Twine(type.getDimSize(i)));
+    dim.trueSize = -1;
+  }
+  return {};
+}
+
 CheckResult tessera::makeResults(const OpComparison &c,
                                  const PartialResults &partial,
                                  SmallVectorImpl<ShardState> &results) {
@@ -170,6 +194,8 @@ CheckResult tessera::makeResults(const OpComparison &c,
                      " of the result is no block of it");
       state.dims[dim] = *made;
     }
+    if (CheckResult check = checkResultEnds(c, i, state); !check.fits())
+      return check;
   }
   return {};
 }

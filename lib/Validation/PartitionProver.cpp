@@ -69,7 +69,31 @@ bool PartitionProver::giveUp(Operation *op, const Twine &why) {
 // The walk
 //===----------------------------------------------------------------------===//
 
+/// Keeps the state of a value. Of one without elements any block is any other,
+/// and there is nothing to reduce.
+void PartitionProver::setState(Value value, ShardState state) {
+  if (state.value >= 0 && reference.getValue(state.value).isEmpty) {
+    for (DimState &dim : state.dims) {
+      dim = DimState();
+      dim.uniform = true;
+    }
+    state.unreduced.clear();
+    state.share = 1;
+    matching.hasGuessed = true;
+  }
+  states.set(value, std::move(state));
+}
+
 bool PartitionProver::visit(Operation *op) {
+  bool ok = visitByKind(op);
+  if (!states.takeRefused() || !ok)
+    return ok;
+  return giveUp(op, "it uses a value that was masked, wherever that ends");
+}
+
+/// Nothing but one value has the end of another: an op ends its results where
+/// its operands do, or the proof stops.
+bool PartitionProver::visitByKind(Operation *op) {
   ++numVisited;
   for (Value operand : op->getOperands())
     if (!states.contains(operand))
@@ -81,8 +105,7 @@ bool PartitionProver::visit(Operation *op) {
   if (auto bucket = dyn_cast<dist::BucketOp>(op))
     return visitBucket(bucket);
   if (auto wait = dyn_cast<dist::WaitOp>(op)) {
-    ShardState state = states.find(wait.getFuture())->second;
-    states[wait.getResult()] = std::move(state);
+    setState(wait.getResult(), states.getWithEnds(wait.getFuture()));
     return true;
   }
   if (auto matmul = dyn_cast<dist::CollectiveMatmulOp>(op))
@@ -99,7 +122,7 @@ bool PartitionProver::visit(Operation *op) {
     return visitAccumulate(accumulate);
   if (auto made = matchReplicated(op, reference, states, !global)) {
     for (auto [result, state] : llvm::zip(op->getResults(), *made))
-      states[result] = std::move(state);
+      setState(result, std::move(state));
     return true;
   }
   if (auto loop = dyn_cast<scf::ForOp>(op))

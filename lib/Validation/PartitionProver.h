@@ -136,6 +136,10 @@ private:
 
   bool visitBlock(mlir::Block &block);
   bool visit(mlir::Operation *op);
+  bool visitByKind(mlir::Operation *op);
+  void setState(mlir::Value value, ShardState state);
+  bool closeEnds(mlir::Operation *op, ShardState &state, mlir::Type type,
+                 const llvm::Twine &name);
   bool visitCollective(dist::CollectiveOpInterface op, mlir::Value operand,
                        mlir::Value result);
   bool visitStart(dist::StartOp op);
@@ -156,8 +160,8 @@ private:
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
   bool visitAsSome(mlir::Operation *op,
                    llvm::function_ref<bool(mlir::Operation *)> visit);
-  const ShardState *findYielded(mlir::Operation *yield, unsigned index,
-                                mlir::Operation *target);
+  std::optional<ShardState> findYielded(mlir::Operation *yield, unsigned index,
+                                        mlir::Operation *target);
   bool guessPartial(mlir::scf::ForOp op,
                     llvm::SmallVectorImpl<ShardState> &carried);
   bool visitForFrom(mlir::scf::ForOp op, mlir::scf::ForOp target,

@@ -167,14 +167,36 @@ bool PartitionProver::setArguments() {
                          "argument " + Twine(i)))
         return false;
     }
-    states[arg] = std::move(state);
+    setState(arg, std::move(state));
   }
+  return true;
+}
+
+/// A value that was ended must end where a tensor of `type`, its type in the
+/// reference at this use, does: then the use says how long it is. A null type:
+/// nothing there says how long it is.
+bool PartitionProver::closeEnds(Operation *op, ShardState &state, Type type,
+                                const Twine &name) {
+  if (std::optional<unsigned> other = findOtherEnd(state, type)) {
+    std::string text =
+        (name + ", dimension " + Twine(*other) + ", is masked from element " +
+         Twine(state.dims[*other].trueSize) + " on")
+            .str();
+    if (!type)
+      return giveUp(op, text + ", and nothing says how long it is");
+    int64_t size = cast<RankedTensorType>(type).getDimSize(*other);
+    return refute(op, text + " but its true size is " + Twine(size));
+  }
+  for (DimState &dim : state.dims)
+    dim.trueSize = -1;
   return true;
 }
 
 /// A value must be sharded as a boundary says.
 bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
                                  const ShardState &needed, const Twine &name) {
+  if (got.value >= 0 && reference.getValue(got.value).isEmpty)
+    return true;
   const Mesh &mesh = placements.getMesh();
   // Equal parts are parts over any further axes of as many devices.
   AxisList axes = got.unreduced;
@@ -234,7 +256,7 @@ bool PartitionProver::checkZeroPadding(Operation *op, Type type,
 
 bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
   Value value = terminator->getOperand(i);
-  ShardState got = states.find(value)->second;
+  ShardState got = states.getWithEnds(value);
   ShardState needed;
   SmallVector<int64_t> shape;
   std::string name = ("result " + Twine(i)).str();
@@ -268,13 +290,8 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
       mine.placement = theirs.placement;
   if (!checkPlace(terminator, got, needed, name))
     return false;
-  for (auto [dim, s] : llvm::enumerate(got.dims))
-    if (s.trueSize >= 0 && s.trueSize != shape[dim])
-      return refute(terminator,
-                    name + ", dimension " + Twine(dim) +
-                        ", is masked from element " + Twine(s.trueSize) +
-                        " on but its true size is " + Twine(shape[dim]));
-  return true;
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return !tensor || closeEnds(terminator, got, tensor.clone(shape), name);
 }
 
 bool PartitionProver::checkResults(Operation *terminator) {
@@ -305,8 +322,9 @@ bool PartitionProver::checkDonation(Operation *terminator, unsigned argument,
   Value value = terminator->getOperand(index);
   if (value.getType() != local.getArgument(argument).getType())
     return refute(terminator, name + ", is of another type");
-  const ShardState &got = states.find(value)->second;
-  const ShardState &needed = states.find(local.getArgument(argument))->second;
+  // The end of a result is checked with the result.
+  const ShardState &got = states.getWithEnds(value);
+  const ShardState &needed = states.getWithEnds(local.getArgument(argument));
   if (!checkPlace(terminator, got, needed, name))
     return false;
   auto shape = local.getArgAttrOfType<DenseI64ArrayAttr>(

@@ -28,8 +28,6 @@ enum class Meet { Same, Weaker, None };
 /// What holds along one dimension of either of two values.
 static Meet meetDims(DimState &mine, const DimState &other) {
   Meet how = Meet::Same;
-  if (mine.trueSize != other.trueSize)
-    return Meet::None;
   if (mine.uniform && !other.uniform) {
     // Any block of it is this one.
     mine.uniform = false;
@@ -81,22 +79,27 @@ static bool isCommon(const ShardState &state) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The state of a yielded value, if it is the one that the reference yields.
-const ShardState *PartitionProver::findYielded(Operation *yield, unsigned i,
-                                               Operation *target) {
-  auto it = states.find(yield->getOperand(i));
-  if (it == states.end() || (!target && it->second.value < 0)) {
+/// The state of a yielded value, if it is the one that the reference yields and
+/// ends where that does.
+std::optional<ShardState>
+PartitionProver::findYielded(Operation *yield, unsigned i, Operation *target) {
+  const ShardState *found = states.findWithEnds(yield->getOperand(i));
+  if (!found || (!target && found->value < 0)) {
     giveUp(yield, "an operand of unknown origin");
-    return nullptr;
+    return std::nullopt;
   }
   Value wanted = target ? target->getOperand(i) : Value();
-  if (wanted && it->second.value != reference.lookup(wanted)) {
+  if (wanted && found->value != reference.lookup(wanted)) {
     verdict.reference = wanted.getLoc();
     refute(yield,
            "operand " + Twine(i) + " is another value than in the reference");
-    return nullptr;
+    return std::nullopt;
   }
-  return &it->second;
+  ShardState state = *found;
+  if (!closeEnds(yield, state, wanted ? wanted.getType() : Type(),
+                 "operand " + Twine(i)))
+    return std::nullopt;
+  return state;
 }
 
 /// What the loop carries is sharded as `carried` says before the first
@@ -117,17 +120,17 @@ bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
     counter.value = numberOf(op.getInductionVar(),
                              target ? target.getInductionVar() : Value(),
                              op.getInductionVar().getType());
-    states[op.getInductionVar()] = counter;
+    setState(op.getInductionVar(), counter);
     for (auto [i, arg] : llvm::enumerate(op.getRegionIterArgs())) {
       carried[i].value = numberOf(
           arg, target ? Value(target.getRegionIterArg(i)) : Value(), types[i]);
-      states[arg] = carried[i];
+      setState(arg, carried[i]);
     }
     if (!visitBlock(*op.getBody()))
       return false;
     Operation *yield = op.getBody()->getTerminator();
     for (unsigned i = 0; i < carried.size(); ++i) {
-      const ShardState *found = findYielded(
+      std::optional<ShardState> found = findYielded(
           yield, i, target ? target.getBody()->getTerminator() : nullptr);
       if (!found)
         return false;
@@ -146,7 +149,7 @@ bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     carried[i].value = numberOf(
         result, target ? Value(target.getResult(i)) : Value(), types[i]);
-    states[result] = carried[i];
+    setState(result, carried[i]);
   }
   return true;
 }
@@ -186,8 +189,12 @@ bool PartitionProver::guessPartial(scf::ForOp op,
 
 bool PartitionProver::visitForAs(scf::ForOp op, scf::ForOp target) {
   SmallVector<ShardState> carried;
-  for (Value init : op.getInitArgs())
-    carried.push_back(states.find(init)->second);
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
+    carried.push_back(states.getWithEnds(init));
+    Type type = target ? target.getInitArgs()[i].getType() : Type();
+    if (!closeEnds(op, carried.back(), type, "initial value " + Twine(i)))
+      return false;
+  }
   SmallVector<ShardState> guessed = carried;
   if (guessPartial(op, guessed)) {
     PartitionVerdict before = verdict;
@@ -202,11 +209,11 @@ bool PartitionProver::visitForAs(scf::ForOp op, scf::ForOp target) {
 
 bool PartitionProver::visitFor(scf::ForOp op) {
   for (Value bound : {op.getLowerBound(), op.getUpperBound(), op.getStep()})
-    if (!isCommon(states.find(bound)->second))
+    if (!isCommon(states.get(bound)))
       return giveUp(op, "a bound that is not known to be the same on all "
                         "devices");
   for (Value init : op.getInitArgs())
-    if (states.find(init)->second.value < 0)
+    if (states.getNumber(init) < 0)
       return giveUp(op, "its initial value is unknown");
   if (!global)
     return visitForAs(op, nullptr);
@@ -222,7 +229,7 @@ bool PartitionProver::visitAsSome(Operation *op,
                                   llvm::function_ref<bool(Operation *)> visit) {
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
-    numbers.push_back(states.find(operand)->second.value);
+    numbers.push_back(states.getNumber(operand));
   std::optional<PartitionVerdict> first, doubtBefore = doubt;
   auto note = [&](Operation *target) {
     if (first)
@@ -284,7 +291,7 @@ bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
     Operation *wanted =
         target ? target->getRegion(r).front().getTerminator() : nullptr;
     for (unsigned i = 0; i < op.getNumResults(); ++i) {
-      const ShardState *found = findYielded(yield, i, wanted);
+      std::optional<ShardState> found = findYielded(yield, i, wanted);
       if (!found)
         return false;
       if (r == 0) {
@@ -310,13 +317,13 @@ bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
                                            op.getLoc());
     // One of two numbers, by a condition that is not known here.
     state.numbers = nullptr;
-    states[result] = state;
+    setState(result, state);
   }
   return true;
 }
 
 bool PartitionProver::visitIf(scf::IfOp op) {
-  if (!isCommon(states.find(op.getCondition())->second))
+  if (!isCommon(states.get(op.getCondition())))
     return giveUp(op, "a condition that is not known to be the same on all "
                       "devices");
   if (!global)
@@ -361,7 +368,7 @@ bool PartitionProver::visitRecv(dist::RecvOp op) {
   if (!axis)
     return giveUp(op, "an axis that the mesh lacks");
   AxisList axes{mesh.fullAxis(*axis)};
-  ShardState state = states.find(sent)->second;
+  ShardState state = states.getWithEnds(sent);
   bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
   if (state.share != 1 || (state.isPartial() && !isSum) ||
       overlapsAny(state.unreduced, axes))
@@ -381,6 +388,6 @@ bool PartitionProver::visitRecv(dist::RecvOp op) {
   axes.append(state.unreduced);
   state.unreduced = normalizeAxes(mesh, axes);
   state.reduction = ::tessera::ReductionKind::Sum;
-  states[op.getResult()] = std::move(state);
+  setState(op.getResult(), std::move(state));
   return true;
 }

@@ -39,12 +39,12 @@ bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
                                       Value operand, Value result) {
   if (op.getFromAttr())
     return giveUp(op, "a collective on global types in a local function");
-  const ShardState &state = states.find(operand)->second;
+  const ShardState &state = states.getWithEnds(operand);
   llvm::Expected<ShardState> made = applyCollective(
       op, state, getFacts(state, operand.getType()), placements);
   if (!made)
     return refute(op, llvm::toString(made.takeError()));
-  states[result] = std::move(*made);
+  setState(result, std::move(*made));
   return true;
 }
 
@@ -72,17 +72,13 @@ bool PartitionProver::visitBucket(dist::BucketOp op) {
 /// What its region says; how that is done piece by piece is another matter.
 template <typename Op> bool PartitionProver::visitRegion(Op op) {
   for (auto [argument, input] :
-       llvm::zip_equal(op.getBody().getArguments(), op.getInputs())) {
-    ShardState state = states.find(input)->second;
-    states[argument] = std::move(state);
-  }
+       llvm::zip_equal(op.getBody().getArguments(), op.getInputs()))
+    setState(argument, states.getWithEnds(input));
   if (!visitBlock(op.getBody().front()))
     return false;
   for (auto [result, yielded] :
-       llvm::zip_equal(op.getResults(), op.getYield().getOperands())) {
-    ShardState state = states.find(yielded)->second;
-    states[result] = std::move(state);
-  }
+       llvm::zip_equal(op.getResults(), op.getYield().getOperands()))
+    setState(result, states.getWithEnds(yielded));
   return true;
 }
 
@@ -91,10 +87,10 @@ template bool PartitionProver::visitRegion(dist::RingAttentionOp op);
 
 bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
   llvm::Expected<ShardState> made =
-      applyToPartial(op, states.find(op.getInput())->second, placements);
+      applyToPartial(op, states.getWithEnds(op.getInput()), placements);
   if (!made)
     return refute(op, llvm::toString(made.takeError()));
-  states[op.getResult()] = std::move(*made);
+  setState(op.getResult(), std::move(*made));
   return true;
 }
 
@@ -107,7 +103,7 @@ bool PartitionProver::visitOffset(dist::AxisOffsetOp op) {
     number *= op.getLocalSize();
   ShardState state;
   state.numbers = std::move(numbers);
-  states[op.getOffset()] = std::move(state);
+  setState(op.getOffset(), std::move(state));
   return true;
 }
 
@@ -139,7 +135,10 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
                                         dist::AccumulateOp target) {
   Block &body = op.getBody().front();
   for (auto [i, arg] : llvm::enumerate(body.getArguments())) {
-    ShardState state = states.find(op.getSlices()[i])->second;
+    ShardState state = states.getWithEnds(op.getSlices()[i]);
+    Type wanted = target ? target.getSlices()[i].getType() : Type();
+    if (!closeEnds(op, state, wanted, "operand " + Twine(i)))
+      return false;
     DimState first = state.dims.front();
     if (!first.uniform && first.placement != Placements::kWhole)
       return refute(op, "operand " + Twine(i) +
@@ -152,7 +151,7 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
       state.value = reference.addValue(
           dist::getSliceType(cast<RankedTensorType>(whole)), op.getLoc());
     }
-    states[arg] = std::move(state);
+    setState(arg, std::move(state));
   }
   if (!visitBlock(body))
     return false;
@@ -160,7 +159,7 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
   for (auto [i, value] : llvm::enumerate(yield->getOperands())) {
     if (!states.contains(value))
       return giveUp(yield, "an operand of unknown origin");
-    ShardState state = states.find(value)->second;
+    ShardState state = states.getWithEnds(value);
     bool isStacked = op.isStacked(i);
     std::optional<unsigned> number =
         target ? findYielded(target, state.value, i, isStacked) : std::nullopt;
@@ -174,6 +173,10 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
                              " is another value than in the reference",
                          state.value, -1);
     }
+    Type wanted =
+        number ? target.getYield()->getOperand(*number).getType() : Type();
+    if (!closeEnds(yield, state, wanted, "operand " + Twine(i)))
+      return false;
     bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
     if (state.isPartial() && !isSum && !isStacked)
       return refute(yield, "operand " + Twine(i) +
@@ -196,7 +199,7 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     }
     if (isStacked)
       state.dims.insert(state.dims.begin(), DimState());
-    states[op.getResult(i)] = std::move(state);
+    setState(op.getResult(i), std::move(state));
   }
   return true;
 }
@@ -206,7 +209,7 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
     return visitAccumulateAs(op, nullptr);
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
-    numbers.push_back(states.find(operand)->second.value);
+    numbers.push_back(states.getNumber(operand));
   std::optional<PartitionVerdict> first, doubtBefore = doubt;
   for (unsigned index :
        reference.find(op->getName(), op->getOperands(), numbers)) {
@@ -253,7 +256,7 @@ bool PartitionProver::visitCall(CallOpInterface call) {
   SmallVector<int, 4> numbers;
   SmallVector<int64_t> shape;
   for (auto [i, operand] : llvm::enumerate(call.getArgOperands())) {
-    const ShardState &got = states.find(operand)->second;
+    ShardState got = states.getWithEnds(operand);
     numbers.push_back(got.value);
     ShardState needed;
     if (!readBoundary(op, operand.getType(),
@@ -263,6 +266,10 @@ bool PartitionProver::visitCall(CallOpInterface call) {
         !checkPlace(op, got, needed, ("operand " + Twine(i)).str()) ||
         !checkZeroPadding(op, operand.getType(), got, needed, shape,
                           "operand " + Twine(i)))
+      return false;
+    if (auto tensor = dyn_cast<RankedTensorType>(operand.getType());
+        tensor &&
+        !closeEnds(op, got, tensor.clone(shape), "operand " + Twine(i)))
       return false;
     shape.clear();
   }
@@ -294,7 +301,7 @@ bool PartitionProver::visitCall(CallOpInterface call) {
     // Nothing is known of what the callee leaves in its padding.
     for (DimState &dim : state.dims)
       dim.padding = PadContent::Any;
-    states[result] = std::move(state);
+    setState(result, std::move(state));
   }
   return true;
 }

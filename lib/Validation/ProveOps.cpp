@@ -7,6 +7,7 @@
 
 #include "PartitionProver.h"
 #include "ScalarNumbers.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -32,18 +33,18 @@ bool PartitionProver::visitConstant(Operation *op,
       for (DimState &dim : state.dims)
         dim.padding = PadContent::Zero;
     }
-  states[result] = std::move(state);
+  setState(result, std::move(state));
   return true;
 }
 
 /// A mask after the true size changes nothing but the padding.
 bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
-  ShardState made = states.find(op.getX())->second;
+  ShardState made = states.getWithEnds(op.getX());
   DimState &dim = made.dims[op.getDim()];
   int64_t localSize = op.getType().getDimSize(op.getDim());
   int64_t maskedSize = op.getSize();
   const ShardState *offset =
-      op.getOffset() ? &states.find(op.getOffset())->second : nullptr;
+      op.getOffset() ? &states.getWithEnds(op.getOffset()) : nullptr;
   if (dim.uniform) {
     // Nothing but the offset says which part a device has.
     dim.uniform = false;
@@ -64,12 +65,17 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
       return refute(op, "its offset is not where each device's block begins");
     dim.placement = *meant;
   }
-  // Whoever uses a value that does not say how long it is checks it.
-  if (value.freeDims.test(op.getDim()))
+  // A use of a value of any length compares where it ends.
+  if (value.freeDims.test(op.getDim())) {
+    if (dim.trueSize >= 0 && dim.trueSize < maskedSize)
+      return giveUp(op, "it masks from element " + Twine(maskedSize) +
+                            " on what was masked from element " +
+                            Twine(dim.trueSize) + " on");
     dim.trueSize = maskedSize;
-  else if (maskedSize != trueSize)
+  } else if (maskedSize != trueSize) {
     return refute(op, "it masks from element " + Twine(maskedSize) +
                           " on but the true size is " + Twine(trueSize));
+  }
   Type element = op.getType().getElementType();
   dim.padding = PadContent::Any;
   for (auto kind :
@@ -83,7 +89,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   if (isPartial && op.getValue() != getNeutralElement(element, made.reduction))
     return refute(op, "the operand is still to be reduced, and the mask is not "
                       "neutral in that");
-  states[op.getResult()] = std::move(made);
+  setState(op.getResult(), std::move(made));
   return true;
 }
 
@@ -94,7 +100,7 @@ bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
     return giveUp(op, "the reference has no such region on these values");
   std::vector<std::vector<int64_t>> operands;
   for (Value operand : op->getOperands())
-    if (const auto &known = states.find(operand)->second.numbers)
+    if (const auto &known = states.get(operand).numbers)
       operands.push_back(*known);
   ShardState state;
   if (operands.size() == op->getNumOperands())
@@ -109,13 +115,13 @@ bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
       continue;
     for (auto [result, number] : llvm::zip(op->getResults(), target.results)) {
       state.value = number;
-      states[result] = state;
+      setState(result, state);
     }
     return true;
   }
   if (state.numbers || !global) {
     for (Value result : op->getResults())
-      states[result] = state;
+      setState(result, state);
     return true;
   }
   return explainUnknownOp(op, numbers);
@@ -260,14 +266,14 @@ bool PartitionProver::visitUnknownOp(Operation *op, ArrayRef<int> numbers) {
     for (Value result : op->getResults()) {
       ShardState state;
       state.value = reference.addValue(result.getType(), op->getLoc());
-      states[result] = std::move(state);
+      setState(result, std::move(state));
     }
   } else if (!isFollowed || !visitAlone(op)) {
     verdict = doubt ? *doubt : reason;
     return false;
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    foreign.add(states.find(result)->second.value, op, numbers, i);
+    foreign.add(states.getNumber(result), op, numbers, i);
   if (!doubt) {
     doubt = reason;
     numVisitedBeforeDoubt = numVisited;
@@ -285,7 +291,7 @@ bool PartitionProver::visitAlone(Operation *op) {
   for (auto [result, state, type] :
        llvm::zip(op->getResults(), match.results, types)) {
     state.value = reference.addValue(type, op->getLoc());
-    states[result] = std::move(state);
+    setState(result, std::move(state));
   }
   return true;
 }
@@ -333,7 +339,7 @@ bool PartitionProver::visitOp(Operation *op) {
   SmallVector<int, 4> numbers;
   bool hasTensor = false;
   for (Value operand : op->getOperands()) {
-    numbers.push_back(states.find(operand)->second.value);
+    numbers.push_back(states.getNumber(operand));
     hasTensor |= isa<RankedTensorType>(operand.getType());
   }
   for (Type type : op->getResultTypes())
@@ -403,12 +409,16 @@ bool PartitionProver::visitOp(Operation *op) {
           otherReadings[state.value].insert(fit.results[i].value);
       if (resized && !mayResize)
         otherReadings[state.value].insert(resized->value);
-      states[result] = state;
+      setState(result, state);
     }
     return true;
   }
+  bool isAmbiguous = llvm::any_of(
+      numbers, [&](int number) { return otherReadings.count(number); });
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
-    return visitMask(mask);
+    return visitMask(mask) ||
+           (isAmbiguous &&
+            giveUp(op, "its operand fits two values of the reference"));
   if (!global)
     return visitAlone(op);
   if (best == Fit::OtherOp)
@@ -416,6 +426,10 @@ bool PartitionProver::visitOp(Operation *op) {
       return giveUp(op, "operand " + Twine(*operand) +
                             " fits two values of the reference and was taken "
                             "for one that is not used so");
+  // A resize of a value that was taken for another one fits nothing.
+  if (best == Fit::OtherOp && isAmbiguous &&
+      isa<tensor::ExtractSliceOp, tensor::ConcatOp>(op))
+    return giveUp(op, "an operand fits two values of the reference");
   if (!where)
     return explainUnknownOp(op, numbers);
   verdict.reference = where;

@@ -31,11 +31,15 @@ bool PartitionProver::holdsAll(const ShardState &state, unsigned dim,
 }
 
 std::optional<ShardState> PartitionProver::trim(tensor::ExtractSliceOp op) {
-  const ShardState &state = states.find(op.getSource())->second;
+  const ShardState &state = states.getWithEnds(op.getSource());
   RankedTensorType from = op.getSourceType(), to = op.getType();
+  auto beginsAtFirst = [](std::tuple<int64_t, int64_t> offset) {
+    auto [begin, size] = offset;
+    return begin == 0 || size == 0;
+  };
   if (state.value < 0 || from.getRank() != to.getRank() ||
-      !llvm::all_of(
-          op.getStaticOffsets(), [](int64_t o) { return o == 0; }) ||
+      !llvm::all_of(llvm::zip(op.getStaticOffsets(), from.getShape()),
+                    beginsAtFirst) ||
       !op.hasUnitStride())
     return std::nullopt;
   for (int64_t dim = 0; dim < from.getRank(); ++dim)
@@ -47,14 +51,17 @@ std::optional<ShardState> PartitionProver::trim(tensor::ExtractSliceOp op) {
 
 std::optional<ShardState> PartitionProver::append(tensor::ConcatOp op) {
   Value first = op.getInputs().front();
-  const ShardState &state = states.find(first)->second;
+  const ShardState &state = states.getWithEnds(first);
   unsigned dim = op.getDim();
   int64_t size = cast<RankedTensorType>(first.getType()).getDimSize(dim);
   auto isZero = [&](Value value) {
-    int number = states.find(value)->second.value;
-    if (number < 0)
+    // A mask may hold anything after the end.
+    const ShardState &zero = states.getWithEnds(value);
+    if (zero.value < 0 || hasEnds(zero))
       return false;
-    const ConstantValue &constant = reference.getValue(number).constant;
+    if (reference.getValue(zero.value).isEmpty)
+      return true;
+    const ConstantValue &constant = reference.getValue(zero.value).constant;
     if (!constant.isSplat)
       return false;
     auto real = dyn_cast<FloatAttr>(constant.value);

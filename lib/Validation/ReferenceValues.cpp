@@ -8,12 +8,14 @@
 #include "ReferenceValues.h"
 #include "ExpectedOps.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Propagation/RaiseArgReductions.h"
 
@@ -49,30 +51,47 @@ bool tessera::haveSameProperties(Operation *a, Operation *b) {
 // Values
 //===----------------------------------------------------------------------===//
 
+/// True if a dimension whose size belongs to the value has no elements.
+static bool isEmpty(Type type, const llvm::SmallBitVector &free) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  for (int64_t dim = 0, rank = tensor ? tensor.getRank() : 0; dim < rank; ++dim)
+    if (tensor.getDimSize(dim) == 0 && !free.test(dim))
+      return true;
+  return false;
+}
+
 int ReferenceValues::addValue(Type type, Location loc) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   llvm::SmallBitVector free(tensor ? tensor.getRank() : 0);
-  values.push_back({type, loc, ConstantValue(), free, /*isZero=*/false});
+  bool empty = isEmpty(type, free);
+  values.push_back({type, loc, ConstantValue(), free, /*isZero=*/empty, empty});
   return values.size() - 1;
 }
 
-int ReferenceValues::getConstant(const ConstantValue &constant, Type type,
+int ReferenceValues::getConstant(ConstantValue constant, Type type,
                                  Location loc) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  // One value for all shapes of a rank: a dimension of a splat is any size.
+  // Constants without elements are equal, whatever their other sizes.
+  if (tensor && tensor.getNumElements() == 0)
+    constant = {UnitAttr::get(type.getContext()), /*isSplat=*/true};
+  // One value for all shapes of a rank: a dimension of a splat is any size but
+  // none.
   Type key = type;
-  if (tensor && constant.isSplat)
-    key = RankedTensorType::get(SmallVector<int64_t>(tensor.getRank(), 1),
-                                tensor.getElementType());
+  if (tensor && constant.isSplat) {
+    SmallVector<int64_t> shape(tensor.getShape());
+    for (int64_t &size : shape)
+      size = std::min<int64_t>(size, 1);
+    key = tensor.clone(shape);
+  }
   auto [it, isNew] = constants.try_emplace({constant.value, key}, 0);
   if (isNew) {
     it->second = addValue(type, loc);
     ReferenceValue &value = values.back();
     value.constant = constant;
-    value.isZero =
+    value.isZero |=
         constant.isSplat && (matchPattern(constant.value, m_AnyZeroFloat()) ||
                              matchPattern(constant.value, m_Zero()));
-    if (constant.isSplat)
+    if (constant.isSplat && !value.isEmpty)
       value.freeDims.set();
   }
   return it->second;
@@ -118,8 +137,29 @@ llvm::SmallBitVector ReferenceValues::getFreeDims(const ReferenceOp &op,
   return free;
 }
 
-/// True if zeros among the operands make every result zero.
+/// True if the op sums over a dimension without elements, and begins with zeros
+/// if with anything.
+bool ReferenceValues::sumsNothing(const ReferenceOp &op) const {
+  bool isEmptySum = llvm::any_of(op.rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::Reduction && factor.size == 0 &&
+           factor.reduction == ReductionKind::Sum;
+  });
+  if (!isEmptySum)
+    return false;
+  auto destinations = dyn_cast<DestinationStyleOpInterface>(op.op);
+  if (!destinations)
+    return op.op->getNumRegions() == 0;
+  return llvm::all_of(destinations.getDpsInitsMutable(), [&](OpOperand &init) {
+    int number = op.operands[init.getOperandNumber()];
+    return number >= 0 && values[number].isZero;
+  });
+}
+
+/// True if every result is zero: of zeros among the operands, or as a sum of
+/// nothing.
 bool ReferenceValues::hasZeroResults(const ReferenceOp &op) const {
+  if (sumsNothing(op))
+    return true;
   llvm::SmallBitVector zeros(op.operands.size());
   for (auto [i, number] : llvm::enumerate(op.operands))
     zeros[i] = number >= 0 && values[number].isZero &&
@@ -127,7 +167,8 @@ bool ReferenceValues::hasZeroResults(const ReferenceOp &op) const {
   return zeros.any() && makesZeros(op.op, zeros);
 }
 
-/// Same type but for the sizes of free dimensions.
+/// Same type but for the sizes of free dimensions, of which none or some may be
+/// empty.
 static bool isSameType(Type a, Type b, const llvm::SmallBitVector &free) {
   auto left = dyn_cast<RankedTensorType>(a);
   auto right = dyn_cast<RankedTensorType>(b);
@@ -137,7 +178,9 @@ static bool isSameType(Type a, Type b, const llvm::SmallBitVector &free) {
       left.getRank() != right.getRank())
     return false;
   for (int64_t dim = 0; dim < left.getRank(); ++dim)
-    if (!free.test(dim) && left.getDimSize(dim) != right.getDimSize(dim))
+    if (left.getDimSize(dim) != right.getDimSize(dim) &&
+        (!free.test(dim) || left.getDimSize(dim) == 0 ||
+         right.getDimSize(dim) == 0))
       return false;
   return true;
 }
@@ -209,8 +252,13 @@ std::optional<int> ReferenceValues::findPadded(Operation *op) const {
   return std::nullopt;
 }
 
-/// What says only how a value is sharded, on global types.
+/// Ops that change no element, on global types: what says only how a value is
+/// sharded.
 static bool isIdentity(Operation *op) {
+  // A mask after the last element.
+  if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
+    return !mask.getOffset() && static_cast<int64_t>(mask.getSize()) >=
+                                    mask.getType().getDimSize(mask.getDim());
   return isa<dist::ConstraintOp, dist::ReshardOp, dist::CollectiveOpInterface,
              dist::ToPartialOp>(op);
 }
@@ -250,8 +298,12 @@ void ReferenceValues::addOp(Operation *op) {
       makers.try_emplace(number, ops.size(), i);
     values[number].isZero |= isZero;
     if (!same && !equal && i < made.rule.results.size() &&
-        isTensor(result.getType()) && !made.rule.results[i].empty())
+        isTensor(result.getType()) && !made.rule.results[i].empty()) {
       values[number].freeDims = getFreeDims(made, i);
+      values[number].isEmpty =
+          isEmpty(result.getType(), values[number].freeDims);
+      values[number].isZero = isZero || values[number].isEmpty;
+    }
   }
   if (!equal) {
     candidates.push_back(ops.size());

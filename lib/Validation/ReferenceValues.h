@@ -49,8 +49,11 @@ struct ReferenceValue {
   /// Dimensions whose size is no part of the value: nothing but the result
   /// type says where they end.
   llvm::SmallBitVector freeDims;
-  /// It is 0 everywhere, or NaN: any number of times itself is itself.
+  /// It is 0 everywhere, or NaN, or empty: any number of times itself is
+  /// itself.
   bool isZero = false;
+  /// It has no elements, in any size that its free dimensions may have.
+  bool isEmpty = false;
 };
 
 class ReferenceValues {
@@ -64,8 +67,7 @@ public:
   /// A new value, equal to no other.
   int addValue(mlir::Type type, mlir::Location loc);
   /// The number of a constant.
-  int getConstant(const ConstantValue &constant, mlir::Type type,
-                  mlir::Location loc);
+  int getConstant(ConstantValue constant, mlir::Type type, mlir::Location loc);
   /// Of a value of the reference.
   int lookup(mlir::Value value) const { return numbers.lookup_or(value, -1); }
   const ReferenceValue &getValue(int number) const { return values[number]; }
@@ -110,6 +112,7 @@ private:
                                llvm::ArrayRef<unsigned> candidates) const;
   llvm::SmallBitVector getFreeDims(const ReferenceOp &op,
                                    unsigned result) const;
+  bool sumsNothing(const ReferenceOp &op) const;
   bool hasZeroResults(const ReferenceOp &op) const;
 
   /// The ops that the function had; only looked up.

@@ -29,11 +29,12 @@ static bool hasPlaces(Operation *op) {
 
 /// Every device has all of the value, with the padding if it has any.
 static bool isWhole(Value value, const StateMap &states) {
-  auto it = states.find(value);
-  if (it == states.end())
+  const ShardState *found = states.findWithEnds(value);
+  if (!found)
     return false;
-  const ShardState &state = it->second;
+  const ShardState &state = *found;
   return !state.isPartial() && state.share == 1 && state.value >= 0 &&
+         !findOtherEnd(state, value.getType()) &&
          llvm::all_of(state.dims, [](const DimState &dim) {
            return dim.uniform || dim.placement == Placements::kWhole;
          });
@@ -46,8 +47,7 @@ static bool isReplicatedAlone(Operation *op, const ReferenceValues &reference,
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   auto whole = [&](Value value) {
     return isWhole(value, states) &&
-           reference.getValue(states.find(value)->second.value).type ==
-               value.getType();
+           reference.getValue(states.getNumber(value)).type == value.getType();
   };
   return llvm::all_of(op->getOperands(), whole) &&
          llvm::all_of(captured, whole);
@@ -60,11 +60,11 @@ static const ReferenceOp *findReplicated(Operation *op,
                                          const StateMap &states) {
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
-    numbers.push_back(states.find(operand)->second.value);
+    numbers.push_back(states.getNumber(operand));
   // Of the reference's type it has no padding.
   auto isSame = [&](Value mine, Value theirs) {
     return mine.getType() == theirs.getType() && isWhole(mine, states) &&
-           states.find(mine)->second.value == reference.lookup(theirs);
+           states.getNumber(mine) == reference.lookup(theirs);
   };
   for (unsigned index :
        reference.find(op->getName(), op->getOperands(), numbers)) {

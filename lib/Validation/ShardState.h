@@ -39,8 +39,8 @@ struct DimState {
   /// other, and `placement` says nothing.
   bool uniform = false;
   PadContent padding = PadContent::Any;
-  /// Where a mask began the padding, of a value that does not say how long it
-  /// is; -1: the value does.
+  /// Number of true elements after a mask or appended zeros ended a value that
+  /// is of any length (ReferenceValue::freeDims); -1: nothing ended it.
   int64_t trueSize = -1;
 };
 

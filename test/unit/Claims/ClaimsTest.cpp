@@ -7,11 +7,8 @@
 
 #include "Claims.h"
 #include "Samples.h"
-#include "dialects/Dist/Dist.h"
-#include "dialects/NN/NN.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interpreter/Shards.h"
-#include "llvm/ADT/MapVector.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -19,44 +16,6 @@ using namespace tessera;
 using namespace tessera::claims;
 
 namespace {
-
-/// A context with the dialects that have rules, shared by all tests.
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    registry.insert<dist::DistDialect, nn::NNDialect, func::FuncDialect>();
-    registerUpstreamShardingRules(registry);
-    auto *made = new MLIRContext(registry);
-    made->loadAllAvailableDialects();
-    return made;
-  }();
-  return *context;
-}
-
-/// Registered ops that have a rule, by name.
-std::vector<std::string> getOps() {
-  std::vector<std::string> names;
-  for (RegisteredOperationName op : getContext().getRegisteredOperations())
-    if (op.hasInterface<ShardingRuleOpInterface>())
-      names.push_back(op.getStringRef().str());
-  return names;
-}
-
-llvm::MapVector<StringRef, std::vector<Sample>> &getTable() {
-  static llvm::MapVector<StringRef, std::vector<Sample>> table;
-  if (!table.empty())
-    return table;
-  for (const std::string &text : getSampleTable()) {
-    std::optional<Sample> sample = Sample::parse(getContext(), text);
-    EXPECT_TRUE(sample) << "no valid sample:\n" << text;
-    if (!sample)
-      continue;
-    EXPECT_TRUE(isDefined(*sample)) << "cannot be evaluated:\n" << text;
-    StringRef name = sample->getOp()->getName().getStringRef();
-    table[name].push_back(std::move(*sample));
-  }
-  return table;
-}
 
 class ClaimsTest : public testing::TestWithParam<std::string> {};
 
@@ -76,19 +35,7 @@ void checkAll(ArrayRef<Sample> samples) {
   expectNone(found);
 }
 
-/// The instances of the op in the table, or those that can be found by trying.
-TEST_P(ClaimsTest, of_op) {
-  const std::string &name = GetParam();
-  if (auto it = getTable().find(name); it != getTable().end())
-    return checkAll(it->second);
-  std::vector<Sample> found = StringRef(name).starts_with("linalg.")
-                                  ? findNamedLinalg(getContext(), name)
-                                  : findElementwise(getContext(), name);
-  ASSERT_FALSE(found.empty())
-      << name << " has a sharding rule but no sample: add one to "
-      << "SampleTable.cpp";
-  checkAll(found);
-}
+TEST_P(ClaimsTest, of_op) { checkAll(getSamples(GetParam())); }
 
 /// The op in bodies of linalg.generic.
 TEST_P(ClaimsTest, of_bodies) {
@@ -102,6 +49,20 @@ INSTANTIATE_TEST_SUITE_P(Ops, ClaimsTest, testing::ValuesIn(getOps()),
                            llvm::replace(name, '.', '_');
                            return name;
                          });
+
+/// No reduction of ours stays whole for want of a claim.
+TEST_P(ClaimsTest, reduces_padding) {
+  for (const Sample &sample : getSamples(GetParam())) {
+    ShardingRule rule = sample.getOp().getShardingRule();
+    llvm::SmallBitVector fixed = getUnpaddable(sample.getOp(), rule);
+    auto iface = dyn_cast<PaddingOpInterface>(sample.getOp().getOperation());
+    bool canPad = !iface || iface.canPad();
+    for (auto [i, factor] : llvm::enumerate(rule.factors))
+      EXPECT_FALSE(canPad && factor.kind == FactorKind::Reduction &&
+                   fixed.test(i))
+          << "factor " << i << " of " << sample.describe();
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // Neutral elements

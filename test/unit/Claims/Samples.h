@@ -38,6 +38,16 @@ std::vector<Sample> findNamedLinalg(mlir::MLIRContext &context,
 std::vector<Sample> findBodies(mlir::MLIRContext &context,
                                llvm::StringRef name);
 
+/// A context with the dialects that have rules, shared by all tests.
+mlir::MLIRContext &getContext();
+
+/// Names of the registered ops that have a rule.
+std::vector<std::string> getOps();
+
+/// The samples of an op in the table, or those that can be found by trying. A
+/// test fails if there is none.
+llvm::ArrayRef<Sample> getSamples(llvm::StringRef name);
+
 } // namespace tessera::claims
 
 #endif // TESSERA_TEST_UNIT_CLAIMS_SAMPLES_H

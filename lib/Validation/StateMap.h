@@ -1,0 +1,78 @@
+//===- StateMap.h - States of the local program's values --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A splat or a broadcast is one value in every length, until a mask or appended
+// zeros end it (DimState::trueSize):
+//
+//     %c = constant 1.0 : tensor<8xf32>        any length
+//     %m = mask_padding %c size 3              1 1 1 0 0 0 0 0: length 3
+//     %s = extract_slice %m[4] [4]             zeros, where %c has ones
+//
+// Only a use can tell whether that is the length that the reference has there.
+// A use that does not look must not pass as right, so get() refuses such a
+// value, and the few transfer functions that follow or compare ends ask by
+// getWithEnds().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_VALIDATION_STATEMAP_H
+#define TESSERA_LIB_VALIDATION_STATEMAP_H
+
+#include "ShardState.h"
+
+namespace tessera {
+
+/// True if something ended the value in some dimension.
+bool hasEnds(const ShardState &state);
+
+/// The first dimension in which `state` was ended elsewhere than a tensor of
+/// `type` ends; none if there is no such dimension.
+std::optional<unsigned> findOtherEnd(const ShardState &state, mlir::Type type);
+
+/// States by value; only looked up.
+class StateMap {
+public:
+  bool contains(mlir::Value value) const { return states.contains(value); }
+
+  /// The state of a known value that nothing ended. One that was ended is noted
+  /// as refused: what is made of it must not be called proven.
+  const ShardState &get(mlir::Value value) const {
+    const ShardState &state = getWithEnds(value);
+    if (!refused && hasEnds(state))
+      refused = value;
+    return state;
+  }
+  /// The state of a known value, wherever it ends. The caller compares its ends
+  /// with the lengths of the reference, or hands them on.
+  const ShardState &getWithEnds(mlir::Value value) const {
+    auto it = states.find(value);
+    assert(it != states.end() && "expects a value with a state");
+    return it->second;
+  }
+  /// The same; null for a value that has no state.
+  const ShardState *findWithEnds(mlir::Value value) const {
+    auto it = states.find(value);
+    return it == states.end() ? nullptr : &it->second;
+  }
+  /// The number of a known value in the reference, which says nothing of where
+  /// it ends.
+  int getNumber(mlir::Value value) const { return getWithEnds(value).value; }
+
+  void set(mlir::Value value, ShardState state) {
+    states[value] = std::move(state);
+  }
+
+  /// The first value that get() refused since the last call; null if it refused
+  /// none.
+  mlir::Value takeRefused() { return std::exchange(refused, mlir::Value()); }
+
+private:
+  llvm::DenseMap<mlir::Value, ShardState> states;
+  mutable mlir::Value refused;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_VALIDATION_STATEMAP_H
