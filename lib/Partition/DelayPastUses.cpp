@@ -19,15 +19,18 @@
 using namespace mlir;
 using namespace tessera;
 
-void tessera::uniteAxes(AxisList &axes, ArrayRef<AxisRef> added) {
+bool tessera::uniteAxes(AxisList &axes, ArrayRef<AxisRef> added) {
   for (const AxisRef &axis : added) {
     if (llvm::any_of(axes, [&](auto &a) { return a.contains(axis); }))
       continue;
     llvm::erase_if(axes, [&](auto &a) { return axis.contains(a); });
+    if (overlapsAny(axes, axis))
+      return false;
     axes.push_back(axis);
   }
   llvm::sort(axes);
   axes = mergeAdjacent(axes);
+  return true;
 }
 
 Sharding tessera::getScattered(const Sharding &from, const Sharding &to) {
@@ -148,11 +151,12 @@ std::optional<UseDelay::Step> UseDelay::getStep(Operation *op) {
     step.isMixed |= first && first->unreduced != sharding->unreduced;
     first = first ? first : sharding;
     partial.set(i);
-    uniteAxes(added, sharding->unreduced);
+    if (!uniteAxes(added, sharding->unreduced))
+      return std::nullopt;
   }
-  if (step.result.reduction != ReductionKind::Sum || overlapsAny(added, used))
+  if (step.result.reduction != ReductionKind::Sum || overlapsAny(added, used) ||
+      !uniteAxes(step.result.unreduced, added))
     return std::nullopt;
-  uniteAxes(step.result.unreduced, added);
   if (!step.isMixed && iface.commutesWithReduction(ReductionKind::Sum, partial))
     return step;
   step.isMixed = true;

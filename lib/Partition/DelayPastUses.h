@@ -18,7 +18,9 @@
 namespace tessera {
 
 /// Adds axes to those that are there, the larger of two parts of one axis.
-void uniteAxes(AxisList &axes, llvm::ArrayRef<AxisRef> added);
+/// False: two of them overlap and neither holds the other, and no list of axes
+/// stands for both.
+bool uniteAxes(AxisList &axes, llvm::ArrayRef<AxisRef> added);
 
 /// What is left of `from` once it is reduced over those axes alone that shard
 /// `to`: partial over the others. `from` itself if no partial axis shards `to`.

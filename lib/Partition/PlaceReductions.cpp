@@ -85,7 +85,8 @@ bool Delay::findReductions() {
     first = first ? first : &from;
     reductions.insert(reshard);
     partial.set(i);
-    uniteAxes(result.unreduced, from.unreduced);
+    if (!uniteAxes(result.unreduced, from.unreduced))
+      return false;
   }
   if (!first)
     return false;
