@@ -96,8 +96,8 @@ ToPartialOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 
 LogicalResult
 AxisOffsetOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  if (static_cast<int64_t>(getLocalSize()) < 1)
-    return emitOpError("(C2) expects a local size of at least 1 but got ")
+  if (static_cast<int64_t>(getLocalSize()) < 0)
+    return emitOpError("(C2) expects a local size of at least 0 but got ")
            << static_cast<int64_t>(getLocalSize());
   return verifyAxes(*this, getAxes(), getMeshAttr(), "(C1)");
 }

@@ -116,7 +116,7 @@ def Dist_AxisOffsetOp : Dist_Op<"axis_offset", [Pure,
   let description = [{
     The number of the device's shard over `axes` times `local_size`. The only
     op through which a value may depend on where it is computed.
-    (C1) the axes exist in the mesh; (C2) local_size is at least 1.
+    (C1) the axes exist in the mesh; (C2) local_size is not negative.
 
     ```mlir
     %0 = dist.axis_offset <{"tp"}> size 64 on @mesh : index

@@ -197,6 +197,30 @@ resizeSlice(Op op, OpBuilder &builder, RankedTensorType oldWhole,
   return sizes;
 }
 
+/// Numbers of which those that are known at run time alone are the operands, in
+/// order.
+static SmallVector<OpFoldResult> withOperands(SmallVector<OpFoldResult> mixed,
+                                              ValueRange operands) {
+  for (OpFoldResult &number : mixed)
+    if (isa<Value>(number)) {
+      number = operands.front();
+      operands = operands.drop_front();
+    }
+  return mixed;
+}
+
+/// Offsets and strides of a slice whose operands are to be `operands`.
+template <typename Op>
+static std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+getOffsetsAndStrides(Op op, ValueRange operands) {
+  ValueRange numbers =
+      operands.drop_front(op.getOffsetSizeAndStrideStartOperandIndex());
+  return {withOperands(op.getMixedOffsets(), numbers),
+          withOperands(op.getMixedStrides(),
+                       numbers.drop_front(op.getOffsets().size() +
+                                          op.getSizes().size()))};
+}
+
 struct ExtractSliceModel : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::ExtractSliceOp>(operation);
@@ -211,9 +235,10 @@ struct ExtractSliceModel : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
                              cast<RankedTensorType>(operands[0].getType()));
     if (failed(sizes))
       return failure();
+    auto [offsets, strides] = getOffsetsAndStrides(op, operands);
     Operation *clone = tensor::ExtractSliceOp::create(
         builder, op.getLoc(), cast<RankedTensorType>(resultTypes[0]),
-        operands[0], op.getMixedOffsets(), *sizes, op.getMixedStrides());
+        operands[0], offsets, *sizes, strides);
     clone->setDiscardableAttrs(operation->getDiscardableAttrDictionary());
     return clone;
   }
@@ -233,9 +258,10 @@ struct InsertSliceModel : MoveBase<InsertSliceModel, tensor::InsertSliceOp> {
                              cast<RankedTensorType>(operands[1].getType()));
     if (failed(sizes))
       return failure();
-    Operation *clone = tensor::InsertSliceOp::create(
-        builder, op.getLoc(), operands[0], operands[1], op.getMixedOffsets(),
-        *sizes, op.getMixedStrides());
+    auto [offsets, strides] = getOffsetsAndStrides(op, operands);
+    Operation *clone =
+        tensor::InsertSliceOp::create(builder, op.getLoc(), operands[0],
+                                      operands[1], offsets, *sizes, strides);
     clone->setDiscardableAttrs(operation->getDiscardableAttrDictionary());
     return clone;
   }

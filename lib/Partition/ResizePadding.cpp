@@ -57,7 +57,12 @@ Value tessera::resizePadding(OpBuilder &builder, Value value,
   SmallVector<int64_t> shape;
   for (auto [mine, wanted] : llvm::zip(from.getShape(), type.getShape())) {
     shape.push_back(std::min(mine, wanted));
-    offsets.push_back(builder.getIndexAttr(0));
+    // A slice may not begin, as far as is known when it is made, at an element
+    // that is not there.
+    offsets.push_back(
+        mine > 0 ? OpFoldResult(builder.getIndexAttr(0))
+                 : arith::ConstantIndexOp::create(builder, value.getLoc(), 0)
+                       .getResult());
     sizes.push_back(builder.getIndexAttr(shape.back()));
     strides.push_back(builder.getIndexAttr(1));
   }

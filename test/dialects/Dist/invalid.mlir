@@ -315,8 +315,8 @@ func.func @to_partial_c1(%a: tensor<8xf32>) {
 // -----
 dist.mesh @mesh ["x"=4]
 func.func @axis_offset_c2() {
-  // expected-error @+1 {{(C2) expects a local size of at least 1 but got 0}}
-  %0 = dist.axis_offset <{"x"}> size 0 on @mesh : index
+  // expected-error @+1 {{(C2) expects a local size of at least 0 but got -1}}
+  %0 = dist.axis_offset <{"x"}> size -1 on @mesh : index
   return
 }
 // -----
