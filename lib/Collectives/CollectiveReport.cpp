@@ -101,7 +101,7 @@ std::vector<CollectiveRow> tessera::summarize(ArrayRef<CollectiveUse> uses) {
   for (const CollectiveUse &use : uses) {
     CollectiveRow &row =
         rows[{static_cast<int>(use.kind), firstUse.lookup(use.axes)}];
-    row.kind = use.kind;
+    row.name = stringifyCollective(use.kind);
     row.axes = use.axes;
     row.count += use.count;
     row.bytes += use.count * use.bytes;
@@ -120,7 +120,7 @@ static CollectiveRow getTotal(ArrayRef<CollectiveRow> rows) {
   for (const CollectiveRow &row : rows) {
     total.count += row.count;
     total.bytes += row.bytes;
-    total.exposedBytes += row.exposedBytes;
+    total.exposedBytes += std::max<int64_t>(row.exposedBytes, 0);
     total.time += row.time;
   }
   return total;
@@ -137,13 +137,16 @@ void tessera::printCollectives(raw_ostream &os, StringRef function,
   os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12}\n",
                       "collective", "axes", "count", "bytes", "exposed bytes",
                       "us");
-  auto print = [&](StringRef kind, const CollectiveRow &row) {
+  auto print = [&](StringRef name, const CollectiveRow &row) {
+    std::string exposed = row.exposedBytes == CollectiveRow::kUnknown
+                              ? "-"
+                              : std::to_string(row.exposedBytes);
     os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12:F2}\n",
-                        kind, row.axes, row.count, row.bytes, row.exposedBytes,
+                        name, row.axes, row.count, row.bytes, exposed,
                         row.time * 1e6);
   };
   for (const CollectiveRow &row : rows)
-    print(stringifyCollective(row.kind), row);
+    print(row.name, row);
   print("total", getTotal(rows));
   if (pairs)
     os << llvm::formatv("  attention: {0} to {1} pairs of query and key on a "
@@ -152,10 +155,11 @@ void tessera::printCollectives(raw_ostream &os, StringRef function,
 }
 
 static llvm::json::Object toObject(const CollectiveRow &row) {
-  return llvm::json::Object{{"count", row.count},
-                            {"bytes", row.bytes},
-                            {"exposed_bytes", row.exposedBytes},
-                            {"seconds", row.time}};
+  llvm::json::Object object{{"count", row.count}, {"bytes", row.bytes}};
+  if (row.exposedBytes != CollectiveRow::kUnknown)
+    object["exposed_bytes"] = row.exposedBytes;
+  object["seconds"] = row.time;
+  return object;
 }
 
 llvm::json::Value tessera::toJson(StringRef function,
@@ -164,7 +168,7 @@ llvm::json::Value tessera::toJson(StringRef function,
   llvm::json::Array list;
   for (const CollectiveRow &row : rows) {
     llvm::json::Object entry = toObject(row);
-    entry["kind"] = stringifyCollective(row.kind);
+    entry["kind"] = row.name;
     entry["axes"] = row.axes;
     list.push_back(std::move(entry));
   }
@@ -186,6 +190,7 @@ LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
     if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
       continue;
     std::vector<CollectiveRow> rows = summarize(getCollectives(func));
+    llvm::append_range(rows, getPipelineTransfers(func));
     AttentionPairs pairs;
     if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(
             dist::DistDialect::kPairsAttr))

@@ -52,9 +52,14 @@ private:
 /// The collectives of a local function.
 std::vector<CollectiveUse> getCollectives(mlir::FunctionOpInterface func);
 
-/// All collectives of one kind over the same axes.
+/// All collectives of one kind over the same axes, or what a pp rank receives
+/// of others.
 struct CollectiveRow {
-  CollectiveKind kind;
+  /// In place of exposed bytes that are not known.
+  static constexpr int64_t kUnknown = -1;
+
+  /// `all_gather`.
+  std::string name;
   std::string axes;
   int64_t count = 0, bytes = 0, exposedBytes = 0;
   double time = 0;
@@ -62,6 +67,11 @@ struct CollectiveRow {
 
 /// By kind, then by axes in the order in which they first occur.
 std::vector<CollectiveRow> summarize(llvm::ArrayRef<CollectiveUse> uses);
+
+/// Rows of the values that a pp rank receives of others in a step: by its list
+/// ("recv", each a value of a micro-batch) and after it ("exchange"). Empty for
+/// a function that is none of a pp rank.
+std::vector<CollectiveRow> getPipelineTransfers(mlir::FunctionOpInterface func);
 
 /// The fewest and the most pairs of a query and a key that it sees on a device;
 /// none without attention.
@@ -73,8 +83,9 @@ void printCollectives(llvm::raw_ostream &os, llvm::StringRef function,
                       llvm::ArrayRef<CollectiveRow> rows,
                       const AttentionPairs &pairs = std::nullopt);
 /// {"function", "collectives": [{"kind", "axes", "count", "bytes",
-/// "exposed_bytes", "seconds"}], "total": {...}, "attention_pairs": [fewest,
-/// most]}; bytes are those that one device receives in one call.
+/// "exposed_bytes" unless unknown, "seconds"}], "total": {...},
+/// "attention_pairs": [fewest, most]}; bytes are those that one device receives
+/// in one call.
 llvm::json::Value toJson(llvm::StringRef function,
                          llvm::ArrayRef<CollectiveRow> rows,
                          const AttentionPairs &pairs = std::nullopt);

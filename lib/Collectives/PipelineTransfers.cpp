@@ -1,0 +1,144 @@
+//===- PipelineTransfers.cpp - What pp ranks send each other --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A list says which chunks receive for which micro-batches, and the chunk's
+// tasks say what. In phase partition the tasks are regions, later functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Schedule/ActionList.h"
+
+using namespace mlir;
+using namespace tessera;
+using schedule::ActionKind;
+
+namespace {
+
+/// Values that a chunk receives for one micro-batch.
+struct Received {
+  int64_t values = 0, bytes = 0;
+
+  void add(Type type) {
+    ++values;
+    bytes += static_cast<int64_t>(getTensorBytes(type));
+  }
+};
+
+/// Values received, by chunk: activations for its forward and gradients for its
+/// backward.
+struct ChunkTransfers {
+  llvm::DenseMap<int64_t, Received> activations, gradients;
+};
+
+} // namespace
+
+static ChunkTransfers getChunks(dist::PipelineOp op) {
+  ChunkTransfers chunks;
+  for (auto task : op.getBody().getOps<dist::TaskOp>()) {
+    Received received;
+    for (BlockArgument argument : task.getBody().getArguments())
+      if (task.getSource(argument.getArgNumber()).getKind() ==
+          dist::SourceKind::Recv)
+        received.add(argument.getType());
+    bool isForward = task.getKind() == dist::TaskKind::Forward;
+    auto &side = isForward ? chunks.activations : chunks.gradients;
+    if (received.values)
+      side[task.getChunk()] = received;
+  }
+  return chunks;
+}
+
+static ChunkTransfers getChunks(rt::PipelineOp op) {
+  ChunkTransfers chunks;
+  for (func::FuncOp function : op.getTaskFunctions()) {
+    auto task = function->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kTaskAttr);
+    // A pair repeats the tasks that it was made of.
+    if (!task || function->hasAttr(rt::RTDialect::kBesideAttr))
+      continue;
+    Received activations, gradients;
+    for (BlockArgument argument : function.getArguments()) {
+      auto place = function.getArgAttrOfType<rt::PlaceAttr>(
+          argument.getArgNumber(), rt::RTDialect::kPlaceAttr);
+      if (place && place.getKind() == rt::PlaceKind::Activation)
+        activations.add(argument.getType());
+      if (place && place.getKind() == rt::PlaceKind::Gradient)
+        gradients.add(argument.getType());
+    }
+    if (activations.values)
+      chunks.activations[task.getChunk()] = activations;
+    if (gradients.values)
+      chunks.gradients[task.getChunk()] = gradients;
+  }
+  return chunks;
+}
+
+/// Adds up what the list receives.
+static void addReceives(CollectiveRow &row, StringRef list,
+                        const ChunkTransfers &chunks,
+                        llvm::function_ref<double(int64_t)> getTime) {
+  auto actions = schedule::parseActions(list);
+  if (!actions)
+    return llvm::consumeError(actions.takeError());
+  for (const schedule::Action &action : *actions) {
+    if (action.kind != ActionKind::ReceiveActivation &&
+        action.kind != ActionKind::ReceiveGradient)
+      continue;
+    const auto &side = action.kind == ActionKind::ReceiveActivation
+                           ? chunks.activations
+                           : chunks.gradients;
+    Received received = side.lookup(action.chunk);
+    row.count += received.values;
+    row.bytes += received.bytes;
+    row.time += getTime(received.bytes);
+  }
+}
+
+std::vector<CollectiveRow>
+tessera::getPipelineTransfers(FunctionOpInterface func) {
+  auto module = func->getParentOfType<ModuleOp>();
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (!llvm::hasSingleElement(meshes))
+    return {};
+  dist::MeshOp meshOp = *meshes.begin();
+  Mesh mesh = meshOp.getMesh().toMesh();
+  if (!mesh.stageAxis)
+    return {};
+  MeshLinks links = getMeshLinks(meshOp);
+  AxisList axes{mesh.fullAxis(*mesh.stageAxis)};
+  auto getTime = [&](int64_t bytes) {
+    return getCollectiveTime(links, mesh, CollectiveKind::Permute,
+                             static_cast<double>(bytes), axes);
+  };
+  CollectiveRow receives, exchanges;
+  receives.name = "recv";
+  exchanges.name = "exchange";
+  // How much of it the list hides is not known here.
+  receives.exposedBytes = CollectiveRow::kUnknown;
+  func->walk([&](Operation *op) {
+    if (auto pipeline = dyn_cast<dist::PipelineOp>(op)) {
+      addReceives(receives, pipeline.getList(), getChunks(pipeline), getTime);
+    } else if (auto pipeline = dyn_cast<rt::PipelineOp>(op)) {
+      addReceives(receives, pipeline.getList(), getChunks(pipeline), getTime);
+    } else if (auto exchange = dyn_cast<dist::ExchangeOp>(op)) {
+      int64_t bytes = exchange.getBytesReceived();
+      ++exchanges.count;
+      exchanges.bytes += bytes;
+      exchanges.exposedBytes += bytes;
+      exchanges.time += getTime(bytes);
+    }
+  });
+  std::vector<CollectiveRow> rows;
+  for (CollectiveRow *row : {&receives, &exchanges}) {
+    llvm::raw_string_ostream os(row->axes);
+    mesh.print(os, axes);
+    if (row->count)
+      rows.push_back(std::move(*row));
+  }
+  return rows;
+}
