@@ -107,6 +107,10 @@ def Dist_Dialect : Dialect {
     /// What a function may communicate: a dictionary of max_bytes and
     /// max_collectives, integers, and no_full_gather, a unit.
     static constexpr ::llvm::StringLiteral kBudgetAttr = "dist.budget";
+    /// On a local function from phase kernels on: the collectives that must
+    /// come, an array of strings (tessera/Collectives/CollectiveList.h).
+    static constexpr ::llvm::StringLiteral kCollectivesAttr =
+        "dist.collectives";
   }];
 }
 

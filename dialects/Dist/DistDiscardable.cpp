@@ -387,6 +387,17 @@ static LogicalResult verifyHeld(const AttributePosition &position,
          << "got " << attr.getValue();
 }
 
+/// An array of strings.
+static LogicalResult verifyCollectives(const AttributePosition &position,
+                                       NamedAttribute attr) {
+  auto list = dyn_cast<ArrayAttr>(attr.getValue());
+  if (list && llvm::all_of(list, llvm::IsaPred<StringAttr>))
+    return success();
+  return position.op->emitError()
+         << attr.getName().getValue()
+         << ": expects an array of strings but got " << attr.getValue();
+}
+
 static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kShardingAttr, kOnArgument | kOnResult, verifySharding},
     {DistDialect::kShardingsAttr, kOnOperation, verifyShardings},
@@ -395,6 +406,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kLocalAttr, kOnFunction, expectUnit},
     {DistDialect::kReferenceAttr, kOnFunction, verifyReference},
     {DistDialect::kBudgetAttr, kOnFunction, verifyBudget},
+    {DistDialect::kCollectivesAttr, kOnFunction, verifyCollectives},
     {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
     {DistDialect::kExactAttr, kOnOperation, verifyExact},
     {DistDialect::kApartAttr, kOnOperation, verifyApart},

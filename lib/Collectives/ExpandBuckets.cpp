@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "runtime/include/tessera_rt.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 
@@ -41,6 +42,7 @@ private:
   Value getColumns(Value matrix, int64_t begin, int64_t count);
   Value swapFirst(Value value);
 
+  void expect();
   void expandAllReduce();
   void expandReduceScatter();
   void expandAllGather();
@@ -214,7 +216,20 @@ void BucketExpansion::expandAllGather() {
   }
 }
 
+/// One collective as its members are, of all their elements in a row.
+void BucketExpansion::expect() {
+  ListedCollective listed = listOp(*bucket.getMembers().begin());
+  for (NamedAttribute &attr : listed.attributes)
+    if (attr.getName() == "dim")
+      attr.setValue(b.getI64IntegerAttr(0));
+  listed.numElements = 0;
+  for (Value input : bucket.getInputs())
+    listed.numElements += getType(input).getNumElements();
+  addExpected(bucket, listed);
+}
+
 void BucketExpansion::run() {
+  expect();
   Operation *first = *bucket.getMembers().begin();
   if (isa<dist::AllReduceOp>(first))
     expandAllReduce();

@@ -11,6 +11,7 @@
 
 #include "CollectiveMatmul.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Collectives/Passes.h"
 
 namespace tessera {
@@ -49,6 +50,14 @@ public:
       operands.map(argument, input);
   }
 
+  /// Lists the chunks that go around: the shard that is gathered, or sums of
+  /// the shard that is scattered.
+  void expect(Value chunk, int64_t distance) {
+    addExpected(op,
+                listRotation(chunk, getElementTypeOrSelf(chunk),
+                             collective.getAxes(), count, distance),
+                count - 1);
+  }
   void expandGather(dist::AllGatherOp gather);
   void expandScatter(dist::ReduceScatterOp scatter);
 
@@ -167,10 +176,14 @@ struct ExpandCollectiveMatmulPass
         [&](dist::CollectiveMatmulOp op) { ops.push_back(op); });
     for (dist::CollectiveMatmulOp op : ops) {
       Operation *collective = op.getCollective();
-      if (auto gather = dyn_cast<dist::AllGatherOp>(collective))
-        Ring(op).expandGather(gather);
-      else
-        Ring(op).expandScatter(cast<dist::ReduceScatterOp>(collective));
+      Ring ring(op);
+      if (auto gather = dyn_cast<dist::AllGatherOp>(collective)) {
+        ring.expect(op.getInputs().front(), -1);
+        ring.expandGather(gather);
+      } else {
+        ring.expect(collective->getResult(0), 1);
+        ring.expandScatter(cast<dist::ReduceScatterOp>(collective));
+      }
     }
   }
 };

@@ -18,6 +18,7 @@
 #include "OverlapBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Schedule/ActionList.h"
 #include <set>
@@ -134,6 +135,10 @@ func::FuncOp Pairing::pair(func::FuncOp forward, func::FuncOp backward) {
                                    b.getFunctionType({}, {}));
   made->setDiscardableAttrs(forward->getDiscardableAttrDictionary());
   made->setAttr(RTDialect::kBesideAttr, backwardTask);
+  if (auto list = CollectiveList::read(forward)) {
+    list->add(CollectiveList::read(backward).value_or(CollectiveList()));
+    list->write(made);
+  }
   made.setPrivate();
   SymbolTable(op->getParentOfType<ModuleOp>()).insert(made);
   b.setInsertionPointToStart(made.addEntryBlock());

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WireTypes.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,25 +23,24 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// What the elements of a collective travel as; null where they are known.
-static Type getWireType(Operation *op, Type element) {
+Type tessera::getWireType(Type element, bool reduces) {
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
     return Type();
-  bool reduces = isa<dist::AllReduceOp, dist::ReduceScatterOp>(op);
   if (rt::getRuntimeType(element) && !(reduces && integer.getWidth() == 16))
     return Type();
   for (unsigned width : {8, 16, 32, 64})
     if (width >= integer.getWidth() && !(reduces && width == 16))
-      return IntegerType::get(op->getContext(), width);
+      return IntegerType::get(element.getContext(), width);
   return Type();
 }
 
 static void widen(Operation *op) {
   OpBuilder builder(op);
+  bool reduces = isa<dist::AllReduceOp, dist::ReduceScatterOp>(op);
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    Type wire = type ? getWireType(op, type.getElementType()) : Type();
+    Type wire = type ? getWireType(type.getElementType(), reduces) : Type();
     if (wire)
       operand.set(arith::ExtSIOp::create(builder, op->getLoc(),
                                          type.clone(wire), operand.get()));
@@ -48,7 +48,7 @@ static void widen(Operation *op) {
   builder.setInsertionPointAfter(op);
   for (OpResult result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
-    Type wire = type ? getWireType(op, type.getElementType()) : Type();
+    Type wire = type ? getWireType(type.getElementType(), reduces) : Type();
     if (!wire)
       continue;
     result.setType(type.clone(wire));

@@ -14,6 +14,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Kernels/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -147,6 +148,13 @@ void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
   if (sent > 2 * useful && sent > kSmallBytes)
     return;
   ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto axes = dist::AxesAttr::get(op.getContext(), mesh,
+                                  {mesh.fullAxis(*mesh.stageAxis)});
+  for (auto &[element, values] : byType)
+    addExpected(op, listNew<dist::AllGatherOp>(
+                        {b.getNamedAttr("axes", axes),
+                         b.getNamedAttr("dim", b.getI64IntegerAttr(0))},
+                        getRowLength(op, values), element));
   for (auto &[element, values] : byType)
     gather(b, op, mesh, meshOp.getSymNameAttr(), element, mine[element],
            values);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Kernels/Passes.h"
 
 namespace tessera {
@@ -65,6 +66,12 @@ struct ReduceBoundaryPass
       if (!axes)
         continue;
       dist::setResultSharding(func, number, withoutUnreduced(sharding));
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      addExpected(terminator,
+                  listNew<dist::AllReduceOp>(
+                      {builder.getNamedAttr("axes", axes),
+                       builder.getNamedAttr("kind", getKind(sharding))},
+                      type.getNumElements(), type.getElementType()));
       operand.set(dist::AllReduceOp::create(
           builder, func.getLoc(), operand.get().getType(), operand.get(),
           getKind(sharding), axes, sharding.getMesh(),

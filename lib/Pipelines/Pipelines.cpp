@@ -223,6 +223,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
   pm.addPass(createExpandPipelinePass());
+  pm.addPass(createListCollectivesPass());
   pm.addPass(createExpandExchangePass());
   pm.addNestedPass<func::FuncOp>(createLowerControlFlowPass());
   pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
@@ -246,6 +247,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createFuseHorizontallyPass());
   pm.addPass(createVerifyKernelsPass());
+  pm.addPass(createCheckCollectivesPass());
 }
 
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
@@ -266,9 +268,11 @@ static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
   pipelines.reuse = memory.reuse;
   pipelines.check = memory.check;
   pm.addPass(createPlanPipelinePass(pipelines));
+  pm.addPass(createCheckCollectivesPass());
 }
 
 static void buildRT(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createCheckCollectivesPass());
   LowerToRTPassOptions lowering;
   lowering.program = options.program;
   pm.addPass(createLowerToRTPass(lowering));

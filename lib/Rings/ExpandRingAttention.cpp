@@ -42,6 +42,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "tessera/Collectives/CollectiveList.h"
 #include "tessera/Rings/Passes.h"
 
 namespace tessera {
@@ -74,6 +75,8 @@ private:
   Value receive(Value value, int64_t distance);
   void receiveChunk(Value &k, Value &v, int64_t distance);
   template <typename Op> void findSteps(Op attention);
+  template <typename Op> void expect(Op attention);
+  void expectChunk(Value k, Value v, int64_t distance, bool isWide);
   /// How far the chunk of a step comes from that of the step before.
   int64_t getDistance(unsigned number) const {
     return steps[number] - steps[number - 1];
@@ -220,7 +223,6 @@ SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value q = inputs.lookup(attention.getQ());
   std::optional<Attended> all;
-  findSteps(attention);
   for (auto [number, step] : llvm::enumerate(steps)) {
     Value nextK = k, nextV = v;
     if (number + 1 < steps.size())
@@ -242,7 +244,6 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
         out = own(attention.getOut()), l = own(attention.getLogsumexp());
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
   Value dq, ownK, ownV, dk, dv;
-  findSteps(attention);
   for (auto [number, step] : llvm::enumerate(steps)) {
     Value nextK = k, nextV = v;
     if (number + 1 < steps.size())
@@ -438,8 +439,43 @@ template <typename Op> bool RingExpander::isZigzag(Op attention) const {
          !attention.getKeySize();
 }
 
+/// Keys and values, or their gradients, which may be summed in f32, go around.
+void RingExpander::expectChunk(Value k, Value v, int64_t distance,
+                               bool isWide) {
+  for (Value chunk : {k, v}) {
+    Type type = isWide ? Type(widenType(chunk.getType())) : chunk.getType();
+    addExpected(op, listRotation(chunk, getElementTypeOrSelf(type),
+                                 gather.getAxes(), count, distance));
+  }
+}
+
+/// Lists what must come of the ring: a chunk for each step but the first, and
+/// in the backward the sums of its gradients, which come home at the end.
+template <typename Op> void RingExpander::expect(Op attention) {
+  bool isZigzag = this->isZigzag(attention);
+  Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
+  int64_t last = 0;
+  for (unsigned number = 1, end = isZigzag ? count : steps.size(); number < end;
+       ++number) {
+    int64_t distance = isZigzag ? 1 : getDistance(number);
+    expectChunk(k, v, distance, /*isWide=*/false);
+    last += distance;
+    if (!isa<nn::AttentionBackwardOp>(attention))
+      continue;
+    // The first gradient is not summed yet.
+    bool isSum = isZigzag || number > 2 || !roundsGradients;
+    if (number > 1)
+      expectChunk(k, v, distance, isSum);
+  }
+  if (isa<nn::AttentionBackwardOp>(attention) && last)
+    expectChunk(k, v, -last, isZigzag || steps.size() > 2 || !roundsGradients);
+}
+
 template <typename Op> void RingExpander::expand(Op attention) {
   SmallVector<Value> values;
+  if (!isZigzag(attention))
+    findSteps(attention);
+  expect(attention);
   if (isZigzag(attention))
     values = expandZigzag(attention);
   else

@@ -253,6 +253,39 @@ def CheckDeadlockPass : Pass<"dist-check-deadlock", "::mlir::ModuleOp"> {
   }];
 }
 
+def ListCollectivesPass : Pass<"dist-list-collectives", "::mlir::ModuleOp"> {
+  let summary = "writes down the collectives that must come";
+  let description = [{
+    Each function that has none gets `dist.collectives`: its collectives by kind, group, type
+    and number of elements, and how often a run does them. What is to be
+    expanded (buckets, rings, collective matmuls, exchanges) is left to the pass
+    that expands it, which adds what must come of the op that was proven.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %0 over <{"dp"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    ```
+    gives the function
+    ```mlir
+    dist.collectives = ["1 of all_reduce {axes = #dist.axes<{dp}>, kind = #dist.reduction<sum>} of 8 x f32"]
+    ```
+  }];
+}
+
+def CheckCollectivesPass : Pass<"dist-check-collectives", "::mlir::ModuleOp"> {
+  let summary = "holds functions to the collectives that were proven";
+  let description = [{
+    An error where a function with `dist.collectives` has another collective
+    than it lists, or does one more or less often: no pass after the proof may
+    change what devices send each other. Changes nothing.
+
+    ```mlir
+    func.func @f(...) attributes {dist.collectives = ["1 of all_reduce ... <sum> ..."]} {
+      %1 = dist.all_reduce <max> %0 ...
+    ```
+    is an error.
+  }];
+}
+
 def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
   let summary = "says what local functions communicate";
   let description = [{

@@ -1,0 +1,169 @@
+//===- CollectiveList.cpp - The collectives that must come ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Collectives/CollectiveList.h"
+#include "WireTypes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tessera;
+
+std::string ListedCollective::print() const {
+  std::string text = name;
+  llvm::raw_string_ostream os(text);
+  os << " {";
+  llvm::interleaveComma(attributes, os, [&](const NamedAttribute &attr) {
+    os << attr.getName().getValue() << " = " << attr.getValue();
+  });
+  bool reduces = llvm::any_of(attributes, [](const NamedAttribute &attr) {
+    return isa<dist::ReductionKindAttr>(attr.getValue());
+  });
+  Type wire = getWireType(element, reduces);
+  os << "} of " << numElements << " x " << (wire ? wire : element);
+  // Lists are strings of their own.
+  llvm::erase(text, '"');
+  return text;
+}
+
+/// The attributes that say what a collective does to elements.
+static SmallVector<NamedAttribute, 4> getAttributes(Operation *op) {
+  SmallVector<NamedAttribute, 4> found;
+  for (NamedAttribute attr : op->getAttrDictionary()) {
+    bool isDiscardable = attr.getName().strref().contains('.');
+    if (!isDiscardable && attr.getName() != "mesh" &&
+        !isa<dist::ShardingAttr>(attr.getValue()))
+      found.push_back(attr);
+  }
+  return found;
+}
+
+ListedCollective tessera::listOp(Operation *op) {
+  Value value = op->getNumOperands() ? op->getOperand(0) : op->getResult(0);
+  auto type = cast<RankedTensorType>(value.getType());
+  return {op->getName().stripDialect().str(), getAttributes(op),
+          type.getNumElements(), type.getElementType()};
+}
+
+ListedCollective tessera::listRotation(Value chunk, Type element,
+                                       dist::AxesAttr axes, int64_t count,
+                                       int64_t distance) {
+  Builder b(chunk.getContext());
+  SmallVector<int64_t> targets;
+  for (int64_t device = 0; device < count; ++device)
+    targets.push_back((device + count + distance) % count);
+  return listNew<dist::CollectivePermuteOp>(
+      {b.getNamedAttr("axes", axes),
+       b.getNamedAttr("targets", b.getDenseI64ArrayAttr(targets))},
+      cast<RankedTensorType>(chunk.getType()).getNumElements(), element);
+}
+
+int64_t tessera::getTimesRun(Operation *op) {
+  int64_t times = 1;
+  for (Operation *parent = op->getParentOp();
+       parent && !isa<FunctionOpInterface>(parent);
+       parent = parent->getParentOp()) {
+    if (auto accumulate = dyn_cast<dist::AccumulateOp>(parent))
+      times *= accumulate.getCount();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      continue;
+    std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
+                           upper = getConstantIntValue(loop.getUpperBound()),
+                           step = getConstantIntValue(loop.getStep());
+    if (lower && upper && step && *step > 0)
+      times *= std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, *step));
+  }
+  return times;
+}
+
+void CollectiveList::add(const ListedCollective &collective, int64_t number) {
+  if (collective.numElements > 0 && number > 0)
+    times[collective.print()] += number;
+}
+
+void CollectiveList::add(const CollectiveList &other) {
+  for (const auto &[text, number] : other.times)
+    times[text] += number;
+}
+
+/// `2 of X`: how an entry is written.
+static constexpr llvm::StringLiteral kOf = " of ";
+
+std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
+  auto attr =
+      func->getAttrOfType<ArrayAttr>(dist::DistDialect::kCollectivesAttr);
+  if (!attr)
+    return std::nullopt;
+  CollectiveList list;
+  for (Attribute entry : attr) {
+    auto text = dyn_cast<StringAttr>(entry);
+    auto [number, collective] =
+        text ? text.strref().split(kOf) : std::pair<StringRef, StringRef>();
+    int64_t count = 0;
+    // An entry that cannot be read is a collective that the function lacks.
+    if (number.getAsInteger(10, count))
+      count = 1;
+    list.times[collective.str()] += count;
+  }
+  return list;
+}
+
+void CollectiveList::write(FunctionOpInterface func) const {
+  Builder b(func.getContext());
+  SmallVector<Attribute> entries;
+  for (const auto &[text, number] : times)
+    entries.push_back(b.getStringAttr(std::to_string(number) + kOf + text));
+  func->setAttr(dist::DistDialect::kCollectivesAttr, b.getArrayAttr(entries));
+}
+
+CollectiveList CollectiveList::collect(FunctionOpInterface func) {
+  CollectiveList list;
+  func->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<dist::BucketOp, dist::CollectiveMatmulOp, dist::RingAttentionOp>(
+            op))
+      return WalkResult::skip();
+    bool isCollective =
+        (isa<dist::CollectiveOpInterface>(op) && !isa<dist::AllSliceOp>(op)) ||
+        isa<dist::SendOp, dist::RecvOp>(op);
+    if (!isCollective)
+      return WalkResult::advance();
+    list.add(listOp(op), getTimesRun(op));
+    return WalkResult::advance();
+  });
+  return list;
+}
+
+std::string CollectiveList::explainDifference(const CollectiveList &got) const {
+  auto count = [](const CollectiveList &list, const std::string &text) {
+    auto it = list.times.find(text);
+    return it == list.times.end() ? int64_t(0) : it->second;
+  };
+  std::string missing, surplus;
+  for (const auto &[text, number] : times)
+    if (int64_t found = count(got, text); found != number && missing.empty())
+      missing = "expects " + std::to_string(number) + kOf.str() + text +
+                " but got " + std::to_string(found);
+  for (const auto &[text, number] : got.times)
+    if (count(*this, text) == 0 && surplus.empty())
+      surplus = "got " + std::to_string(number) + kOf.str() + text +
+                ", which was not proven";
+  return missing.empty()   ? surplus
+         : surplus.empty() ? missing
+                           : missing + "; " + surplus;
+}
+
+void tessera::addExpected(Operation *op, const ListedCollective &collective,
+                          int64_t number) {
+  auto func = op->getParentOfType<FunctionOpInterface>();
+  std::optional<CollectiveList> list =
+      func ? CollectiveList::read(func) : std::nullopt;
+  if (!list)
+    return;
+  list->add(collective, number * getTimesRun(op));
+  list->write(func);
+}

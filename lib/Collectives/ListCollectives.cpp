@@ -1,0 +1,31 @@
+//===- ListCollectives.cpp - Writes down what was proven ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/Collectives/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LISTCOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+struct ListCollectivesPass
+    : tessera::impl::ListCollectivesPassBase<ListCollectivesPass> {
+  void runOnOperation() override {
+    // A function that was listed, as in the text of a later phase, keeps what
+    // was proven.
+    for (auto func : getOperation().getOps<FunctionOpInterface>())
+      if (!func.isExternal() && !CollectiveList::read(func))
+        CollectiveList::collect(func).write(func);
+  }
+};
+} // namespace

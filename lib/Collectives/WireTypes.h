@@ -1,0 +1,21 @@
+//===- WireTypes.h - What elements travel as --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_COLLECTIVES_WIRETYPES_H
+#define TESSERA_LIB_COLLECTIVES_WIRETYPES_H
+
+#include "mlir/IR/Types.h"
+
+namespace tessera {
+
+/// Returns the type that elements of a collective, which may reduce them,
+/// travel as; null where the runtime knows theirs. See WidenCollectives.cpp.
+mlir::Type getWireType(mlir::Type element, bool reduces);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_COLLECTIVES_WIRETYPES_H
