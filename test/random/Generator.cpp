@@ -17,7 +17,8 @@ using namespace tessera::test;
 int Generator::pick(const std::function<bool(const Type &)> &accepts) {
   std::vector<int> found;
   for (int value = 0; value < static_cast<int>(block.types.size()); ++value)
-    if (!hidden.count(value) && accepts(block.types[value]))
+    if (!hidden.count(value) && (takesEmpty || block.types[value].size() > 0) &&
+        accepts(block.types[value]))
       found.push_back(value);
   if (found.empty())
     return -1;
@@ -123,6 +124,13 @@ std::vector<int> Generator::add(const std::string &text,
 // Draws
 //===----------------------------------------------------------------------===//
 
+int64_t Generator::drawSize() {
+  int64_t size = random.pick(sizes);
+  while (size == 0 && !takesEmpty)
+    size = random.pick(sizes);
+  return size;
+}
+
 Shape Generator::drawShape(int64_t most) {
   Shape shape(random.between(most > 1, most));
   for (int64_t &size : shape)
@@ -144,24 +152,34 @@ Generator Generator::makeInner(Block &inner) {
   Generator generator(random, inner, nullptr, names);
   generator.sizes = sizes;
   generator.elems = elems;
+  generator.hasEnds = hasEnds;
   return generator;
 }
 
-static const std::vector<Weighted> &getFamilies() {
-  static const std::vector<Weighted> all = [] {
+static const std::vector<Weighted> &getFamilies(bool hasEnds) {
+  auto collect = [](bool hasEnds) {
     std::vector<Weighted> families;
-    for (auto get : {getElementwiseFamilies, getGenericFamilies,
-                     getLinalgFamilies, getMoveFamilies, getControlFamilies,
+    if (hasEnds)
+      families = getEndFamilies();
+    for (auto get :
+         {getElementwiseFamilies, getGenericFamilies, getLinalgFamilies})
+      for (Weighted each : get()) {
+        each.takesEmpty = true;
+        families.push_back(each);
+      }
+    for (auto get : {getMoveFamilies, getControlFamilies,
                      getTransformerFamilies, getAttentionFamilies})
       for (const Weighted &each : get())
         families.push_back(each);
     return families;
-  }();
-  return all;
+  };
+  static const std::vector<Weighted> plain = collect(false);
+  static const std::vector<Weighted> all = collect(true);
+  return hasEnds ? all : plain;
 }
 
 void Generator::addOps(int count) {
-  const std::vector<Weighted> &families = getFamilies();
+  const std::vector<Weighted> &families = getFamilies(hasEnds);
   size_t total = 0;
   for (const Weighted &each : families)
     total += each.weight;
@@ -171,6 +189,7 @@ void Generator::addOps(int count) {
       drawn -= families[i].weight;
     if (families[i].onlyTopLevel && !isTopLevel())
       continue;
+    takesEmpty = families[i].takesEmpty;
     count -= families[i].add(*this);
   }
 }
@@ -215,10 +234,15 @@ Program tessera::test::drawProgram(uint64_t seed) {
   generator.sizes.clear();
   for (int i = 0; i < 4; ++i)
     generator.sizes.push_back(random.between(1, 8));
+  bool isWide = seed >= kWideSeeds;
+  generator.hasEnds = isWide;
+  if (isWide && random.oneIn(12))
+    generator.sizes.push_back(0);
+  generator.takesEmpty = isWide;
   for (int i = 0; i < 2; ++i)
     generator.addArgument({generator.drawElem(), true, generator.drawShape(3)});
   generator.addOps(static_cast<int>(random.between(1, 9)));
   chooseResults(random, program.block);
-  drawShardings(random, program);
+  drawShardings(random, program, isWide);
   return program;
 }

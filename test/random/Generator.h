@@ -29,6 +29,10 @@ public:
   Block &block;
   std::vector<int64_t> sizes{2, 3, 4};
   std::vector<Elem> elems{Elem::F32};
+  /// Families of getEndFamilies() are drawn too.
+  bool hasEnds = false;
+  /// The family that adds an op takes tensors without elements.
+  bool takesEmpty = false;
 
   bool isTopLevel() const { return program != nullptr; }
   const Type &typeOf(int value) const { return block.types[value]; }
@@ -53,7 +57,7 @@ public:
   /// No op that is drawn takes it: what it holds is not defined.
   void hide(int value) { hidden.insert(value); }
 
-  int64_t drawSize() { return random.pick(sizes); }
+  int64_t drawSize();
   Elem drawElem() { return random.pick(elems); }
   /// A rank up to `most` and sizes.
   Shape drawShape(int64_t most);
@@ -79,6 +83,8 @@ struct Weighted {
   Family add;
   int weight;
   bool onlyTopLevel = false;
+  /// It takes tensors without elements.
+  bool takesEmpty = false;
 };
 
 std::vector<Weighted> getElementwiseFamilies();
@@ -88,6 +94,11 @@ std::vector<Weighted> getMoveFamilies();
 std::vector<Weighted> getControlFamilies();
 std::vector<Weighted> getTransformerFamilies();
 std::vector<Weighted> getAttentionFamilies();
+std::vector<Weighted> getEndFamilies();
+
+/// Programs of seeds from here on have masks, ends, tensors without elements
+/// and any parts of axes. Those before are as they were when tests named them.
+constexpr uint64_t kWideSeeds = 10'000'000;
 
 /// The program of a seed.
 Program drawProgram(uint64_t seed);

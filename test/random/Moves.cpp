@@ -31,7 +31,7 @@ std::string tessera::test::printInts(const Shape &numbers) {
 int tessera::test::pickRanked(Generator &g, int64_t least, int64_t most) {
   return g.pickTensor([&](const Type &type) {
     return type.elem != Elem::Index && type.rank() >= least &&
-           type.rank() <= most;
+           type.rank() <= most && type.size() > 0;
   });
 }
 

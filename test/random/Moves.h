@@ -19,7 +19,7 @@ int addMove(Generator &g, const std::string &text, std::vector<int> operands,
 
 /// `[1, 2]`.
 std::string printInts(const Shape &numbers);
-/// A tensor with so many dimensions; -1: none.
+/// A tensor with so many dimensions, and elements; -1: none.
 int pickRanked(Generator &g, int64_t least, int64_t most);
 
 } // namespace tessera::test

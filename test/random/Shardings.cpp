@@ -24,17 +24,47 @@ static Mesh drawMesh(Random &random) {
   return meshes[random.below(meshes.size())];
 }
 
+namespace {
+
+/// An axis or a part of one: `size` blocks after `pre` larger ones.
+struct Part {
+  std::string axis;
+  int pre, size;
+  bool isWhole;
+
+  std::string print() const {
+    return isWhole
+               ? axis
+               : axis + ":(" + std::to_string(pre) + ")" + std::to_string(size);
+  }
+};
+
+struct Drawing {
+  Random &random;
+  Mesh mesh;
+  /// Axes are split at any factor, else at 2.
+  bool anyParts;
+};
+
+} // namespace
+
 /// Parts of axes to hand out, in random order: whole axes, or both parts of
 /// one.
-static std::vector<std::string> drawParts(Random &random, const Mesh &mesh) {
-  std::vector<std::string> parts;
-  for (const auto &[name, size] : mesh) {
+static std::vector<Part> drawParts(const Drawing &drawing) {
+  Random &random = drawing.random;
+  std::vector<Part> parts;
+  for (const auto &[name, size] : drawing.mesh) {
     std::string quoted = '"' + name + '"';
     if (size % 2 == 0 && size > 2 && random.oneIn(4)) {
-      parts.push_back(quoted + ":(1)2");
-      parts.push_back(quoted + ":(2)" + std::to_string(size / 2));
+      std::vector<int> factors{2};
+      for (int factor = 3; drawing.anyParts && factor < size; ++factor)
+        if (size % factor == 0)
+          factors.push_back(factor);
+      int factor = factors.size() > 1 ? random.pick(factors) : factors[0];
+      parts.push_back({quoted, 1, factor, false});
+      parts.push_back({quoted, factor, size / factor, false});
     } else {
-      parts.push_back(quoted);
+      parts.push_back({quoted, 1, size, true});
     }
   }
   for (size_t i = parts.size(); i > 1; --i)
@@ -50,24 +80,30 @@ static std::string join(const std::vector<std::string> &texts) {
 }
 
 /// Two parts of an axis in order would have to be written as one.
-static bool follows(const std::vector<std::string> &dim,
-                    const std::string &part) {
-  return !dim.empty() && dim.back().find(":(1)") != std::string::npos &&
-         dim.back().substr(0, 3) == part.substr(0, 3);
+static bool follows(const std::vector<Part> &dim, const Part &part) {
+  return !dim.empty() && dim.back().axis == part.axis &&
+         dim.back().pre * dim.back().size == part.pre;
 }
 
-static std::string drawSharding(Random &random, const Mesh &mesh, size_t rank,
+static std::string drawSharding(const Drawing &drawing, size_t rank,
                                 bool mayBePartial) {
-  std::vector<std::vector<std::string>> dims(rank);
+  Random &random = drawing.random;
+  std::vector<std::vector<Part>> parts(rank);
   std::vector<std::string> kept, partial;
-  for (const std::string &part : drawParts(random, mesh)) {
+  for (const Part &part : drawParts(drawing)) {
     size_t dim = random.below(rank);
-    if (rank && random.percent(65) && !follows(dims[dim], part))
-      dims[dim].push_back(part);
+    if (rank && random.percent(65) && !follows(parts[dim], part))
+      parts[dim].push_back(part);
     else if (random.oneIn(12) && kept.empty())
-      kept.push_back(part);
+      kept.push_back(part.print());
     else if (mayBePartial && random.oneIn(8) && partial.empty())
-      partial.push_back(part);
+      partial.push_back(part.print());
+  }
+  std::vector<std::vector<std::string>> dims;
+  for (const std::vector<Part> &dim : parts) {
+    dims.emplace_back();
+    for (const Part &part : dim)
+      dims.back().push_back(part.print());
   }
   std::vector<std::string> texts;
   bool isOpen = random.percent(40);
@@ -87,19 +123,19 @@ static std::string drawSharding(Random &random, const Mesh &mesh, size_t rank,
   return text + ">";
 }
 
-static std::string drawAttribute(Random &random, const Mesh &mesh,
-                                 const Type &type, size_t percent,
-                                 bool mayBePartial) {
-  if (!type.isTensor || !random.percent(percent))
+static std::string drawAttribute(const Drawing &drawing, const Type &type,
+                                 size_t percent, bool mayBePartial) {
+  if (!type.isTensor || !drawing.random.percent(percent))
     return "";
   return "dist.sharding = " +
-         drawSharding(random, mesh, type.shape.size(), mayBePartial);
+         drawSharding(drawing, type.shape.size(), mayBePartial);
 }
 
-void tessera::test::drawShardings(Random &random, Program &program) {
-  Mesh mesh = drawMesh(random);
+void tessera::test::drawShardings(Random &random, Program &program,
+                                  bool anyParts) {
+  Drawing drawing{random, drawMesh(random), anyParts};
   std::vector<std::string> axes;
-  for (const auto &[name, size] : mesh) {
+  for (const auto &[name, size] : drawing.mesh) {
     axes.push_back('"' + name + "\"=" + std::to_string(size));
     program.numDevices *= size;
   }
@@ -107,10 +143,10 @@ void tessera::test::drawShardings(Random &random, Program &program) {
   Block &block = program.block;
   for (size_t i = 0; i < block.arguments.size(); ++i)
     program.arguments[i].attributes =
-        drawAttribute(random, mesh, block.types[block.arguments[i]], 65, true);
+        drawAttribute(drawing, block.types[block.arguments[i]], 65, true);
   for (int result : block.results)
     program.resultAttributes.push_back(
-        drawAttribute(random, mesh, block.types[result], 40, true));
+        drawAttribute(drawing, block.types[result], 40, true));
   for (Op &op : block.ops) {
     if (!random.oneIn(10) || (op.text.find("$A") == std::string::npos &&
                               op.text.find("$B") == std::string::npos))
@@ -118,8 +154,8 @@ void tessera::test::drawShardings(Random &random, Program &program) {
     std::vector<std::string> shardings;
     for (int result : op.results)
       if (block.types[result].isTensor)
-        shardings.push_back(drawSharding(
-            random, mesh, block.types[result].shape.size(), false));
+        shardings.push_back(
+            drawSharding(drawing, block.types[result].shape.size(), false));
     if (shardings.size() == op.results.size())
       op.attributes = "{dist.shardings = [" + join(shardings) + "]}";
   }
