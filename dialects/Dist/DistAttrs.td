@@ -108,7 +108,7 @@ def Dist_Dialect : Dialect {
     /// max_collectives, integers, and no_full_gather, a unit.
     static constexpr ::llvm::StringLiteral kBudgetAttr = "dist.budget";
     /// On a local function from phase kernels on: the collectives that must
-    /// come, an array of strings (tessera/Collectives/CollectiveList.h).
+    /// come, an array of strings (tessera/CollectiveLists/CollectiveList.h).
     static constexpr ::llvm::StringLiteral kCollectivesAttr =
         "dist.collectives";
   }];

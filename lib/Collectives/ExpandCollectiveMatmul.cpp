@@ -11,7 +11,7 @@
 
 #include "CollectiveMatmul.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "tessera/Collectives/Passes.h"
 
 namespace tessera {

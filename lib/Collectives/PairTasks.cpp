@@ -18,7 +18,7 @@
 #include "OverlapBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Schedule/ActionList.h"
 #include <set>

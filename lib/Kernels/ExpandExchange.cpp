@@ -14,7 +14,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "tessera/Kernels/Passes.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Codegen/Passes.h"
+#include "tessera/CollectiveLists/Passes.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Fusion/Passes.h"

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Codegen/ConvertGPUToNVVM.h"
 #include "tessera/Codegen/Passes.h"
+#include "tessera/CollectiveLists/Passes.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Fusion/Passes.h"
@@ -54,6 +55,7 @@ void tessera::registerPasses() {
   registerPropagationPasses();
   registerPartitionPasses();
   registerTrainingPasses();
+  registerCollectiveListsPasses();
   registerCollectivesPasses();
   registerValidationPasses();
   registerRecomputePasses();

@@ -42,7 +42,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "tessera/Rings/Passes.h"
 
 namespace tessera {

@@ -38,25 +38,6 @@ def ExpandBucketsPass : Pass<"dist-expand-buckets", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def WidenCollectivesPass
-    : Pass<"rt-widen-collectives", "::mlir::func::FuncOp"> {
-  let summary = "integers that the runtime lacks travel as wider ones";
-  let description = [{
-    On a local program without buckets.
-
-    ```mlir
-    %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xi16> -> tensor<4xi16>
-    ```
-    becomes
-    ```mlir
-    %w = arith.extsi %0 : tensor<4xi16> to tensor<4xi32>
-    %r = dist.all_reduce <sum> %w over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
-    %1 = arith.trunci %r : tensor<4xi32> to tensor<4xi16>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
 def StartCollectivesPass : Pass<"rt-start-collectives", "::mlir::func::FuncOp"> {
   let summary = "splits collectives into dist.start and dist.wait, with slots";
   let description = [{
@@ -250,39 +231,6 @@ def CheckDeadlockPass : Pass<"dist-check-deadlock", "::mlir::ModuleOp"> {
     ```
     is an error: both ranks send first. With the first receive before the second
     send it is accepted.
-  }];
-}
-
-def ListCollectivesPass : Pass<"dist-list-collectives", "::mlir::ModuleOp"> {
-  let summary = "writes down the collectives that must come";
-  let description = [{
-    Each function that has none gets `dist.collectives`: its collectives by kind, group, type
-    and number of elements, and how often a run does them. What is to be
-    expanded (buckets, rings, collective matmuls, exchanges) is left to the pass
-    that expands it, which adds what must come of the op that was proven.
-
-    ```mlir
-    %1 = dist.all_reduce <sum> %0 over <{"dp"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
-    ```
-    gives the function
-    ```mlir
-    dist.collectives = ["1 of all_reduce {axes = #dist.axes<{dp}>, kind = #dist.reduction<sum>} of 8 x f32"]
-    ```
-  }];
-}
-
-def CheckCollectivesPass : Pass<"dist-check-collectives", "::mlir::ModuleOp"> {
-  let summary = "holds functions to the collectives that were proven";
-  let description = [{
-    An error where a function with `dist.collectives` has another collective
-    than it lists, or does one more or less often: no pass after the proof may
-    change what devices send each other. Changes nothing.
-
-    ```mlir
-    func.func @f(...) attributes {dist.collectives = ["1 of all_reduce ... <sum> ..."]} {
-      %1 = dist.all_reduce <max> %0 ...
-    ```
-    is an error.
   }];
 }
 

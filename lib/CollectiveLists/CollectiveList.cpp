@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Collectives/CollectiveList.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "WireTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -91,8 +91,8 @@ void CollectiveList::add(const CollectiveList &other) {
     times[text] += number;
 }
 
-/// `2 of X`: how an entry is written.
-static constexpr llvm::StringLiteral kOf = " of ";
+/// `2 of X` and `at most 2 of X`: how an entry is written.
+static constexpr llvm::StringLiteral kOf = " of ", kAtMost = "at most ";
 
 std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
   auto attr =
@@ -101,9 +101,10 @@ std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
     return std::nullopt;
   CollectiveList list;
   for (Attribute entry : attr) {
-    auto text = dyn_cast<StringAttr>(entry);
-    auto [number, collective] =
-        text ? text.strref().split(kOf) : std::pair<StringRef, StringRef>();
+    auto string = dyn_cast<StringAttr>(entry);
+    StringRef text = string ? string.strref() : StringRef();
+    list.bound |= text.consume_front(kAtMost);
+    auto [number, collective] = text.split(kOf);
     int64_t count = 0;
     // An entry that cannot be read is a collective that the function lacks.
     if (number.getAsInteger(10, count))
@@ -116,8 +117,10 @@ std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
 void CollectiveList::write(FunctionOpInterface func) const {
   Builder b(func.getContext());
   SmallVector<Attribute> entries;
+  std::string prefix = bound ? kAtMost.str() : "";
   for (const auto &[text, number] : times)
-    entries.push_back(b.getStringAttr(std::to_string(number) + kOf + text));
+    entries.push_back(
+        b.getStringAttr(prefix + std::to_string(number) + kOf + text));
   func->setAttr(dist::DistDialect::kCollectivesAttr, b.getArrayAttr(entries));
 }
 
@@ -144,10 +147,13 @@ std::string CollectiveList::explainDifference(const CollectiveList &got) const {
     return it == list.times.end() ? int64_t(0) : it->second;
   };
   std::string missing, surplus;
-  for (const auto &[text, number] : times)
-    if (int64_t found = count(got, text); found != number && missing.empty())
+  for (const auto &[text, number] : times) {
+    int64_t found = count(got, text);
+    bool differs = found > number || (found < number && !bound);
+    if (differs && missing.empty())
       missing = "expects " + std::to_string(number) + kOf.str() + text +
                 " but got " + std::to_string(found);
+  }
   for (const auto &[text, number] : got.times)
     if (count(*this, text) == 0 && surplus.empty())
       surplus = "got " + std::to_string(number) + kOf.str() + text +

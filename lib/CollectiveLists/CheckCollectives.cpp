@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Collectives/CollectiveList.h"
-#include "tessera/Collectives/Passes.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
+#include "tessera/CollectiveLists/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CHECKCOLLECTIVESPASS
-#include "tessera/Collectives/Passes.h.inc"
+#include "tessera/CollectiveLists/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
@@ -24,18 +24,22 @@ struct CheckCollectivesPass
     for (auto func : getOperation().getOps<FunctionOpInterface>())
       if (failed(check(func)))
         return signalPassFailure();
-    markAllAnalysesPreserved();
   }
 
 private:
-  /// A function without a list was not listed: nothing is known of it.
+  /// Nothing is known of a function without a list. A list of what may come at
+  /// most becomes that of what came.
   static LogicalResult check(FunctionOpInterface func) {
     std::optional<CollectiveList> list = CollectiveList::read(func);
     if (!list || func.isExternal())
       return success();
-    std::string why = list->explainDifference(CollectiveList::collect(func));
-    if (why.empty())
+    CollectiveList found = CollectiveList::collect(func);
+    std::string why = list->explainDifference(found);
+    if (why.empty()) {
+      if (list->isBound())
+        found.write(func);
       return success();
+    }
     return func.emitError("the collectives of @")
            << func.getName() << " are not those that were proven ("
            << dist::DistDialect::kCollectivesAttr << "): " << why;

@@ -4,16 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After the proof of a partition its collectives are listed on each function
-// (dist.collectives): kind, group, type, and how often a run does them. A pass
-// that expands an op which was proven (a bucket, a ring, a collective matmul,
-// an exchange) adds what must come of it, computed from that op and not from
-// what it makes. dist-check-collectives holds the function to the list, so that
-// a mistake of any pass in between is found.
+// (dist.collectives): kind, group, type, and how often a run does them at most,
+// since those that nothing uses are removed. A pass that expands an op which
+// was proven (a bucket, a ring, a collective matmul, an exchange) adds what may
+// come of it, computed from that op and not from what it makes. At the end of
+// phase kernels dist-check-collectives holds the function to the list, which is
+// exact from there on, so that a mistake of any pass in between is found.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COLLECTIVES_COLLECTIVELIST_H
-#define TESSERA_COLLECTIVES_COLLECTIVELIST_H
+#ifndef TESSERA_COLLECTIVELISTS_COLLECTIVELIST_H
+#define TESSERA_COLLECTIVELISTS_COLLECTIVELIST_H
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -72,15 +73,22 @@ public:
   /// move nothing are left out, and so are ops that are to be expanded.
   static CollectiveList collect(mlir::FunctionOpInterface func);
 
+  /// Puts the list on a function.
   void write(mlir::FunctionOpInterface func) const;
+  /// The list says how often a run does each collective at most.
+  bool isBound() const { return bound; }
+  void setBound() { bound = true; }
+  /// Adds a collective that a run does so many times.
   void add(const ListedCollective &collective, int64_t times);
+  /// Adds all entries of another list.
   void add(const CollectiveList &other);
   /// "expects 2 of X but got 1": the first difference of what a function has;
-  /// empty if there is none.
+  /// empty if there is none. Fewer are no difference from a bound.
   std::string explainDifference(const CollectiveList &got) const;
 
 private:
   std::map<std::string, int64_t> times;
+  bool bound = false;
 };
 
 /// Adds a collective that must come of `op`, as often as that runs, to the list
@@ -90,4 +98,4 @@ void addExpected(mlir::Operation *op, const ListedCollective &collective,
 
 } // namespace tessera
 
-#endif // TESSERA_COLLECTIVES_COLLECTIVELIST_H
+#endif // TESSERA_COLLECTIVELISTS_COLLECTIVELIST_H

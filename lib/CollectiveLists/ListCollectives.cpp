@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Collectives/CollectiveList.h"
-#include "tessera/Collectives/Passes.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
+#include "tessera/CollectiveLists/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LISTCOLLECTIVESPASS
-#include "tessera/Collectives/Passes.h.inc"
+#include "tessera/CollectiveLists/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
@@ -24,8 +24,11 @@ struct ListCollectivesPass
     // A function that was listed, as in the text of a later phase, keeps what
     // was proven.
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (!func.isExternal() && !CollectiveList::read(func))
-        CollectiveList::collect(func).write(func);
+      if (!func.isExternal() && !CollectiveList::read(func)) {
+        CollectiveList list = CollectiveList::collect(func);
+        list.setBound();
+        list.write(func);
+      }
   }
 };
 } // namespace

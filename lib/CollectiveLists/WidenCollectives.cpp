@@ -13,11 +13,11 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "tessera/Collectives/Passes.h"
+#include "tessera/CollectiveLists/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_WIDENCOLLECTIVESPASS
-#include "tessera/Collectives/Passes.h.inc"
+#include "tessera/CollectiveLists/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;

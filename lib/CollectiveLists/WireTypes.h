@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_COLLECTIVES_WIRETYPES_H
-#define TESSERA_LIB_COLLECTIVES_WIRETYPES_H
+#ifndef TESSERA_LIB_COLLECTIVELISTS_WIRETYPES_H
+#define TESSERA_LIB_COLLECTIVELISTS_WIRETYPES_H
 
 #include "mlir/IR/Types.h"
 
@@ -18,4 +18,4 @@ mlir::Type getWireType(mlir::Type element, bool reduces);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_COLLECTIVES_WIRETYPES_H
+#endif // TESSERA_LIB_COLLECTIVELISTS_WIRETYPES_H

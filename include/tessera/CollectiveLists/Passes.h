@@ -1,0 +1,22 @@
+//===- Passes.h - The collectives that must come ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COLLECTIVELISTS_PASSES_H
+#define TESSERA_COLLECTIVELISTS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tessera {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "tessera/CollectiveLists/Passes.h.inc"
+
+} // namespace tessera
+
+#endif // TESSERA_COLLECTIVELISTS_PASSES_H
