@@ -21,6 +21,13 @@ static constexpr unsigned kNone = ShardingProblem::kNone;
 /// Reshards that are planned around one of a solution where links are far.
 static constexpr size_t kMostAround = 16;
 
+static bool hasSameDims(const Sharding &a, const Sharding &b) {
+  return llvm::all_of_zip(
+      a.dims, b.dims, [](const DimSharding &mine, const DimSharding &other) {
+        return mine.axes == other.axes;
+      });
+}
+
 int64_t ShardingNetwork::getPrice(const TableSpec &spec, const End &from,
                                   unsigned to) {
   const Sharding &has = prices.getSharding(from.sharding);
@@ -30,9 +37,11 @@ int64_t ShardingNetwork::getPrice(const TableSpec &spec, const End &from,
       return kInfinite;
   if (from.sharding == to || from.second == to)
     return 0;
-  if (spec.isFixed)
+  if (spec.isFixed && !(spec.makesPartial && hasSameDims(has, needs)))
     return kInfinite;
-  int64_t price = prices.getPrice(from.sharding, to, spec.shape);
+  int64_t price = spec.makesPartial
+                      ? prices.getPriceOfPartial(from.sharding, to, spec.shape)
+                      : prices.getPrice(from.sharding, to, spec.shape);
   return spec.splitsKernel ? search::addCosts(price, prices.getKernelFloor())
                            : price;
 }
@@ -77,8 +86,8 @@ search::CostNetwork::Edge ShardingNetwork::makeEdge(ArrayRef<End> from,
   std::vector<uint32_t> fromClasses = classify(from, spec.from);
   std::vector<uint32_t> toClasses = classify(to, spec.to);
   bool isTransposed = spec.isTransposed;
-  std::vector<int64_t> key{spec.shape, spec.isFixed, spec.isHidden,
-                           spec.splitsKernel, isTransposed};
+  std::vector<int64_t> key{spec.shape,        spec.isFixed,      spec.isHidden,
+                           spec.splitsKernel, spec.makesPartial, isTransposed};
   for (const End &end : spec.from)
     key.insert(key.end(), {end.sharding, end.second});
   key.push_back(-1);
@@ -158,6 +167,7 @@ void ShardingNetwork::addTensorEdge(User user) {
       spec.fixedDims = port.fixedDims;
       return makeEdge(mine, numbers, std::move(spec));
     }
+    spec.makesPartial = !problem.tensors[port.tensor].seed.unreduced.empty();
     std::vector<End> from;
     for (unsigned number : numbers)
       from.push_back({number});

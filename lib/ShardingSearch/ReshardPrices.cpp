@@ -218,6 +218,24 @@ int64_t ReshardPrices::getPrice(unsigned from, unsigned to, unsigned shape) {
   return lookup(from, to, shape).cost;
 }
 
+int64_t ReshardPrices::getPriceOfPartial(unsigned from, unsigned to,
+                                         unsigned shape) {
+  const Sharding &has = getSharding(from);
+  if (isPossible(has, getSharding(to)))
+    return getPrice(from, to, shape);
+  Sharding before = getSharding(to);
+  before.unreduced.clear();
+  if (has.reduction == before.reduction)
+    for (const AxisRef &axis : getSharding(to).unreduced)
+      if (llvm::is_contained(has.unreduced, axis))
+        before.unreduced.push_back(axis);
+  unsigned moved = number(before);
+  int64_t kernel = toPicoseconds(
+      rates.kernelFloor + 2 * getLocalBytes(to, shape) / rates.bytesPerSecond);
+  return search::addCosts(from == moved ? 0 : getPrice(from, moved, shape),
+                          kernel);
+}
+
 bool ReshardPrices::hasFarLinks() const {
   return llvm::any_of(links.axes, [](const LinkSpans &spans) {
     return llvm::any_of(spans,

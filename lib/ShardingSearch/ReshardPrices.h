@@ -40,6 +40,9 @@ public:
   /// Picoseconds from one sharding to another: of a plan if there is one, else
   /// at least; search::kInfinite where there is no way.
   int64_t getPrice(unsigned from, unsigned to, unsigned shape);
+  /// The same of a move to a sharding that is partial over more axes: the value
+  /// is moved, and a kernel leaves it on one device along these.
+  int64_t getPriceOfPartial(unsigned from, unsigned to, unsigned shape);
   /// Picoseconds that any kernel takes to start and to end.
   int64_t getKernelFloor() const { return toPicoseconds(rates.kernelFloor); }
   /// Links between nodes: a plan then takes a hundred times as long.

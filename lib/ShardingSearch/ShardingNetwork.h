@@ -112,6 +112,8 @@ private:
     bool isHidden = false;
     /// A move makes two kernels of one.
     bool splitsKernel = false;
+    /// A value is made partial where it is not: a seed says so.
+    bool makesPartial = false;
     /// The columns are where the tensor comes from.
     bool isTransposed = false;
   };
