@@ -609,8 +609,9 @@ LogicalResult ChooseShardingsPass::measure() {
 }
 
 /// Tries the programs of the meshes whose networks are the fastest, and of
-/// others as long as none was right. A mesh that takes as long as one before it
-/// has the same shardings, with two axes as one.
+/// others as long as none was right. Meshes whose networks take equally long
+/// count as one, and all of them are tried: they may have the same shardings,
+/// with two axes as one, but also others, whose programs differ.
 void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
   double limit = double(searched.front().getCost()) *
                  (options.numMeasured > 0 ? kFarAboveMeasured : kFarAbove);
@@ -620,11 +621,11 @@ void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
     auto cost = double(on.getCost());
     bool isNew = cost > last * (1 + kFasterBy);
     fastest = 0;
-    if (isNew && (!options.choice->isMade ||
-                  (tried < std::max<size_t>(kMostMeshes, options.numMeasured) &&
-                   cost <= limit))) {
-      last = cost;
-      ++tried;
+    if (!isNew || !options.choice->isMade ||
+        (tried < std::max<size_t>(kMostMeshes, options.numMeasured) &&
+         cost <= limit)) {
+      last = isNew ? cost : last;
+      tried += isNew;
       tryWithin(on);
     }
     if (on.mesh)
@@ -759,10 +760,14 @@ void tessera::printChoice(const ShardingChoice &choice, llvm::raw_ostream &os) {
   os << llvm::formatv("shardings of {0}: {1:f2} us, best of {2} tried",
                       describeChoice(choice), choice.seconds * 1e6,
                       choice.tried);
-  if (choice.found.solution)
-    os << llvm::formatv("; network {0:f2} us, at least {1:f2} us, gap {2:f2} %",
-                        double(choice.found.cost) * 1e-6,
-                        double(choice.found.bound) * 1e-6,
-                        choice.found.gap() * 100);
+  if (choice.found.solution && choice.seconds > 0) {
+    double network = double(choice.found.cost) * 1e-12;
+    double apart = network / choice.seconds - 1;
+    os << llvm::formatv(
+        "; its network {0:f2} us, {1:f1} % {2} the program's; "
+        "at least {3:f2} us, gap {4:f2} % of the network",
+        network * 1e6, std::abs(apart) * 100, apart < 0 ? "below" : "above",
+        double(choice.found.bound) * 1e-6, choice.found.gap() * 100);
+  }
   os << "\n";
 }
