@@ -11,6 +11,7 @@
 #include "Contraction.h"
 #include "Lines.h"
 #include "Machine.h"
+#include "NNFunctions.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Shards.h"
 #include <cmath>
@@ -133,27 +134,13 @@ static double attend(const Cell *query, const Cell *keys, const Cell *values,
   return total == 0 ? -INFINITY : std::log(total) + max;
 }
 
-static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
+LogicalResult interp::evaluateAttention(const AttentionMask &mask,
+                                        Evaluation &e) {
   const Tensor &q = e.operand(0), &k = e.operand(1), &v = e.operand(2);
   ArrayRef<int64_t> shape = q.getShape();
   int64_t batch = shape[0], queries = shape[1], groups = shape[2],
           heads = shape[3], dim = shape[4], keys = k.getShape()[1],
           valueDim = v.getShape()[3];
-  int64_t qOffset = e.getIndex(op.getQOffset());
-  int64_t kOffset = e.getIndex(op.getKOffset());
-  int64_t keySize = op.getKeySize() ? static_cast<int64_t>(*op.getKeySize())
-                                    : std::numeric_limits<int64_t>::max();
-  double scale = op.getScale().convertToDouble();
-  bool causal = op.getCausal();
-  nn::ZigzagAttr order = op.getOrderAttr();
-  auto position = [&](int64_t index) {
-    return order ? order.getPosition(index) : index;
-  };
-  const Tensor *starts =
-      op.getStarts() ? &e.operand(op->getNumOperands() - 1) : nullptr;
-  // Before the first key of this distance, or of all, no key is hidden.
-  int64_t window = op.getWindow() ? static_cast<int64_t>(*op.getWindow())
-                                  : std::numeric_limits<int64_t>::max();
   Tensor result = e.makeResult();
   std::vector<double> weights(keys), sums(valueDim), logSums;
   for (int64_t b = 0; b < batch; ++b)
@@ -165,16 +152,18 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
               q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
               v.data() + (b * keys * groups + g) * valueDim,
               result.data() + row * valueDim, keys, groups * dim, dim,
-              groups * valueDim, valueDim, scale, weights, sums,
-              [&](int64_t t) {
-                int64_t key = position(kOffset + t);
-                int64_t distance = position(qOffset + s) - key;
-                return key >= keySize ||
-                       (starts && key < (*starts)[b * queries + s].i) ||
-                       (causal && (distance < 0 || distance >= window));
-              }));
+              groups * valueDim, valueDim, mask.scale, weights, sums,
+              [&](int64_t t) { return !mask.sees(b, queries, s, t); }));
         }
   return yieldWithStats(e, std::move(result), {logSums});
+}
+
+static LogicalResult evaluateAttentionOp(nn::AttentionOp op, Evaluation &e) {
+  auto mask = AttentionMask::get(op, e);
+  mask.queryOffset = e.getIndex(op.getQOffset());
+  mask.keyOffset = e.getIndex(op.getKOffset());
+  mask.order = op.getOrderAttr();
+  return evaluateAttention(mask, e);
 }
 
 //===----------------------------------------------------------------------===//
@@ -340,7 +329,7 @@ static LogicalResult mapElements(Evaluation &e) {
 static double geluErf(double x) {
   return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
 }
-static double geluTanh(double x) {
+double interp::geluTanh(double x) {
   double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
   return 0.5 * x * (1 + std::tanh(inner));
 }
@@ -353,7 +342,7 @@ static LogicalResult evaluateGelu(nn::GeluOp op, Evaluation &e) {
 }
 
 void tessera::interp::addNNHandlers(Registry &r) {
-  r.addLocal<nn::AttentionOp, evaluateAttention>();
+  r.addLocal<nn::AttentionOp, evaluateAttentionOp>();
   r.addLocal<nn::CrossEntropyOp, evaluateCrossEntropy>();
   r.addLocal<nn::EinsumOp, evaluateEinsum>();
   r.addLocal<nn::GeluOp, evaluateGelu>();

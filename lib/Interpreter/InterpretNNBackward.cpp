@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
+#include "NNFunctions.h"
 #include "dialects/NN/NN.h"
 #include <cmath>
 
@@ -32,32 +33,14 @@ static void addScaled(Cell *to, double factor, const Cell *from, int64_t size) {
     to[i].f += factor * from[i].f;
 }
 
-static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
-                                               Evaluation &e) {
+LogicalResult interp::evaluateAttentionBackward(const AttentionMask &mask,
+                                                Evaluation &e) {
   const Tensor &grad = e.operand(0), &q = e.operand(1), &k = e.operand(2),
                &v = e.operand(3), &out = e.operand(4), &logSums = e.operand(5);
   ArrayRef<int64_t> shape = q.getShape();
   int64_t queries = shape[1], groups = shape[2], heads = shape[3],
           dim = shape[4], keys = k.getShape()[1], valueDim = v.getShape()[3];
-  int64_t qOffset = e.getIndex(op.getQOffset());
-  int64_t kOffset = e.getIndex(op.getKOffset());
-  nn::ZigzagAttr order = op.getOrderAttr();
-  auto position = [&](int64_t index) {
-    return order ? order.getPosition(index) : index;
-  };
-  const Tensor *starts =
-      op.getStarts() ? &e.operand(op->getNumOperands() - 1) : nullptr;
-  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  int64_t keySize = op.getKeySize().value_or(kEnd);
-  int64_t window = op.getWindow().value_or(kEnd);
-  // Whether query `s` of sequence `b` sees key `t`.
-  auto sees = [&](int64_t b, int64_t s, int64_t t) {
-    int64_t key = position(kOffset + t);
-    int64_t distance = position(qOffset + s) - key;
-    return key < keySize && (!starts || key >= (*starts)[b * queries + s].i) &&
-           (!op.getCausal() || (distance >= 0 && distance < window));
-  };
-  double scale = op.getScale().convertToDouble();
+  double scale = mask.scale;
   Tensor dq = e.makeResult(0), dk = e.makeResult(1), dv = e.makeResult(2);
   for (int64_t row = 0, n = logSums.getNumElements(); row < n; ++row) {
     int64_t g = row / heads % groups, s = row / heads / groups % queries;
@@ -66,7 +49,7 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
     const Cell *rowGrad = grad.data() + row * valueDim;
     double delta = dot(rowGrad, out.data() + row * valueDim, valueDim);
     for (int64_t t = 0; t < keys; ++t) {
-      if (!sees(b, s, t))
+      if (!mask.sees(b, queries, s, t))
         continue;
       int64_t key = (b * keys + t) * groups + g;
       double score = scale * dot(query, k.data() + key * dim, dim);
@@ -81,6 +64,15 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
   (void)e.yieldRounded(std::move(dq));
   (void)e.yieldRounded(std::move(dk));
   return e.yieldRounded(std::move(dv));
+}
+
+static LogicalResult evaluateAttentionBackwardOp(nn::AttentionBackwardOp op,
+                                                 Evaluation &e) {
+  auto mask = AttentionMask::get(op, e);
+  mask.queryOffset = e.getIndex(op.getQOffset());
+  mask.keyOffset = e.getIndex(op.getKOffset());
+  mask.order = op.getOrderAttr();
+  return evaluateAttentionBackward(mask, e);
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,7 +188,7 @@ static double geluErfDerivative(double x) {
   return 0.5 * (1 + std::erf(x * M_SQRT1_2)) +
          x * std::exp(-0.5 * x * x) * 0.5 * M_SQRT1_2 * M_2_SQRTPI;
 }
-static double geluTanhDerivative(double x) {
+double interp::geluTanhDerivative(double x) {
   double root = std::sqrt(2 / M_PI);
   double t = std::tanh(root * (x + 0.044715 * x * x * x));
   double inner = root * (1 + 3 * 0.044715 * x * x);
@@ -215,7 +207,7 @@ static LogicalResult evaluateGeluBackward(nn::GeluBackwardOp op,
 }
 
 void tessera::interp::addNNBackwardHandlers(Registry &r) {
-  r.addLocal<nn::AttentionBackwardOp, evaluateAttentionBackward>();
+  r.addLocal<nn::AttentionBackwardOp, evaluateAttentionBackwardOp>();
   r.addLocal<nn::CrossEntropyBackwardOp, evaluateCrossEntropyBackward>();
   r.addLocal<nn::EmbeddingBackwardOp, evaluateEmbeddingBackward>();
   r.addLocal<nn::GeluBackwardOp, evaluateGeluBackward>();

@@ -28,6 +28,7 @@ Registry::Registry() {
   addNNShapeHandlers(*this);
   addNNBackwardHandlers(*this);
   addOptimizerHandlers(*this);
+  addRTHandlers(*this);
   addTensorHandlers(*this);
 }
 

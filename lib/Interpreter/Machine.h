@@ -213,6 +213,7 @@ void addNNBackwardHandlers(Registry &registry);
 void addNNHandlers(Registry &registry);
 void addNNShapeHandlers(Registry &registry);
 void addOptimizerHandlers(Registry &registry);
+void addRTHandlers(Registry &registry);
 void addTensorHandlers(Registry &registry);
 
 } // namespace tessera::interp

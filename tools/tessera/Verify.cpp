@@ -15,6 +15,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Verify.h"
@@ -50,7 +51,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "verify the program before and after these passes, in\n"
      "MLIR's syntax, in place of partitioning it"},
     {"--partitioned", "FILE",
-     "verify PROGRAM and this one, which was made of it"},
+     "verify PROGRAM and this one, which was made of it: of\n"
+     "phase partition, or with --no-proof of kernels or schedule"},
     {"--function", "NAME", "only this function; default: every public one"},
     {"--seeds", "N", "use N sets of data; default: 1"},
     {"--steps", "N",
@@ -73,8 +75,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "default: 1e-5 for f32, two roundings of a narrower type,\n"
      "and more where the program's roundings make more of it"},
     {"--no-proof", "",
-     "only compare outputs; of passes after phase partition,\n"
-     "which leave other ops than the original's"},
+     "only compare outputs, as of programs after phase\n"
+     "partition, which have other ops than the original"},
     {"--dump", "DIR",
      "write the data to DIR/NAME.npy and what the original\n"
      "computes to DIR/expected/NAME.npy"},
@@ -393,6 +395,17 @@ mlir::func::FuncOp findCompiled(mlir::ModuleOp module,
   return module.lookupSymbol<mlir::func::FuncOp>(original.getName());
 }
 
+/// Whether a function has kernels and libraries, which come after the phase
+/// that is proven.
+bool hasRecords(mlir::func::FuncOp function) {
+  auto walked = function.walk([](mlir::Operation *op) {
+    return mlir::isa_and_nonnull<rt::RTDialect>(op->getDialect())
+               ? mlir::WalkResult::interrupt()
+               : mlir::WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
 /// Verifies one function with every seed and prints the worst of each output.
 /// `plain` is the original with the sequence in plain order.
 llvm::Expected<bool> verifyFunction(mlir::func::FuncOp plain,
@@ -505,9 +518,14 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   for (mlir::func::FuncOp function : *functions) {
     mlir::func::FuncOp other = findCompiled(**compiled, function);
     if (!other)
-      return llvm::createStringError("expects a function @" +
-                                     function.getName() +
-                                     " in the partitioned program");
+      return llvm::createStringError(
+          "expects a function @" + function.getName() +
+          " in the partitioned program, of phase partition or, without stages, "
+          "up to phase schedule");
+    if (!parsed.has("--no-proof") && hasRecords(other))
+      return llvm::createStringError(
+          "expects --no-proof with @" + function.getName() +
+          " of phase kernels or schedule: what is proven is phase partition");
     // Comparing a program with itself would show nothing.
     if (!parsed.has("--pipeline") &&
         !other->hasAttr(dist::DistDialect::kLocalAttr))

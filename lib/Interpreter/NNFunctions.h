@@ -1,0 +1,73 @@
+//===- NNFunctions.h - What ops of nn and rt have alike ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_INTERPRETER_NNFUNCTIONS_H
+#define TESSERA_LIB_INTERPRETER_NNFUNCTIONS_H
+
+#include "Machine.h"
+#include "dialects/NN/NN.h"
+#include <limits>
+
+namespace tessera::interp {
+
+/// Which keys a query sees, and the scale of scores: what attributes and
+/// operands beyond the tensors of an attention say.
+struct AttentionMask {
+  bool causal = false;
+  double scale = 1;
+  /// Positions of the first query and of the first key.
+  int64_t queryOffset = 0, keyOffset = 0;
+  /// Keys from this position on are padding; the last `window` keys are seen.
+  int64_t keySize = std::numeric_limits<int64_t>::max();
+  int64_t window = std::numeric_limits<int64_t>::max();
+  /// The first position that each query sees; null: the first of all.
+  const Tensor *starts = nullptr;
+  /// In which order positions are stored; null: their own.
+  nn::ZigzagAttr order;
+
+  /// What the ops of nn and rt have alike.
+  template <typename Op> static AttentionMask get(Op op, const Evaluation &e) {
+    AttentionMask mask;
+    mask.causal = op.getCausal();
+    mask.scale = op.getScale().convertToDouble();
+    if (auto size = op.getKeySize())
+      mask.keySize = static_cast<int64_t>(*size);
+    if (auto window = op.getWindow())
+      mask.window = static_cast<int64_t>(*window);
+    if (op.getStarts())
+      mask.starts = e.get(op.getStarts()).get();
+    return mask;
+  }
+
+  /// Whether query `query` of `queries` of sequence `batch` sees key `key`.
+  bool sees(int64_t batch, int64_t queries, int64_t query, int64_t key) const {
+    auto position = [&](int64_t index) {
+      return order ? order.getPosition(index) : index;
+    };
+    int64_t at = position(keyOffset + key);
+    int64_t distance = position(queryOffset + query) - at;
+    return at < keySize &&
+           (!starts || at >= (*starts)[batch * queries + query].i) &&
+           (!causal || (distance >= 0 && distance < window));
+  }
+};
+
+/// Attention of the operands q, k, v, and its logsumexp if there is a second
+/// result.
+mlir::LogicalResult evaluateAttention(const AttentionMask &mask, Evaluation &e);
+
+/// Gradients of q, k and v, of the operands grad, q, k, v, out, logsumexp.
+mlir::LogicalResult evaluateAttentionBackward(const AttentionMask &mask,
+                                              Evaluation &e);
+
+/// GELU by tanh, and its derivative.
+double geluTanh(double x);
+double geluTanhDerivative(double x);
+
+} // namespace tessera::interp
+
+#endif // TESSERA_LIB_INTERPRETER_NNFUNCTIONS_H
