@@ -146,11 +146,17 @@ static SmallVector<FunctionOpInterface> getCallees(FunctionOpInterface func,
   return callees;
 }
 
-/// A function that calls itself, by whatever way, is an error: bodies are
-/// inlined, interpreted and compiled call by call. Depth-first search.
+/// The most ops of a function once the functions that it calls are in it.
+static constexpr int64_t kMostInlined = int64_t(1) << 20;
+
+/// A function that calls itself, by whatever way, is an error, and so is one
+/// whose calls make too many ops, as where each of a row of functions calls the
+/// next one twice: bodies are inlined, interpreted and compiled call by call.
+/// Depth-first search; functions that are done have their number of ops.
 static LogicalResult verifyCalls(ModuleOp module) {
   SymbolTable symbols(module);
-  DenseSet<Operation *> done, active;
+  DenseSet<Operation *> active;
+  llvm::DenseMap<Operation *, int64_t> done;
   struct Frame {
     FunctionOpInterface func;
     SmallVector<FunctionOpInterface> left;
@@ -166,8 +172,16 @@ static LogicalResult verifyCalls(ModuleOp module) {
     while (!stack.empty()) {
       Frame &frame = stack.back();
       if (frame.left.empty()) {
+        int64_t ops = 0;
+        frame.func->walk([&](Operation *) { ++ops; });
+        for (FunctionOpInterface callee : getCallees(frame.func, symbols))
+          ops += done.lookup(callee);
+        if (ops > kMostInlined)
+          return frame.func.emitError("expects at most ")
+                 << kMostInlined << " ops once calls are inlined but got "
+                 << ops;
         active.erase(frame.func);
-        done.insert(frame.func);
+        done[frame.func] = ops;
         stack.pop_back();
         continue;
       }

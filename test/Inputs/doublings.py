@@ -4,7 +4,7 @@
 
 KIND: `values`, `parameters` and `constants` of a training step with two blocks;
 `sums`, `exponentials`, `products` and `turns` of rows of WIDTH elements, as an
-import has them.
+import has them; `calls` of functions.
 """
 
 import sys
@@ -84,9 +84,23 @@ def print_rows(kind, count, width):
     print(f"  return {lines.last} : {whole}\n}}")
 
 
+def print_calls(count):
+    type = "tensor<8x4xf32>"
+    for i in range(count + 1):
+        name = "main" if i == count else f"f{i}"
+        lines = Lines("%x")
+        for _ in range(2):
+            lines.add(f"func.call @f{i - 1}({lines.last}) : ({type}) -> {type}" if i else
+                      f"math.tanh {lines.last} : {type}")
+        print(f"func.func {'private ' * (i < count)}@{name}(%x: {type}) -> {type} {{")
+        print("\n".join(lines.text) + f"\n  return {lines.last} : {type}\n}}")
+
+
 def main():
     kind, count = sys.argv[1], int(sys.argv[2])
-    if kind in ("values", "parameters", "constants"):
+    if kind == "calls":
+        print_calls(count)
+    elif kind in ("values", "parameters", "constants"):
         print_step(kind, count)
     else:
         print_rows(kind, count, int(sys.argv[3]))
