@@ -197,12 +197,26 @@ bool tessera::readsRows(const OpCost &cost) {
   return cost.kind == CostKind::RowReduction && cost.bytesRead < 0;
 }
 
+static int64_t countElements(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getNumElements() : 0;
+}
+
+/// True if a value is the rows of an op that reads it, and no vector for all of
+/// them, as a norm's gain: that is made by a kernel before.
+static bool isRowsOf(Operation *op, Value value) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return countElements(operand) <= countElements(value);
+  });
+}
+
 /// True if all that use a value, or a view of it, run in its kernel.
 static bool staysInKernel(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (user->getBlock() != value.getParentBlock())
       return false;
-    if (isElementwise(user) || readsRows(getOpCost(user)))
+    if (isElementwise(user) ||
+        (readsRows(getOpCost(user)) && isRowsOf(user, value)))
       return true;
     return getOpCost(user).kind == CostKind::None &&
            user->getNumResults() == 1 && staysInKernel(user->getResult(0));
@@ -215,8 +229,8 @@ static bool reducesRows(Operation *op) {
 
 /// True if a value, or a view of it, is read by a reduction of rows.
 static bool isReduced(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return reducesRows(user) ||
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return (reducesRows(user) && isRowsOf(user, value)) ||
            (getOpCost(user).kind == CostKind::None &&
             user->getNumResults() == 1 && isReduced(user->getResult(0)));
   });
@@ -348,7 +362,8 @@ void ProgramReader::readKernelEnds(Operation *operation,
   if (readsRows(getOpCost(operation)))
     for (auto [i, operand] : llvm::enumerate(operation->getOperands()))
       if (Operation *maker = getMaker(operand);
-          isElementwise(maker) && maker->getBlock() == operation->getBlock())
+          isElementwise(maker) && isRowsOf(operation, operand) &&
+          maker->getBlock() == operation->getBlock())
         ends.operands.reset(i);
   if (!fuses)
     return;
