@@ -6,8 +6,9 @@ Every mesh of two and three axes of at most 30 devices, three models of two laye
 and lengths that most of these do not divide. `--strategy auto` and each named
 strategy (dp, tp, cp and sp on any axes, ZeRO 0, 1 and 3, each method of cp)
 compile to phase `schedule` at a long sequence and are verified at a short one, in
-processes of at most 20 CPU seconds and 2 GB of address space. An error that says
-what it expects is an answer of a named strategy, not of auto. Prints one JSON line:
+processes of at most 20 CPU seconds and 2 GB of address space. Of every fourth trial
+the short program at phase `schedule` is compared with that of phase `train`, too. An
+error that says what it expects is an answer of a named strategy, not of auto. Prints one JSON line:
 the trials, the refusals by message, the slowest and the largest ones; exit status 1
 and a line each where a trial ends otherwise. `--sample N` takes N trials at random.
 """
@@ -17,6 +18,7 @@ import concurrent.futures
 import itertools
 import json
 import os
+import pathlib
 import random
 import re
 import resource
@@ -91,22 +93,36 @@ def run(command):
             usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10)
 
 
-def try_one(tool, folder, trial):
-    """(trial, what it is worth, seconds, bytes) of both commands."""
+def list_commands(folder, number, trial):
+    """The commands of a trial, in order."""
     model, mesh, strategy = trial
     axes = ",".join(f"{name}={size}" for name, size in zip("abc", mesh))
     options = ["--mesh", axes, "--strategy", strategy]
+    short = f"{folder}/{model}.short.mlir"
+    yield ["compile", f"{folder}/{model}.long.mlir", *options, "--compile-to=schedule",
+           "-o", os.devnull]
+    yield ["verify", short, *options, "--quiet"]
+    if number % 4 == 0:
+        later = [f"{folder}/{number}.{phase}.mlir" for phase in ("train", "schedule")]
+        for path in later:
+            yield ["compile", short, *options, f"--compile-to={path.split('.')[-2]}", "-o",
+                   path]
+        yield ["verify", later[0], "--partitioned", later[1], "--no-proof", "--quiet"]
+
+
+def try_one(tool, folder, number, trial):
+    """(trial, what it is worth, seconds, bytes) of all commands up to a failure."""
+    strategy = trial[2]
     most_seconds = most_bytes = 0
     verdict = ""
-    for command in (["compile", f"{folder}/{model}.long.mlir", "--compile-to=schedule",
-                     "-o", os.devnull],
-                    ["verify", f"{folder}/{model}.short.mlir", "--quiet"]):
-        status, error, seconds, size = run([tool, *command, *options])
+    for command in list_commands(folder, number, trial):
+        status, error, seconds, size = run([tool, *command])
         most_seconds, most_bytes = max(most_seconds, seconds), max(most_bytes, size)
-        isRefused = status == 1 and "expects" in error and strategy != "auto"
-        if status != 0 and not verdict:
-            verdict = f"{'refused' if isRefused else 'failed'}: {command[0]} ends with " \
+        is_refused = status == 1 and "expects" in error and strategy != "auto"
+        if status != 0:
+            verdict = f"{'refused' if is_refused else 'failed'}: {command[0]} ends with " \
                       f"{status}: {error}"
+            break
     return trial, verdict, most_seconds, most_bytes
 
 
@@ -133,12 +149,16 @@ def main():
                                 f"{folder}/{model}.{name}.mlir"],
                                check=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
-        done, isFailed = [], False
+        done, is_failed = [], False
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            for result in pool.map(lambda trial: try_one(tool, folder, trial), trials):
+            for result in pool.map(lambda item: try_one(tool, folder, *item),
+                                   enumerate(trials)):
                 done.append(result)
+                for phase in ("train", "schedule"):
+                    pathlib.Path(f"{folder}/{len(done) - 1}.{phase}.mlir").unlink(
+                        missing_ok=True)
                 if result[1].startswith("failed"):
-                    isFailed = True
+                    is_failed = True
                     print(*result[0], result[1], file=sys.stderr, flush=True)
     refusals = collections.Counter(
         re.sub(r"\d+", "#", verdict.split("error: ")[-1])
@@ -148,7 +168,7 @@ def main():
     print(json.dumps({"trials": len(done), "refused": refusals,
                       "seconds": [round(slowest[2], 2), *slowest[0]],
                       "megabytes": [largest[3] >> 20, *largest[0]]}))
-    sys.exit(isFailed)
+    sys.exit(is_failed)
 
 
 if __name__ == "__main__":
