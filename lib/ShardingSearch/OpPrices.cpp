@@ -272,10 +272,32 @@ std::optional<double> OpPrices::getDecomposedTime(Operation *op,
   return seconds;
 }
 
+/// What a loop over several micro-batches adds for a sum or a slice: a kernel
+/// that writes the zeros with which the sum begins, or one that copies the
+/// slice of each micro-batch but the last, whose place is known. 0 for other
+/// ties.
+int64_t OpPrices::priceTie(unsigned number, const RunState &state) {
+  auto loop = dyn_cast_or_null<dist::AccumulateOp>(program.operations[number]);
+  const ShardingProblem::Op &tie = program.problem.ops[number];
+  if (!loop || loop.getCount() < 2 || !tie.ports[0].isInput)
+    return 0;
+  bool isSum = !tie.choices.linear.empty();
+  const ShardingProblem::Port &made = tie.ports[1];
+  const ShardingProblem::Tensor &tensor = program.problem.tensors[made.tensor];
+  Sharding sharding = program.problem.getPortSharding(tie, made, state);
+  auto bytes = static_cast<double>(tensor.elementBytes);
+  for (auto [size, dim] : llvm::zip(tensor.shape, sharding.dims))
+    bytes *= static_cast<double>(llvm::divideCeil(size, numShards(dim.axes)));
+  double each =
+      rates.kernelFloor + (isSum ? 1 : 2) * bytes / rates.bytesPerSecond;
+  double times = isSum ? 1 : static_cast<double>(loop.getCount() - 1);
+  return toPicoseconds(each * times / static_cast<double>(tie.trips));
+}
+
 int64_t OpPrices::price(unsigned number, const RunState &state) {
   Operation *op = program.operations[number];
   if (!program.isOwn(number))
-    return 0;
+    return priceTie(number, state);
   const ShardingRule &rule =
       program.problem.rules[program.problem.ops[number].rule];
   OpCost cost = getOpCost(op);

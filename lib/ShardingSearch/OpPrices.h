@@ -26,6 +26,7 @@ public:
   int64_t price(unsigned op, const RunState &state);
 
 private:
+  int64_t priceTie(unsigned number, const RunState &state);
   double getElementwiseTime(unsigned op, const RunState &state) const;
   std::optional<double> getLocalTime(mlir::Operation *op,
                                      const ShardingRule &rule,
