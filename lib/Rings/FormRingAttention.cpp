@@ -6,12 +6,15 @@
 // Puts an attention with `dist.ring`, the gathers of its keys and values, and
 // the scatters of their gradients into one op. A gather over more axes than the
 // ring's becomes one over the others and one around the ring. A gradient that
-// is summed for all devices, or that nothing reads, is scattered first.
+// is summed for all devices, or that nothing reads, is scattered first. Where
+// other ops are between them, as where heads are moved too, the attention runs
+// after its gathers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Rings/Passes.h"
 
 namespace tessera {
@@ -32,9 +35,10 @@ public:
         axes(attention->getAttrOfType<dist::AxesAttr>(
             dist::DistDialect::kRingAttr)) {}
 
-  LogicalResult form();
+  void form();
 
 private:
+  void runPlainly();
   void scatterSums();
   bool collect();
   void narrowGather(dist::AllGatherOp &gather);
@@ -203,17 +207,27 @@ void RingFormer::build() {
       operand->erase();
 }
 
-LogicalResult RingFormer::form() {
+/// Leaves the collectives where they are: the attention follows them.
+void RingFormer::runPlainly() {
+  attention->removeAttr(dist::DistDialect::kRingAttr);
+  std::string text;
+  llvm::raw_string_ostream(text) << axes;
+  remark::missed(attention->getLoc(),
+                 remark::RemarkOpts::name("Ring").category("partition"))
+      << remark::add("{0} runs around no ring: it expects keys and values that "
+                     "are gathered, and gradients of both that are scattered, "
+                     "next to it over {1}",
+                     attention->getName().getStringRef(), text);
+}
+
+void RingFormer::form() {
   auto isOffset = [](Value value) {
     return isa<RankedTensorType>(value.getType()) ||
            value.getDefiningOp<dist::AxisOffsetOp>();
   };
   scatterSums();
   if (!collect() || !llvm::all_of(attention->getOperands(), isOffset))
-    return attention->emitOpError(
-               "expects keys and values that are gathered, and gradients of "
-               "both that are scattered, next to it over ")
-           << axes << " to run around a ring";
+    return runPlainly();
   SmallVector<dist::AllGatherOp, 2> before = gathers;
   for (auto [gather, was] : llvm::zip(gathers, before)) {
     narrowGather(gather);
@@ -224,7 +238,6 @@ LogicalResult RingFormer::form() {
   for (dist::ReduceScatterOp &scatter : scatters)
     narrowScatter(scatter);
   build();
-  return success();
 }
 
 namespace {
@@ -243,8 +256,7 @@ struct FormRingAttentionPass
       return signalPassFailure();
     Mesh plain = mesh->getMesh().toMesh();
     for (Operation *attention : attentions)
-      if (failed(RingFormer(attention, plain).form()))
-        return signalPassFailure();
+      RingFormer(attention, plain).form();
   }
 };
 } // namespace

@@ -18,7 +18,8 @@ def FormRingAttentionPass : Pass<"dist-form-ring-attention", "::mlir::ModuleOp">
     values and, of a backward, the scatters of their gradients. Of a gather over
     more axes the others are gathered before, and scattered after. A gradient that
     is summed for all devices is scattered, and gathered after; one that nothing
-    reads is scattered. An attention without such collectives is an error.
+    reads is scattered. An attention without such collectives runs as it is, and a
+    remark `Ring` says so.
 
     ```mlir
     %0 = dist.all_gather %k dim 1 over <{"cp"}> on @mesh : tensor<2x8x2x16xf32> -> tensor<2x32x2x16xf32>
