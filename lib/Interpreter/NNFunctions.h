@@ -29,7 +29,7 @@ struct AttentionMask {
   /// In which order positions are stored; null: their own.
   nn::ZigzagAttr order;
 
-  /// What the ops of nn and rt have alike.
+  /// The mask of an op of nn or rt, without its positions.
   template <typename Op> static AttentionMask get(Op op, const Evaluation &e) {
     AttentionMask mask;
     mask.causal = op.getCausal();

@@ -173,7 +173,7 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   }
 };
 
-/// Where a block is in a tensor: it begins at `low` and takes every
+/// The place of a block in a tensor: it begins at `low` and takes every
 /// `strides`-th position of each dimension (every one without strides). It
 /// lacks the dimensions in `dropped`, of which it takes one position.
 struct BlockPlace {

@@ -48,8 +48,7 @@ struct LinearRows {
   std::vector<LinearForm> forms;
 };
 
-/// What was found of values that follow from constants, for all regions of a
-/// block.
+/// Facts about values that follow from constants, for all regions of a block.
 class RowConstants {
 public:
   /// Whether a value follows from constants.

@@ -111,7 +111,7 @@ static std::string getClass(StringRef name) {
   return text;
 }
 
-/// What a constant is made for, where one op uses it: each use has a copy.
+/// The use of a constant, if it has one only: each use has a copy.
 static std::string describeUse(Operation *op) {
   if (!op->hasOneUse())
     return "";
@@ -246,7 +246,7 @@ static std::string describeMesh(ModuleOp module) {
   return "";
 }
 
-/// What a file has of a module.
+/// The entries of a file for a module.
 static Object getDecisions(ModuleOp module, StringRef strategy) {
   Groups ops, sums, arguments, results;
   (void)Subjects::forEachOp(module, [&](Operation *op, std::string key) {

@@ -272,10 +272,10 @@ std::optional<double> OpPrices::getDecomposedTime(Operation *op,
   return seconds;
 }
 
-/// What a loop over several micro-batches adds for a sum or a slice: a kernel
-/// that writes the zeros with which the sum begins, or one that copies the
-/// slice of each micro-batch but the last, whose place is known. 0 for other
-/// ties.
+/// The time that a loop over several micro-batches adds for a sum or a slice: a
+/// kernel that writes the zeros with which the sum begins, or one that copies
+/// the slice of each micro-batch but the last, whose place is known. 0 for
+/// other ties.
 int64_t OpPrices::priceTie(unsigned number, const RunState &state) {
   auto loop = dyn_cast_or_null<dist::AccumulateOp>(program.operations[number]);
   const ShardingProblem::Op &tie = program.problem.ops[number];

@@ -75,7 +75,7 @@ private:
   int numStages;
   /// Only looked up.
   llvm::DenseMap<mlir::Operation *, Entry> entries;
-  /// What isTermOnly() has found: a sum may have one value twice.
+  /// Results of isTermOnly() by op: a sum may have one value twice.
   mutable llvm::DenseMap<mlir::Operation *, bool> termOnly;
 };
 
