@@ -171,6 +171,10 @@ void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
     member.ready = definition < 0 ? 0 : times[definition];
     member.copyTime = getCopyTime(op, member.bytes);
   }
+  // What runs before the first of them is no matter of theirs.
+  double first = problem.members.front().ready;
+  for (BucketMember &member : problem.members)
+    member.ready -= first;
 }
 
 /// Which members each needs, through whatever ops: by what these read, and by

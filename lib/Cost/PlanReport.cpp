@@ -8,6 +8,7 @@
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/Estimates.h"
 #include "tessera/Cost/MatmulFormat.h"
+#include "tessera/Cost/SplitByMemory.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -159,6 +160,23 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
   report.dollars = report.deviceHours * question.price;
 }
 
+/// Puts another split in place of one by time that does not fit, if one takes
+/// as long and does.
+static Error fitStages(const PricedModel &model, const MemoryModel &memory,
+                       Plan &split, const Plan &given, const Machine &machine,
+                       schedule::PipelinePricer &pricer,
+                       const MemoryConstants &constants) {
+  Expected<StagedModel> staged =
+      StagedModel::make(model, split, machine, pricer);
+  if (!staged)
+    return staged.takeError();
+  if (std::optional<Plan> fitting =
+          splitByMemory(model, memory, *staged, given, machine, pricer,
+                        machine.device.memoryBytes, constants))
+    split = std::move(*fitting);
+  return Error::success();
+}
+
 Expected<PlanReport> tessera::cost::makePlanReport(
     const ModelWork &work, const Plan &given, const ClusterSpec &cluster,
     const PlanQuestion &question, schedule::PipelinePricer &pricer) {
@@ -174,6 +192,11 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   Expected<Plan> split = splitByTime(priced, given, machine, pricer);
   if (!split)
     return split.takeError();
+  MemoryModel memory(work);
+  if (isSplitByTime(given))
+    if (Error error = fitStages(priced, memory, *split, given, machine, pricer,
+                                question.memory))
+      return std::move(error);
   const Plan &plan = *split;
   Expected<StepTime> step = priceStep(priced, plan, machine, pricer);
   if (!step)
@@ -188,7 +211,6 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   report.plan = plan;
   report.stepSeconds = step->total;
 
-  MemoryModel memory(work);
   report.stages = memory.stages(assignChunks(work.layers, plan), plan, pricer,
                                 question.memory);
   report.fullest = fullestStage(report.stages);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Expander.h"
+#include "tessera/Cost/SplitByMemory.h"
 #include "tessera/Schedule/Generators.h"
 #include <cmath>
 
@@ -38,6 +39,14 @@ struct Expander::Staged {
   /// With the blocks of each chunk.
   Plan plan;
   StagedModel model;
+  /// Its blocks are split by time: a plan that does not fit may have others.
+  bool isByTime = false;
+
+  /// A bound of the step of a plan with this pipeline, however it is split.
+  double leastSeconds(const Plan &plan, double pipelined) const {
+    return (isByTime ? 1 - kFasterSplit : 1) *
+           model.price(plan, pipelined).total;
+  }
 };
 
 Expander::Staged Expander::stage(const Opened &opened,
@@ -46,11 +55,12 @@ Expander::Staged Expander::stage(const Opened &opened,
   const PricedModel &model = opened.layers->model;
   Plan plan = opened.plan;
   LayoutSpace::apply(plan, pipeline);
+  bool isByTime = isSplitByTime(plan);
   plan = llvm::cantFail(
       splitByTime(model, std::move(plan), opened.machine, pipelines));
   auto staged =
       llvm::cantFail(StagedModel::make(model, plan, opened.machine, pipelines));
-  return {std::move(plan), std::move(staged)};
+  return {std::move(plan), std::move(staged), isByTime};
 }
 
 std::optional<Expander::Opened> Expander::open(uint32_t index,
@@ -175,7 +185,7 @@ Expansion Expander::expand(const Node &node, const Incumbents &known) {
   if (node.level == Level::Sequence)
     bound(*opened, node, result);
   else if (node.level == Level::Layers)
-    branch(*opened, known, result);
+    branch(*opened, node, known, result);
   else
     price(*opened, space.getPipelines(*opened->shape)[node.pipeline],
           node.pipeline, &known, result);
@@ -201,8 +211,8 @@ static int highestZero(const LayoutSpace &space, const LayoutShape &shape) {
 }
 
 /// Bounds each pipeline of a shape by its chunks.
-void Expander::branch(const Opened &opened, const Incumbents &known,
-                      Expansion &result) {
+void Expander::branch(const Opened &opened, const Node &node,
+                      const Incumbents &known, Expansion &result) {
   const LayoutShape &shape = *opened.shape;
   double bytes = opened.layers->memory.leastBytes(
       opened.layers->model.layers, opened.plan, highestZero(space, shape));
@@ -212,18 +222,18 @@ void Expander::branch(const Opened &opened, const Incumbents &known,
   }
   for (auto [index, pipeline] : llvm::enumerate(space.getPipelines(shape))) {
     llvm::ArrayRef<ZeroChoice> zeros = space.getZeros(shape, pipeline);
-    auto [plan, staged] = stage(opened, pipeline);
-    double pipelined = staged.leastSeconds(), seconds = INFINITY;
+    Staged staged = stage(opened, pipeline);
+    double pipelined = staged.model.leastSeconds(), seconds = INFINITY;
     for (const ZeroChoice &zero : zeros) {
-      LayoutSpace::apply(plan, zero);
-      seconds = std::min(seconds, staged.price(plan, pipelined).total);
+      LayoutSpace::apply(staged.plan, zero);
+      seconds = std::min(seconds, staged.leastSeconds(staged.plan, pipelined));
     }
     FoundPlan least = makeFound(opened, seconds, bytes);
     if (known.exclude(least, opened.mesh))
       result.counts.bounded += int64_t(zeros.size());
     else
-      result.children.push_back(
-          {known.valueOf(least), opened.index, int32_t(index), Level::Chunks});
+      result.children.push_back({std::max(node.bound, known.valueOf(least)),
+                                 opened.index, int32_t(index), Level::Chunks});
   }
 }
 
@@ -242,26 +252,50 @@ double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
   return stages[fullestStage(stages)].bytes.total();
 }
 
+/// Stages that fit and take as long as those of a plan that is split by time
+/// and does not; none if none are found.
+std::optional<StagedModel> Expander::fitStages(const Opened &opened,
+                                               const StagedModel &byTime,
+                                               const Plan &plan, double limit) {
+  auto &pipelines = opened.pricer->getPipelines();
+  const PlanPricer::Layers &layers = *opened.layers;
+  std::optional<Plan> fitting =
+      splitByMemory(layers.model, layers.memory, byTime, plan, opened.machine,
+                    pipelines, limit);
+  if (!fitting)
+    return std::nullopt;
+  return llvm::cantFail(StagedModel::make(layers.model, std::move(*fitting),
+                                          opened.machine, pipelines));
+}
+
 /// Prices the layouts of a pipeline: those that fit, and without `known` all.
 void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
                      size_t index, const Incumbents *known, Expansion &result) {
-  auto [plan, staged] = stage(opened, pipeline);
-  double least = staged.leastSeconds();
+  Staged byTime = stage(opened, pipeline);
+  double least = byTime.model.leastSeconds();
   std::optional<double> pipelined;
   auto zeros = space.getZeros(*opened.shape, pipeline);
   for (auto [way, zero] : llvm::enumerate(zeros)) {
+    Plan plan = byTime.plan;
     LayoutSpace::apply(plan, zero);
     FoundPlan found =
-        makeFound(opened, staged.price(plan, least).total, /*bytes=*/0);
+        makeFound(opened, byTime.leastSeconds(plan, least), /*bytes=*/0);
     bool isNearMiss = known && !known->excludeNearMiss(found);
     if (known && !isNearMiss && known->exclude(found, opened.mesh)) {
       ++result.counts.bounded;
       continue;
     }
-    found.bytes = peakBytes(opened, staged, plan);
+    found.bytes = peakBytes(opened, byTime.model, plan);
     found.order = uint64_t(opened.index) << 32 | index << 16 | way;
-    found.plan = plan;
     found.limit = getMemoryLimit(plan, clusters[found.cluster], options.fit);
+    std::optional<StagedModel> fitting;
+    if (byTime.isByTime && !found.fits())
+      fitting = fitStages(opened, byTime.model, plan, found.limit);
+    if (fitting) {
+      plan.stageLayers = fitting->getPlan().stageLayers;
+      found.bytes = peakBytes(opened, *fitting, plan);
+    }
+    found.plan = plan;
     bool isNear = found.bytes <= (1 + options.nearMiss) * found.limit;
     isNearMiss &= isNear;
     if (known && !found.fits() && !isNearMiss) {
@@ -272,10 +306,14 @@ void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
       ++result.counts.bounded;
       continue;
     }
-    if (!pipelined)
-      pipelined = staged.pipelineSeconds(opened.pricer->getPipelines());
-    FoundPlan priced =
-        makeFound(opened, staged.price(plan, *pipelined).total, found.bytes);
+    auto &pipelines = opened.pricer->getPipelines();
+    if (!pipelined && !fitting)
+      pipelined = byTime.model.pipelineSeconds(pipelines);
+    double seconds =
+        fitting
+            ? fitting->price(plan, fitting->pipelineSeconds(pipelines)).total
+            : byTime.model.price(plan, *pipelined).total;
+    FoundPlan priced = makeFound(opened, seconds, found.bytes);
     priced.order = found.order;
     priced.plan = plan;
     priced.limit = found.limit;
@@ -316,7 +354,7 @@ FoundPlan Expander::findSmallest(uint32_t shape) {
   smallest.bytes = INFINITY;
   for (auto [index, pipeline] :
        llvm::enumerate(space.getPipelines(*opened.shape))) {
-    auto [plan, staged] = stage(opened, pipeline);
+    auto [plan, staged, isByTime] = stage(opened, pipeline);
     auto zeros = space.getZeros(*opened.shape, pipeline);
     for (auto [way, zero] : llvm::enumerate(zeros)) {
       LayoutSpace::apply(plan, zero);
@@ -341,18 +379,29 @@ std::optional<LayoutBounds> Expander::measure(uint32_t index, size_t pipeline,
   const LayoutShape &shape = *opened->shape;
   auto [pairs, alone] = findPairs(space, shape);
   PipelineChoice choice = space.getPipelines(shape)[pipeline];
-  auto [plan, staged] = stage(*opened, choice);
+  Staged byTime = stage(*opened, choice);
+  const StagedModel &staged = byTime.model;
+  Plan plan = byTime.plan;
   LayoutSpace::apply(plan, space.getZeros(shape, choice)[zero]);
   LayoutBounds bounds;
   bounds.axes = sketchSeconds(shape, /*context=*/false);
   bounds.sequence = sketchSeconds(shape, /*context=*/true);
   bounds.layers = leastStepSeconds(opened->layers->model, opened->plan,
                                    opened->machine, pairs, alone);
-  bounds.chunks = staged.price(plan, staged.leastSeconds()).total;
+  bounds.chunks =
+      std::max(bounds.layers, byTime.leastSeconds(plan, staged.leastSeconds()));
   bounds.bytes = *leastBytes(index);
-  double pipelined = staged.pipelineSeconds(opened->pricer->getPipelines());
-  bounds.priced = makeFound(*opened, staged.price(plan, pipelined).total,
-                            peakBytes(*opened, staged, plan));
+  auto price = [&](const StagedModel &model) {
+    double pipelined = model.pipelineSeconds(opened->pricer->getPipelines());
+    return makeFound(*opened, model.price(plan, pipelined).total,
+                     peakBytes(*opened, model, plan));
+  };
+  bounds.priced = price(staged);
+  if (byTime.isByTime && !bounds.priced.fits())
+    if (auto fitting = fitStages(*opened, staged, plan, bounds.priced.limit)) {
+      plan.stageLayers = fitting->getPlan().stageLayers;
+      bounds.priced = price(*fitting);
+    }
   bounds.priced.plan = plan;
   bounds.priced.order = uint64_t(index) << 32 | pipeline << 16 | zero;
   return bounds;

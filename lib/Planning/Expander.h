@@ -85,11 +85,15 @@ private:
   double valueOf(const LayoutSetting &setting, double seconds) const;
   std::optional<Opened> open(uint32_t shape, Expansion &result);
   void bound(const Opened &opened, Node node, Expansion &result);
-  void branch(const Opened &opened, const Incumbents &known, Expansion &result);
+  void branch(const Opened &opened, const Node &node, const Incumbents &known,
+              Expansion &result);
   void price(const Opened &opened, const PipelineChoice &pipeline, size_t index,
              const Incumbents *known, Expansion &result);
   Staged stage(const Opened &opened, const PipelineChoice &pipeline) const;
   FoundPlan makeFound(const Opened &opened, double seconds, double bytes) const;
+  std::optional<cost::StagedModel> fitStages(const Opened &opened,
+                                             const cost::StagedModel &byTime,
+                                             const Plan &plan, double limit);
   double peakBytes(const Opened &opened, const cost::StagedModel &staged,
                    const Plan &plan);
 

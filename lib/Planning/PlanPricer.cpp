@@ -7,6 +7,7 @@
 
 #include "tessera/Planning/PlanPricer.h"
 #include "tessera/Cost/MatmulFormat.h"
+#include "tessera/Cost/SplitByMemory.h"
 #include "tessera/Support/Errors.h"
 
 using namespace tessera;
@@ -83,9 +84,7 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
 llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,
                                        const Machine &machine) {
   // The pairs of a list of a file, and whether it fits, are its own matter.
-  bool isKept = plan.pp > 1 && !plan.evenStages && plan.stageLayers.empty() &&
-                plan.scheduleFile.empty();
-  if (!isKept)
+  if (!isSplitByTime(plan))
     return splitByTime(layers.model, std::move(plan), machine, pipelines);
   auto [found, isNew] =
       layers.splits.try_emplace({plan.pp, plan.chunks(), plan.schedule});
@@ -99,6 +98,12 @@ llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,
   }
   plan.stageLayers = found->second;
   return plan;
+}
+
+double PlanPricer::peakBytes(const Layers &layers, const StagedModel &staged) {
+  auto stages = layers.memory.stages(staged.getChunks(), staged.getPlan(),
+                                     staged.getPipeline(), pipelines);
+  return stages[fullestStage(stages)].bytes.total();
 }
 
 llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
@@ -116,12 +121,21 @@ llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
   if (!staged)
     return staged.takeError();
   PlanPrice price;
+  double capacity = machine.device.memoryBytes;
+  price.peakBytes = peakBytes(**layers, *staged);
+  if (price.peakBytes > capacity && isSplitByTime(plan))
+    if (std::optional<Plan> fitting =
+            splitByMemory(model, (*layers)->memory, *staged, plan, machine,
+                          pipelines, capacity)) {
+      staged =
+          StagedModel::make(model, std::move(*fitting), machine, pipelines);
+      if (!staged)
+        return staged.takeError();
+      price.peakBytes = peakBytes(**layers, *staged);
+    }
   const Plan &priced = staged->getPlan();
   price.step = staged->price(priced, staged->pipelineSeconds(pipelines));
-  auto stages = (*layers)->memory.stages(staged->getChunks(), priced,
-                                         staged->getPipeline(), pipelines);
-  price.peakBytes = stages[fullestStage(stages)].bytes.total();
-  price.fits = price.peakBytes <= machine.device.memoryBytes;
+  price.fits = price.peakBytes <= capacity;
   if (chosen)
     *chosen = priced;
   return price;

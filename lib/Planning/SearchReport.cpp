@@ -155,7 +155,9 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
   bool isSearch = !report.searched.empty();
   if (isSearch)
     os << "  given: " << llvm::join(report.given, " ")
-       << "\n  searched: " << llvm::join(report.searched, ", ") << "\n";
+       << "\n  searched: " << llvm::join(report.searched, ", ")
+       << "\n  not searched: stages that take longer than those that are split "
+          "by time (--stage-layers), and other options\n";
   TextTable table;
   auto row = [&](int64_t count, const char *what) {
     table.addRow({"", grouped(count), what});

@@ -74,6 +74,8 @@ public:
 
 private:
   llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan *split);
+  /// Of the fullest stage.
+  double peakBytes(const Layers &layers, const cost::StagedModel &staged);
   llvm::Expected<Layers *> findLayers(const Plan &plan,
                                       const cost::Machine &machine);
   using Key = std::array<int64_t, 37>;

@@ -1,0 +1,46 @@
+//===- SplitByMemory.h - Stages that fit the device -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A split by time does not see memory, and often another one takes as long:
+// which of a rank's two chunks has a block more is no matter of time, but the
+// first chunk keeps more micro-batches alive.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_SPLITBYMEMORY_H
+#define TESSERA_COST_SPLITBYMEMORY_H
+
+#include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/StepTime.h"
+
+namespace tessera::cost {
+
+/// A split takes as long as one by time if its step takes at most this share
+/// more.
+inline constexpr double kSlowerSplit = 1e-3;
+
+/// A split by time is the best for the longest rank but not for the bubble: the
+/// bound of another's step is at most so much less.
+inline constexpr double kFasterSplit = 5e-3;
+
+/// True if the blocks of a plan's stages are split by time: there are stages,
+/// and neither their blocks nor a list of actions are given.
+bool isSplitByTime(const Plan &plan);
+
+/// Of a plan that was split by time and does not fit `limit` bytes, one with
+/// other blocks on its stages that fits and takes as long: of those that were
+/// tried, the one whose fullest stage needs the fewest bytes. Tried are even
+/// stages, and single blocks moved off the fullest stage. None if none of them
+/// is so. The bound of its step (StagedModel::leastSeconds) is at most
+/// kFasterSplit below that of the split by time.
+std::optional<Plan>
+splitByMemory(const PricedModel &model, const MemoryModel &memory,
+              const StagedModel &byTime, const Plan &wanted,
+              const Machine &machine, schedule::PipelinePricer &pricer,
+              double limit, const MemoryConstants &constants = {});
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_SPLITBYMEMORY_H
