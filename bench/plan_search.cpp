@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches the layouts of three models on a cluster of H100, each from nothing,
+// Searches the layouts of four models on a cluster of H100, each from nothing,
 // and prices all layouts of a small space beside it. Then draws layouts and
 // holds their bounds against their prices. Prints one JSON line for each:
 // counts, seconds, gap, the best plan; layouts by schedule.
@@ -47,16 +47,36 @@ double processorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
-  auto config = readModelConfig(std::string(TESSERA_SHARE "/models/") +
-                                test.model + ".json");
+/// A model of share/models.
+llvm::Expected<Subject> readSubject(const std::string &name) {
+  std::string path = TESSERA_SHARE "/models/" + name + ".json";
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError(path + ": " + buffer.getError().message());
+  Subject subject;
+  if (isMoEConfig((*buffer)->getBuffer())) {
+    auto config = parseMoEConfig((*buffer)->getBuffer(), path);
+    if (!config)
+      return config.takeError();
+    subject.sparse = *config;
+    return subject;
+  }
+  auto config = readModelConfig(path);
   if (!config)
     return config.takeError();
+  subject.dense = *config;
+  return subject;
+}
+
+llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
+  auto read = readSubject(test.model);
+  if (!read)
+    return read.takeError();
   auto cluster = readClusterSpec(TESSERA_SHARE "/clusters/h100-sxm-ib.json");
   if (!cluster)
     return cluster.takeError();
   double start = now(), busy = processorSeconds();
-  Subject subject{*config, {}, {}};
+  Subject subject = std::move(*read);
   PlanSpace space;
   space.base.precision = Precision::BF16;
   space.base.seq = test.seq;
@@ -72,6 +92,14 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   double listed = now();
   SearchOptions options;
   options.threads = threads;
+  // Until a plan is known that fits.
+  double first = 0;
+  auto note = [&](const SearchProgress &progress) {
+    if (progress.best && first == 0)
+      first = now() - start;
+    return true;
+  };
+  options.progress = note;
   SearchResult result =
       exhaustive ? priceAllLayouts(subject, clusters, layouts, options)
                  : searchLayouts(subject, clusters, layouts, options);
@@ -82,11 +110,12 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
       R"("threads": {2}, "exhaustive": {3}, "layouts": {4}, "invalid": {5}, )"
       R"("bounded": {6}, "too_large": {7}, "priced": {8}, "shapes": {9}, )"
       R"("listing_seconds": {10:f3}, "seconds": {11:f3}, "target_seconds": )"
-      R"({12}, "gap": {13}, "front": {14}, "processor_seconds": {15:f3}, )",
+      R"({12}, "gap": {13}, "front": {14}, "processor_seconds": {15:f3}, )"
+      R"("first_plan_seconds": {16:f3}, )",
       test.model, test.gpus, threads, exhaustive, counts.layouts,
       counts.invalid, counts.bounded, counts.tooLarge, counts.priced,
       counts.shapes, listed - start, seconds, test.target, result.gap,
-      result.front.size(), processorSeconds() - busy);
+      result.front.size(), processorSeconds() - busy, first);
   if (!result.top.empty())
     llvm::outs() << llvm::formatv(
         R"("step_seconds": {0:f4}, "memory_gb": {1:f2}, "plan": "{2} {3}")",
@@ -166,22 +195,11 @@ llvm::Error checkAllBounds() {
   if (!small)
     return small.takeError();
   for (const char *name : {"llama3-8b", "gpt2-xl", "deepseek-v3"}) {
-    std::string path = std::string(TESSERA_SHARE "/models/") + name + ".json";
-    Subject subject;
-    if (llvm::StringRef(name).starts_with("deepseek")) {
-      auto buffer = llvm::MemoryBuffer::getFile(path);
-      auto config = parseMoEConfig((*buffer)->getBuffer(), path);
-      if (!config)
-        return config.takeError();
-      subject.sparse = *config;
-    } else {
-      auto config = readModelConfig(path);
-      if (!config)
-        return config.takeError();
-      subject.dense = *config;
-    }
+    auto subject = readSubject(name);
+    if (!subject)
+      return subject.takeError();
     for (const ClusterSpec *cluster : {&*large, &*small})
-      if (!checkBounds(subject, *cluster, "64,96", 17000))
+      if (!checkBounds(*subject, *cluster, "64,96", 17000))
         return llvm::createStringError("a bound is above a price");
   }
   return llvm::Error::success();
@@ -195,6 +213,7 @@ int main() {
       {"llama3-70b", 512, 8192, 512, 3, {}},
       {"llama3-8b", 64, 8192, 128, 1, {}},
       {"llama3-8b", 16, 8192, 64, 0, {{"cp", "..2"}, {"zero", "1,3"}}},
+      {"deepseek-v3", 2048, 4096, 15360, 5, {}},
   };
   for (const Case &test : cases)
     for (unsigned threads : {2, 1})

@@ -97,23 +97,27 @@ FoundPlan Expander::makeFound(const Opened &opened, double seconds,
 /// Layers with all sequences of a step in one micro-batch.
 const LayerBounds *Expander::findBounds(const LayoutShape &shape,
                                         bool context) {
-  auto [it, isNew] =
-      bounds.try_emplace(Key{shape.setting, shape.tp, context ? shape.cp : 1,
-                             context ? shape.cpMethod.kind : 0,
-                             context ? shape.cpMethod.headDevices : 0, shape.sp,
-                             int64_t(shape.recompute), shape.keepGathered});
+  auto [it, isNew] = bounds.try_emplace(
+      Key{shape.setting, shape.tp, context ? shape.cp : 1,
+          context ? shape.cpMethod.kind : 0,
+          context ? shape.cpMethod.headDevices : 0, shape.ep, shape.sp,
+          int64_t(shape.recompute), shape.keepGathered});
   if (!isNew)
     return it->second.get();
   const LayoutSetting &setting = space.getSettings()[shape.setting];
   Plan plan = space.makePlan(shape);
   plan.cp = context ? shape.cp : 1;
   plan.dp = setting.gpus / plan.tp / plan.cp;
-  plan.pp = plan.ep = 1;
+  plan.pp = 1;
   plan.zero = 0;
   plan.microBatch = setting.globalBatch;
   plan.microBatches = 1;
   PlanPricer &pricer = *pricers[setting.cluster];
-  auto work = pricer.getSubject().readLayers(pricer.getReader(), plan);
+  // Micro-batches have at least so many tokens, of which experts get whole
+  // rows.
+  Subject subject = pricer.getSubject();
+  subject.experts.leastTokens = plan.seq / plan.cp;
+  auto work = subject.readLayers(pricer.getReader(), plan);
   if (!work) {
     llvm::consumeError(work.takeError());
     return nullptr;
@@ -144,10 +148,11 @@ static std::pair<bool, bool> findPairs(const LayoutSpace &space,
 }
 
 /// A bound of the steps of a shape by layers that it has a part of; 0 if there
-/// is none. Of a model with experts, tokens are rounded.
+/// is none. Experts of a part of a sequence may have no row, so that there is
+/// none without the context axis.
 double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
   const LayoutSetting &setting = space.getSettings()[shape.setting];
-  if (!pricers[setting.cluster]->getSubject().dense)
+  if (!context && pricers[setting.cluster]->getSubject().sparse)
     return 0;
   const LayerBounds *layers = findBounds(shape, context);
   if (!layers)
@@ -162,14 +167,21 @@ double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
          layers->leastStepSeconds(plan, share, pairs, alone);
 }
 
+double Expander::boundShape(uint32_t index) {
+  const LayoutShape &shape = space.getShapes()[index];
+  return valueOf(space.getSettings()[shape.setting],
+                 sketchSeconds(shape, /*context=*/true));
+}
+
 void Expander::sketch(Node node, Expansion &result) {
   const LayoutShape &shape = space.getShapes()[node.shape];
-  bool context = node.level == Level::Axes;
+  const LayoutSetting &setting = space.getSettings()[shape.setting];
+  bool context = node.level == Level::Axes ||
+                 pricers[setting.cluster]->getSubject().sparse.has_value();
   double seconds = sketchSeconds(shape, context);
   bool isLast = context || shape.cp == 1 || seconds == 0;
   node.level = isLast ? Level::Sequence : Level::Axes;
-  node.bound = std::max(node.bound,
-                        valueOf(space.getSettings()[shape.setting], seconds));
+  node.bound = std::max(node.bound, valueOf(setting, seconds));
   result.children.push_back(node);
 }
 

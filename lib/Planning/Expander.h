@@ -64,6 +64,9 @@ public:
   ~Expander();
 
   Expansion expand(const Node &node, const Incumbents &known);
+  /// A bound of a shape's layouts, in what is minimized, without its own
+  /// layers.
+  double boundShape(uint32_t shape);
   /// Prices all layouts of a shape.
   Expansion priceAll(uint32_t shape);
   /// The bytes of a shape's layouts, at least; none if it cannot be.
@@ -76,9 +79,9 @@ public:
 private:
   struct Opened;
   struct Staged;
-  /// What LayerBounds are of: setting, tp, cp and its method, sp,
+  /// What LayerBounds are of: setting, tp, cp and its method, ep, sp,
   /// recomputation, what is kept.
-  using Key = std::array<int64_t, 8>;
+  using Key = std::array<int64_t, 9>;
   void sketch(Node node, Expansion &result);
   double sketchSeconds(const LayoutShape &shape, bool context);
   const LayerBounds *findBounds(const LayoutShape &shape, bool context);

@@ -45,6 +45,11 @@ bool Incumbents::isBetter(const FoundPlan &a, const FoundPlan &b) const {
 
 void Incumbents::insert(std::vector<FoundPlan> &list, const FoundPlan &found,
                         size_t most) const {
+  // A dive has found it before.
+  if (llvm::any_of(list, [&](const FoundPlan &other) {
+        return other.order == found.order && other.plan == found.plan;
+      }))
+    return;
   auto at = llvm::upper_bound(
       list, found,
       [&](const FoundPlan &a, const FoundPlan &b) { return isBetter(a, b); });

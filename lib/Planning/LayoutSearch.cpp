@@ -47,6 +47,7 @@ public:
   SearchResult runAll();
 
 private:
+  void dive();
   std::vector<Node> takeBatch();
   std::vector<Expansion> expandBatch(const std::vector<Node> &batch);
   void merge(Expansion &expansion);
@@ -120,6 +121,39 @@ void Search::merge(Expansion &expansion) {
     queue.push(child);
 }
 
+/// Shapes that a dive bounds, and those of them that it opens at most.
+constexpr size_t kSketched = 256, kOpened = 64;
+
+/// A plan that fits, from the first of some shapes by their bounds: it is known
+/// before the shapes of all layouts are bounded. What is found is found again
+/// in its turn, where it is counted.
+void Search::dive() {
+  size_t count = space.getShapes().size();
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < std::min(count, kSketched); ++i) {
+    auto shape = uint32_t(i * count / std::min(count, kSketched));
+    nodes.push_back({expanders[expanderOf(shape)]->boundShape(shape), shape, -1,
+                     Level::Sequence});
+  }
+  llvm::sort(nodes, [](const Node &a, const Node &b) { return b < a; });
+  if (nodes.size() > kOpened)
+    nodes.resize(kOpened);
+  for (const Node &node : nodes) {
+    Expander &expander = *expanders[expanderOf(node.shape)];
+    Expansion children =
+        expander.expand({node.bound, node.shape, -1, Level::Layers}, known);
+    if (children.children.empty())
+      continue;
+    // The first pipeline is the one with the least bound.
+    Node first =
+        *std::max_element(children.children.begin(), children.children.end());
+    for (const FoundPlan &found : expander.expand(first, known).found)
+      known.offer(found);
+    if (known.getBest())
+      return;
+  }
+}
+
 /// The plan that needs the least memory, shapes in the order of their bounds.
 void Search::findSmallest() {
   std::vector<std::pair<double, uint32_t>> order;
@@ -153,12 +187,14 @@ void Search::finish() {
 SearchResult Search::run() {
   for (uint32_t shape = 0; shape < space.getShapes().size(); ++shape)
     queue.push({0, shape, -1, Level::Listed});
-  while (!queue.empty()) {
+  for (bool isFirst = true; !queue.empty(); isFirst = false) {
     if (options.progress &&
         !options.progress({result.counts, known.getBest()})) {
       result.stopped = true;
       break;
     }
+    if (isFirst)
+      dive();
     for (Expansion &expansion : expandBatch(takeBatch()))
       merge(expansion);
   }

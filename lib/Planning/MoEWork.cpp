@@ -338,8 +338,11 @@ void LayerBuilder::experts() {
   sort("sort");
   double spread =
       options.capacityFactor > 0 ? options.capacityFactor : options.imbalance;
-  int64_t each = std::max<int64_t>(
-      1, int64_t(t * copies * double(plan.ep) / config.experts * spread));
+  double rowsOfToken = copies * double(plan.ep) / config.experts * spread;
+  // A part of n tokens has its share less one row at most.
+  if (options.leastTokens > 0)
+    rowsOfToken = std::max(0.0, rowsOfToken - 1 / double(options.leastTokens));
+  int64_t each = std::max<int64_t>(1, int64_t(t * rowsOfToken));
   int64_t columns = config.expertFfn / plan.tp;
   double slots = double(each) * local;
   // Slots are there whatever is sent.

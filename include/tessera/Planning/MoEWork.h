@@ -95,6 +95,11 @@ struct MoEOptions {
   /// to a copy to pad the rows of each expert to whole blocks of scales, as a
   /// plain all-to-all does; HybridEP pads them as it sends.
   bool padsApart = false;
+  /// Rows of experts are whole, so parts of a micro-batch may have fewer than
+  /// their share. Where this is above 0, a whole one has no more rows than its
+  /// parts of at least so many tokens have together: work of which parts are
+  /// bounded.
+  int64_t leastTokens = 0;
 };
 
 /// The errors of a plan for such a model, joined.

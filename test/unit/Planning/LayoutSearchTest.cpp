@@ -190,8 +190,7 @@ TEST(LayoutSearch, bounds_hold) {
         EXPECT_LE(bounds->chunks, seconds);
         EXPECT_LE(bounds->bytes, bounds->priced.bytes);
         tightness += bounds->layers / seconds / 400;
-        if (subject.dense)
-          EXPECT_GT(bounds->axes, 0);
+        EXPECT_GT(subject.dense ? bounds->axes : bounds->sequence, 0);
       }
       EXPECT_GT(tightness, 0.5);
     }
@@ -330,8 +329,15 @@ TEST(LayoutSearch, may_be_ended) {
     options.progress = goOn;
     return searchLayouts(subject, clusters, space, options);
   };
-  SearchResult first =
+  // A plan is known before any is counted, and then no bound is.
+  SearchResult dived =
       endedBy([](const SearchProgress &known) { return !known.best; });
+  ASSERT_FALSE(dived.top.empty());
+  EXPECT_EQ(dived.counts.priced, 0);
+  EXPECT_LE(dived.bound, best);
+  EXPECT_GE(dived.top[0].time, best);
+  SearchResult first = endedBy(
+      [](const SearchProgress &known) { return known.counts.priced == 0; });
   ASSERT_FALSE(first.top.empty());
   EXPECT_TRUE(first.stopped);
   EXPECT_LE(first.bound, best);
