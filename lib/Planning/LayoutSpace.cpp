@@ -348,7 +348,12 @@ std::vector<ZeroChoice> LayoutSpace::makeZeros(const LayoutShape &shape,
     if ((matters && zero == 3) != shape.gathers ||
         !space->permits("zero", plan) || (!matters && !list.empty()))
       continue;
-    for (Scatter scatter : listScatters(plan, matters && zero == 2))
+    for (Scatter scatter : listScatters(plan, matters && zero == 2)) {
+      // ZeRO-2 that scatters once per step is ZeRO-1.
+      if (zero == 2 && scatter == Scatter::Last && matters &&
+          llvm::any_of(
+              list, [](const ZeroChoice &choice) { return choice.zero == 1; }))
+        continue;
       for (int64_t shards : listShards(plan, ranks, shape.gathers)) {
         ZeroChoice choice{zero, scatter, shards};
         apply(plan, choice);
@@ -356,6 +361,7 @@ std::vector<ZeroChoice> LayoutSpace::makeZeros(const LayoutShape &shape,
           continue;
         list.push_back(choice);
       }
+    }
   }
   return list;
 }

@@ -10,6 +10,9 @@
 using namespace tessera;
 using namespace tessera::cost;
 
+/// Of the kernels of attention on GPUs (runtime/cuda).
+static constexpr int64_t kMostHeadElements = 256;
+
 llvm::Error Subject::check(const Plan &plan) const {
   if (llvm::Error error = plan.check())
     return error;
@@ -18,6 +21,13 @@ llvm::Error Subject::check(const Plan &plan) const {
   if (llvm::Error error = plan.checkModel(dense->heads, dense->kvHeads,
                                           dense->ffn, dense->layers))
     return error;
+  // Without buffers of gradients it is a program of ours.
+  if (!plan.gradBuffers && dense->headDim > kMostHeadElements)
+    return llvm::createStringError(
+        "attention: expects heads of at most " +
+        llvm::Twine(kMostHeadElements) +
+        " elements, as the kernels of our programs have, but got " +
+        llvm::Twine(dense->headDim));
   if (plan.ep > 1)
     return llvm::createStringError(
         "ep: expects 1 for a model without experts but got " +

@@ -249,8 +249,9 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
   };
   divides("heads", heads);
   divides("columns of the MLP", ffn);
-  // More ranks than groups of heads share each group evenly.
-  if (kvHeads % tp && tp % kvHeads)
+  // More ranks than groups of heads share each group evenly. Our own programs
+  // (no buffers of gradients) pad the groups.
+  if (gradBuffers && kvHeads % tp && tp % kvHeads)
     addError(errors, formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));

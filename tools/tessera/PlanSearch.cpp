@@ -11,6 +11,7 @@
 #include "PlanOptions.h"
 #include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Errors.h"
+#include "tessera/Support/Frameworks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <thread>
@@ -64,14 +65,37 @@ private:
   double shown = 0;
 };
 
+/// Gives the plans of a space the settings of our own programs, but for the
+/// options that are given, and leaves out what the compiler does not build.
+/// Those of other frameworks depend on the layout.
+llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
+  StringRef name = parsed.get("--framework");
+  if (parseName<Framework>(name) != Framework::Tessera)
+    return llvm::createStringError(
+        "--framework expects tessera with --search but got '" + name + "'");
+  constexpr StringRef kGathered = "keep-gathered";
+  GivenPlan own, settings;
+  for (const PlanField &field : getPlanFields())
+    if (parsed.has(field.getOption()))
+      llvm::cantFail(own.set(field.name, field.print(space.base)));
+  settings.plan = space.base;
+  applyFramework(Framework::Tessera, own, settings);
+  space.base = settings.plan;
+  // It has influence where there is tp, and is among what is searched.
+  if (!own.has(kGathered))
+    llvm::cantFail(space.constrain(kGathered, "on"));
+  space.compilable = true;
+  return llvm::Error::success();
+}
+
 llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
                                     const Subject &subject) {
   PlanSpace space;
   space.base.precision = Precision::BF16;
   space.base.seq = subject.maxPositions();
   space.compilable = parsed.has("--compilable");
-  for (StringRef other : {"--layout", "--from-program", "--schedule-csv",
-                          "--framework", "--observed"})
+  for (StringRef other :
+       {"--layout", "--from-program", "--schedule-csv", "--observed"})
     if (parsed.has(other))
       return llvm::createStringError("expects --search or " + other +
                                      " but got both");
@@ -86,6 +110,9 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
             space.constrain(field.name, getFieldText(field, parsed)))
       return prefixError("--", std::move(error));
   }
+  if (parsed.has("--framework"))
+    if (llvm::Error error = applyOwnSettings(parsed, space))
+      return std::move(error);
   return space;
 }
 
@@ -366,6 +393,7 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
                                 watch.seconds());
   cost::PlanQuestion question =
       makeQuestion(subject, *options, *tokens, result.top.front().cluster);
+  question.framework = parsed.get("--framework").str();
   auto report = makeSearchReport(subject, clusters, *given, &space,
                                  std::move(result), *options, question);
   if (!report)
