@@ -194,13 +194,12 @@ static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
   TextTable times;
   times.addRow({"step, seconds", nameA.str(), nameB.str(), "difference"});
   for (const Pair &pair : sideBySide(*x.causes, *y.causes))
-    times.addRow(
-        {pair.name, formatv("{0:f4}", pair.a), formatv("{0:f4}", pair.b),
-         formatv("{0}{1:f4}", pair.b > pair.a ? "+" : "", pair.b - pair.a)});
+    times.addRow({pair.name, formatv("{0:f4}", pair.a),
+                  formatv("{0:f4}", pair.b),
+                  differenceText(pair.b - pair.a, /*digits=*/4)});
   times.addRow({"total", formatv("{0:f4}", x.seconds),
                 formatv("{0:f4}", y.seconds),
-                formatv("{0}{1:f4}", y.seconds > x.seconds ? "+" : "",
-                        y.seconds - x.seconds)});
+                differenceText(y.seconds - x.seconds, /*digits=*/4)});
   os << "\n";
   times.print(os);
 }
@@ -213,7 +212,7 @@ static void printMemoryDifferences(const ReportFields &x, const ReportFields &y,
       {"fullest stage, GB (1e9)", nameA.str(), nameB.str(), "difference"});
   auto addRow = [&](const std::string &name, double a, double b) {
     memory.addRow({name, formatv("{0:f2}", a / 1e9), formatv("{0:f2}", b / 1e9),
-                   formatv("{0}{1:f2}", b > a ? "+" : "", (b - a) / 1e9)});
+                   differenceText((b - a) / 1e9, /*digits=*/2)});
   };
   for (const Pair &pair : sideBySide(*x.categories, *y.categories))
     addRow(pair.name, pair.a, pair.b);

@@ -7,6 +7,7 @@
 
 #include "tessera/Cost/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include <algorithm>
 
 using namespace tessera::cost;
@@ -28,4 +29,13 @@ void TextTable::print(llvm::raw_ostream &os) const {
     line.erase(line.find_last_not_of(' ') + 1);
     os << line << "\n";
   }
+}
+
+std::string tessera::cost::differenceText(double difference, int digits) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%+.*f", digits, difference);
+  // A zero has no sign.
+  if (text.find_first_not_of("+-0.") == std::string::npos)
+    text.erase(0, 1);
+  return text;
 }

@@ -214,6 +214,34 @@ void tessera::explain(Neighbour &neighbour, const PlanReport &best,
   });
 }
 
+std::vector<Neighbour> tessera::findRemedies(const Subject &subject,
+                                             const ClusterSpec &cluster,
+                                             const PlanReport &report) {
+  if (!report.plan.scheduleFile.empty())
+    return {};
+  PlanSpace given;
+  given.base = report.plan;
+  given.base.stageLayers.clear();
+  llvm::cantFail(given.constrain("gpus", std::to_string(report.plan.gpus())));
+  llvm::cantFail(given.constrain("global-batch",
+                                 std::to_string(report.plan.globalBatch())));
+  std::vector<ClusterSpec> clusters{cluster};
+  LayoutSpace space(subject, clusters, given);
+  if (space.getShapes().empty())
+    return {};
+  FoundPlan plan;
+  plan.plan = report.plan;
+  plan.seconds = report.stepSeconds;
+  plan.bytes = report.peakMemory().total();
+  plan.capacity = plan.limit = report.capacity;
+  std::vector<Neighbour> remedies =
+      findNeighbours(subject, clusters, space, plan);
+  llvm::erase_if(remedies, [](const Neighbour &neighbour) {
+    return !neighbour.found.fits();
+  });
+  return remedies;
+}
+
 std::vector<Neighbour> tessera::findNeighbours(
     const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
     const LayoutSpace &space, const FoundPlan &best, double fit) {

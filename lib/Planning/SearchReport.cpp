@@ -95,6 +95,8 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
     report.notCompiled = "a model with experts has no graph yet";
   else if (llvm::Error error = checkCompiled(best.plan))
     report.notCompiled = llvm::toString(std::move(error));
+  report.machines =
+      llvm::divideCeil(best.plan.gpus(), clusters[best.cluster].innerDevices());
   report.surest = findSurest(result, clusters);
   report.result = std::move(result);
   return report;
@@ -134,8 +136,8 @@ static std::string variedText(const SearchReport &report,
 
 /// "+3.2 %".
 static std::string percentText(double ratio) {
-  double percent = 100 * (ratio - 1);
-  return formatv("{0}{1:f1} %", percent >= 0 ? "+" : "", percent);
+  std::string text = differenceText(100 * (ratio - 1), /*digits=*/1);
+  return (text == "0.0" ? "+" : "") + text + " %";
 }
 
 static std::string gigabytes(double bytes) {
@@ -240,11 +242,16 @@ static std::string causeText(const Neighbour &neighbour) {
 
 static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
   const FoundPlan &best = report.result.top.front();
-  for (const Neighbour &asked : report.asked)
-    os << formatv("\nwhy not {0}: the best of these is {1}, {2} time a token; "
-                  "{3}\n",
-                  asked.field, asked.to,
-                  percentText(asked.found.time / best.time), causeText(asked));
+  for (const Neighbour &asked : report.asked) {
+    std::string time = percentText(asked.found.time / best.time);
+    os << formatv("\nwhy not {0}: the best of these is {1}", asked.field,
+                  asked.to);
+    // What is wrong with it comes first.
+    if (asked.found.fits())
+      os << formatv(", {0} time a token; {1}\n", time, causeText(asked));
+    else
+      os << formatv(", which {0}; {1} time a token\n", causeText(asked), time);
+  }
   TextTable table;
   for (size_t column : {1, 2, 4})
     table.alignLeft(column);
@@ -272,6 +279,27 @@ static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
   table.print(os);
 }
 
+/// The commands that make a program of the best plan.
+static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
+  if (!report.notCompiled.empty()) {
+    os << "\ncannot be compiled: " << report.notCompiled << "\n";
+    return;
+  }
+  const Plan &plan = report.best.plan;
+  const SearchFiles &files = report.files;
+  os << formatv(
+      "\nto build it{0}:\n"
+      "  tessera model {1} --train --batch {2} --seq {3} -o g.mlir\n"
+      "  tessera compile g.mlir --plan {4} --cluster {5} --target cuda -o "
+      "program\n",
+      files.plan.empty() ? ", once this is written with -o plan.json" : "",
+      files.config, plan.globalBatch(), plan.seq,
+      files.plan.empty() ? "plan.json" : files.plan, files.cluster);
+  if (report.machines > 1)
+    os << formatv("it is for {0} machines: programs run on one so far\n",
+                  report.machines);
+}
+
 void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
   print(report.best, os);
   os << "\n";
@@ -290,12 +318,7 @@ void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
   printPlans(report, "faster, but lacks memory", report.result.nearMisses, os);
   printNeighbours(report, os);
   printWhatIfs(report, os);
-  if (report.notCompiled.empty())
-    os << "\nto build it: tessera plan ... -o plan.json, tessera compile "
-          "g.mlir "
-          "--plan plan.json --cluster ...\n";
-  else
-    os << "\ncannot be compiled: " << report.notCompiled << "\n";
+  printBuild(report, os);
 }
 
 //===----------------------------------------------------------------------===//

@@ -465,6 +465,26 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
          job.pipeline.mesh || !job.pipeline.strategy.isNone();
 }
 
+/// A warning if nothing says what is sharded: each device computes all of the
+/// program.
+void warnIfCopied(mlir::ModuleOp module, const Job &job) {
+  if (!job.pipeline.mesh || job.pipeline.mesh->numDevices() < 2 ||
+      !job.pipeline.strategy.isNone() || !job.pipeline.decisions.empty() ||
+      isLocal(module))
+    return;
+  mlir::WalkResult found = module.walk([](mlir::Operation *op) {
+    bool says = mlir::isa<dist::ConstraintOp, dist::ReshardOp>(op);
+    op->getAttrDictionary().walk([&](dist::ShardingAttr) { says = true; });
+    return says ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  if (!found.wasInterrupted())
+    llvm::errs() << llvm::formatv(
+        "tessera compile: warning: --mesh without --strategy, and no shardings "
+        "in the program: each of {0} devices computes all of it; expects "
+        "--strategy dp, or auto\n",
+        job.pipeline.mesh->numDevices());
+}
+
 llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
                       Progress &progress) {
   int last = static_cast<int>(job.last.value_or(Phase::LLVM));
@@ -649,6 +669,7 @@ llvm::Error compile(const Job &given) {
     return module.takeError();
   if (llvm::Error error = checkMeasure(**module, job))
     return error;
+  warnIfCopied(**module, job);
   if (llvm::Error error = runPhases(**module, job, progress))
     return error;
   if (!job.last)

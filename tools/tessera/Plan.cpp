@@ -20,8 +20,10 @@
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/TextTable.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/PlanPricer.h"
+#include "tessera/Planning/SearchReport.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
@@ -161,9 +163,7 @@ const CommandSpec kCommand = {
 // Options
 //===----------------------------------------------------------------------===//
 
-/// The exit status of a plan that does not fit into memory.
-constexpr int kDoesNotFit = 3;
-/// That of files that were compared and differ.
+/// Exit status of files that were compared and differ.
 constexpr int kDiffers = 4;
 
 /// True if the options say how the model is to be partitioned.
@@ -173,6 +173,12 @@ bool hasLayout(const ParsedOptions &parsed) {
     if (parsed.has(name))
       return true;
   return false;
+}
+
+/// True if devices, a batch and a cluster are given, and no layout.
+bool asksForLayout(const ParsedOptions &parsed) {
+  return parsed.has("--gpus") && parsed.has("--global-batch") &&
+         parsed.has("--cluster") && !hasLayout(parsed);
 }
 
 /// Gives a plan what a program was compiled for: its dist.plan.
@@ -402,6 +408,27 @@ llvm::Error chooseContext(PlanPricer &pricer, Plan &plan) {
   return llvm::Error::success();
 }
 
+/// Prints the plans that fit with one option changed: time beside that of the
+/// report's, and memory.
+void printRemedies(const Subject &subject, const ClusterSpec &cluster,
+                   const PlanReport &report) {
+  TextTable table;
+  for (size_t column : {1, 2})
+    table.alignLeft(column);
+  for (const Neighbour &remedy : findRemedies(subject, cluster, report))
+    table.addRow(
+        {remedy.field, remedy.from, "-> " + remedy.to,
+         differenceText(100 * (remedy.found.seconds / report.stepSeconds - 1),
+                        1) +
+             " %",
+         llvm::formatv("{0:f1} GB", remedy.found.bytes / 1e9)});
+  llvm::outs()
+      << (table.isEmpty()
+              ? "\nno plan with one option changed fits; see --search\n"
+              : "\none option changed, and it fits\n");
+  table.print(llvm::outs());
+}
+
 /// Prints the report; the exit status says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
@@ -439,7 +466,11 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
     return std::move(error);
   if (llvm::Error error = writeReport(parsed, *report))
     return std::move(error);
-  return report->fits() ? 0 : kDoesNotFit;
+  if (report->fits())
+    return 0;
+  if (!parsed.has("--json"))
+    printRemedies(subject, *cluster, *report);
+  return kDoesNotFit;
 }
 
 llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
@@ -515,7 +546,7 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
   auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();
-  if (parsed.has("--search"))
+  if (parsed.has("--search") || asksForLayout(parsed))
     return runPlanSearch(parsed, *subject);
   if (llvm::Error error = checkSearchOptions(parsed))
     return std::move(error);

@@ -339,10 +339,15 @@ static llvm::Expected<int> runAmong(const ParsedOptions &parsed,
   if (clusters.size() != 1)
     return llvm::createStringError("expects --cluster, one FILE, with --among");
   SearchResult result = rankPlans(subject, clusters.front(), *plans, *options);
-  if (result.top.empty())
-    return llvm::createStringError(
+  if (result.top.empty()) {
+    std::string text =
         llvm::formatv("{0}: none of {1} plans suits the model and fits",
-                      parsed.get("--among"), plans->size()));
+                      parsed.get("--among"), plans->size());
+    if (!result.smallest)
+      return llvm::createStringError(text);
+    reportError("plan", llvm::createStringError(text));
+    return kDoesNotFit;
+  }
   auto report = makeSearchReport(subject, clusters, PlanSpace(), nullptr,
                                  std::move(result), *options,
                                  makeQuestion(subject, *options, 0, 0));
@@ -385,9 +390,15 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
   if (result.top.empty() && !given->find("offload"))
     if (searchOffloaded(subject, clusters, *given, space, *options, result))
       llvm::errs() << "no layout fits without --offload\n";
-  if (result.top.empty())
-    return explainNoPlan(subject, clusters, *given, space, &result,
-                         options->fit);
+  if (result.top.empty()) {
+    bool isTooLarge = result.smallest.has_value();
+    llvm::Error error =
+        explainNoPlan(subject, clusters, *given, space, &result, options->fit);
+    if (!isTooLarge)
+      return std::move(error);
+    reportError("plan", std::move(error));
+    return kDoesNotFit;
+  }
   llvm::errs() << llvm::formatv("searched {0} layouts in {1:f1} s\n",
                                 withSeparators(result.counts.layouts),
                                 watch.seconds());
@@ -399,6 +410,11 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
   if (!report)
     return report.takeError();
   report->fewest = *fewest;
+  report->files.config = parsed.positional[0];
+  report->files.cluster =
+      parsed.getList("--cluster")[report->result.top.front().cluster].str();
+  if (parsed.has("-o") && parsed.get("-o") != "-")
+    report->files.plan = parsed.get("-o").str();
   if (llvm::Error error =
           askMore(parsed, subject, clusters, *given, *options, *report))
     return std::move(error);

@@ -13,6 +13,9 @@
 
 namespace tessera {
 
+/// The exit status of a plan, or a search, where nothing fits into memory.
+inline constexpr int kDoesNotFit = 3;
+
 /// An error for an option that has a meaning with --search only and is given
 /// without it.
 llvm::Error checkSearchOptions(const ParsedOptions &parsed);

@@ -26,12 +26,17 @@ public:
   }
   /// Aligns another column to the left.
   void alignLeft(size_t column) { left.insert(column); }
+  bool isEmpty() const { return rows.empty(); }
   void print(llvm::raw_ostream &os) const;
 
 private:
   std::vector<std::vector<std::string>> rows;
   std::set<size_t> left{0};
 };
+
+/// "+1.50", "-0.20": a difference with its sign; "0.00" where no digit is left
+/// of it.
+std::string differenceText(double difference, int digits);
 
 } // namespace tessera::cost
 

@@ -42,6 +42,12 @@ struct FewestDevices {
   int64_t first = 0, node = 1, devices = 0;
 };
 
+/// Files that a search reads and writes, for the commands that build a plan.
+struct SearchFiles {
+  /// `plan`: empty if none is written.
+  std::string config, cluster, plan;
+};
+
 /// What a search found.
 struct SearchReport {
   SearchObjective objective = SearchObjective::Time;
@@ -66,6 +72,9 @@ struct SearchReport {
   std::optional<FoundPlan> surest;
   /// Why `tessera compile` does not build the best plan; empty: it does.
   std::string notCompiled;
+  SearchFiles files;
+  /// Nodes that the best plan is for.
+  int64_t machines = 1;
 };
 
 /// The report of a search that found a plan; without a space it has no
@@ -82,6 +91,12 @@ std::vector<Neighbour> findNeighbours(const Subject &subject,
                                       llvm::ArrayRef<ClusterSpec> clusters,
                                       const LayoutSpace &space,
                                       const FoundPlan &best, double fit = 0.5);
+
+/// Of a plan that does not fit, those plans that do and have one option
+/// changed. None for a list of a file.
+std::vector<Neighbour> findRemedies(const Subject &subject,
+                                    const ClusterSpec &cluster,
+                                    const cost::PlanReport &report);
 
 /// Names the parts that make most of the difference between two plans.
 void explain(Neighbour &neighbour, const cost::PlanReport &best,
