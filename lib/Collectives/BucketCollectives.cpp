@@ -130,11 +130,16 @@ void BlockBuckets::number() {
   for (Operation &op : block) {
     numbers[&op] = ops.size();
     ops.push_back(&op);
-    time += sumOverRuns(&op, [&](Operation *inner) {
-      return isa<dist::CollectiveOpInterface, dist::BucketOp>(inner)
-                 ? 0
-                 : getWorkTime(inner, rates);
-    });
+    // All that reads sums over micro-batches comes after them, so what these
+    // take is left out: it shifts all alike.
+    auto isNoWork = [](Operation *inner) {
+      return isa<dist::CollectiveOpInterface, dist::BucketOp>(inner);
+    };
+    time += isa<dist::AccumulateOp>(op)
+                ? getWorkTime(&op, rates)
+                : sumOverRuns(&op, [&](Operation *inner) {
+                    return isNoWork(inner) ? 0 : getWorkTime(inner, rates);
+                  });
     times.push_back(time);
   }
 }
@@ -171,10 +176,6 @@ void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
     member.ready = definition < 0 ? 0 : times[definition];
     member.copyTime = getCopyTime(op, member.bytes);
   }
-  // What runs before the first of them is no matter of theirs.
-  double first = problem.members.front().ready;
-  for (BucketMember &member : problem.members)
-    member.ready -= first;
 }
 
 /// Which members each needs, through whatever ops: by what these read, and by

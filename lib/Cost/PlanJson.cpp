@@ -43,6 +43,15 @@ static json::Object memoryJson(const PlanReport &report) {
                       {"largest_tensors", std::move(largest)}};
 }
 
+static json::Array trafficJson(const PlanReport &report) {
+  json::Array list;
+  for (const Traffic &traffic : report.traffic)
+    list.push_back(json::Object{{"kind", traffic.kind},
+                                {"axes", traffic.axes},
+                                {"bytes", traffic.bytes}});
+  return list;
+}
+
 json::Object tessera::cost::toJson(const PlanReport &report) {
   json::Object causes, resources;
   for (const Cause &cause : report.causes) {
@@ -60,6 +69,9 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
       {"step", json::Object{{"seconds", report.stepSeconds},
                             {"causes", std::move(causes)},
                             {"resources", std::move(resources)}}},
+      {"traffic", json::Object{{"stage", int64_t(report.busiest)},
+                               {"received", trafficJson(report)}}},
+      {"schedule_bubble", report.scheduleBubble},
       {"tokens_per_second", report.tokensPerSecond},
       {"mfu", report.mfu},
       {"hfu", report.hfu},

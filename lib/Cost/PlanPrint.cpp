@@ -185,6 +185,23 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
                   100 * report.bottleneckShare);
 }
 
+/// What the busiest stage receives, and what of its bubble is the schedule's.
+static void printTraffic(const PlanReport &report, raw_ostream &os) {
+  if (report.plan.pp > 1)
+    os << formatv("bubble of the schedule alone, with equal stages and no "
+                  "transfers: {0:f1} % of it\n",
+                  100 * report.scheduleBubble);
+  // What no digit is left of is not said.
+  std::string text;
+  for (const Traffic &traffic : report.traffic)
+    if (traffic.bytes >= 0.005e9)
+      text += formatv("{0}{1} over {2} {3:f2}", text.empty() ? "" : ", ",
+                      traffic.kind, traffic.axes, traffic.bytes / 1e9);
+  if (!text.empty())
+    os << formatv("a device of stage {0} receives in a step, GB: {1}\n",
+                  report.busiest, text);
+}
+
 static void printBudget(const PlanReport &report, raw_ostream &os) {
   if (report.tokens <= 0)
     return;
@@ -200,6 +217,7 @@ void tessera::cost::print(const PlanReport &report, raw_ostream &os) {
   printHead(report, os);
   printMemory(report, os);
   printTime(report, os);
+  printTraffic(report, os);
   printBudget(report, os);
   os << "\n"
      << intervalText(report.stepSeconds, report.stepInterval) << "\n"

@@ -135,6 +135,29 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
   report.hfu = flops / report.stepSeconds / report.peak;
 }
 
+/// Bytes of the busiest stage, and the bubble of the schedule.
+static Error addTraffic(PlanReport &report, const ModelWork &work,
+                        const PricedModel &model, size_t busiest,
+                        schedule::PipelinePricer &pricer) {
+  const Plan &plan = report.plan;
+  Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
+  if (!pipeline)
+    return pipeline.takeError();
+  report.busiest = busiest;
+  report.traffic = listTraffic(work, report.stages[busiest], busiest, plan,
+                               pipeline->problem);
+  schedule::ChunkTimes whole;
+  for (const ModelWork::Run &run : model.layers) {
+    const ChunkTime &sum = model.kinds[run.kind].sum;
+    whole.forward += run.count * sum.forward;
+    whole.inputGrad += run.count * sum.inputGrad;
+    whole.weightGrad += run.count * sum.weightGrad;
+  }
+  if (plan.pp > 1)
+    report.scheduleBubble = scheduleBubble(*pipeline, whole, pricer);
+  return Error::success();
+}
+
 static void addBinding(PlanReport &report) {
   MapVector<StringRef, double> resources;
   for (const Cause &cause : report.causes)
@@ -232,6 +255,8 @@ Expected<PlanReport> tessera::cost::makePlanReport(
 
   report.causes = listCauses(*step, priced, report.stages[step->busiest], plan,
                              cluster, machine);
+  if (Error error = addTraffic(report, work, priced, step->busiest, pricer))
+    return std::move(error);
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);

@@ -44,6 +44,8 @@ namespace {
 
 constexpr OptionSpec kOwnOptions[] = {
     {"--cluster", "FILE", "the cluster, as share/clusters/*.json"},
+    {"--links-scale", "LIST",
+     "multiply the bandwidth of links, as infiniband=0.5,nvlink=0.9"},
     {"--layout", "FILE",
      "a plan as JSON, as --json writes it; the options below\n"
      "change it"},
@@ -438,7 +440,7 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
         "expects --cluster FILE, as share/clusters/*.json");
-  auto cluster = readClusterSpec(parsed.get("--cluster"));
+  auto cluster = readScaledCluster(parsed, parsed.get("--cluster"));
   if (!cluster)
     return cluster.takeError();
   PlanPricer pricer(subject, *cluster);

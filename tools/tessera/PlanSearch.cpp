@@ -9,6 +9,7 @@
 
 #include "PlanSearch.h"
 #include "PlanOptions.h"
+#include "tessera/Cluster/ScaleLinks.h"
 #include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Frameworks.h"
@@ -121,7 +122,7 @@ llvm::Error readClusters(const ParsedOptions &parsed,
                          std::vector<ClusterSpec> &clusters,
                          std::vector<double> &prices) {
   for (StringRef path : parsed.getList("--cluster")) {
-    auto cluster = readClusterSpec(path);
+    auto cluster = readScaledCluster(parsed, path);
     if (!cluster)
       return cluster.takeError();
     clusters.push_back(std::move(*cluster));
@@ -320,6 +321,16 @@ llvm::Error tessera::checkSearchOptions(const ParsedOptions &parsed) {
     if (parsed.has(option))
       return llvm::createStringError(option + " expects --search beside it");
   return llvm::Error::success();
+}
+
+llvm::Expected<ClusterSpec>
+tessera::readScaledCluster(const ParsedOptions &parsed, StringRef path) {
+  auto cluster = readClusterSpec(path);
+  if (!cluster || !parsed.has("--links-scale"))
+    return cluster;
+  if (llvm::Error error = scaleLevels(*cluster, parsed.get("--links-scale")))
+    return prefixError("--links-scale ", std::move(error));
+  return cluster;
 }
 
 /// Compares the plans of --among.

@@ -9,6 +9,7 @@
 #define TESSERA_TOOLS_PLANSEARCH_H
 
 #include "Options.h"
+#include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Planning/Subject.h"
 
 namespace tessera {
@@ -19,6 +20,10 @@ inline constexpr int kDoesNotFit = 3;
 /// An error for an option that has a meaning with --search only and is given
 /// without it.
 llvm::Error checkSearchOptions(const ParsedOptions &parsed);
+
+/// Reads a cluster, with the links that --links-scale gives it.
+llvm::Expected<ClusterSpec> readScaledCluster(const ParsedOptions &parsed,
+                                              llvm::StringRef path);
 
 /// Searches the layouts that the options leave open and writes the report; the
 /// exit status.

@@ -15,6 +15,7 @@
 
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
+#include "tessera/Cost/Traffic.h"
 #include "tessera/Cost/Uncertainty.h"
 
 namespace tessera::cost {
@@ -54,6 +55,11 @@ struct PlanReport {
   /// Seconds of a step; the causes sum to it.
   double stepSeconds = 0;
   std::vector<Cause> causes;
+  /// What a device of the busiest stage receives, and that stage; the share of
+  /// the step in which the schedule leaves it idle by itself.
+  std::vector<Traffic> traffic;
+  size_t busiest = 0;
+  double scheduleBubble = 0;
   /// Over all devices.
   double tokensPerSecond = 0;
   /// Model FLOPs, and all FLOPs of matmuls and attention, over the peak.

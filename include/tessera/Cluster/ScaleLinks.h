@@ -1,0 +1,22 @@
+//===- ScaleLinks.h - Clusters with other links -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CLUSTER_SCALELINKS_H
+#define TESSERA_CLUSTER_SCALELINKS_H
+
+#include "tessera/Cluster/ClusterSpec.h"
+
+namespace tessera {
+
+/// Multiplies the bandwidth of levels, as "infiniband=0.5,nvlink=0.9" says, and
+/// names the cluster after that. An error if a level is none of the cluster's,
+/// or a factor is not above 0.
+llvm::Error scaleLevels(ClusterSpec &cluster, llvm::StringRef factors);
+
+} // namespace tessera
+
+#endif // TESSERA_CLUSTER_SCALELINKS_H

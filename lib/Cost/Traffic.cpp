@@ -1,0 +1,188 @@
+//===- Traffic.cpp - Bytes that a device receives in a step ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/Traffic.h"
+#include "tessera/Cost/StepTime.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+#include <map>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+/// Adds bytes up by kind and axes.
+class TrafficSum {
+public:
+  explicit TrafficSum(const Plan &plan) : plan(plan) {}
+
+  /// Devices of a group over these axes.
+  double countRanks(ArrayRef<std::string> axes) const {
+    double ranks = 1;
+    for (const std::string &axis : axes)
+      ranks *= sizeOf(axis);
+    return ranks;
+  }
+  /// `bytes` as of CommWork.
+  void add(CollectiveKind kind, ArrayRef<std::string> axes, double bytes);
+  std::vector<Traffic> list() const;
+
+private:
+  double sizeOf(StringRef axis) const;
+
+  const Plan &plan;
+  std::map<std::pair<std::string, std::string>, double> sums;
+};
+
+} // namespace
+
+/// Axes as of Machine: experts are sharded over a part of the data axis, and
+/// heads of attention over a part of the context axis.
+double TrafficSum::sizeOf(StringRef axis) const {
+  auto heads = double(std::max<int64_t>(plan.cpMethod.headDevices, 1));
+  return StringSwitch<double>(axis)
+      .Case("pp", double(plan.pp))
+      .Case("dp", double(plan.dp))
+      .Case("cp", double(plan.cp))
+      .Case("tp", double(plan.tp))
+      .Case("ep", double(plan.ep))
+      .Case("edp", double(plan.dp) / double(plan.ep))
+      .Case("cp_heads", heads)
+      .Case("cp_queries", double(plan.cp) / heads)
+      .Default(1);
+}
+
+void TrafficSum::add(CollectiveKind kind, ArrayRef<std::string> axes,
+                     double bytes) {
+  double ranks = countRanks(axes);
+  if (ranks <= 1 || bytes <= 0)
+    return;
+  SmallVector<std::string, 2> names;
+  for (const std::string &axis : axes)
+    if (sizeOf(axis) > 1)
+      names.push_back(axis);
+  sums[{stringifyCollective(kind).str(), join(names, "+")}] +=
+      bytes * getShareReceived(kind, ranks);
+}
+
+std::vector<Traffic> TrafficSum::list() const {
+  std::vector<Traffic> list;
+  for (const auto &[key, bytes] : sums)
+    list.push_back({key.first, key.second, bytes});
+  llvm::stable_sort(list, [](const Traffic &a, const Traffic &b) {
+    return a.bytes > b.bytes;
+  });
+  return list;
+}
+
+/// Of an all-to-all that sends once to each device: to how many of them, as a
+/// share of what a device holds.
+static double dispatchedBytes(const CommWork &comm, double ranks) {
+  if (comm.copies == 0)
+    return comm.bytes;
+  // getShareReceived() is of what is divided among all devices.
+  return comm.bytes * ranks *
+         (1 - std::pow(1 - 1 / ranks, double(comm.copies)));
+}
+
+static void addLayers(const ModelWork &work, const StageMemory &stage,
+                      double microBatches, TrafficSum &sum) {
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns)
+    for (const CommWork &comm : work.kinds[entry.run.kind].comms)
+      sum.add(comm.kind, comm.axes,
+              entry.run.count * microBatches *
+                  dispatchedBytes(comm, sum.countRanks(comm.axes)));
+}
+
+/// Gradients of the parameters, and the new ones, once per step.
+static void addGradients(const ModelWork &work, const StageMemory &stage,
+                         const Plan &plan, TrafficSum &sum) {
+  if (plan.zero == 3)
+    return;
+  double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
+  static const std::string data[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
+  auto add = [&](double elements, ArrayRef<std::string> axes) {
+    if (plan.zero == 0)
+      return sum.add(CollectiveKind::AllReduce, axes, elements * gradBytes);
+    sum.add(CollectiveKind::ReduceScatter, axes,
+            (plan.zero == 2 ? double(plan.scatters()) : 1) * elements *
+                gradBytes);
+    sum.add(CollectiveKind::AllGather, axes, elements * 2);
+  };
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerWork &layer = work.kinds[entry.run.kind];
+    if (layer.frozen) {
+      add(entry.run.count * layer.adapterElements(), data);
+      continue;
+    }
+    for (const ParameterWork &parameter : layer.parameters)
+      add(entry.run.count * parameter.elements,
+          parameter.expertRanks > 1 ? experts : data);
+  }
+}
+
+/// Activations from the stage before and gradients from the one after.
+static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
+                         const schedule::ScheduleProblem &problem,
+                         double microBatches, TrafficSum &sum) {
+  double bytes =
+      work.kinds[work.layers[findBlocks(work.layers)].kind].outputBytes;
+  int received = 0;
+  for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+    int stage = problem.stageOf({int(rank), chunk});
+    for (int from : {stage - 1, stage + 1})
+      received += from >= 0 && from < problem.stages() &&
+                  problem.slotOf(from, 0).rank != int(rank);
+  }
+  // Without sequence shards each device of tp sends its part, and the parts are
+  // gathered.
+  bool isCut = plan.tp > 1 && !plan.sp;
+  double all = received * microBatches * bytes;
+  static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
+  sum.add(CollectiveKind::Permute, stages, isCut ? all / double(plan.tp) : all);
+  if (isCut)
+    sum.add(CollectiveKind::AllGather, tensor, all);
+}
+
+std::vector<Traffic>
+tessera::cost::listTraffic(const ModelWork &work, const StageMemory &stage,
+                           size_t rank, const Plan &plan,
+                           const schedule::ScheduleProblem &problem) {
+  TrafficSum sum(plan);
+  // Each direction of a bidirectional pipeline has half of the micro-batches.
+  double microBatches = plan.pp > 1 ? double(problem.microBatchesOf())
+                                    : double(plan.microBatches);
+  addLayers(work, stage, microBatches, sum);
+  addGradients(work, stage, plan, sum);
+  if (plan.pp > 1)
+    addTransfers(work, rank, plan, problem, microBatches, sum);
+  return sum.list();
+}
+
+double tessera::cost::scheduleBubble(const schedule::Pipeline &pipeline,
+                                     const schedule::ChunkTimes &whole,
+                                     schedule::PipelinePricer &pricer) {
+  const schedule::ScheduleProblem &problem = pipeline.problem;
+  if (problem.ranks == 1)
+    return 0;
+  double stages = problem.stages();
+  schedule::ChunkTimes chunk = whole;
+  chunk.forward /= stages;
+  chunk.inputGrad /= stages;
+  chunk.weightGrad /= stages;
+  schedule::PipelineTimes times;
+  times.chunks.assign(size_t(problem.ranks) * problem.chunks, chunk);
+  times.links.assign(problem.numLinks(), 0);
+  double work = double(problem.microBatches) *
+                (whole.forward + whole.inputGrad + whole.weightGrad) /
+                problem.ranks;
+  double makespan = pricer.price(pipeline, times).makespan;
+  return makespan > 0 ? std::max(0.0, 1 - work / makespan) : 0;
+}
