@@ -466,6 +466,12 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   if (llvm::Error error =
           writeSchedule(parsed, *work, report->plan, *cluster, pipelines))
     return std::move(error);
+  // Lists that are made from times are others in a compiler, whose times are
+  // rough ones: the plan has those of the file.
+  if (parsed.has("--schedule-csv") && parsed.get("--schedule-csv") != "-" &&
+      (report->plan.schedule == ScheduleKind::ZeroBubble1P ||
+       report->plan.schedule == ScheduleKind::ZeroBubble2P))
+    report->plan.scheduleFile = parsed.get("--schedule-csv").str();
   if (llvm::Error error = writeReport(parsed, *report))
     return std::move(error);
   if (report->fits())
