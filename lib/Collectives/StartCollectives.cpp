@@ -79,6 +79,22 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
   }
 }
 
+/// A sum that is scattered right after it is made, where nothing else reads it:
+/// else it would stay whole until what the program has between.
+static void scatterEarly(Block &block) {
+  // Other pp ranks run other functions, which meet this one in its order.
+  for (Operation &op : block)
+    if (isa<dist::ExchangeOp, dist::SendOp, dist::RecvOp, rt::PipelineOp>(op))
+      return;
+  for (auto scatter :
+       llvm::make_early_inc_range(block.getOps<dist::ReduceScatterOp>())) {
+    Value sum = scatter.getInput();
+    Operation *made = sum.getDefiningOp();
+    if (made && made->getBlock() == &block && sum.hasOneUse())
+      scatter->moveAfter(made);
+  }
+}
+
 namespace {
 struct StartCollectivesPass
     : tessera::impl::StartCollectivesPassBase<StartCollectivesPass> {
@@ -91,6 +107,7 @@ struct StartCollectivesPass
       if (!isa<dist::StartOp>(collective->getParentOp()))
         ops.push_back(collective);
     });
+    func.walk([](Block *block) { scatterEarly(*block); });
     for (dist::CollectiveOpInterface op : ops)
       startCollective(op);
     assignSlots(func.front(), llvm::SmallBitVector(kNumSlots));

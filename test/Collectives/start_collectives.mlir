@@ -66,3 +66,23 @@ func.func @loop(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<
   %0 = dist.wait %f, %y : !dist.future<tensor<8xf32>>, tensor<4xf32> -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<4xf32>
 }
+
+// A sum is scattered where it is made, not where its part is read; one that is read
+// otherwise, or whose scatter runs beside work already, stays.
+// CHECK-LABEL: func.func @scatter_early
+// CHECK: %[[A:.*]] = arith.negf %arg0
+// CHECK-NEXT: %[[S:.*]] = dist.start %[[A]]
+// CHECK: dist.reduce_scatter
+// CHECK: %[[T:.*]] = dist.wait %[[S]]
+// CHECK: %[[B:.*]] = arith.negf %arg1
+// CHECK-NEXT: %[[C:.*]] = arith.addf %[[B]], %[[B]]
+// CHECK-NEXT: dist.start %[[B]]
+// CHECK: return %[[T]]
+func.func @scatter_early(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<4xf32>) {
+  %0 = arith.negf %x : tensor<4xf32>
+  %1 = arith.negf %y : tensor<4xf32>
+  %2 = arith.addf %1, %1 : tensor<4xf32>
+  %3 = dist.reduce_scatter <sum> %1 dim 0 over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<2xf32>
+  %4 = dist.reduce_scatter <sum> %0 dim 0 over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<2xf32>
+  return %4, %3, %2 : tensor<2xf32>, tensor<2xf32>, tensor<4xf32>
+}
