@@ -24,7 +24,7 @@ void tessera::forEachRead(Operation *op,
 }
 
 namespace {
-/// Where collectives become one, and what has to follow.
+/// The position at which collectives become one, and the ops that follow.
 struct BucketMove {
   /// The first of them.
   Operation *first = nullptr;
@@ -53,7 +53,7 @@ static BucketMove findMove(ArrayRef<Operation *> members) {
     return move;
   }
   llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
-  // What has effects, as an exchange between pp ranks, keeps its order.
+  // Ops with effects, as exchanges between pp ranks, keep their order.
   bool movesEffects = false;
   for (Operation *op = move.first; op;
        op = op == move.lastReady ? nullptr : op->getNextNode()) {

@@ -32,7 +32,7 @@ struct Buffers {
   double sum() const { return gathered + reduced + workspace; }
 };
 
-/// What is needed of the layers of a stage.
+/// Sizes of the layers of a stage.
 struct StageSizes {
   /// Elements of the largest parameter of the blocks, of the head, of the
   /// table.

@@ -185,13 +185,13 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
                   100 * report.bottleneckShare);
 }
 
-/// What the busiest stage receives, and what of its bubble is the schedule's.
+/// Bytes that the busiest stage receives, and the bubble of the schedule.
 static void printTraffic(const PlanReport &report, raw_ostream &os) {
   if (report.plan.pp > 1)
     os << formatv("bubble of the schedule alone, with equal stages and no "
                   "transfers: {0:f1} % of it\n",
                   100 * report.scheduleBubble);
-  // What no digit is left of is not said.
+  // Bytes of which no digit is left are not said.
   std::string text;
   for (const Traffic &traffic : report.traffic)
     if (traffic.bytes >= 0.005e9)

@@ -64,7 +64,7 @@ private:
   Plan best;
   double peak = 0, mean = 0;
   int fullest = 0, tried = 0;
-  /// Of a step that is split by time: a bound, and what it takes.
+  /// Bound and price of the step that is split by time.
   double least = 0;
   std::optional<double> seconds;
 };

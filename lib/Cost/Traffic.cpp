@@ -82,8 +82,8 @@ std::vector<Traffic> TrafficSum::list() const {
   return list;
 }
 
-/// Of an all-to-all that sends once to each device: to how many of them, as a
-/// share of what a device holds.
+/// Bytes of a collective; of an all-to-all that sends once to each device, by
+/// how many of them it sends to.
 static double dispatchedBytes(const CommWork &comm, double ranks) {
   if (comm.copies == 0)
     return comm.bytes;

@@ -79,7 +79,7 @@ public:
 private:
   struct Opened;
   struct Staged;
-  /// What LayerBounds are of: setting, tp, cp and its method, ep, sp,
+  /// Fields that LayerBounds differ in: setting, tp, cp and its method, ep, sp,
   /// recomputation, what is kept.
   using Key = std::array<int64_t, 9>;
   void sketch(Node node, Expansion &result);

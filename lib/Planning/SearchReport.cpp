@@ -246,7 +246,7 @@ static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
     std::string time = percentText(asked.found.time / best.time);
     os << formatv("\nwhy not {0}: the best of these is {1}", asked.field,
                   asked.to);
-    // What is wrong with it comes first.
+    // The memory that it lacks comes first.
     if (asked.found.fits())
       os << formatv(", {0} time a token; {1}\n", time, causeText(asked));
     else

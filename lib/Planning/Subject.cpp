@@ -10,7 +10,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Of the kernels of attention on GPUs (runtime/cuda).
+/// Limit of the kernels of attention on GPUs (runtime/cuda).
 static constexpr int64_t kMostHeadElements = 256;
 
 llvm::Error Subject::check(const Plan &plan) const {

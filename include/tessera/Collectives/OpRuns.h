@@ -17,7 +17,7 @@ namespace tessera {
 /// dist.accumulate; 1 of all others.
 int64_t getNumRuns(mlir::Operation *op);
 
-/// What an op costs, where `ofOp` says it of a single op: the sum over the ops
+/// Cost of an op, where `ofOp` says that of a single op: the sum over the ops
 /// in its regions, as often as they run; of regions that exclude each other
 /// (scf.if) that of the one that costs most. An op without regions, one that
 /// says its cost itself, and one whose regions cost nothing (the scalars of a

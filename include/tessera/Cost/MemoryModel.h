@@ -121,7 +121,7 @@ struct LayerMemory {
   /// Bytes that the gradients of its weights need: the inputs of its matmuls
   /// and the gradients of their results.
   double weightOperands = 0;
-  /// Of these the gradients of their results, which its input gradient makes.
+  /// The part of these that its input gradient makes: gradients of results.
   double weightResults = 0;
   /// Most bytes of gradients that one op of a block reads and writes.
   double gradients = 0;

@@ -55,8 +55,8 @@ struct PlanReport {
   /// Seconds of a step; the causes sum to it.
   double stepSeconds = 0;
   std::vector<Cause> causes;
-  /// What a device of the busiest stage receives, and that stage; the share of
-  /// the step in which the schedule leaves it idle by itself.
+  /// Bytes that a device of the busiest stage receives; that stage; the share
+  /// of the step in which the schedule leaves it idle by itself.
   std::vector<Traffic> traffic;
   size_t busiest = 0;
   double scheduleBubble = 0;

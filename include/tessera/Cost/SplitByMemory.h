@@ -29,11 +29,11 @@ inline constexpr double kFasterSplit = 5e-3;
 /// and neither their blocks nor a list of actions are given.
 bool isSplitByTime(const Plan &plan);
 
-/// Of a plan that was split by time and does not fit `limit` bytes, one with
-/// other blocks on its stages that fits and takes as long: of those that were
-/// tried, the one whose fullest stage needs the fewest bytes. Tried are even
-/// stages, and single blocks moved off the fullest stage. None if none of them
-/// is so. The bound of its step (StagedModel::leastSeconds) is at most
+/// Finds other blocks for the stages of a plan that was split by time and does
+/// not fit `limit` bytes: a plan that fits and takes as long. It tries even
+/// stages, and moves single blocks off the fullest stage, and takes the plan
+/// whose fullest stage needs the fewest bytes; none if no such plan fits. The
+/// bound of its step (StagedModel::leastSeconds) is at most
 /// kFasterSplit below that of the split by time.
 std::optional<Plan>
 splitByMemory(const PricedModel &model, const MemoryModel &memory,

@@ -22,7 +22,7 @@ struct Traffic {
   double bytes = 0;
 };
 
-/// What a device of a stage receives in a step: the collectives of its layers
+/// Bytes that a device of a stage receives in a step: collectives of its layers
 /// with every micro-batch, of its gradients and new parameters, and activations
 /// and their gradients from other stages. By algorithms that are optimal in
 /// bytes; the most bytes first.

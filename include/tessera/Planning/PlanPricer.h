@@ -74,7 +74,7 @@ public:
 
 private:
   llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan *split);
-  /// Of the fullest stage.
+  /// Bytes of the fullest stage.
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
   llvm::Expected<Layers *> findLayers(const Plan &plan,
                                       const cost::Machine &machine);

@@ -92,8 +92,8 @@ std::vector<Neighbour> findNeighbours(const Subject &subject,
                                       const LayoutSpace &space,
                                       const FoundPlan &best, double fit = 0.5);
 
-/// Of a plan that does not fit, those plans that do and have one option
-/// changed. None for a list of a file.
+/// Plans that fit and differ in one option from one that does not. None for a
+/// list of a file.
 std::vector<Neighbour> findRemedies(const Subject &subject,
                                     const ClusterSpec &cluster,
                                     const cost::PlanReport &report);
