@@ -139,6 +139,57 @@ TEST(joining, nothing_is_left_when_a_rank_is_missing) {
   }
 }
 
+TEST(joining, a_file_whose_maker_died_is_replaced) {
+  std::ofstream(meetingPath()).flush();
+  ASSERT_EQ(chmod(meetingPath().c_str(), 0600), 0);
+  Outcome outcome = runAlone(0, "--timeout 2");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("rank 1 has not started"), std::string::npos)
+      << outcome.err;
+  EXPECT_FALSE(isLeft());
+}
+
+/// Starts rank `rank` of four, which runs until it is ended.
+static pid_t startRank(int rank, const std::string &err) {
+  std::string name = job();
+  pid_t pid = fork();
+  if (pid != 0)
+    return pid;
+  setenv("RANK", std::to_string(rank).c_str(), 1);
+  setenv("WORLD_SIZE", "4", 1);
+  setenv("TESSERA_RT_JOB_ID", name.c_str(), 1);
+  freopen("/dev/null", "w", stdout);
+  freopen(err.c_str(), "a", stderr);
+  execl(MESH4_PROGRAM, MESH4_PROGRAM, "--quiet", "--random-data", "--steps",
+        "100000000", "--timeout", "5", nullptr);
+  _exit(127);
+}
+
+// Whatever it did when it was killed: the others wait for whom has not
+// acknowledged, and need not know who that is.
+TEST(joining, a_rank_that_is_killed_is_named) {
+  for (int trial = 0; trial < 8; ++trial) {
+    std::string err = temporary("killed");
+    fs::remove(err);
+    std::vector<pid_t> pids;
+    for (int rank = 0; rank < 4; ++rank)
+      pids.push_back(startRank(rank, err));
+    int victim = trial % 4;
+    usleep(20000 + 30000 * trial);
+    kill(pids[size_t(victim)], SIGKILL);
+    // Nobody waits for it before the others have ended.
+    for (int rank = 0; rank < 4; ++rank)
+      if (rank != victim)
+        waitpid(pids[size_t(rank)], nullptr, 0);
+    waitpid(pids[size_t(victim)], nullptr, 0);
+    std::string text = readFile(err), name = format("rank %d ", victim);
+    EXPECT_TRUE(text.find(name + "is dead") != std::string::npos ||
+                text.find(name + "has not started") != std::string::npos)
+        << text;
+    EXPECT_FALSE(isLeft());
+  }
+}
+
 TEST(joining, nothing_is_left_by_a_signal) {
   for (const char *signal : {"TERM", "HUP", "INT"}) {
     Outcome outcome =

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
+#include <unistd.h>
 
 using namespace tessera::rt;
 
@@ -107,6 +108,39 @@ void SharedMemory::initialise(int ranks, int64_t arenaBytes,
   control->replicaPageBytes = replicaPageBytes;
   control->programHash = programHash;
   control->ready.store(1);
+}
+
+void RankBlock::enter() {
+  start.store(tessera::rt::findProcess(getpid()).start);
+  pid.store(getpid());
+}
+
+Process RankBlock::findProcess() const {
+  int known = pid.load();
+  Process process = known ? tessera::rt::findProcess(known) : Process();
+  uint64_t began = start.load();
+  return began == 0 || began == process.start ? process : Process();
+}
+
+Process tessera::rt::findProcess(int pid) {
+  Process process;
+  FILE *file = fopen(format("/proc/%d/stat", pid).c_str(), "r");
+  if (!file)
+    return process;
+  char text[1024];
+  size_t length = fread(text, 1, sizeof(text) - 1, file);
+  fclose(file);
+  text[length] = 0;
+  // The second field, the name in parentheses, may hold anything. The state is
+  // the third, the start the 22nd.
+  const char *end = strrchr(text, ')');
+  unsigned long long start;
+  if (end && sscanf(end + 1,
+                    " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                    "%*s %*s %*s %*s %*s %llu",
+                    &process.state, &start) == 2)
+    process.start = start;
+  return process;
 }
 
 bool SharedMemory::shareReplicas(int fd, std::vector<ReplicatedPages> pages) {

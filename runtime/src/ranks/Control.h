@@ -136,6 +136,16 @@ struct Stamp {
 
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
+/// What the system says of a process.
+struct Process {
+  /// The letter of /proc, 'Z' of one that has ended and that nobody has waited
+  /// for; 0: there is no such process.
+  char state = 0;
+  /// In ticks since the system began.
+  uint64_t start = 0;
+};
+Process findProcess(int pid);
+
 /// One rank's part of the control block. Written by that rank, but for the
 /// doorbell and `acknowledged`, which its peers ring and count up.
 struct alignas(64) RankBlock {
@@ -143,6 +153,9 @@ struct alignas(64) RankBlock {
   std::atomic<uint32_t> doorbell{0};
   std::atomic<uint32_t> sleeping{0};
   std::atomic<int32_t> pid{0};
+  /// When that process began, which tells it from a later one of its number; 0:
+  /// not known.
+  std::atomic<uint64_t> start{0};
   std::atomic<RankState> state{RankState::Absent};
   /// The rank that this rank waits for, or -1.
   std::atomic<int32_t> waitingFor{-1};
@@ -166,6 +179,11 @@ struct alignas(64) RankBlock {
   char device[64] = {};
   /// Its arena on that device, for ranks of the same process.
   uint8_t *deviceArena = nullptr;
+
+  /// Makes this process the rank's.
+  void enter();
+  /// The rank's process; none where it has ended, and another has its number.
+  Process findProcess() const;
 
   // Of the last step; valid from its end to the start of the next.
   /// Seconds that this rank did not wait for others.

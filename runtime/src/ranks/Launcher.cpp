@@ -214,7 +214,7 @@ void Children::interrupt(int signal) {
     tessera_rt_context ctx;
     ctx.memory = memory;
     ctx.launched = true;
-    memory.blocks[rank].pid.store(getpid());
+    memory.blocks[rank].enter();
     memory.blocks[rank].state.store(RankState::Running);
     prepareContext(ctx, rank, manifest, options);
     status = body(&ctx, manifest, options);

@@ -7,9 +7,11 @@
 //
 // See Launcher.h. Ranks that torchrun, mpirun or srun started on one machine
 // meet in a file under /dev/shm that the job's name gives. The first one makes
-// it; rank 0 removes its name once all have come, and whoever fails or is told
-// to end before does the same. After a SIGKILL of all of them the file stays,
-// and the next job of that name removes it.
+// it, and holds its lock until it is whole: one without a lock that is not
+// whole was left by a rank that is dead. All ranks remove the name once all
+// have come, and whoever fails or is told to end before does the same. After a
+// SIGKILL of all of them the file stays, and the next job of that name removes
+// it.
 //
 // Anybody may write to /dev/shm: a file that is not this user's alone is none
 // of ours.
@@ -32,7 +34,8 @@ namespace {
 /// The file in which the ranks of a job meet.
 class MeetingFile {
 public:
-  MeetingFile(const std::string &job, const Manifest &manifest, double timeout);
+  MeetingFile(const std::string &job, int rank, const Manifest &manifest,
+              double timeout);
   ~MeetingFile() { leave(); }
 
   /// Makes or opens the file and maps it. Returns a message, or nothing.
@@ -52,6 +55,7 @@ private:
   std::string waitReady(SharedMemory &memory, bool &retry);
 
   char path[64];
+  const int rank;
   const Manifest &manifest;
   int64_t bytes;
   double deadline;
@@ -67,9 +71,9 @@ struct JoinedRank {
 
 static JoinedRank joined;
 
-MeetingFile::MeetingFile(const std::string &job, const Manifest &manifest,
-                         double timeout)
-    : manifest(manifest),
+MeetingFile::MeetingFile(const std::string &job, int rank,
+                         const Manifest &manifest, double timeout)
+    : rank(rank), manifest(manifest),
       bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
                                    manifest.pipeline.entries)),
       deadline(monotonicSeconds() + timeout) {
@@ -96,18 +100,24 @@ void MeetingFile::leave() {
   fd = -1;
 }
 
-/// Whether the job of this memory is over: one of its ranks is dead.
+/// Whether the job of this memory is over: there is no process of any of its
+/// ranks. Of one that has ended but that its launcher has not waited for there
+/// is: it is a rank of this job, and is named where others wait for it.
 static bool isStale(const SharedMemory &memory) {
+  bool isEntered = false;
   for (int rank = 0; rank < memory.control->ranks; ++rank) {
-    int pid = memory.blocks[rank].pid.load();
-    if (pid && kill(pid, 0) != 0 && errno == ESRCH)
-      return true;
+    const RankBlock &block = memory.blocks[rank];
+    isEntered |= block.pid.load() != 0;
+    if (block.findProcess().state)
+      return false;
   }
-  return false;
+  return isEntered;
 }
 
-/// Gives the new, empty file its size and first content.
+/// Gives the new, empty file its size and first content. Nobody else has its
+/// lock for long.
 std::string MeetingFile::make(SharedMemory &memory) {
+  flock(fd, LOCK_EX);
   // Pages of the file that have no room later would end the rank that touches
   // them without a message.
   struct statvfs space;
@@ -126,11 +136,16 @@ std::string MeetingFile::make(SharedMemory &memory) {
     return strerror(errno);
   memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
                     chooseReplicaPages());
+  memory.blocks[rank].enter();
+  flock(fd, LOCK_UN);
   return std::string();
 }
 
-/// Waits until the maker of the file has initialised it.
+/// Waits until the maker of the file has initialised it. Its lock is free for a
+/// moment before it takes it, and from its death on.
 std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
+  constexpr double longestMoment = 0.5;
+  double freeSince = 0;
   for (;; usleep(2000)) {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -145,9 +160,19 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
         !memory.map(fd, manifest.ranks, manifest.arenaBytes,
                     manifest.pipeline.entries))
       return strerror(errno);
-    if (memory.base && memory.control->ready.load())
+    bool isFree = flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (isFree)
+      flock(fd, LOCK_UN);
+    if (isFree && memory.base && memory.control->ready.load())
       return std::string();
-    if (monotonicSeconds() > deadline)
+    double now = monotonicSeconds();
+    freeSince = !isFree ? 0 : freeSince == 0 ? now : freeSince;
+    if (freeSince != 0 && now - freeSince > longestMoment) {
+      remove();
+      retry = true;
+      return std::string();
+    }
+    if (now > deadline)
       return "the rank that made it does not initialise it; a leftover file "
              "may be removed by hand";
   }
@@ -278,16 +303,20 @@ static std::string takeSlot(MeetingFile &meeting, tessera_rt_context &ctx,
   std::string error = meeting.meet(ctx.memory);
   if (!error.empty())
     return error;
-  int32_t nobody = 0;
-  if (!ctx.memory.blocks[rank].pid.compare_exchange_strong(nobody, getpid()))
-    return format("process %d already is rank %d of this job", nobody, rank);
+  RankBlock &block = ctx.memory.blocks[rank];
+  int32_t owner = 0;
+  bool isTaken = !block.pid.compare_exchange_strong(owner, getpid());
+  if (isTaken && owner != getpid())
+    return format("process %d already is rank %d of this job", owner, rank);
+  block.enter();
   return std::string();
 }
 
 int tessera::rt::joinRanks(const Environment &environment,
                            const Manifest &manifest, const Options &options,
                            RankBody body) {
-  MeetingFile meeting(environment.job, manifest, options.timeouts.join);
+  MeetingFile meeting(environment.job, environment.rank, manifest,
+                      options.timeouts.join);
   tessera_rt_context ctx;
   setJoined(&meeting, nullptr);
   handleStops(onSignal);
@@ -305,8 +334,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   setJoined(&meeting, &ctx);
   // The name must not outlive the meeting, whether it comes about or not.
   Status met = barrier(&ctx, BarrierStart);
-  if (met || environment.rank == 0)
-    meeting.remove();
+  meeting.remove();
   setJoined(nullptr, &ctx);
   meeting.leave();
   int status = met ? 1 : body(&ctx, manifest, options);

@@ -218,25 +218,15 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
 // Naming the rank that holds the others up
 //===----------------------------------------------------------------------===//
 
-/// State letter of a process from /proc, or 0 when there is no such process.
-static char processState(int pid) {
-  FILE *file = fopen(format("/proc/%d/stat", pid).c_str(), "r");
-  if (!file)
-    return 0;
-  char text[512];
-  size_t length = fread(text, 1, sizeof(text) - 1, file);
-  fclose(file);
-  text[length] = 0;
-  // The second field, the name in parentheses, may hold anything.
-  const char *end = strrchr(text, ')');
-  return end && end[1] == ' ' ? end[2] : 0;
+/// State letter of a rank's process, or 0 when there is no such process.
+static char processState(const RankBlock &block) {
+  return block.findProcess().state;
 }
 
-static bool processIsGone(RankBlock &block) {
-  int pid = block.pid.load();
-  if (pid == 0)
+static bool processIsGone(const RankBlock &block) {
+  if (block.pid.load() == 0)
     return false;
-  char state = processState(pid);
+  char state = processState(block);
   return state == 0 || state == 'Z' || state == 'X';
 }
 
@@ -263,13 +253,15 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
   while (culprit >= 0 && culprit < ctx->ranks &&
          std::find(chain.begin(), chain.end(), culprit) == chain.end()) {
     chain.push_back(culprit);
-    int next = ctx->memory.blocks[culprit].waitingFor.load();
-    if (next < 0 || processState(ctx->memory.blocks[culprit].pid.load()) == 'T')
+    RankBlock &block = ctx->memory.blocks[culprit];
+    int next = block.waitingFor.load();
+    if (next < 0 || processIsGone(block) || processState(block) == 'T')
       break;
     culprit = next;
   }
   RankBlock &block = ctx->memory.blocks[culprit];
-  char state = processState(block.pid.load());
+  char state = processState(block);
+  bool isGone = processIsGone(block);
   std::string what;
   if (culprit == ctx->rank || block.waitingFor.load() >= 0)
     what = format("waits for rank %d: ranks wait for each other",
@@ -280,7 +272,7 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
     what = "has finished already";
   else if (state == 'T' || state == 't')
     what = "is stopped";
-  else if (state == 0 || state == 'Z' || state == 'X')
+  else if (isGone)
     what = "is dead";
   else if (what.empty())
     what = "is running, but does not arrive";
@@ -288,6 +280,19 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
               format("rank %d %s; %s; rank %d has waited %.0f s in %s", culprit,
                      what.c_str(), describeLast(block).c_str(), ctx->rank,
                      waited, op.header.describe().c_str()));
+}
+
+/// Records that a member of a group is dead. Whom an operation waits for is not
+/// always known, so all members are looked at.
+static Status checkGroupLive(tessera_rt_context *ctx, const Group &group) {
+  for (int member : group.members) {
+    RankBlock &block = ctx->memory.blocks[member];
+    // One that has finished may go.
+    if (member != ctx->rank && block.state.load() != RankState::Finished &&
+        processIsGone(block))
+      return reportDead(ctx, member);
+  }
+  return TESSERA_RT_OK;
 }
 
 Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
@@ -306,7 +311,7 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
   std::string who;
   for (int rank = 0; rank < ctx->ranks && who.empty(); ++rank) {
     RankBlock &block = ctx->memory.blocks[rank];
-    char state = processState(block.pid.load());
+    char state = processState(block);
     if (state == 'T' || state == 't')
       who = format("rank %d is stopped", rank);
     else if (block.stepsBegun.load() < step)
@@ -387,8 +392,8 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
       return reportLate(ctx, op, missing, now - begin);
     if (now - lastLook >= 0.5) {
       lastLook = now;
-      if (missing >= 0 && processIsGone(ctx->memory.blocks[missing]))
-        return reportDead(ctx, missing);
+      if (Status status = checkGroupLive(ctx, *op.group))
+        return status;
     }
     sleepOnDoorbell(ctx, seen, std::min({rest, 0.5, ctx->readyAt - now}));
   }

@@ -28,7 +28,7 @@ static void runThread(const SharedMemory &memory, int rank,
     tessera_rt_context ctx;
     ctx.memory = memory;
     ctx.launched = true;
-    ctx.block().pid.store(getpid());
+    ctx.block().enter();
     ctx.block().state.store(RankState::Running);
     prepareContext(ctx, rank, manifest, options);
     if (body(&ctx, manifest, options))
