@@ -356,6 +356,7 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
   desc.rows = getSizes()[1];
   desc.width = getSizes()[2];
   desc.accumulate = getAccumulate();
+  desc.limit = static_cast<int64_t>(getLimit().value_or(0));
   Arguments arguments{descriptor(desc)};
   for (int64_t offset : getOffsets())
     arguments.push_back(address(offset));

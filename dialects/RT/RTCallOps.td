@@ -279,7 +279,7 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
   let summary = "sums of rows by index: tessera_rt_embedding_backward";
   let description = [{
     `sizes` are positions, rows and width; offsets of grad, ids and result.
-    `accumulate` adds the sums to what is there.
+    `accumulate` adds the sums to what is there. Ids from `limit` on count nowhere.
     (C1) three sizes, three byte offsets.
 
     ```mlir
@@ -289,10 +289,10 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
   let arguments = (ins UnitAttr:$accumulate, TypeAttr:$element,
                        TypeAttr:$id_element, TypeAttr:$result_element,
                        DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
-                       Optional<Index>:$id_offset);
+                       Optional<Index>:$id_offset, OptionalAttr<I64Attr>:$limit);
   let assemblyFormat = [{
     (`accumulate` $accumulate^)? $element `,` $id_element `->` $result_element
-    $sizes `at` $offsets (`offset` $id_offset^)? attr-dict
+    $sizes `at` $offsets (`limit` $limit^)? (`offset` $id_offset^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -118,7 +118,8 @@ void StepLowering::lowerEmbeddingBackward(rt::EmbeddingBackwardOp op) {
                         result.getDimSize(1)},
       ArrayRef<int64_t>{offsetOf(op.getGrad()), offsetOf(op.getIds()),
                         offsetOf(op.getResult())},
-      op.getOffset() ? scalars.lookup(op.getOffset()) : Value());
+      op.getOffset() ? scalars.lookup(op.getOffset()) : Value(),
+      op.getLimitAttr());
 }
 
 void StepLowering::lowerCopy(rt::CopyOp op) {

@@ -175,29 +175,11 @@ struct ConvertEmbeddingBackward : OpRewritePattern<nn::EmbeddingBackwardOp> {
       ids = b.castTensor(ids, idType.getIntOrFloatBitWidth() < 32
                                   ? b.getI32Type()
                                   : b.getI64Type());
-    if (op.getRows())
-      ids = dropPadding(b, ids, static_cast<int64_t>(*op.getRows()));
     Value sums = rt::EmbeddingBackwardOp::create(
         b, RankedTensorType::get(type.getShape(), library), grad, ids,
-        op.getOffset(), /*init=*/Value());
+        op.getOffset(), /*init=*/Value(), op.getRowsAttr());
     rewriter.replaceOp(op, b.castTensor(sums, element));
     return success();
-  }
-
-  /// Ids from `rows` on as -1, which is no row of any device.
-  static Value dropPadding(GenericBuilder &b, Value ids, int64_t rows) {
-    auto type = cast<RankedTensorType>(ids.getType());
-    Type element = type.getElementType();
-    if (!llvm::isIntN(element.getIntOrFloatBitWidth(), rows))
-      return ids;
-    return b.map(type.getShape(), element, {{ids, b.identity(type.getRank())}},
-                 [&](ValueRange v) {
-                   Value isRow =
-                       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v[0],
-                                             b.constant(element, rows));
-                   return arith::SelectOp::create(
-                       b, isRow, v[0], b.constant(element, int64_t(-1)));
-                 });
   }
 
   static Type getLibraryResult(GenericBuilder &b, Type in, Type out) {

@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 3
+#define TESSERA_RT_ABI_VERSION 4
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -275,7 +275,7 @@ int32_t tessera_rt_attention_backward(
     const void *v, const void *out, const float *logsumexp, void *dq, void *dk,
     void *dv, int64_t q_offset, int64_t k_offset);
 
-/// Describes the gradient of an embedding; a constant array of 7 64-bit
+/// Describes the gradient of an embedding; a constant array of 8 64-bit
 /// integers.
 typedef struct tessera_rt_embedding_desc {
   int64_t dtype;        ///< [0] of grad: F32, BF16 or F64.
@@ -285,12 +285,13 @@ typedef struct tessera_rt_embedding_desc {
   int64_t rows;         ///< [4] rows of the table.
   int64_t width;        ///< [5] elements of a row.
   int64_t accumulate;   ///< [6] 0: result = sums. 1: result += sums.
+  int64_t limit;        ///< [7] ids from it on are no rows. 0: none is.
 } tessera_rt_embedding_desc;
 
 /// result [rows, width] (+)= per row r the sum of grad [positions, width] over
 /// the positions where ids[position] - offset is r, in ascending order of
-/// positions, in f32 at least and rounded once. Ids outside the table count
-/// nowhere.
+/// positions, in f32 at least and rounded once. Ids outside the table, and those
+/// from the limit on, count nowhere.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,
@@ -535,7 +536,7 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * The manifest is one JSON object:
  *
  * {
- *   "version": 3,                       // TESSERA_RT_ABI_VERSION
+ *   "version": 4,                       // TESSERA_RT_ABI_VERSION
  *   "program": "gpt2",                  // a name, for reports
  *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
  *   "target": "host",                   // or "cuda"; default: host

@@ -226,12 +226,12 @@ func.func @attention_gradients(%q: tensor<1x4x2x1x4xf16>, %k: tensor<1x8x2x4xf16
 // A table's gradient: in the type asked for where the library has it.
 // CHECK-LABEL: func.func @embedding_gradient
 // CHECK: rt.embedding_backward %arg0, %arg1 : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xf32>
-// CHECK: %[[F:.*]] = rt.embedding_backward %{{.*}}, %arg1 offset %arg3 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+// CHECK: %[[F:.*]] = rt.embedding_backward %{{.*}}, %arg1 limit 61 offset %arg3 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[F]]
 // CHECK: arith.truncf %{{.*}} : f32 to f16
 func.func @embedding_gradient(%g: tensor<2x8x16xbf16>, %ids: tensor<2x8xi32>, %h: tensor<2x8x16xf16>, %o: index) -> (tensor<64x16xf32>, tensor<64x16xf16>) {
   %0 = nn.embedding_backward %g, %ids : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xf32>
-  %1 = nn.embedding_backward %h, %ids offset %o : tensor<2x8x16xf16>, tensor<2x8xi32> -> tensor<64x16xf16>
+  %1 = nn.embedding_backward %h, %ids rows 61 offset %o : tensor<2x8x16xf16>, tensor<2x8xi32> -> tensor<64x16xf16>
   return %0, %1 : tensor<64x16xf32>, tensor<64x16xf16>
 }
 

@@ -55,8 +55,8 @@ void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
     }
   wanted.push_back(narrow<Out>(3.0));
   SingleRank rank(threads, 4096);
-  tessera_rt_embedding_desc d{dtype, resultType, idType,    positions,
-                              rows,  width,      accumulate};
+  tessera_rt_embedding_desc d{dtype, resultType, idType,     positions,
+                              rows,  width,      accumulate, /*limit=*/0};
   ASSERT_EQ(tessera_rt_embedding_backward(rank, &d, grad.data(), ids.data(),
                                           got.data(), offset),
             0);
@@ -78,10 +78,23 @@ TEST(embedding, backward) {
     }
 }
 
+// Rows 3 and 4 of a table of 4 rows: the last one is padding.
+TEST(embedding, ids_from_the_limit_on_count_nowhere) {
+  SingleRank rank(1, 4096);
+  tessera_rt_embedding_desc d{
+      TESSERA_RT_F32, TESSERA_RT_F32, TESSERA_RT_I32, 4, 2, 1, 0,
+      /*limit=*/4};
+  float grad[] = {1, 2, 4, 8}, result[] = {9, 9};
+  int32_t ids[] = {3, 4, 2, 3};
+  ASSERT_EQ(tessera_rt_embedding_backward(rank, &d, grad, ids, result, 3), 0);
+  EXPECT_EQ(result[0], 9);
+  EXPECT_EQ(result[1], 0);
+}
+
 TEST(embedding, types_that_do_not_fit_are_refused) {
   SingleRank rank(1, 4096);
   tessera_rt_embedding_desc d{
-      TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I32, 1, 1, 1, 0};
+      TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I32, 1, 1, 1, 0, 0};
   float grad = 1, result = 2;
   int32_t id = 0;
   EXPECT_EQ(tessera_rt_embedding_backward(rank, &d, &grad, &id, &result, 0),

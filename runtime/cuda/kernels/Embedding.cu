@@ -19,7 +19,7 @@ using namespace tessera::rt::cuda::device;
 // Sorting
 //===----------------------------------------------------------------------===//
 
-/// Ids outside the table get the key `rows`, which comes last.
+/// Ids outside the rows before `end` get the key `rows`, which comes last.
 template <typename Id>
 static TESSERA_DEVICE void makeKeys(const EmbeddingKeysParams &p) {
   const Id *ids = reinterpret_cast<const Id *>(p.ids);
@@ -27,7 +27,7 @@ static TESSERA_DEVICE void makeKeys(const EmbeddingKeysParams &p) {
   uint32_t *values = reinterpret_cast<uint32_t *>(p.values);
   for (int64_t i = globalIndex(); i < p.positions; i += globalSize()) {
     int64_t row = int64_t(ids[i]) - p.offset;
-    keys[i] = uint32_t(row >= 0 && row < p.rows ? row : p.rows);
+    keys[i] = uint32_t(row >= 0 && row < p.end ? row : p.rows);
     values[i] = uint32_t(i);
   }
 }

@@ -110,7 +110,9 @@ std::string tessera::rt::cuda::launchEmbeddingBackward(
                                d.rows,
                                offset,
                                w.keys[0],
-                               w.values[0]};
+                               w.values[0],
+                               d.limit ? std::min(d.rows, d.limit - offset)
+                                       : d.rows};
     error = kernels.launch(stream,
                            d.id_dtype == TESSERA_RT_I32
                                ? "tessera_embedding_keys_i32"

@@ -81,7 +81,7 @@ constexpr int totalWarps = 8;
 
 /// Keys for the sort of positions by the row of the table.
 struct EmbeddingKeysParams {
-  int64_t ids, positions, rows, offset, keys, values;
+  int64_t ids, positions, rows, offset, keys, values, end;
 };
 
 /// One pass of a sort by the 8 bits of the keys from `shift` on. `counts` are

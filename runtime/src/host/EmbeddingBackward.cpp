@@ -30,9 +30,10 @@ template <typename Id>
 std::vector<Hit> sortPositions(const tessera_rt_embedding_desc &d,
                                const Id *ids, int64_t offset) {
   std::vector<Hit> entries;
+  int64_t end = d.limit ? std::min(d.rows, d.limit - offset) : d.rows;
   for (int64_t position = 0; position < d.positions; ++position) {
     int64_t row = int64_t(ids[position]) - offset;
-    if (row >= 0 && row < d.rows)
+    if (row >= 0 && row < end)
       entries.push_back({row, position});
   }
   std::sort(entries.begin(), entries.end());

@@ -364,8 +364,8 @@ void checkEmbeddings(int64_t positions, int64_t rows, int64_t width,
   SCOPED_TRACE(positions);
   for (int64_t accumulate : {0, 1}) {
     auto desc = [&](int64_t in, int64_t out, int64_t id) {
-      return tessera_rt_embedding_desc{in,   out,   id,        positions,
-                                       rows, width, accumulate};
+      return tessera_rt_embedding_desc{in,   out,   id,         positions,
+                                       rows, width, accumulate, /*limit=*/0};
     };
     checkEmbedding<float, float, int32_t>(
         desc(TESSERA_RT_F32, TESSERA_RT_F32, TESSERA_RT_I32), repeats);
