@@ -125,6 +125,7 @@ private:
   Error addTask(const CellTask &task, Cell cell);
   Error addPart(const Part &part, Cell cell);
   Error checkMissing();
+  Error describeMissing(const Part &missing, size_t kinds) const;
   Error checkOrder();
   ListedSchedule makeSchedule(ScheduleProblem problem) const;
   Error checkDeadlock(const ListedSchedule &listed) const;
@@ -266,12 +267,41 @@ Error CsvReader::checkMissing() {
     for (int m = 0; m < microBatches; ++m)
       for (ActionKind kind : needed)
         if (!parts.count({stage, m, kind}))
-          return error("line " + Twine(found->second.line + 1) + ": expects " +
-                       partText(stage, kind, m) +
-                       " of the micro-batches 0 to " + Twine(microBatches - 1) +
-                       " but it is missing");
+          return describeMissing({stage, m, kind}, needed.size());
   }
   return Error::success();
+}
+
+/// An error that names a missing part, or the actions that are there by mistake
+/// where most of its micro-batch is missing; `kinds` of each are needed.
+Error CsvReader::describeMissing(const Part &missing, size_t kinds) const {
+  auto [stage, microBatch, kind] = missing;
+  // In the order of the file: of this micro-batch, and of later ones.
+  const std::pair<const Part, Cell> *own = nullptr, *later = nullptr;
+  size_t count = 0;
+  for (const auto &entry : parts) {
+    int other = std::get<1>(entry.first);
+    count += other == microBatch;
+    auto &first = other == microBatch ? own : later;
+    if (other >= microBatch && (!first || entry.second < first->second))
+      first = &entry;
+  }
+  auto textOf = [](const Part &part) {
+    return partText(std::get<0>(part), std::get<2>(part), std::get<1>(part));
+  };
+  if (!own)
+    return errorAt(later->second,
+                   "expects micro-batches that follow each other but got " +
+                       textOf(later->first) + " and none of micro-batch " +
+                       Twine(microBatch));
+  if (2 * count < kinds * stages.size())
+    return errorAt(own->second, "expects all actions of micro-batch " +
+                                    Twine(microBatch) + " but got " +
+                                    textOf(own->first) + " without " +
+                                    textOf(missing));
+  return error("line " + Twine(stages.at(stage).line + 1) + ": expects " +
+               textOf(missing) + " of the micro-batches 0 to " +
+               Twine(microBatches - 1) + " but it is missing");
 }
 
 /// In each line, F comes before I and I not after W.

@@ -139,6 +139,19 @@ TEST(ScheduleCsv, names_what_is_missing_doubled_or_misplaced) {
             "cell 1");
 }
 
+TEST(ScheduleCsv, names_an_action_that_is_there_by_mistake) {
+  EXPECT_EQ(errorOf("0F0,0B0,0F1,0B1\n1F0,1B0,1F9,1B1\n"),
+            "a.csv: line 2, cell 3: expects micro-batches that follow each "
+            "other but got 1F9 and none of micro-batch 2");
+  EXPECT_EQ(errorOf("0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B2\n"),
+            "a.csv: line 2, cell 4: expects all actions of micro-batch 2 but "
+            "got 1I2 without 0F2");
+  // What is missing where most is there.
+  EXPECT_EQ(errorOf("0F0,0B0,0F1\n1F0,1B0,1F1,1B1\n"),
+            "a.csv: line 1: expects 0I1 of the micro-batches 0 to 1 but it is "
+            "missing");
+}
+
 TEST(ScheduleCsv, names_who_waits_in_a_deadlock) {
   // Rank 1 goes backward with the second micro-batch first; rank 0 wants the
   // first before it goes on.
