@@ -60,6 +60,8 @@ private:
   const StridedAxis &stageAxis;
   double origin = INFINITY;
   bool isFirst = true;
+  /// The ids of transfers: of a stream, and the number of one in it.
+  std::map<std::pair<Stream, size_t>, size_t> arrows;
 };
 } // namespace
 
@@ -100,12 +102,13 @@ void TraceWriter::slice(int rank, const Stamp &stamp, const std::string &name,
 
 void TraceWriter::arrow(int rank, char phase, double time, const Stream &stream,
                         size_t number) {
-  auto [from, to, tag] = stream;
+  // Perfetto drops arrows whose ids are no numbers.
+  size_t id = arrows.try_emplace({stream, number}, arrows.size()).first->second;
   beginEvent();
   fprintf(file,
           "{\"ph\": \"%c\", \"name\": \"transfer\", \"cat\": \"transfer\", "
-          "\"id\": \"%d-%d-%d-%zu\", %s}",
-          phase, from, to, tag, number, at(rank, time).c_str());
+          "\"id\": %zu, %s}",
+          phase, id, at(rank, time).c_str());
 }
 
 static const char *valueName(int tag) {

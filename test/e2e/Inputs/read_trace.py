@@ -27,6 +27,7 @@ def main():
             assert event["ts"] >= 0 and event["dur"] >= 0, event
             slices[event["pid"]].append(event)
         elif event["ph"] in "sf":
+            assert isinstance(event["id"], int), event
             assert event["ph"] not in arrows[event["id"]], event
             arrows[event["id"]][event["ph"]] = event
     assert sorted(slices) == list(range(ranks)), sorted(slices)
