@@ -284,7 +284,7 @@ TEST(inputs, fields_of_a_state_are_known) {
   const std::string fields =
       "expects the fields \"format\", \"version\", \"kind\", \"program\", "
       "\"hash\", \"ranks\", \"step\", \"data_position\", \"data\", \"files\", "
-      "but got ";
+      "\"checksum\", but got ";
   EXPECT_EQ(parseWith("\"step\"", "\"epoch\": 3, \"step\""),
             fields + "\"epoch\"");
   EXPECT_EQ(parseWith("\"step\"", "\"steps\""), fields + "no \"step\"");
@@ -293,4 +293,12 @@ TEST(inputs, fields_of_a_state_are_known) {
   EXPECT_EQ(parseWith("\"bytes\"", "\"pad\": 0, \"bytes\""),
             "a file expects the fields \"name\", \"dtype\", \"shape\", "
             "\"bytes\", \"checksum\", but got \"pad\"");
+  // However it is spaced, but as it was saved.
+  EXPECT_EQ(parseWith("\"step\": 0", "\"step\":  0"), "");
+  for (auto [from, to] : {std::pair("\"step\": 0", "\"step\": 3"),
+                          {"\"data_position\": 0", "\"data_position\": 8"},
+                          {"\"bytes\": 136", "\"bytes\": 137"}})
+    EXPECT_EQ(parseWith(from, to),
+              "expects it as it was saved, but a field is another than its "
+              "checksum says");
 }

@@ -22,7 +22,7 @@ using namespace tessera::rt;
 
 /// What tells the manifest of a state from other JSON.
 static constexpr const char *stateFormat = "tessera state";
-static constexpr int64_t stateVersion = 1;
+static constexpr int64_t stateVersion = 2;
 
 bool SavedState::hasFile(const std::string &fileName) const {
   return std::any_of(files.begin(), files.end(), [&](const SavedFile &file) {
@@ -30,7 +30,8 @@ bool SavedState::hasFile(const std::string &fileName) const {
   });
 }
 
-std::string tessera::rt::describeState(const SavedState &state) {
+/// All but the last field, which is the checksum of this text.
+static std::string describeFacts(const SavedState &state) {
   std::string text =
       format("{\"format\": \"%s\", \"version\": %lld,\n", stateFormat,
              (long long)stateVersion) +
@@ -52,7 +53,17 @@ std::string tessera::rt::describeState(const SavedState &state) {
                    (long long)file.bytes, (unsigned long long)file.checksum);
     comma = ",\n";
   }
-  return text + "]}\n";
+  return text + "]";
+}
+
+static std::string describeChecksum(const std::string &facts) {
+  return format("%016llx",
+                (unsigned long long)xxh64(facts.data(), facts.size()));
+}
+
+std::string tessera::rt::describeState(const SavedState &state) {
+  std::string facts = describeFacts(state);
+  return facts + ",\n \"checksum\": \"" + describeChecksum(facts) + "\"}\n";
 }
 
 /// Sixteen hexadecimal digits; false for anything else.
@@ -98,11 +109,12 @@ std::string tessera::rt::parseState(const std::string &text,
   if (json.getInteger("version", 0) != stateVersion)
     return format("expects version %lld, but got %lld", (long long)stateVersion,
                   (long long)json.getInteger("version", 0));
-  error =
-      checkMembers(json, {"format", "version", "kind", "program", "hash",
-                          "ranks", "step", "data_position", "data", "files"});
+  error = checkMembers(json,
+                       {"format", "version", "kind", "program", "hash", "ranks",
+                        "step", "data_position", "data", "files", "checksum"});
   if (!error.empty())
     return error;
+  state = SavedState();
   state.kind = json.getString("kind");
   state.program = json.getString("program");
   state.hash = json.getString("hash");
@@ -121,6 +133,10 @@ std::string tessera::rt::parseState(const std::string &text,
     if (!error.empty())
       return error;
   }
+  // However it is spaced.
+  if (json.getString("checksum") != describeChecksum(describeFacts(state)))
+    return "expects it as it was saved, but a field is another than its "
+           "checksum says";
   return std::string();
 }
 
