@@ -235,6 +235,13 @@ TEST(training, a_loss_that_is_no_number) {
   EXPECT_TRUE(steps[2].find("undone")->boolean);
   EXPECT_FALSE(steps[3].find("undone")->boolean);
   EXPECT_EQ(events(skipped, "remark").size(), 1u);
+  // Nothing was learned.
+  Outcome nothing = run("--steps 1 --on-nan=skip --quiet", "TRAIN2_NAN=1");
+  EXPECT_EQ(nothing.status, 3);
+  EXPECT_EQ(nothing.err,
+            "tessera: error: expects a step that changes parameters, but of 1 "
+            "steps 0 were skipped because their gradients overflow, and 1 "
+            "undone because loss or gradient norm were not finite\n");
 }
 
 TEST(training, state_that_starts_as_a_parameter) {

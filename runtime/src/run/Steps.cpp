@@ -118,6 +118,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
 }
 
 Status StepLoop::judge(StepRecord &r) {
+  numSkipped += r.isSkipped;
   if (r.isValid() || !manifest.isTraining()) {
     log.step(r);
     return TESSERA_RT_OK;
@@ -129,6 +130,7 @@ Status StepLoop::judge(StepRecord &r) {
       if (Status status = ctx->target->restore(changed))
         return status;
     r.isUndone = true;
+    numUndone += !r.isSkipped;
     log.step(r);
     log.remark(r.step, r.describeFault() +
                            "; parameters and state are as before the step");
@@ -199,6 +201,20 @@ void StepLoop::reportStop() {
       isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));
 }
 
+void StepLoop::reportUnchanged() {
+  constexpr int32_t nothingLearned = 3;
+  size_t steps = stepTimes.seconds.size();
+  if (ctx->rank != 0 || steps == 0 || numSkipped + numUndone < steps)
+    return;
+  fprintf(stderr,
+          "tessera: error: expects a step that changes parameters, but of %zu "
+          "steps %zu were skipped because their gradients overflow, and %zu "
+          "undone because loss or gradient norm were not finite\n",
+          steps, numSkipped, numUndone);
+  int32_t none = 0;
+  ctx->memory.control->exitCode.compare_exchange_strong(none, nothingLearned);
+}
+
 void StepLoop::summarize(int64_t step, bool isLast) {
   if (ctx->rank != 0)
     return;
@@ -254,5 +270,6 @@ Status StepLoop::run() {
         return status;
   }
   reportStop();
+  reportUnchanged();
   return TESSERA_RT_OK;
 }

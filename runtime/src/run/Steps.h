@@ -57,6 +57,8 @@ private:
   void comparePosition();
   /// Says so, and leaves the exit code, where a signal ended the loop.
   void reportStop();
+  /// The same where no step changed anything.
+  void reportUnchanged();
   int stopSignal() const;
 
   tessera_rt_context *ctx;
@@ -68,6 +70,8 @@ private:
   /// The arguments that a step changes, and the results that are read after it.
   std::vector<ArenaBlock> changed, scalars;
   StepTimes stepTimes;
+  /// Steps that changed nothing: skipped by the program, or undone.
+  size_t numSkipped = 0, numUndone = 0;
   Stamps lastStamps;
 };
 
