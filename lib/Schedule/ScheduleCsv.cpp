@@ -125,7 +125,7 @@ private:
   Error addTask(const CellTask &task, Cell cell);
   Error addPart(const Part &part, Cell cell);
   Error checkMissing();
-  Error describeMissing(const Part &missing, size_t kinds) const;
+  Error describeMissing(const Part &missing) const;
   Error checkOrder();
   ListedSchedule makeSchedule(ScheduleProblem problem) const;
   Error checkDeadlock(const ListedSchedule &listed) const;
@@ -267,21 +267,21 @@ Error CsvReader::checkMissing() {
     for (int m = 0; m < microBatches; ++m)
       for (ActionKind kind : needed)
         if (!parts.count({stage, m, kind}))
-          return describeMissing({stage, m, kind}, needed.size());
+          return describeMissing({stage, m, kind});
   }
   return Error::success();
 }
 
 /// An error that names a missing part, or the actions that are there by mistake
-/// where most of its micro-batch is missing; `kinds` of each are needed.
-Error CsvReader::describeMissing(const Part &missing, size_t kinds) const {
+/// where other micro-batches have more than twice as many.
+Error CsvReader::describeMissing(const Part &missing) const {
   auto [stage, microBatch, kind] = missing;
   // In the order of the file: of this micro-batch, and of later ones.
   const std::pair<const Part, Cell> *own = nullptr, *later = nullptr;
-  size_t count = 0;
+  std::vector<size_t> counts(microBatches);
   for (const auto &entry : parts) {
     int other = std::get<1>(entry.first);
-    count += other == microBatch;
+    ++counts[other];
     auto &first = other == microBatch ? own : later;
     if (other >= microBatch && (!first || entry.second < first->second))
       first = &entry;
@@ -294,7 +294,7 @@ Error CsvReader::describeMissing(const Part &missing, size_t kinds) const {
                    "expects micro-batches that follow each other but got " +
                        textOf(later->first) + " and none of micro-batch " +
                        Twine(microBatch));
-  if (2 * count < kinds * stages.size())
+  if (2 * counts[microBatch] < *llvm::max_element(counts))
     return errorAt(own->second, "expects all actions of micro-batch " +
                                     Twine(microBatch) + " but got " +
                                     textOf(own->first) + " without " +
