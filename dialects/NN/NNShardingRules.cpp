@@ -185,7 +185,7 @@ ShardingRule EmbeddingOp::getShardingRule() {
 }
 
 void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
-  // With an offset the table no longer says how many ids there are.
+  // A table at an offset no longer says how many ids there are.
   if (std::optional<int64_t> rows = getIdLimit())
     setRows(*rows);
   addOffset(*this, getOffsetMutable(), offset);
@@ -256,7 +256,7 @@ void TakeAlongAxisOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// As an embedding's table.
+/// Rows of a shard no longer say how many positions there are.
 FailureOr<Operation *> TakeAlongAxisOp::cloneWithShapes(OpBuilder &builder,
                                                         ValueRange operands,
                                                         TypeRange resultTypes) {

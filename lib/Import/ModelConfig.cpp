@@ -108,7 +108,7 @@ void readRope(const ModelFamily &family, ConfigReader &rope,
   embedding.scaling = scaling;
 }
 
-/// What older files say of rotary embeddings, with keys of their own.
+/// Keys of rotary embeddings that older files have.
 struct OlderRope {
   ConfigReader &file;
   /// The keys of theta and of scaling; null where there is none.

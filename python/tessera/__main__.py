@@ -18,7 +18,7 @@ from typing import Any, Sequence
 from . import jax_import
 from .errors import ImportFailure, first_line
 
-# Of the environment: errors that no reader expected are shown whole.
+# A variable of the environment: errors that no reader expected are shown whole.
 TRACEBACK = "TESSERA_TRACEBACK"
 
 DESCRIPTION = """\

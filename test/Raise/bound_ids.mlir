@@ -50,7 +50,7 @@ func.func @labels_of_rows(%x: tensor<2x7xf32>, %l: tensor<2xi32> {nn.input = "la
 
 // -----
 
-// What the argument says stays. Elements that are chosen, uses that depend on a
+// An argument that says it keeps its number. Elements that are chosen, uses that depend on a
 // condition, and what is computed first, say nothing.
 // CHECK-LABEL: @nothing
 // CHECK-SAME: {nn.input = "known", nn.vocab = 4 : i64}

@@ -60,7 +60,7 @@ struct Value {
   int64_t bytes = 0;
   /// Ids of an argument are below it and not negative; 0: any integers.
   int64_t vocab = 0;
-  /// With a vocabulary: an id that is allowed besides.
+  /// An id that is allowed besides those of the vocabulary.
   int64_t ignored = 0;
   /// Starts: the id that ends a document.
   int64_t eod = 0;

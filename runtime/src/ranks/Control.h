@@ -136,7 +136,7 @@ struct Stamp {
 
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
-/// What the system says of a process.
+/// A process as the system describes it.
 struct Process {
   /// The letter of /proc, 'Z' of one that has ended and that nobody has waited
   /// for; 0: there is no such process.

@@ -33,7 +33,7 @@ func.func @f(%t: tensor<11x6xf32> {nn.input = "t", dist.sharding = #dist.shardin
   %rows = nn.embedding %t, %ids : tensor<11x6xf32>, tensor<5xi32> -> tensor<5x6xf32>
   %loss = nn.cross_entropy %y, %ids ignore -100 : tensor<5x11xf32>, tensor<5xi32> -> tensor<5xf32>
   %picked = nn.take_along_axis %y, %ids : tensor<5x11xf32>, tensor<5xi32> -> tensor<5xf32>
-  // What is in padded rows must not be summed.
+  // Padded rows must not be summed.
   %dt = nn.embedding_backward %g, %ids : tensor<5x6xf32>, tensor<5xi32> -> tensor<11x6xf32>
   %sums = nn.reduce <sum> %dt dims [0] : tensor<11x6xf32> -> tensor<6xf32>
   %dy = nn.take_along_axis_backward %h, %ids : tensor<5xf32>, tensor<5xi32> -> tensor<5x11xf32>

@@ -203,7 +203,7 @@ TEST(ModelConfig, older_and_newer_keys_of_rope_say_one_thing) {
             "differ");
 }
 
-// As the published classes give their embeddings a padding_idx.
+// Embeddings have the padding_idx that the published classes give them.
 TEST(ModelConfig, the_row_of_padding_is_that_of_the_published_class) {
   EXPECT_EQ(read(llama()).paddingToken, std::nullopt);
   EXPECT_EQ(read(llama(R"(, "pad_token_id": 3)")).paddingToken, 3);

@@ -146,7 +146,7 @@ TEST(ScheduleCsv, names_an_action_that_is_there_by_mistake) {
   EXPECT_EQ(errorOf("0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B2\n"),
             "a.csv: line 2, cell 4: expects all actions of micro-batch 2 but "
             "got 1I2 without 0F2");
-  // What is missing where most is there.
+  // One part is missing, and most are there.
   EXPECT_EQ(errorOf("0F0,0B0,0F1\n1F0,1B0,1F1,1B1\n"),
             "a.csv: line 1: expects 0I1 of the micro-batches 0 to 1 but it is "
             "missing");
