@@ -91,6 +91,20 @@ void CollectiveList::add(const CollectiveList &other) {
     times[text] += number;
 }
 
+void CollectiveList::takeOff(const CollectiveList &before,
+                             const CollectiveList &after) {
+  for (const auto &[text, number] : before.times) {
+    auto left = after.times.find(text);
+    int64_t fewer = number - (left == after.times.end() ? 0 : left->second);
+    auto it = times.find(text);
+    if (fewer <= 0 || it == times.end())
+      continue;
+    it->second -= fewer;
+    if (it->second <= 0)
+      times.erase(it);
+  }
+}
+
 /// `2 of X` and `at most 2 of X`: how an entry is written.
 static constexpr llvm::StringLiteral kOf = " of ", kAtMost = "at most ";
 

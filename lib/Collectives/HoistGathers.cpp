@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/CollectiveLists/CollectiveList.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ScopedPrinter.h"
 
@@ -115,6 +116,9 @@ static std::optional<Chain> findEqual(const Chain &chain, Block &block,
 /// Moves the chain to before the loop. What does the same, in the loop or
 /// after it, is not done again.
 static void hoist(scf::ForOp loop, dist::WaitOp wait) {
+  auto func = loop->getParentOfType<FunctionOpInterface>();
+  std::optional<CollectiveList> list = CollectiveList::read(func);
+  CollectiveList before = CollectiveList::collect(func);
   Chain chain = *getChain(loop, wait);
   for (Operation *op : chain)
     op->moveBefore(loop);
@@ -128,6 +132,10 @@ static void hoist(scf::ForOp loop, dist::WaitOp wait) {
   };
   mergeAll(*loop.getBody(), nullptr);
   mergeAll(*loop->getBlock(), loop);
+  if (list) {
+    list->takeOff(before, CollectiveList::collect(func));
+    list->write(func);
+  }
 }
 
 /// Gathers that are exposed, those first that save most.

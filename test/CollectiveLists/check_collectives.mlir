@@ -3,7 +3,7 @@
 
 // One that nothing used may be gone, and the list is exact then.
 dist.mesh @mesh ["x"=2]
-// CHECK: func.func @fewer({{.*}} dist.collectives = ["1 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]
+// CHECK: func.func @fewer({{.*}}dist.collectives = ["1 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]
 func.func @fewer(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dist.local, dist.collectives = ["at most 1 of all_gather {axes = #dist.axes<{x}>, dim = 0 : i64} of 8 x f32", "at most 2 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]} {
   %0 = dist.all_reduce <sum> %x over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>

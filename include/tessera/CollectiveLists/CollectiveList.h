@@ -75,6 +75,9 @@ public:
 
   /// Puts the list on a function.
   void write(mlir::FunctionOpInterface func) const;
+  /// Takes off what a function does less often than it did, because a pass
+  /// found that it need not be done again. What is new in `after` is not added.
+  void takeOff(const CollectiveList &before, const CollectiveList &after);
   /// The list says how often a run does each collective at most.
   bool isBound() const { return bound; }
   void setBound() { bound = true; }
