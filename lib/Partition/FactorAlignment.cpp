@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactorSizes.h"
-#include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include <numeric>
 

@@ -290,8 +290,8 @@ typedef struct tessera_rt_embedding_desc {
 
 /// result [rows, width] (+)= per row r the sum of grad [positions, width] over
 /// the positions where ids[position] - offset is r, in ascending order of
-/// positions, in f32 at least and rounded once. Ids outside the table, and those
-/// from the limit on, count nowhere.
+/// positions, in f32 at least and rounded once. Ids outside the table, and
+/// those from the limit on, count nowhere.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,

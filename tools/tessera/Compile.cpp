@@ -100,8 +100,8 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--dist-report", "FILE",
      "write what a device receives, by kind of collective and\n"
      "axes, and what of it no work hides: JSON to FILE.json,\n"
-      "else text; - is stdout",
-      /*isOutput=*/true},
+     "else text; - is stdout",
+     /*isOutput=*/true},
     {"--bucket-bytes", "BYTES",
      "do small collectives as one, of at most so many bytes of a\n"
      "device; 0: none; default: 26214400"},
