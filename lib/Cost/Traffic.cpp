@@ -87,7 +87,7 @@ std::vector<Traffic> TrafficSum::list() const {
 static double dispatchedBytes(const CommWork &comm, double ranks) {
   if (comm.copies == 0)
     return comm.bytes;
-  // getShareReceived() is of what is divided among all devices.
+  // getShareReceived() counts tensors that are divided among all devices.
   return comm.bytes * ranks *
          (1 - std::pow(1 - 1 / ranks, double(comm.copies)));
 }
@@ -141,8 +141,8 @@ static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
       received += from >= 0 && from < problem.stages() &&
                   problem.slotOf(from, 0).rank != int(rank);
   }
-  // Without sequence shards each device of tp sends its part, and the parts are
-  // gathered.
+  // Devices of tp that do not shard the sequence send a part each, and the
+  // parts are gathered.
   bool isCut = plan.tp > 1 && !plan.sp;
   double all = received * microBatches * bytes;
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};

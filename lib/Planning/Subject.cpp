@@ -21,7 +21,7 @@ llvm::Error Subject::check(const Plan &plan) const {
   if (llvm::Error error = plan.checkModel(dense->heads, dense->kvHeads,
                                           dense->ffn, dense->layers))
     return error;
-  // Without buffers of gradients it is a program of ours.
+  // A program of ours has no buffers of gradients.
   if (!plan.gradBuffers && dense->headDim > kMostHeadElements)
     return llvm::createStringError(
         "attention: expects heads of at most " +

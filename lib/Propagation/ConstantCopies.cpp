@@ -9,7 +9,7 @@
 //
 //     c --> d --> x, y      becomes     c --> d --> x     c' --> d' --> y
 //
-// Where each op of a chain uses the one before twice that doubles with each; so
+// Copies double with each op of a chain that uses the one before it twice, so
 // an op that would have more copies than kMostCopies is shared.
 //
 //===----------------------------------------------------------------------===//

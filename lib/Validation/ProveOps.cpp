@@ -28,8 +28,11 @@ bool PartitionProver::visitConstant(Operation *op,
         placements.getNumDevices(), number.getValue().getSExtValue());
   // One that is no splat may have been padded.
   if (state.value >= firstForeign && tensor && !constant.isSplat)
-    if (std::optional<int> padded = reference.findPadded(op)) {
-      state.value = *padded;
+    if (SmallVector<int, 1> padded = reference.findPadded(op);
+        !padded.empty()) {
+      state.value = padded.front();
+      if (padded.size() > 1)
+        otherReadings[state.value].insert(padded.begin() + 1, padded.end());
       for (DimState &dim : state.dims)
         dim.padding = PadContent::Zero;
     }

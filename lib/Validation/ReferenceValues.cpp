@@ -231,8 +231,9 @@ ReferenceValues::findEqual(const ReferenceOp &op,
   return nullptr;
 }
 
-std::optional<int> ReferenceValues::findPadded(Operation *op) const {
+SmallVector<int, 1> ReferenceValues::findPadded(Operation *op) const {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<std::pair<int64_t, int>, 1> found;
   for (Operation *constant : denseConstants) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(constant);
     auto from = dyn_cast<RankedTensorType>(constant->getResult(0).getType());
@@ -246,10 +247,14 @@ std::optional<int> ReferenceValues::findPadded(Operation *op) const {
       continue;
     bool same = haveSameProperties(*padded, op);
     (*padded)->erase();
-    if (same)
-      return lookup(constant->getResult(0));
+    std::pair<int64_t, int> candidate(-from.getNumElements(),
+                                      lookup(constant->getResult(0)));
+    if (same && !llvm::is_contained(found, candidate))
+      found.push_back(candidate);
   }
-  return std::nullopt;
+  llvm::stable_sort(found, llvm::less_first());
+  return llvm::map_to_vector<1>(
+      found, [](const std::pair<int64_t, int> &each) { return each.second; });
 }
 
 /// Ops that change no element, on global types: what says only how a value is

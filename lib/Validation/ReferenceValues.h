@@ -93,9 +93,9 @@ public:
   unsigned getNumOps() const { return ops.size(); }
   int getNumValues() const { return values.size(); }
 
-  /// The constant of the reference that `op`, one that is no splat, holds with
-  /// zeros after it.
-  std::optional<int> findPadded(mlir::Operation *op) const;
+  /// The constants of the reference that `op`, one that is no splat, holds with
+  /// zeros after them: those with most elements first.
+  llvm::SmallVector<int, 1> findPadded(mlir::Operation *op) const;
 
 private:
   /// Puts nn.arg_reduce before each search by hand, if `local` has fewer

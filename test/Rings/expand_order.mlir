@@ -59,7 +59,7 @@ func.func @gradients(%g: tensor<2x8x2x1x4xbf16>, %q: tensor<2x8x2x1x4xbf16>, %k:
   return %dk : tensor<2x16x2x4xbf16>
 }
 
-// Padding stays behind the sequence, whose chunks come into their order.
+// Padding stays after the sequence, whose chunks come into their order.
 // CHECK-LABEL: func @padded
 // CHECK-SAME: (%[[Q:.*]]: tensor<1x18x1x1x2xf32>, %[[K:.*]]: tensor<1x18x1x2xf32>)
 // CHECK: %[[Q3:.*]] = tensor.extract_slice %[[Q]][0, 4, 0, 0, 0] [1, 4, 1, 1, 2]

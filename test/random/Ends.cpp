@@ -24,7 +24,7 @@ static int pickEnding(Generator &g, int64_t most) {
   return g.addConstant(type, std::vector<Number>(type.size(), number));
 }
 
-static bool addMask(Generator &g) {
+static bool addEnd(Generator &g) {
   int value = pickEnding(g, 4);
   if (value < 0)
     return false;
@@ -34,18 +34,7 @@ static bool addMask(Generator &g) {
   Number filler = g.random.oneIn(3)    ? g.drawNumber(type.elem)
                   : isFloat(type.elem) ? makeFloat(0)
                                        : makeInt(0, type.elem);
-  std::string literal = printLiteral(filler, type.elem);
-  if (type.elem != Elem::I1)
-    literal += " : " + Type{type.elem, false, {}}.print();
-  g.add("nn.mask_padding $0 dim " + std::to_string(dim) + " size " +
-            std::to_string(size) + " value " + literal + "$A : " + type.print(),
-        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
-          forEachIndex(type.shape, [&](const Shape &index) {
-            made[0].at(index) =
-                index[dim] < size ? inputs[0]->at(index) : filler;
-          });
-          return true;
-        });
+  addMask(g, value, dim, size, filler);
   return true;
 }
 
@@ -105,5 +94,5 @@ static bool addCapture(Generator &g) {
 }
 
 std::vector<Weighted> tessera::test::getEndFamilies() {
-  return {{addMask, 6}, {addZeros, 4}, {addCapture, 3}};
+  return {{addEnd, 6}, {addZeros, 4}, {addCapture, 3}};
 }

@@ -21,6 +21,24 @@ int tessera::test::addMove(Generator &g, const std::string &text,
                });
 }
 
+void tessera::test::addMask(Generator &g, int value, size_t dim, int64_t size,
+                            const Number &filler) {
+  Type type = g.typeOf(value);
+  std::string literal = printLiteral(filler, type.elem);
+  // A literal says that it is an i1.
+  if (type.elem != Elem::I1)
+    literal += std::string(" : ") + getInfo(type.elem).name;
+  g.add("nn.mask_padding $0 dim " + std::to_string(dim) + " size " +
+            std::to_string(size) + " value " + literal + "$A : " + type.print(),
+        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
+          forEachIndex(type.shape, [&](const Shape &index) {
+            made[0].at(index) =
+                index[dim] < size ? inputs[0]->at(index) : filler;
+          });
+          return true;
+        });
+}
+
 std::string tessera::test::printInts(const Shape &numbers) {
   std::string text;
   for (int64_t number : numbers)

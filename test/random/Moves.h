@@ -17,6 +17,10 @@ using Source = std::function<Shape(const Shape &)>;
 int addMove(Generator &g, const std::string &text, std::vector<int> operands,
             const Type &result, const Source &source);
 
+/// `value`, with `filler` from index `size` of a dimension on.
+void addMask(Generator &g, int value, size_t dim, int64_t size,
+             const Number &filler);
+
 /// `[1, 2]`.
 std::string printInts(const Shape &numbers);
 /// A tensor with so many dimensions, and elements; -1: none.

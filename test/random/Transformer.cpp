@@ -347,17 +347,7 @@ static bool addMaskPadding(Generator &g) {
   Type type = g.typeOf(value);
   size_t dim = g.random.below(type.shape.size());
   int64_t size = g.random.between(1, type.shape[dim]);
-  Number filler = g.drawNumber(type.elem);
-  g.add("nn.mask_padding $0 dim " + std::to_string(dim) + " size " +
-            std::to_string(size) + " value " + printLiteral(filler, type.elem) +
-            " : " + getInfo(type.elem).name + "$A : " + type.print(),
-        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
-          forEachIndex(type.shape, [&](const Shape &index) {
-            made[0].at(index) =
-                index[dim] < size ? inputs[0]->at(index) : filler;
-          });
-          return true;
-        });
+  addMask(g, value, dim, size, g.drawNumber(type.elem));
   return true;
 }
 

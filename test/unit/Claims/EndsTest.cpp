@@ -32,7 +32,7 @@ namespace {
 struct Case {
   unsigned operand;
   int64_t dim;
-  /// By a concatenation with a zero; else by a mask of the last element.
+  /// Ends by a concatenation with a zero; else by a mask of the last element.
   bool appends;
   /// The dimension of the first result whose last element alone is returned;
   /// -1: the results are returned.
