@@ -412,6 +412,9 @@ bool PartitionProver::visitOp(Operation *op) {
           otherReadings[state.value].insert(fit.results[i].value);
       if (resized && !mayResize)
         otherReadings[state.value].insert(resized->value);
+      // A mask may be padding of its operand as well.
+      if (isa<nn::MaskPaddingOp>(op))
+        otherReadings[state.value].insert(numbers.front());
       setState(result, state);
     }
     return true;
