@@ -27,8 +27,8 @@ struct CheckCollectivesPass
   }
 
 private:
-  /// Nothing is known of a function without a list. A list of what may come at
-  /// most becomes that of what came.
+  /// Nothing is known of a function without a list. A bound becomes the exact
+  /// list.
   static LogicalResult check(FunctionOpInterface func) {
     std::optional<CollectiveList> list = CollectiveList::read(func);
     if (!list || func.isExternal())

@@ -76,7 +76,7 @@ int64_t tessera::getTimesRun(Operation *op) {
                            upper = getConstantIntValue(loop.getUpperBound()),
                            step = getConstantIntValue(loop.getStep());
     if (lower && upper && step && *step > 0)
-      times *= std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, *step));
+      times *= *upper > *lower ? llvm::divideCeil(*upper - *lower, *step) : 0;
   }
   return times;
 }
@@ -185,5 +185,7 @@ void tessera::addExpected(Operation *op, const ListedCollective &collective,
   if (!list)
     return;
   list->add(collective, number * getTimesRun(op));
+  // An empty list does not say that it is a bound.
+  list->setBound();
   list->write(func);
 }

@@ -37,7 +37,7 @@ public:
   bool contains(mlir::Value value) const { return states.contains(value); }
 
   /// The state of a known value that nothing ended. One that was ended is noted
-  /// as refused: what is made of it must not be called proven.
+  /// as refused: an op that reads it must not be called proven.
   const ShardState &get(mlir::Value value) const {
     const ShardState &state = getWithEnds(value);
     if (!refused && hasEnds(state))
