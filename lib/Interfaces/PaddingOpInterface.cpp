@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/PaddingOpInterface.h"
+#include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -86,9 +87,10 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
 namespace {
 
 /// An operand in whose padding `element` must be.
-template <typename Op, unsigned number, int64_t element>
-struct IntegerModel
-    : PaddingOpInterface::ExternalModel<IntegerModel<Op, number, element>, Op> {
+template <unsigned number, int64_t element>
+struct IntegerPadding
+    : PaddingOpInterface::ExternalModel<IntegerPadding<number, element>,
+                                        arith::DivSIOp> {
   TypedAttr getSafePadding(Operation *op, unsigned operand) const {
     if (operand != number)
       return {};
@@ -96,12 +98,6 @@ struct IntegerModel
     return Builder(op->getContext()).getIntegerAttr(type, element);
   }
 };
-
-template <unsigned number, int64_t element, typename... Ops>
-void attach(MLIRContext *context) {
-  (Ops::template attachInterface<IntegerModel<Ops, number, element>>(*context),
-   ...);
-}
 
 /// What the body needs its arguments to hold in padding, null where any value
 /// will do; none if it needs that of a value that it computes.
@@ -131,8 +127,8 @@ std::optional<SmallVector<TypedAttr>> getSafeArguments(linalg::LinalgOp op) {
   return safe;
 }
 
-template <typename Op>
-struct LinalgModel : PaddingOpInterface::ExternalModel<LinalgModel<Op>, Op> {
+struct LinalgPadding
+    : PaddingOpInterface::ExternalModel<LinalgPadding, linalg::GenericOp> {
   TypedAttr getSafePadding(Operation *operation, unsigned operand) const {
     auto op = cast<linalg::LinalgOp>(operation);
     auto safe = getSafeArguments(op);
@@ -145,28 +141,24 @@ struct LinalgModel : PaddingOpInterface::ExternalModel<LinalgModel<Op>, Op> {
   }
 };
 
-template <typename... Ops> void attachLinalg(MLIRContext *context) {
-  (Ops::template attachInterface<LinalgModel<Ops>>(*context), ...);
-}
-
 } // namespace
 
 void tessera::registerUpstreamPadding(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     using namespace arith;
-    attach<1, 1, DivSIOp, DivUIOp, RemSIOp, RemUIOp, CeilDivSIOp, CeilDivUIOp,
-           FloorDivSIOp>(context);
+    attachToAll<IntegerPadding<1, 1>, DivSIOp, DivUIOp, RemSIOp, RemUIOp,
+                CeilDivSIOp, CeilDivUIOp, FloorDivSIOp>(context);
     // Nothing is shifted by its width or more.
-    attach<1, 0, ShLIOp, ShRSIOp, ShRUIOp>(context);
+    attachToAll<IntegerPadding<1, 0>, ShLIOp, ShRSIOp, ShRUIOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     // 0 has no negative powers.
-    attach<0, 1, math::IPowIOp>(context);
+    attachToAll<IntegerPadding<0, 1>, math::IPowIOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    attachLinalg<
+    attachToAll<LinalgPadding,
 #define GET_OP_LIST
 #include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
-        >(context);
+                >(context);
   });
 }

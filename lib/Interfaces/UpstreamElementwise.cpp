@@ -89,16 +89,21 @@ bool commutes(Operation *op, Linearity linearity, ReductionKind kind,
   return false;
 }
 
-template <typename Op, Linearity linearity>
+template <Linearity linearity>
 struct ElementwiseModel
-    : ShardingRuleOpInterface::ExternalModel<ElementwiseModel<Op, linearity>,
-                                             Op> {
+    : ShardingRuleOpInterface::ExternalModel<ElementwiseModel<linearity>,
+                                             arith::AddFOp> {
   ShardingRule getShardingRule(Operation *op) const {
     return getElementwiseRule(op);
   }
   bool commutesWithReduction(Operation *op, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
     return commutes(op, linearity, kind, partial);
+  }
+  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    return cloneWithTypes(builder, op, operands, resultTypes);
   }
 };
 
@@ -111,7 +116,7 @@ DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
       }))
     return {};
   Attribute zero =
-      Builder(type.getContext()).getZeroAttr(type.getElementType());
+      OpBuilder(type.getContext()).getZeroAttr(type.getElementType());
   SmallVector<Attribute> elements(type.getNumElements(), zero);
   SmallVector<int64_t> index(from.size(), 0);
   for (Attribute element : dense.getValues<Attribute>()) {
@@ -161,8 +166,7 @@ struct ConstantModel
 
 template <Linearity linearity, typename... Ops>
 void attach(MLIRContext *context) {
-  (Ops::template attachInterface<ElementwiseModel<Ops, linearity>>(*context),
-   ...);
+  attachToAll<ElementwiseModel<linearity>, Ops...>(context);
 }
 
 } // namespace

@@ -19,9 +19,9 @@ using namespace tessera;
 
 namespace {
 
-template <typename Op>
-struct LinalgModel
-    : ShardingRuleOpInterface::ExternalModel<LinalgModel<Op>, Op> {
+/// The rule of every structured op.
+struct LinalgRules
+    : ShardingRuleOpInterface::ExternalModel<LinalgRules, linalg::GenericOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<linalg::LinalgOp>(operation);
     ShardingRule rule;
@@ -124,6 +124,12 @@ struct LinalgModel
     }
   }
 
+  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    return cloneWithTypes(builder, op, operands, resultTypes);
+  }
+
 private:
   /// True of an op whose body may be changed.
   static bool masks(linalg::LinalgOp op) {
@@ -161,17 +167,13 @@ private:
   }
 };
 
-template <typename... Ops> void attach(MLIRContext *context) {
-  (Ops::template attachInterface<LinalgModel<Ops>>(*context), ...);
-}
-
 } // namespace
 
 void tessera::registerLinalgModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    attach<
+    attachToAll<LinalgRules,
 #define GET_OP_LIST
 #include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
-        >(context);
+                >(context);
   });
 }

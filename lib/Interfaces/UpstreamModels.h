@@ -18,6 +18,16 @@ namespace tessera {
 /// an operand is. None for any other op.
 std::optional<ReductionKind> getExtremum(mlir::Operation *op);
 
+/// Attaches one model to all of these ops. The model is compiled once: it
+/// derives from the interface's ExternalModel for any op, and overrides each
+/// method whose default asks for that op.
+template <typename Model, typename... Ops>
+void attachToAll(mlir::MLIRContext *context) {
+  for (llvm::StringRef name : {Ops::getOperationName()...})
+    mlir::RegisteredOperationName::lookup(name, context)
+        ->attachInterface<Model>();
+}
+
 /// arith and math.
 void registerElementwiseModels(mlir::DialectRegistry &registry);
 /// tensor: ops that change shapes.
