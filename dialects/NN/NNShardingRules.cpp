@@ -59,11 +59,6 @@ ShardingRule QuantizeOp::getShardingRule() {
 // attention and rope
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Numbers of attention's factors.
-enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
-} // namespace
-
 ShardingRule AttentionOp::getShardingRule() {
   RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
   ShardingRule rule;

@@ -22,11 +22,6 @@ static bool isLinearInGrad(::tessera::ReductionKind kind, const Bits &partial) {
 // attention
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Numbers of the factors of attention's gradients.
-enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
-} // namespace
-
 /// Given the logsumexp, each score stands for itself: dq sums over keys, dk and
 /// dv over queries and the heads of a group. Scores sum over the dim, and their
 /// gradients over that of the values.

@@ -8,14 +8,12 @@
 #ifndef TESSERA_DIALECTS_NN_RULEHELPERS_H
 #define TESSERA_DIALECTS_NN_RULEHELPERS_H
 
-#include "dialects/NN/NN.h"
+#include "dialects/NN/Verifiers.h"
 
 namespace tessera::nn {
 
-/// The type of `value`, which must be a ranked tensor.
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
+/// Numbers of the factors of attention, and of its gradients.
+enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
 
 /// One new factor for each dimension of a tensor.
 inline TensorFactors newDims(ShardingRule &rule, mlir::RankedTensorType type,

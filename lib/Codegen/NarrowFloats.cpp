@@ -23,7 +23,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr uint32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+constexpr uint32_t kMagnitudeBits = 0x7fffffff, kInfinityBits = 0x7f800000;
 /// f16: bits of fraction that f32 has more, exponents that f32 has more, and
 /// the code of infinity.
 constexpr uint32_t kHalfShift = 13, kHalfBias = 112, kHalfInfinity = 0x7c00;
@@ -109,8 +109,8 @@ Value *Expander::roundBfloat(Value *bits) {
   Value *upper = b.CreateLShr(bits, 16);
   Value *odd = b.CreateAnd(upper, constant(bits, 1));
   Value *sum = b.CreateAdd(b.CreateAdd(bits, constant(bits, 0x7fff)), odd);
-  Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitude));
-  Value *isNaN = b.CreateICmpUGT(magnitude, constant(bits, kInfinity));
+  Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitudeBits));
+  Value *isNaN = b.CreateICmpUGT(magnitude, constant(bits, kInfinityBits));
   return b.CreateSelect(isNaN, b.CreateOr(upper, constant(bits, 0x40)),
                         b.CreateLShr(sum, 16));
 }
@@ -120,7 +120,7 @@ Value *Expander::roundBfloat(Value *bits) {
 /// f16.
 Value *Expander::roundHalf(Value *wide) {
   Value *bits = toBits(wide);
-  Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitude));
+  Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitudeBits));
   Value *odd =
       b.CreateAnd(b.CreateLShr(magnitude, kHalfShift), constant(bits, 1));
   Value *normal =
@@ -138,7 +138,7 @@ Value *Expander::roundHalf(Value *wide) {
                                  constant(bits, kHalfInfinity));
   Value *payload =
       b.CreateAnd(b.CreateLShr(magnitude, kHalfShift), constant(bits, 0x3ff));
-  Value *isNaN = b.CreateICmpUGT(magnitude, constant(bits, kInfinity));
+  Value *isNaN = b.CreateICmpUGT(magnitude, constant(bits, kInfinityBits));
   code = b.CreateSelect(
       isNaN, b.CreateOr(payload, constant(bits, kHalfInfinity | 0x200)), code);
   Value *sign = b.CreateAnd(b.CreateLShr(bits, 16), constant(bits, 0x8000));
@@ -156,8 +156,8 @@ Value *Expander::extendHalf(Value *code) {
   Value *isSmall = b.CreateICmpULT(magnitude, constant(code, 0x400));
   Value *bits = b.CreateSelect(isSmall, toBits(small), normal);
   Value *isNaN = b.CreateICmpUGT(magnitude, constant(code, kHalfInfinity));
-  Value *quiet = b.CreateSelect(isNaN, constant(code, kInfinity | 0x400000),
-                                constant(code, kInfinity));
+  Value *quiet = b.CreateSelect(isNaN, constant(code, kInfinityBits | 0x400000),
+                                constant(code, kInfinityBits));
   Value *isFinite = b.CreateICmpULT(magnitude, constant(code, kHalfInfinity));
   bits = b.CreateSelect(isFinite, bits, b.CreateOr(shifted, quiet));
   Value *sign = b.CreateShl(b.CreateAnd(code, constant(code, 0x8000)), 16);

@@ -208,7 +208,7 @@ void BlockBuckets::setNeeded(ArrayRef<Operation *> members,
 // Remarks
 //===----------------------------------------------------------------------===//
 
-static remark::RemarkOpts getOptions() {
+static remark::RemarkOpts getBucketRemark() {
   return remark::RemarkOpts::name("BucketCollectives").category("partition");
 }
 
@@ -227,7 +227,7 @@ void BlockBuckets::report(ArrayRef<Operation *> members,
     bytes += problem.members[i].bytes;
   }
   double time = problem.getBucketTime(begin, end);
-  remark::passed(members.front()->getLoc(), getOptions())
+  remark::passed(members.front()->getLoc(), getBucketRemark())
       << remark::add("{0} done as one",
                      members.front()->getName().getStringRef().str())
       << remark::metric("Members", members.size())
@@ -244,7 +244,7 @@ void BlockBuckets::reportBoundary(ArrayRef<Operation *> members,
   if (why.empty())
     why = "waiting for the last one, or the copies, takes longer than another "
           "collective";
-  remark::missed(members[begin]->getLoc(), getOptions())
+  remark::missed(members[begin]->getLoc(), getBucketRemark())
       << remark::add("{0} begins another bucket",
                      members[begin]->getName().getStringRef().str())
       << remark::reason("{0}", why);

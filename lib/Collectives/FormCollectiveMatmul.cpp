@@ -26,7 +26,7 @@ using namespace tessera;
 namespace {
 
 /// A collective and the matmuls that it could run beside.
-struct Candidate {
+struct RingCandidate {
   dist::CollectiveOpInterface collective;
   SmallVector<Operation *> matmuls;
   /// Of each matmul the dimension of its result that is split into chunks.
@@ -64,8 +64,8 @@ static void keepEarliest(Operation *&first, Operation *op) {
 
 /// Matmuls of a gathered value, as far as all that they need is there before
 /// anything that they make is used.
-static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
-  Candidate found{gather, {}, {}, nullptr, false};
+static std::optional<RingCandidate> findGather(dist::AllGatherOp gather) {
+  RingCandidate found{gather, {}, {}, nullptr, false};
   Block *block = gather->getBlock();
   SmallVector<std::pair<Operation *, unsigned>> matmuls;
   SmallVector<Operation *> others;
@@ -114,18 +114,18 @@ static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
   return found;
 }
 
-static std::optional<Candidate> findScatter(dist::ReduceScatterOp scatter) {
+static std::optional<RingCandidate> findScatter(dist::ReduceScatterOp scatter) {
   Operation *matmul = scatter.getInput().getDefiningOp();
   if (!matmul || scatter.getKind() != dist::ReductionKind::Sum ||
       matmul->getBlock() != scatter->getBlock() || !isMatmul(matmul) ||
       !matmul->hasOneUse() ||
       !dist::findParallelOperand(matmul, scatter.getDim()))
     return std::nullopt;
-  return Candidate{scatter,
-                   {matmul},
-                   {static_cast<unsigned>(scatter.getDim())},
-                   scatter,
-                   false};
+  return RingCandidate{scatter,
+                       {matmul},
+                       {static_cast<unsigned>(scatter.getDim())},
+                       scatter,
+                       false};
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,8 +158,9 @@ static double getPassSeconds(const WorkRates &rates, Type type, double passes,
          passes * getTensorBytes(type) / rates.bytesPerSecond;
 }
 
-static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
-                          const MeshLinks &links, const Mesh &mesh) {
+static RingTimes getTimes(const RingCandidate &candidate,
+                          const CollectiveUse &use, const MeshLinks &links,
+                          const Mesh &mesh) {
   dist::CollectiveOpInterface op = candidate.collective;
   AxisList axes = op.getAxes().toAxes(mesh);
   int64_t count = numShards(axes);
@@ -198,7 +199,7 @@ static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
 // The op
 //===----------------------------------------------------------------------===//
 
-static void form(const Candidate &candidate) {
+static void form(const RingCandidate &candidate) {
   Operation *collective = candidate.collective;
   bool gathers = isa<dist::AllGatherOp>(collective);
   OpBuilder builder(candidate.point);
@@ -237,7 +238,7 @@ static void form(const Candidate &candidate) {
     part->erase();
 }
 
-static void remarkOn(const Candidate &candidate, const CollectiveUse &use,
+static void remarkOn(const RingCandidate &candidate, const CollectiveUse &use,
                      const RingTimes &times, bool isFormed) {
   auto add = [&](auto &&remark) {
     remark << remark::add("{0} over {1} with {2} matmuls in chunks",
@@ -262,7 +263,7 @@ struct FormCollectiveMatmulPass
   using FormCollectiveMatmulPassBase::FormCollectiveMatmulPassBase;
 
   void visit(Operation *op) {
-    std::optional<Candidate> candidate;
+    std::optional<RingCandidate> candidate;
     if (auto gather = dyn_cast<dist::AllGatherOp>(op))
       candidate = findGather(gather);
     else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))

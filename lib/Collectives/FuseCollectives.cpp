@@ -21,17 +21,18 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-static remark::RemarkOpts getOptions() {
+static remark::RemarkOpts getFusionRemark() {
   return remark::RemarkOpts::name("FuseCollectives").category("partition");
 }
 
 void FusionContext::passed(Operation *op, StringRef what) const {
-  remark::passed(op->getLoc(), getOptions()) << remark::add("{0}", what.str());
+  remark::passed(op->getLoc(), getFusionRemark())
+      << remark::add("{0}", what.str());
 }
 
 void FusionContext::missed(Operation *op, StringRef what, StringRef why) const {
   if (tellMissed)
-    remark::missed(op->getLoc(), getOptions())
+    remark::missed(op->getLoc(), getFusionRemark())
         << remark::add("{0}", what.str()) << remark::reason("{0}", why.str());
 }
 

@@ -45,7 +45,7 @@ private:
 
 } // namespace
 
-static int64_t getBytes(Value value) {
+static int64_t countBytes(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   Type element = type.getElementType();
   int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
@@ -64,7 +64,7 @@ unsigned EqualMerger::getLastUse(Operation *op) {
 /// `second`.
 bool EqualMerger::mayShare(Operation *first, Operation *second) {
   Extension added{getLastUse(first), numbers.lookup(second),
-                  getBytes(first->getResult(0))};
+                  countBytes(first->getResult(0))};
   if (added.begin >= added.end)
     return true;
   // More than all that overlap are never live at one time.

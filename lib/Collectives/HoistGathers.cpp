@@ -33,7 +33,7 @@ namespace {
 using Chain = SmallVector<Operation *>;
 
 /// A gather of a loop that could be before it.
-struct Candidate {
+struct GatherCandidate {
   dist::WaitOp wait;
   /// Seconds that this would save if nothing else changed.
   double saved = 0;
@@ -139,7 +139,8 @@ static void hoist(scf::ForOp loop, dist::WaitOp wait) {
 }
 
 /// Gathers that are exposed, those first that save most.
-static SmallVector<Candidate> findCandidates(scf::ForOp loop, int64_t slack) {
+static SmallVector<GatherCandidate> findCandidates(scf::ForOp loop,
+                                                   int64_t slack) {
   BlockTasks tasks = buildOverlapTasks(*loop.getBody());
   OverlapTimes blocking =
       timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
@@ -147,7 +148,7 @@ static SmallVector<Candidate> findCandidates(scf::ForOp loop, int64_t slack) {
       scheduleOverlap(tasks.problem, blocking.peakBytes + slack);
   OverlapTimes times = timeOverlap(tasks.problem, order);
   auto runs = static_cast<double>(getNumRuns(loop));
-  SmallVector<Candidate> candidates;
+  SmallVector<GatherCandidate> candidates;
   for (auto [i, op] : llvm::enumerate(tasks.ops)) {
     double exposed = times.spans[i].exposed;
     if (!tasks.problem.tasks[i].isTransfer() || exposed <= 0 ||
@@ -163,9 +164,10 @@ static SmallVector<Candidate> findCandidates(scf::ForOp loop, int64_t slack) {
     if (saved > kLeastShare * runs * times.seconds)
       candidates.push_back({wait, saved});
   }
-  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
-    return a.saved > b.saved;
-  });
+  llvm::stable_sort(candidates,
+                    [](const GatherCandidate &a, const GatherCandidate &b) {
+                      return a.saved > b.saved;
+                    });
   if (candidates.size() > kMaxTried)
     candidates.resize(kMaxTried);
   return candidates;
@@ -176,7 +178,7 @@ static bool isShorter(std::optional<double> a, std::optional<double> b) {
   return a && (!b || *a < *b * (1 - 1e-9));
 }
 
-static void tell(Candidate candidate, std::optional<double> before,
+static void tell(GatherCandidate candidate, std::optional<double> before,
                  std::optional<double> after) {
   auto options =
       remark::RemarkOpts::name("HoistedGather").category("partition");
@@ -215,11 +217,11 @@ void tessera::hoistExposedGathers(func::FuncOp func, int64_t slack,
                                   EvaluateOverlap evaluate) {
   SmallVector<scf::ForOp> loops(func.getOps<scf::ForOp>());
   for (scf::ForOp loop : loops) {
-    SmallVector<Candidate> candidates = findCandidates(loop, slack);
+    SmallVector<GatherCandidate> candidates = findCandidates(loop, slack);
     if (candidates.empty())
       continue;
     std::optional<double> best = tryHoisted(func, loop, {}, evaluate);
-    for (const Candidate &candidate : candidates) {
+    for (const GatherCandidate &candidate : candidates) {
       // Another one may have made it superfluous.
       auto waits = loop.getBody()->getOps<dist::WaitOp>();
       if (!llvm::is_contained(waits, candidate.wait))

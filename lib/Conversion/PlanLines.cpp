@@ -273,7 +273,7 @@ static std::string describeParameters(ArrayRef<func::FuncOp> steps,
   return text;
 }
 
-static std::string describeMemory(func::FuncOp step) {
+static std::string tellMemory(func::FuncOp step) {
   auto memory = step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
   auto total = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr);
   std::string text = "memory per rank: " + readableBytes(total.getInt());
@@ -287,7 +287,7 @@ static std::string describeMemory(func::FuncOp step) {
   return text;
 }
 
-static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
+static std::string tellTraffic(func::FuncOp step, const Mesh &mesh) {
   std::string text;
   const char *before = "received per rank and step: ";
   for (const PlannedTraffic &entry : planTraffic(step, mesh)) {
@@ -314,7 +314,7 @@ std::string tessera::getScheduleName(func::FuncOp step) {
 }
 
 /// Stages, micro-batches and what runs of them at one time.
-static std::string describePipeline(ArrayRef<func::FuncOp> steps) {
+static std::string tellPipeline(ArrayRef<func::FuncOp> steps) {
   func::FuncOp step = steps.front();
   auto ops = step.front().getOps<rt::PipelineOp>();
   rt::PipelineOp op = *ops.begin();
@@ -344,10 +344,10 @@ std::vector<std::string> tessera::describePlan(ArrayRef<func::FuncOp> steps,
       describeMesh(mesh) +
       (plan ? describeTraining(plan.getPlan()) : std::string())};
   if (steps.size() > 1)
-    lines.push_back(describePipeline(steps));
+    lines.push_back(tellPipeline(steps));
   lines.push_back(describeParameters(steps, largest, mesh));
-  lines.push_back(describeMemory(largest));
-  lines.push_back(describeTraffic(largest, mesh));
+  lines.push_back(tellMemory(largest));
+  lines.push_back(tellTraffic(largest, mesh));
   if (plan && !plan.getPlan().forward)
     lines.push_back(describeOptimizer(plan.getPlan()));
   return lines;

@@ -231,13 +231,9 @@ void copySignGradients(math::CopySignOp op, GradientBuilder &g, Builder &b) {
 // Registration
 //===----------------------------------------------------------------------===//
 
-template <typename Op, void (*build)(Op, GradientBuilder &, Builder &)>
-void attach(MLIRContext *context) {
-  Op::template attachInterface<GradientModel<Op, build>>(*context);
-}
 template <typename Op, Derivative derivative>
 void attachUnary(MLIRContext *context) {
-  attach<Op, unaryGradients<Op, derivative>>(context);
+  attachGradients<Op, unaryGradients<Op, derivative>>(context);
 }
 template <typename... Ops> void attachZero(MLIRContext *context) {
   (Ops::template attachInterface<ZeroModel<Ops>>(*context), ...);
@@ -245,21 +241,21 @@ template <typename... Ops> void attachZero(MLIRContext *context) {
 
 void attachArith(MLIRContext *c, arith::ArithDialect *) {
   using namespace arith;
-  attach<AddFOp, addGradients>(c);
-  attach<SubFOp, subGradients>(c);
-  attach<MulFOp, mulGradients>(c);
-  attach<DivFOp, divGradients>(c);
-  attach<NegFOp, negGradients>(c);
-  attach<RemFOp, remGradients>(c);
-  attach<SelectOp, selectGradients>(c);
-  attach<ExtFOp, castGradients<ExtFOp>>(c);
-  attach<TruncFOp, castGradients<TruncFOp>>(c);
+  attachGradients<AddFOp, addGradients>(c);
+  attachGradients<SubFOp, subGradients>(c);
+  attachGradients<MulFOp, mulGradients>(c);
+  attachGradients<DivFOp, divGradients>(c);
+  attachGradients<NegFOp, negGradients>(c);
+  attachGradients<RemFOp, remGradients>(c);
+  attachGradients<SelectOp, selectGradients>(c);
+  attachGradients<ExtFOp, castGradients<ExtFOp>>(c);
+  attachGradients<TruncFOp, castGradients<TruncFOp>>(c);
   constexpr CmpFPredicate greater = CmpFPredicate::OGT;
   constexpr CmpFPredicate less = CmpFPredicate::OLT;
-  attach<MaximumFOp, extremumGradients<MaximumFOp, greater>>(c);
-  attach<MaxNumFOp, extremumGradients<MaxNumFOp, greater>>(c);
-  attach<MinimumFOp, extremumGradients<MinimumFOp, less>>(c);
-  attach<MinNumFOp, extremumGradients<MinNumFOp, less>>(c);
+  attachGradients<MaximumFOp, extremumGradients<MaximumFOp, greater>>(c);
+  attachGradients<MaxNumFOp, extremumGradients<MaxNumFOp, greater>>(c);
+  attachGradients<MinimumFOp, extremumGradients<MinimumFOp, less>>(c);
+  attachGradients<MinNumFOp, extremumGradients<MinNumFOp, less>>(c);
   attachZero<CmpFOp, FPToSIOp, FPToUIOp>(c);
 }
 
@@ -284,11 +280,11 @@ void attachMath(MLIRContext *c, math::MathDialect *) {
   attachUnary<CoshOp, dCosh>(c);
   attachUnary<AtanOp, dAtan>(c);
   attachUnary<AbsFOp, dAbs>(c);
-  attach<FmaOp, fmaGradients>(c);
-  attach<Atan2Op, atan2Gradients>(c);
-  attach<PowFOp, powGradients>(c);
-  attach<FPowIOp, fpowiGradients>(c);
-  attach<CopySignOp, copySignGradients>(c);
+  attachGradients<FmaOp, fmaGradients>(c);
+  attachGradients<Atan2Op, atan2Gradients>(c);
+  attachGradients<PowFOp, powGradients>(c);
+  attachGradients<FPowIOp, fpowiGradients>(c);
+  attachGradients<CopySignOp, copySignGradients>(c);
   attachZero<FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp, IsNaNOp, IsInfOp,
              IsFiniteOp>(c);
 }

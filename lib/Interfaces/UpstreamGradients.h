@@ -27,6 +27,13 @@ struct GradientModel
   }
 };
 
+/// Gives `Op` the gradients that `build` builds.
+template <typename Op,
+          void (*build)(Op, GradientBuilder &, ElementwiseBuilder &)>
+void attachGradients(mlir::MLIRContext *context) {
+  Op::template attachInterface<GradientModel<Op, build>>(*context);
+}
+
 /// arith and math.
 void registerArithGradients(mlir::DialectRegistry &registry);
 /// tensor: ops that change shapes.

@@ -93,20 +93,17 @@ void splatGradients(tensor::SplatOp op, GradientBuilder &g, Builder &b) {
   g.setOperand(0, b.make<tensor::ExtractOp>(sum->getResult(0), ValueRange()));
 }
 
-template <typename Op, void (*build)(Op, GradientBuilder &, Builder &)>
-void attach(MLIRContext *context) {
-  Op::template attachInterface<GradientModel<Op, build>>(*context);
-}
-
 void attachTensor(MLIRContext *c, tensor::TensorDialect *) {
   using namespace tensor;
-  attach<CastOp, castGradients>(c);
-  attach<ExpandShapeOp, reshapeGradients<ExpandShapeOp, CollapseShapeOp>>(c);
-  attach<CollapseShapeOp, reshapeGradients<CollapseShapeOp, ExpandShapeOp>>(c);
-  attach<ExtractSliceOp, extractSliceGradients>(c);
-  attach<InsertSliceOp, insertSliceGradients>(c);
-  attach<ConcatOp, concatGradients>(c);
-  attach<SplatOp, splatGradients>(c);
+  attachGradients<CastOp, castGradients>(c);
+  attachGradients<ExpandShapeOp,
+                  reshapeGradients<ExpandShapeOp, CollapseShapeOp>>(c);
+  attachGradients<CollapseShapeOp,
+                  reshapeGradients<CollapseShapeOp, ExpandShapeOp>>(c);
+  attachGradients<ExtractSliceOp, extractSliceGradients>(c);
+  attachGradients<InsertSliceOp, insertSliceGradients>(c);
+  attachGradients<ConcatOp, concatGradients>(c);
+  attachGradients<SplatOp, splatGradients>(c);
 }
 
 } // namespace

@@ -41,7 +41,7 @@ static Sharding shardingOf(dist::ShardingAttr attr, Type type,
               : Sharding::replicatedOf(tensor ? tensor.getRank() : 0);
 }
 
-static ArrayRef<int64_t> shapeOf(Type type) {
+static ArrayRef<int64_t> tensorShapeOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getShape() : ArrayRef<int64_t>();
 }
@@ -51,7 +51,7 @@ static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
                                           const Sharding &sharding) {
   if (auto shape = dyn_cast_or_null<DenseI64ArrayAttr>(attr))
     return SmallVector<int64_t>(shape.asArrayRef());
-  SmallVector<int64_t> shape(shapeOf(type));
+  SmallVector<int64_t> shape(tensorShapeOf(type));
   for (auto [size, dim] : llvm::zip_equal(shape, sharding.dims))
     size *= numShards(dim.axes);
   return shape;
@@ -102,7 +102,7 @@ static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
            << input->getShape() << "]";
   TensorRef stored =
       reorder(input, function.getArgAttr(i, nn::NNDialect::kOrderAttr), false);
-  return shardTensor(stored, sharding, mesh, shapeOf(type));
+  return shardTensor(stored, sharding, mesh, tensorShapeOf(type));
 }
 
 /// The global result that the devices' blocks of it are.

@@ -69,11 +69,6 @@ private:
 
 } // namespace
 
-/// Less by more than rounding.
-static bool isShorter(const TransferSum &a, const TransferSum &b) {
-  return a.time < b.time * (1 - 1e-9);
-}
-
 /// Shorter, with no more bytes: after an op that enlarges its operand a
 /// reshard may have fewer steps but moves what was small before.
 static bool isBetter(const TransferSum &a, const TransferSum &b) {

@@ -79,11 +79,6 @@ constexpr size_t kMaxCombinations = 4096;
 /// Repeating work on more devices must save this factor of the time.
 constexpr double kRepeatedWork = 4;
 
-/// Less by more than rounding.
-bool isShorter(const TransferSum &a, const TransferSum &b) {
-  return a.time < b.time * (1 - 1e-9);
-}
-
 class Chooser {
 public:
   Chooser(ReshardPlanner &planner, const ShardingRule &rule,

@@ -22,7 +22,7 @@ static LayerWork makeEmpty(LayerWork layer) {
     op.kind = OpClass::Elementwise;
     op.flops = op.bytesRead = op.bytesWritten = 0;
     // The sum of a parameter's gradients is written however few rows there are.
-    if (op.pass != Pass::BackwardWeight)
+    if (op.pass != cost::Pass::BackwardWeight)
       op.epilogueBytes = 0;
   }
   for (CommWork &comm : layer.comms)

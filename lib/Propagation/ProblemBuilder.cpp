@@ -16,8 +16,6 @@
 using namespace mlir;
 using namespace tessera;
 
-static constexpr unsigned kNone = PropagationProblem::kNone;
-
 ProblemBuilder::ProblemBuilder(ModuleOp module, dist::MeshOp mesh)
     : module(module), mesh(mesh) {
   problem.mesh = mesh.getMesh().toMesh();
@@ -47,7 +45,7 @@ Value ProblemBuilder::leaderOf(Value value) const {
 
 unsigned ProblemBuilder::lookup(Value value) const {
   auto it = ids.find(leaderOf(value));
-  return it == ids.end() ? kNone : it->second;
+  return it == ids.end() ? PropagationProblem::kNone : it->second;
 }
 
 static int64_t getElementBytes(Type type) {
@@ -234,7 +232,7 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
   SmallVector<unsigned> operands, results;
   auto add = [&](ValueRange values, SmallVector<unsigned> &list) {
     for (Value value : values) {
-      list.push_back(kNone);
+      list.push_back(PropagationProblem::kNone);
       if (!isa<RankedTensorType>(value.getType()))
         continue;
       hasTensors = true;
@@ -289,7 +287,7 @@ void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
                                ArrayRef<unsigned> results) {
   llvm::SmallBitVector unpaddable = getUnpaddable(op, rule);
   auto mark = [&](unsigned tensor, const TensorFactors &dims) {
-    if (tensor == kNone)
+    if (tensor == PropagationProblem::kNone)
       return;
     llvm::SmallBitVector &exact = problem.tensors[tensor].exactDims;
     exact.resize(problem.tensors[tensor].shape.size());
@@ -354,7 +352,7 @@ LogicalResult ProblemBuilder::addReturn(Operation *op,
   for (auto [i, value] : llvm::enumerate(op->getOperands())) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type) {
-      function.results.push_back(kNone);
+      function.results.push_back(PropagationProblem::kNone);
       continue;
     }
     unsigned id = lookup(value);
@@ -389,7 +387,7 @@ LogicalResult ProblemBuilder::addCall(CallOpInterface call) {
     if (isa<RankedTensorType>(arg.getType()))
       addIdentity(call, lookup(operand), lookup(arg));
   for (auto [result, id] : llvm::zip(call->getResults(), function->results))
-    if (id != kNone)
+    if (id != PropagationProblem::kNone)
       addIdentity(call, id, lookup(result));
   return success();
 }

@@ -21,8 +21,6 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-static constexpr unsigned kNone = PropagationProblem::kNone;
-
 namespace {
 
 /// Writes a solution, and on demand its explanation, into the IR.
@@ -41,7 +39,7 @@ public:
 private:
   /// Null for no tensor.
   dist::ShardingAttr getAttr(unsigned tensor) const {
-    if (tensor == kNone)
+    if (tensor == PropagationProblem::kNone)
       return {};
     return dist::ShardingAttr::get(symbol, builder.problem.mesh,
                                    solution.shardings[tensor]);
@@ -65,9 +63,10 @@ void SolutionWriter::writeOp(Operation *op) {
   bool any = false;
   for (Value result : op->getResults()) {
     unsigned id = builder.lookup(result);
-    attrs.push_back(id == kNone ? Attribute(UnitAttr::get(op->getContext()))
-                                : getAttr(id));
-    any |= id != kNone;
+    attrs.push_back(id == PropagationProblem::kNone
+                        ? Attribute(UnitAttr::get(op->getContext()))
+                        : getAttr(id));
+    any |= id != PropagationProblem::kNone;
   }
   if (!any)
     return;
@@ -181,7 +180,7 @@ ArrayAttr SolutionWriter::describeAll(unsigned tensor, Location loc,
 void SolutionWriter::explainOp(Operation *op) {
   SmallVector<Attribute> lines;
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    if (unsigned id = builder.lookup(result); id != kNone)
+    if (unsigned id = builder.lookup(result); id != PropagationProblem::kNone)
       llvm::append_range(
           lines, describeAll(id, op->getLoc(),
                              i == 0 ? Twine("") : "result " + Twine(i) + ": "));
@@ -195,13 +194,13 @@ void SolutionWriter::explain() {
   for (const PropagatedFunction &function : builder.functions) {
     FunctionOpInterface func = function.func;
     for (BlockArgument arg : func.getArguments())
-      if (unsigned id = builder.lookup(arg); id != kNone)
+      if (unsigned id = builder.lookup(arg); id != PropagationProblem::kNone)
         func.setArgAttr(
             arg.getArgNumber(), name,
             describeAll(id, func.getLoc(),
                         "argument " + Twine(arg.getArgNumber()) + ": "));
     for (auto [i, id] : llvm::enumerate(function.results))
-      if (id != kNone)
+      if (id != PropagationProblem::kNone)
         func.setResultAttr(
             i, name,
             describeAll(id, func.getLoc(), "result " + Twine(i) + ": "));

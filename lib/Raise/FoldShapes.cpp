@@ -14,6 +14,7 @@
 #include "ElementwiseShapes.h"
 #include "ParameterViews.h"
 #include "SplitLetters.h"
+#include "TensorTypes.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -30,10 +31,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Where each dimension is among those of its group, if a reshape only adds or
 /// leaves out dimensions of size 1: `groups` are those of `whole`, one for each

@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Raise/Passes.h"
-
+#include "TensorTypes.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -21,6 +20,7 @@
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Interfaces/LinalgBodies.h"
 #include "tessera/Interfaces/NeutralElements.h"
+#include "tessera/Raise/Passes.h"
 
 #include <set>
 
@@ -39,10 +39,6 @@ static SmallVector<int64_t> sorted(ArrayRef<int64_t> loops) {
   SmallVector<int64_t> result(loops);
   llvm::sort(result);
   return result;
-}
-
-static RankedTensorType typeOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,7 +129,7 @@ Type Lifting::liftType(Type scalar, ArrayRef<int64_t> loops) const {
 }
 
 Value Lifting::reshape(Value value, ArrayRef<int64_t> shape) {
-  RankedTensorType from = typeOf(value), to = from.clone(shape);
+  RankedTensorType from = findTensorType(value), to = from.clone(shape);
   if (from == to)
     return value;
   auto groups = getReassociationIndicesForReshape(from, to);
@@ -148,11 +144,11 @@ std::optional<Placed> Lifting::place(Value value, AffineMap map) {
   for (auto [i, result] : llvm::enumerate(map.getResults()))
     if (auto dim = dyn_cast<AffineDimExpr>(result)) {
       placed.loops.push_back(dim.getPosition());
-      shape.push_back(typeOf(value).getDimSize(i));
+      shape.push_back(findTensorType(value).getDimSize(i));
     }
-  if (!getReassociationIndicesForReshape(typeOf(value),
-                                         typeOf(value).clone(shape)) &&
-      typeOf(value).getShape() != ArrayRef(shape))
+  if (!getReassociationIndicesForReshape(findTensorType(value),
+                                         findTensorType(value).clone(shape)) &&
+      findTensorType(value).getShape() != ArrayRef(shape))
     return std::nullopt;
   placed.value = reshape(value, shape);
   return placed;
@@ -166,8 +162,9 @@ Value Lifting::transpose(const Placed &placed, ArrayRef<int64_t> loops) {
   for (int64_t loop : loops)
     permutation.push_back(llvm::find(placed.loops, loop) -
                           placed.loops.begin());
-  return b.make<nn::TransposeOp>(typeOf(placed.value).clone(sizesOf(loops)),
-                                 placed.value, permutation);
+  return b.make<nn::TransposeOp>(
+      findTensorType(placed.value).clone(sizesOf(loops)), placed.value,
+      permutation);
 }
 
 /// The value over `loops`, in this order, which have all of its own. One number
@@ -182,7 +179,7 @@ Value Lifting::spread(const Placed &placed, ArrayRef<int64_t> loops) {
   Value value = transpose(placed, own);
   if (ArrayRef(own) == loops)
     return value;
-  RankedTensorType type = typeOf(value).clone(sizesOf(loops));
+  RankedTensorType type = findTensorType(value).clone(sizesOf(loops));
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
     return b.make<arith::ConstantOp>(
@@ -235,7 +232,7 @@ bool Lifting::enterArguments() {
         (op.isDpsInit(&operand) && op.getNumReductionLoops() != 0))
       continue;
     auto placed =
-        typeOf(operand.get())
+        findTensorType(operand.get())
             ? place(operand.get(), op.getMatchingIndexingMap(&operand))
             : lookUp(operand.get());
     if (!placed)
@@ -247,7 +244,7 @@ bool Lifting::enterArguments() {
 
 /// An integer of another width.
 Value Lifting::liftCast(Value value, Type type) {
-  unsigned before = typeOf(value).getElementTypeBitWidth();
+  unsigned before = findTensorType(value).getElementTypeBitWidth();
   unsigned after = cast<RankedTensorType>(type).getElementTypeBitWidth();
   if (before == after)
     return value;
@@ -270,7 +267,7 @@ std::optional<Placed> Lifting::positionsOf(Value index) {
   if (!argument || argument.getOwner() != op.getBlock())
     return std::nullopt;
   OpOperand &operand = op->getOpOperand(argument.getArgNumber());
-  if (!typeOf(operand.get()))
+  if (!findTensorType(operand.get()))
     return std::nullopt;
   return place(operand.get(), op.getMatchingIndexingMap(&operand));
 }
@@ -278,7 +275,7 @@ std::optional<Placed> Lifting::positionsOf(Value index) {
 /// Rows of a table, or one element of each row.
 std::optional<Placed> Lifting::liftExtract(tensor::ExtractOp extract) {
   Value table = extract.getTensor();
-  RankedTensorType type = typeOf(table);
+  RankedTensorType type = findTensorType(table);
   ValueRange indices = extract.getIndices();
   if (table.getParentBlock() != op->getBlock() || !type.hasStaticShape() ||
       indices.empty())
@@ -380,7 +377,7 @@ bool Lifting::liftBody(const llvm::DenseSet<Operation *> &combiners) {
 Value Lifting::combine(Value value, Value init, ReductionKind kind) {
   if (isNeutral(init, kind))
     return value;
-  bool isFloat = isa<FloatType>(typeOf(value).getElementType());
+  bool isFloat = isa<FloatType>(findTensorType(value).getElementType());
   switch (kind) {
   case ReductionKind::Sum:
     return isFloat ? b.add(value, init) : b.make<arith::AddIOp>(value, init);
@@ -425,7 +422,7 @@ std::optional<Value> Lifting::liftMatmul(unsigned output,
     return std::nullopt;
   std::string spec = lettersOf(lhs->loops) + "," + lettersOf(rhs->loops) +
                      "->" + lettersOf(result);
-  return b.make<nn::EinsumOp>(typeOf(op.getDpsInits()[output]), spec,
+  return b.make<nn::EinsumOp>(findTensorType(op.getDpsInits()[output]), spec,
                               lhs->value, rhs->value);
 }
 
@@ -464,8 +461,8 @@ std::optional<Value> Lifting::liftResult(unsigned output,
   nn::ReduceKind name = *kind == ReductionKind::Sum   ? nn::ReduceKind::Sum
                         : *kind == ReductionKind::Max ? nn::ReduceKind::Max
                                                       : nn::ReduceKind::Min;
-  Value sum =
-      b.make<nn::ReduceOp>(typeOf(all).clone(sizesOf(kept)), name, all, dims);
+  Value sum = b.make<nn::ReduceOp>(findTensorType(all).clone(sizesOf(kept)),
+                                   name, all, dims);
   return combine(transpose({sum, kept}, result), init.get(), *kind);
 }
 
@@ -513,7 +510,8 @@ void LiftLinalgPass::runOnOperation() {
   for (Block &block : getOperation().getBody()) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op);
-          softmax && typeOf(softmax.getInput()) && softmax->getNumResults()) {
+          softmax && findTensorType(softmax.getInput()) &&
+          softmax->getNumResults()) {
         OpBuilder builder(softmax);
         softmax.getResult()[0].replaceAllUsesWith(
             nn::SoftmaxOp::create(builder, softmax.getLoc(), softmax.getInput(),

@@ -10,6 +10,7 @@
 
 #include "LinearRows.h"
 #include "Evaluate.h"
+#include "TensorTypes.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
@@ -22,17 +23,13 @@ using namespace mlir;
 using namespace tessera;
 
 /// The most ops of a region.
-static constexpr size_t kMaxOps = 64;
+static constexpr size_t kMaxLinearOps = 64;
 /// The most elements of a row.
 static constexpr int64_t kMaxWidth = int64_t(1) << 16;
 /// The most terms of an element: a rotation has two.
 static constexpr size_t kMaxTerms = 8;
 /// The most elements of rows that are read for all regions of one value.
 static constexpr int64_t kMaxRead = int64_t(1) << 20;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static int64_t numElements(ArrayRef<int64_t> shape) {
   return ShapedType::getNumElements(shape);
@@ -426,7 +423,7 @@ bool LinearWalk::advance() {
         (!latest || latest.getDefiningOp()->isBeforeInBlock(op)))
       latest = value;
   }
-  if (!latest || inside.size() == kMaxOps)
+  if (!latest || inside.size() == kMaxLinearOps)
     return false;
   frontier.remove(latest);
   inside.insert(latest.getDefiningOp());

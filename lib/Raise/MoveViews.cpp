@@ -11,6 +11,7 @@
 #include "ElementwiseShapes.h"
 #include "ParameterViews.h"
 #include "SplitLetters.h"
+#include "TensorTypes.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -19,10 +20,6 @@
 
 using namespace mlir;
 using namespace tessera;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Whether a value is a parameter, or a view of one.
 static bool isParameter(Value value) {

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TensorTypes.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/LogicalDimsOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
@@ -24,10 +25,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-static RankedTensorType typeOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 
@@ -50,7 +47,7 @@ public:
 
 private:
   void add(Value value) {
-    if (RankedTensorType type = typeOf(value)) {
+    if (RankedTensorType type = findTensorType(value)) {
       first[value] = count;
       count += type.getRank();
     }
@@ -140,7 +137,8 @@ LogicalResult NameDimsPass::readGiven(DimClasses &dims) {
       return getOperation().emitError(
                  "expects dims of an argument but has none named ")
              << name;
-    if (!typeOf(found) || typeOf(found).getRank() != int64_t(words.size()))
+    if (!findTensorType(found) ||
+        findTensorType(found).getRank() != int64_t(words.size()))
       return getOperation().emitError("expects a name for each dimension of ")
              << name << ", " << found.getType() << ", but got " << list;
     for (auto [dim, word] : llvm::enumerate(words))
@@ -153,7 +151,7 @@ LogicalResult NameDimsPass::readGiven(DimClasses &dims) {
 void NameDimsPass::readAttributes(DimClasses &dims) {
   auto read = [&](Value value, Attribute attr) {
     auto words = dyn_cast_or_null<ArrayAttr>(attr);
-    if (!words || !typeOf(value))
+    if (!words || !findTensorType(value))
       return;
     for (auto [dim, word] : llvm::enumerate(words.getAsRange<StringAttr>()))
       dims.name(value, dim, word.getValue());
@@ -182,7 +180,7 @@ void NameDimsPass::nameByOps(DimClasses &dims) {
 void NameDimsPass::nameHidden(DimClasses &dims) {
   llvm::MapVector<unsigned, SmallVector<std::pair<Value, int64_t>>> found;
   for (BlockArgument argument : getOperation().getArguments()) {
-    RankedTensorType type = typeOf(argument);
+    RankedTensorType type = findTensorType(argument);
     if (!type || type.getRank() != 2)
       continue;
     for (int64_t dim : {0, 1})
@@ -205,7 +203,7 @@ static ArrayAttr getNames(const DimClasses &dims, Value value) {
   Builder builder(value.getContext());
   SmallVector<Attribute> names;
   bool hasAny = false;
-  for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim) {
+  for (int64_t dim = 0; dim < findTensorType(value).getRank(); ++dim) {
     StringRef name = dims.getName(value, dim);
     hasAny |= !name.empty();
     names.push_back(builder.getStringAttr(name.empty() ? "other" : name));
@@ -215,7 +213,7 @@ static ArrayAttr getNames(const DimClasses &dims, Value value) {
 
 void NameDimsPass::writeArguments(DimClasses &dims) {
   for (BlockArgument argument : getOperation().getArguments())
-    if (typeOf(argument))
+    if (findTensorType(argument))
       if (ArrayAttr names = getNames(dims, argument))
         getOperation().setArgAttr(argument.getArgNumber(),
                                   nn::NNDialect::kDimsAttr, names);
@@ -223,10 +221,10 @@ void NameDimsPass::writeArguments(DimClasses &dims) {
 
 /// Whether an op adds to the residual stream: a tensor, not a vector.
 static bool addsTensors(Operation *op) {
-  return isa<arith::AddFOp>(op) && typeOf(op->getResult(0)) &&
+  return isa<arith::AddFOp>(op) && findTensorType(op->getResult(0)) &&
          llvm::none_of(op->getOperands(), [](Value operand) {
            auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
-           return broadcast && typeOf(broadcast.getX()).getRank() < 2;
+           return broadcast && findTensorType(broadcast.getX()).getRank() < 2;
          });
 }
 

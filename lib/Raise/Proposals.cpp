@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
-
+#include "TensorTypes.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -16,10 +16,6 @@ using namespace tessera;
 
 /// The largest number that is taken for an eps.
 static constexpr double kMaxEps = 0.1;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// How often ops of the region read x, or x in another float type or with a
 /// constraint.

@@ -12,6 +12,7 @@
 #include "Evaluate.h"
 #include "MoveConstraints.h"
 #include "RowTrial.h"
+#include "TensorTypes.h"
 
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -28,10 +29,6 @@ static constexpr double kHidden = -1e4;
 /// The most masks between two matmuls: one of positions, one of keys, and one
 /// that hides nothing.
 static constexpr size_t kMaxMasks = 3;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 //===----------------------------------------------------------------------===//
 // The mask

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowRegion.h"
+#include "TensorTypes.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
@@ -17,7 +18,7 @@ using namespace mlir;
 using namespace tessera;
 
 /// The most ops of a region, and regions of a value.
-static constexpr size_t kMaxOps = 96, kMaxRegions = 24;
+static constexpr size_t kMaxRegionOps = 96, kMaxRegions = 24;
 
 namespace {
 
@@ -54,10 +55,6 @@ private:
 
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
-
 static bool isConstant(Value value) {
   return matchPattern(value, m_Constant());
 }
@@ -82,7 +79,7 @@ bool RegionWalk::enterOperand(Value operand, ArrayRef<int64_t> shape) {
     SplatElementsAttr splat;
     return matchPattern(operand, m_Constant(&splat));
   }
-  if (!typeOf(operand) || typeOf(operand).getShape() != shape)
+  if (!findTensorType(operand) || findTensorType(operand).getShape() != shape)
     return false;
   look(operand);
   return true;
@@ -91,7 +88,7 @@ bool RegionWalk::enterOperand(Value operand, ArrayRef<int64_t> shape) {
 /// A vector or a mask, which enters from outside.
 bool RegionWalk::enterOutside(nn::BroadcastOp op) {
   Value from = op.getX();
-  int64_t before = typeOf(from).getRank();
+  int64_t before = findTensorType(from).getRank();
   ArrayRef<int64_t> dims = op.getDims();
   if (op.getType().getRank() != rank || before < 1 || dims.back() != rank - 1)
     return false;
@@ -126,7 +123,7 @@ bool RegionWalk::enter(Operation *op) {
            llvm::equal(broadcast.getDims(), llvm::seq<int64_t>(0, rank - 1)) &&
            broadcast.getType().getRank() == rank;
   }
-  RankedTensorType type = typeOf(op->getResult(0));
+  RankedTensorType type = findTensorType(op->getResult(0));
   auto isLast = [&](int64_t dim) { return dim == rank - 1; };
   if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
     look(reduce.getX());
@@ -162,7 +159,7 @@ bool RegionWalk::enter(Operation *op) {
 
 bool RegionWalk::advance() {
   Value value = popLatest();
-  if (!value || inside.size() == kMaxOps)
+  if (!value || inside.size() == kMaxRegionOps)
     return false;
   Operation *op = value.getDefiningOp();
   if (op->getBlock() != region.y.getParentBlock() || !enter(op))
@@ -174,14 +171,15 @@ bool RegionWalk::advance() {
 bool RegionWalk::isRegion() const {
   if (frontier.size() != 1)
     return false;
-  RankedTensorType x = typeOf(frontier.front()), y = typeOf(region.y);
+  RankedTensorType x = findTensorType(frontier.front()),
+                   y = findTensorType(region.y);
   if (!x || x.getRank() != rank || !isa<FloatType>(x.getElementType()) ||
       y.getShape().take_front(rank - 1) != x.getShape().drop_back())
     return false;
   unsigned width =
       std::min(x.getElementTypeBitWidth(), y.getElementTypeBitWidth());
   return llvm::all_of(inside, [&](Operation *op) {
-    Type element = typeOf(op->getResult(0)).getElementType();
+    Type element = findTensorType(op->getResult(0)).getElementType();
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < width)
       return false;
     // What does not follow from x may be used by others.
@@ -215,7 +213,7 @@ static void findRegions(Value y, int64_t rank, bool allowsMasks,
 
 std::vector<RowRegion> tessera::findRowRegions(Value y, bool allowsMasks) {
   std::vector<RowRegion> regions;
-  RankedTensorType type = typeOf(y);
+  RankedTensorType type = findTensorType(y);
   if (!type || !isa<FloatType>(type.getElementType()))
     return regions;
   if (type.getRank() >= 2)

@@ -17,7 +17,6 @@ using namespace tessera;
 using llvm::ArrayRef;
 using search::kInfinite;
 
-static constexpr unsigned kNone = ShardingProblem::kNone;
 /// Reshards that are planned around one of a solution where links are far.
 static constexpr size_t kMostAround = 16;
 
@@ -203,10 +202,10 @@ void ShardingNetwork::addOpEdge(User from, User to) {
 /// The edges of an op to tensors, and to ops before it.
 void ShardingNetwork::addEdges(unsigned op) {
   for (auto [p, port] : llvm::enumerate(problem.ops[op].ports)) {
-    if (port.tensor == kNone)
+    if (port.tensor == ShardingProblem::kNone)
       continue;
     User user{op, static_cast<unsigned>(p)};
-    if (variableOfTensor[port.tensor] != kNone) {
+    if (variableOfTensor[port.tensor] != ShardingProblem::kNone) {
       addTensorEdge(user);
       continue;
     }
@@ -215,7 +214,7 @@ void ShardingNetwork::addEdges(unsigned op) {
     if (at.size() != 2)
       continue;
     User other = at[0].op == op ? at[1] : at[0];
-    if (variableOfOp[other.op] == kNone)
+    if (variableOfOp[other.op] == ShardingProblem::kNone)
       continue;
     if (port.isInput)
       addOpEdge(other, user);
@@ -228,7 +227,7 @@ void ShardingNetwork::refresh() {
   for (auto [table, spec] : llvm::zip_equal(network.tables, specs))
     table = makeTable(spec);
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
-    if (variableOfTensor[t] != kNone)
+    if (variableOfTensor[t] != ShardingProblem::kNone)
       for (auto [cost, end] : llvm::zip_equal(
                network.variables[variableOfTensor[t]].costs, getEnds(t)))
         cost = getEndCost(t, end);
@@ -261,7 +260,7 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
                    edge.weight;
              });
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
-    if (variableOfTensor[t] != kNone)
+    if (variableOfTensor[t] != ShardingProblem::kNone)
       times.beside += getSecondCost(t, getEnds(t)[states[variableOfTensor[t]]]);
   return times;
 }
@@ -317,9 +316,9 @@ void ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
                changed |= planAround(spec, row, column);
              });
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
-    if (variableOfTensor[t] != kNone) {
+    if (variableOfTensor[t] != ShardingProblem::kNone) {
       const End &end = getEnds(t)[states[variableOfTensor[t]]];
-      if (end.second != kNone)
+      if (end.second != ShardingProblem::kNone)
         changed |= prices.plan(end.sharding, end.second, shapes[t]);
     }
   if (changed)

@@ -15,10 +15,9 @@
 using namespace mlir;
 using namespace tessera;
 
-static constexpr unsigned kNone = ShardingProblem::kNone;
-
 unsigned ProgramReader::getTensor(unsigned ofBuilder) const {
-  return ofBuilder == kNone ? kNone : tied[ofBuilder];
+  return ofBuilder == ShardingProblem::kNone ? ShardingProblem::kNone
+                                             : tied[ofBuilder];
 }
 
 unsigned ProgramReader::lookup(Value value) const {
@@ -44,10 +43,10 @@ void ProgramReader::readTensors() {
   for (const PropagatedFunction &function : builder.functions) {
     FunctionOpInterface func = function.func;
     for (BlockArgument argument : func.getArguments())
-      if (unsigned id = builder.lookup(argument); id != kNone)
+      if (unsigned id = builder.lookup(argument); id != ShardingProblem::kNone)
         problem.tensors[id].isStored = problem.tensors[id].isArgument = true;
     for (unsigned id : function.results)
-      if (id != kNone)
+      if (id != ShardingProblem::kNone)
         problem.tensors[id].isStored = true;
     for (Block *block : dist::getBlocks(func))
       for (auto accumulate : block->getOps<dist::AccumulateOp>())
@@ -81,10 +80,10 @@ LogicalResult ProgramReader::tieDonated() {
       auto donated = func.getArgAttrOfType<IntegerAttr>(
           argument.getArgNumber(), dist::DistDialect::kDonateAttr);
       unsigned from = builder.lookup(argument);
-      if (!donated || from == kNone)
+      if (!donated || from == ShardingProblem::kNone)
         continue;
       unsigned to = function.results[donated.getInt()];
-      if (to == kNone || tied[to] == tied[from])
+      if (to == ShardingProblem::kNone || tied[to] == tied[from])
         continue;
       ShardingProblem::Tensor &mine = problem.tensors[tied[from]];
       ShardingProblem::Tensor &other = problem.tensors[tied[to]];
@@ -131,7 +130,7 @@ void ProgramReader::readPorts(unsigned number, ShardingProblem::Op &op) {
     port.index = i;
     if (i < inputs.size() && inputs[i].getDefiningOp() &&
         constants.contains(inputs[i].getDefiningOp()))
-      port.tensor = kNone;
+      port.tensor = ShardingProblem::kNone;
     const TensorFactors &dims = rule.operands[i];
     port.fixedDims.resize(dims.size());
     for (auto [d, dim] : llvm::enumerate(dims))
@@ -393,9 +392,9 @@ void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
   addNumber(op.rule);
   addNumber(own.test(number));
   for (const ShardingProblem::Port &port : op.ports) {
-    addNumber(port.tensor != kNone);
+    addNumber(port.tensor != ShardingProblem::kNone);
     addNumber(port.isInput * 4 + port.isFixed * 2 + port.isInKernel);
-    if (port.tensor == kNone)
+    if (port.tensor == ShardingProblem::kNone)
       continue;
     for (int64_t size : problem.tensors[port.tensor].shape)
       addNumber(size);

@@ -13,8 +13,6 @@
 
 using namespace tessera;
 
-static constexpr unsigned kNone = ShardingProblem::kNone;
-
 /// How far around an op others must look equal.
 static constexpr unsigned kSteps = 2;
 /// A run saves at least this share of the ops that the best one saves: shorter
@@ -45,7 +43,7 @@ class BlockFinder {
 public:
   explicit BlockFinder(const ShardingProblem &problem)
       : problem(problem), users(problem.tensors.size()),
-        runOf(problem.ops.size(), kNone), blocks(problem) {}
+        runOf(problem.ops.size(), ShardingProblem::kNone), blocks(problem) {}
 
   RepeatedBlocks run();
 
@@ -94,7 +92,7 @@ RepeatedBlocks::RepeatedBlocks(const ShardingProblem &problem)
 void BlockFinder::findUsers() {
   for (auto [i, op] : llvm::enumerate(problem.ops))
     for (auto [p, port] : llvm::enumerate(op.ports))
-      if (port.tensor != kNone)
+      if (port.tensor != ShardingProblem::kNone)
         users[port.tensor].push_back({i, p});
 }
 
@@ -137,7 +135,8 @@ void BlockFinder::colorOps() {
     for (auto [op, color] : llvm::zip_equal(problem.ops, colors)) {
       Key key{color, op.trips};
       for (const ShardingProblem::Port &port : op.ports)
-        key.push_back(port.tensor == kNone ? -1 : tensors[port.tensor]);
+        key.push_back(
+            port.tensor == ShardingProblem::kNone ? -1 : tensors[port.tensor]);
       next.push_back(numbering.number(key));
     }
     colors = std::move(next);
@@ -175,7 +174,8 @@ Run BlockFinder::findBestRun(llvm::ArrayRef<unsigned> periods) const {
   for (unsigned period : periods) {
     unsigned begin = 0;
     for (unsigned op = 0; op + period < count; ++op) {
-      if (runOf[op] != kNone || runOf[op + period] != kNone ||
+      if (runOf[op] != ShardingProblem::kNone ||
+          runOf[op + period] != ShardingProblem::kNone ||
           colors[op] != colors[op + period]) {
         begin = op + 1;
         continue;
@@ -249,15 +249,15 @@ void BlockFinder::spreadLayers() {
   std::vector<bool> isKnown;
   std::vector<unsigned> front;
   for (auto [op, run] : llvm::enumerate(runOf)) {
-    isKnown.push_back(run != kNone);
-    if (run != kNone)
+    isKnown.push_back(run != ShardingProblem::kNone);
+    if (run != ShardingProblem::kNone)
       front.push_back(op);
   }
   while (!front.empty()) {
     std::vector<unsigned> next;
     for (unsigned op : front)
       for (const ShardingProblem::Port &port : problem.ops[op].ports) {
-        if (port.tensor == kNone)
+        if (port.tensor == ShardingProblem::kNone)
           continue;
         for (auto [other, index] : users[port.tensor])
           if (!isKnown[other]) {
@@ -277,7 +277,7 @@ void BlockFinder::numberLayers() {
     alignRun(run);
   int least = 0, most = 0;
   for (auto [op, run] : llvm::enumerate(runOf))
-    if (run != kNone) {
+    if (run != ShardingProblem::kNone) {
       blocks.layers[op] = runs[run].getLayer(op);
       least = std::min(least, blocks.layers[op]);
       most = std::max(most, blocks.layers[op]);

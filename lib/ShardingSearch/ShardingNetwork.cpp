@@ -19,8 +19,6 @@ using llvm::Error;
 using llvm::Twine;
 using search::kInfinite;
 
-static constexpr unsigned kNone = ShardingProblem::kNone;
-
 Sharding ShardingProblem::getPortSharding(const Op &op, const Port &port,
                                           const RunState &state) const {
   const ShardingRule &ofOp = rules[op.rule];
@@ -45,7 +43,7 @@ void ShardingNetwork::findUsers() {
   inKernel.resize(problem.tensors.size());
   for (auto [i, op] : llvm::enumerate(problem.ops))
     for (auto [p, port] : llvm::enumerate(op.ports))
-      if (port.tensor != kNone) {
+      if (port.tensor != ShardingProblem::kNone) {
         users[port.tensor].push_back(
             {static_cast<unsigned>(i), static_cast<unsigned>(p)});
         if (!port.isInput && port.isInKernel)
@@ -114,7 +112,8 @@ bool ShardingNetwork::mayBePartial(unsigned op,
       problem.ops[op].ports, [&](const ShardingProblem::Port &port) {
         if (!port.isOperand)
           return true;
-        bool mayBe = port.tensor != kNone && partialTensors.test(port.tensor);
+        bool mayBe = port.tensor != ShardingProblem::kNone &&
+                     partialTensors.test(port.tensor);
         return operands.test(port.index) ? mayBe
                                          : !mayBe || !own.test(port.tensor);
       });
@@ -146,7 +145,7 @@ const ShardingNetwork::StateList &ShardingNetwork::getStates(unsigned op) {
       continue;
     for (auto [port, numbers] : llvm::zip(mine.ports, list.ports))
       numbers.push_back(
-          port.tensor == kNone
+          port.tensor == ShardingProblem::kNone
               ? 0
               : prices.number(problem.getPortSharding(mine, port, state)));
     list.costs.push_back(cost);
@@ -308,7 +307,7 @@ int64_t ShardingNetwork::getEndBytes(unsigned tensor, const End &end) const {
   if (!live.test(tensor))
     return 0;
   int64_t bytes = getLocalBytes(tensor, end.sharding);
-  if (end.second != kNone)
+  if (end.second != ShardingProblem::kNone)
     bytes += getLocalBytes(tensor, end.second);
   return bytes;
 }
@@ -318,15 +317,15 @@ int64_t ShardingNetwork::getStateBytes(unsigned op, unsigned state) const {
   int64_t bytes = 0;
   for (auto [port, numbers] :
        llvm::zip(problem.ops[op].ports, lists[listOf[op]].ports))
-    if (port.tensor != kNone && port.isInput && !own.test(port.tensor) &&
-        live.test(port.tensor))
+    if (port.tensor != ShardingProblem::kNone && port.isInput &&
+        !own.test(port.tensor) && live.test(port.tensor))
       bytes += getLocalBytes(port.tensor, numbers[state]);
   return bytes;
 }
 
 /// The reshard that uses share.
 int64_t ShardingNetwork::getSecondCost(unsigned tensor, const End &end) {
-  if (end.second == kNone)
+  if (end.second == ShardingProblem::kNone)
     return 0;
   int64_t price = prices.getPrice(end.sharding, end.second, shapes[tensor]);
   if (inKernel[tensor])
@@ -356,9 +355,9 @@ Error ShardingNetwork::addTensor(unsigned tensor) {
 /// A tensor's variable comes right after the first op at it.
 Error ShardingNetwork::build() {
   findUsers();
-  endsOf.assign(problem.tensors.size(), kNone);
-  variableOfTensor.assign(problem.tensors.size(), kNone);
-  variableOfOp.assign(problem.ops.size(), kNone);
+  endsOf.assign(problem.tensors.size(), ShardingProblem::kNone);
+  variableOfTensor.assign(problem.tensors.size(), ShardingProblem::kNone);
+  variableOfOp.assign(problem.ops.size(), ShardingProblem::kNone);
   listOf.assign(problem.ops.size(), 0);
   partialTensors.resize(problem.tensors.size());
   own.resize(problem.tensors.size());
@@ -372,7 +371,7 @@ Error ShardingNetwork::build() {
     getStates(op);
     for (auto [port, numbers] :
          llvm::zip(problem.ops[op].ports, lists[listOf[op]].ports))
-      if (!port.isInput && port.tensor != kNone &&
+      if (!port.isInput && port.tensor != ShardingProblem::kNone &&
           (!own.test(port.tensor) || problem.tensors[port.tensor].isSum) &&
           llvm::any_of(numbers, [&](unsigned number) {
             return !prices.getSharding(number).unreduced.empty();
@@ -383,8 +382,8 @@ Error ShardingNetwork::build() {
     if (Error error = addOp(op))
       return error;
     for (const ShardingProblem::Port &port : problem.ops[op].ports)
-      if (port.tensor != kNone && own.test(port.tensor) &&
-          variableOfTensor[port.tensor] == kNone)
+      if (port.tensor != ShardingProblem::kNone && own.test(port.tensor) &&
+          variableOfTensor[port.tensor] == ShardingProblem::kNone)
         if (Error error = addTensor(port.tensor))
           return error;
     addEdges(op);
@@ -408,7 +407,7 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
     solution.ops.push_back(lists[listOf[op]].states[states[variableOfOp[op]]]);
   for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
     Sharding sharding = close(tensor.seed);
-    if (variableOfTensor[t] != kNone) {
+    if (variableOfTensor[t] != ShardingProblem::kNone) {
       sharding =
           prices.getSharding(getEnds(t)[states[variableOfTensor[t]]].sharding);
     } else {
@@ -431,7 +430,7 @@ void ShardingNetwork::markApart(ArrayRef<unsigned> states,
                                 ShardingSolution &solution) const {
   solution.apart.resize(problem.ops.size());
   for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
-    if (!tensor.isArgument || variableOfTensor[t] == kNone)
+    if (!tensor.isArgument || variableOfTensor[t] == ShardingProblem::kNone)
       continue;
     const End &end = getEnds(t)[states[variableOfTensor[t]]];
     std::map<unsigned, std::vector<User>> movedTo;
@@ -463,7 +462,7 @@ ShardingNetwork::translate(const ShardingNetwork &from,
               mine[variableOfOp[op]]))
       return {};
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
-    if (variableOfTensor[t] != kNone &&
+    if (variableOfTensor[t] != ShardingProblem::kNone &&
         !find(getEnds(t), from.getEnds(t)[states[from.variableOfTensor[t]]],
               mine[variableOfTensor[t]]))
       return {};
@@ -480,14 +479,14 @@ ShardingNetwork::getTies(const RepeatedBlocks &blocks) const {
   }
   for (unsigned t = 0; t < problem.tensors.size(); ++t) {
     unsigned first = blocks.tensors[t], variable = variableOfTensor[t];
-    if (variable != kNone)
+    if (variable != ShardingProblem::kNone)
       ties[variable] =
           endsOf[first] == endsOf[t] || getEnds(first) == getEnds(t)
               ? variableOfTensor[first]
               : variable;
   }
   // Tensors are not numbered in the order of variables.
-  std::vector<unsigned> first(ties.size(), kNone);
+  std::vector<unsigned> first(ties.size(), ShardingProblem::kNone);
   for (auto [variable, tie] : llvm::enumerate(ties))
     tie = first[tie] = std::min<unsigned>(first[tie], variable);
   return ties;
@@ -518,7 +517,7 @@ ShardingNetwork::getLayers(const RepeatedBlocks &blocks) const {
 int64_t ShardingNetwork::getLiveBytes(ArrayRef<unsigned> states) const {
   int64_t bytes = 0;
   for (unsigned t = 0; t < problem.tensors.size(); ++t)
-    if (variableOfTensor[t] != kNone)
+    if (variableOfTensor[t] != ShardingProblem::kNone)
       bytes += getEndBytes(t, getEnds(t)[states[variableOfTensor[t]]]);
   for (unsigned op = 0; op < problem.ops.size(); ++op)
     bytes += getStateBytes(op, states[variableOfOp[op]]);

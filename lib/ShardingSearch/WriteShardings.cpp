@@ -13,8 +13,6 @@
 using namespace mlir;
 using namespace tessera;
 
-static constexpr unsigned kNone = ShardingProblem::kNone;
-
 namespace {
 
 class SeedWriter {
@@ -31,8 +29,8 @@ private:
     return dist::ShardingAttr::get(symbol, program.problem.mesh, sharding);
   }
   dist::ShardingAttr getAttr(unsigned tensor) const {
-    return tensor == kNone ? dist::ShardingAttr()
-                           : toAttr(solution.tensors[tensor]);
+    return tensor == ShardingProblem::kNone ? dist::ShardingAttr()
+                                            : toAttr(solution.tensors[tensor]);
   }
   void writeFunction(const PropagatedFunction &function) const;
   void writeResults(Operation *op) const;

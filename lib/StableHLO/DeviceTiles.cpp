@@ -18,9 +18,6 @@ using llvm::SmallVector;
 using llvm::SmallVectorImpl;
 using llvm::StringRef;
 
-/// The most devices of a text.
-static constexpr int64_t kMaxDevices = 1 << 20;
-
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

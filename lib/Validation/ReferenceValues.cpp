@@ -52,7 +52,7 @@ bool tessera::haveSameProperties(Operation *a, Operation *b) {
 //===----------------------------------------------------------------------===//
 
 /// True if a dimension whose size belongs to the value has no elements.
-static bool isEmpty(Type type, const llvm::SmallBitVector &free) {
+static bool hasNoElement(Type type, const llvm::SmallBitVector &free) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   for (int64_t dim = 0, rank = tensor ? tensor.getRank() : 0; dim < rank; ++dim)
     if (tensor.getDimSize(dim) == 0 && !free.test(dim))
@@ -63,7 +63,7 @@ static bool isEmpty(Type type, const llvm::SmallBitVector &free) {
 int ReferenceValues::addValue(Type type, Location loc) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   llvm::SmallBitVector free(tensor ? tensor.getRank() : 0);
-  bool empty = isEmpty(type, free);
+  bool empty = hasNoElement(type, free);
   values.push_back({type, loc, ConstantValue(), free, /*isZero=*/empty, empty});
   return values.size() - 1;
 }
@@ -306,7 +306,7 @@ void ReferenceValues::addOp(Operation *op) {
         isTensor(result.getType()) && !made.rule.results[i].empty()) {
       values[number].freeDims = getFreeDims(made, i);
       values[number].isEmpty =
-          isEmpty(result.getType(), values[number].freeDims);
+          hasNoElement(result.getType(), values[number].freeDims);
       values[number].isZero = isZero || values[number].isEmpty;
     }
   }

@@ -44,6 +44,11 @@ struct TransferSum {
   }
 };
 
+/// True if `a` takes less time than `b` by more than rounding.
+inline bool isShorter(const TransferSum &a, const TransferSum &b) {
+  return a.time < b.time * (1 - 1e-9);
+}
+
 /// The cost of the way of a tensor from one sharding to another; an infinite
 /// time if there is none.
 TransferSum getReshardCost(ReshardPlanner &planner, const Sharding &from,
