@@ -35,6 +35,8 @@ target_precompile_headers(tessera_pch PRIVATE
   [["llvm/ADT/TypeSwitch.h"]]
   <functional> <memory> <optional> <string> <vector>)
 
+option(TESSERA_UNITY "Compile the sources of a library eight at a time" ON)
+
 add_custom_target(tessera_headers)
 # The reference of dialects and passes, in build/docs/.
 add_custom_target(tessera-docs)
@@ -58,6 +60,8 @@ endfunction()
 function(tessera_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name} STATIC ${sources})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TESSERA_UNITY}
+                        UNITY_BUILD_BATCH_SIZE 8)
   add_dependencies(${name} tessera_headers)
   target_link_libraries(${name} PUBLIC ${ARGN} MLIR LLVM)
   target_precompile_headers(${name} REUSE_FROM tessera_pch)

@@ -67,7 +67,7 @@ def print_table(header, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build-release", help="build folder")
+    parser.add_argument("--build", default="build", help="build folder")
     parser.add_argument("--model", default="gpt2", help="a model of share/models")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seq", type=int, default=256)

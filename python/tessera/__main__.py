@@ -118,7 +118,7 @@ def read_exported(path: pathlib.Path) -> Source:
 def find_compiler() -> str:
     """$TESSERA, a build beside this package, or one in PATH."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    built = [root / folder / "bin" / "tessera" for folder in ("build-release", "build")]
+    built = [root / folder / "bin" / "tessera" for folder in ("build", "build-release")]
     candidates = [os.environ.get("TESSERA")] + [str(p) for p in built if p.is_file()]
     for candidate in candidates + [shutil.which("tessera")]:
         if candidate:
