@@ -22,6 +22,9 @@ config.substitutions.append(("%bin", config.tessera_bin_dir))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))
 
+# The verifier runs after each pass, which users do not pay for.
+config.environment["TESSERA_VERIFY_EACH"] = "1"
+
 # Errors that no reader of the Python package expected are faults: shown whole.
 config.environment["TESSERA_TRACEBACK"] = "1"
 

@@ -309,10 +309,7 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate,
   });
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   PassManager pm(&getContext());
-#ifdef NDEBUG
-  // What is taken is compiled once more, with verifiers.
-  pm.enableVerifier(false);
-#endif
+  pm.enableVerifier(trial.verifyEach);
   for (Phase phase : {Phase::Plan, Phase::Train, Phase::Propagate,
                       Phase::Partition, Phase::Kernels, Phase::Schedule})
     buildPhase(pm, phase, trial);

@@ -316,12 +316,9 @@ LogicalResult tessera::runPhase(ModuleOp module, Phase phase,
                                 const PipelineOptions &options) {
   PassManager pm(module.getContext());
   buildPhase(pm, phase, options);
-#ifdef NDEBUG
-  pm.enableVerifier(false);
-  return success(succeeded(pm.run(module)) && succeeded(mlir::verify(module)));
-#else
-  return pm.run(module);
-#endif
+  pm.enableVerifier(options.verifyEach);
+  return success(succeeded(pm.run(module)) &&
+                 (options.verifyEach || succeeded(mlir::verify(module))));
 }
 
 void tessera::buildPhasesUpTo(OpPassManager &pm, Phase last,

@@ -12,6 +12,7 @@
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cstdlib>
 #include <deque>
 
 using namespace tessera;
@@ -45,6 +46,9 @@ static constexpr OptionSpec kPartitionOptions[] = {
     {"--ranks", "N",
      "with --strategy auto and --cluster, without --mesh: the\n"
      "mesh of N devices of the cluster is chosen, too"},
+    {"--verify-each", "",
+     "verify the IR after each pass and not only after each\n"
+     "phase; also by $TESSERA_VERIFY_EACH"},
 };
 
 /// Breaks a paragraph into lines of at most `width`.
@@ -303,6 +307,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   if (llvm::Error error = checkConflicts(parsed))
     return error;
   options.forward = parsed.has("--forward");
+  options.verifyEach =
+      parsed.has("--verify-each") || std::getenv("TESSERA_VERIFY_EACH");
   if (parsed.has("--mesh")) {
     llvm::Expected<Mesh> mesh = parseMesh(parsed.get("--mesh"));
     if (!mesh)
