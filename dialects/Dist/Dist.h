@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one public header of the dialect, with the helpers that read and write
+// The only public header of the dialect, with the helpers that read and write
 // the shardings of values.
 //
 //===----------------------------------------------------------------------===//
@@ -36,8 +36,8 @@
 #include "dialects/Dist/DistAttrs.h.inc"
 
 namespace tessera::dist {
-/// Assembly of a mesh, in the attribute and in the op (null in the attribute):
-/// `["dp"=2, "tp"=4] stage "dp"`.
+/// Parses and prints a mesh, in the attribute and in the op (null in the
+/// attribute): `["dp"=2, "tp"=4] stage "dp"`.
 mlir::ParseResult parseMeshAxes(mlir::AsmParser &parser, MeshAttr &mesh);
 void printMeshAxes(mlir::AsmPrinter &printer, mlir::Operation *op,
                    MeshAttr mesh);
@@ -56,7 +56,8 @@ namespace tessera::dist {
 /// True if two sub-axes of one axis overlap; a size of 0 is the full axis.
 bool refsOverlap(AxisRefAttr a, AxisRefAttr b);
 
-/// The enumerations of the IR and of the algorithms have the same values.
+/// Convert between the enumerations of the IR and of the algorithms, which have
+/// the same values.
 inline ::tessera::ReductionKind toPlain(ReductionKind kind) {
   return static_cast<::tessera::ReductionKind>(kind);
 }
@@ -64,37 +65,38 @@ inline ReductionKind fromPlain(::tessera::ReductionKind kind) {
   return static_cast<ReductionKind>(kind);
 }
 
-/// True if dimension `dim` of an operand of an op of two operands and one
-/// result is one parallel factor that the other operand does not have, so that
-/// each part of it makes a part of the result, of dimension `resultDim`, by
-/// itself.
+/// True if dimension `dim` of an operand, of an op with two operands and one
+/// result, is one parallel factor that the other operand does not have. Each
+/// part of the dimension then determines a part of the result, along dimension
+/// `resultDim`, by itself.
 bool isParallelIn(mlir::Operation *op, unsigned operand, int64_t dim,
                   unsigned &resultDim);
-/// The operand and the dimension of which that is so, given the result's.
+/// Finds the operand and dimension for which isParallelIn() gives `resultDim`.
 std::optional<std::pair<unsigned, unsigned>>
 findParallelOperand(mlir::Operation *op, int64_t resultDim);
 
 /// The mesh named `symbol` as seen from `op`; null if there is none.
 MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 
-/// The only mesh of a module. None, with an error, if there is none or there
+/// The only mesh of a module. Fails, with an error, if there is none or there
 /// are several.
 mlir::FailureOr<MeshOp> getOnlyMesh(mlir::ModuleOp module);
 
-/// The sharding of a value: of a block argument of a function from
-/// `dist.sharding`, of an op's result from `dist.shardings`, of a slice in a
-/// `dist.accumulate` from what it is a slice of. Null if it has none.
+/// The sharding of a value: `dist.sharding` of a function argument,
+/// `dist.shardings` of an op's result, or, for a slice in a `dist.accumulate`,
+/// the sharding of the sliced value without its first dimension. Null if it has
+/// none.
 ShardingAttr getSharding(mlir::Value value);
 /// Sets the sharding of a function's argument or an op's result.
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
-/// The type of a tensor's slices along its first dimension, which they lack.
-/// Expects a rank of at least 1.
+/// The type of a tensor's slices along its first dimension, without that
+/// dimension. Expects a rank of at least 1.
 mlir::RankedTensorType getSliceType(mlir::RankedTensorType type);
 
-/// The block of a function and those of the `dist.accumulate` ops in it, each
-/// after the block that holds its op, in program order: all blocks of tensors
-/// that are sharded over the mesh.
+/// The block of a function and of each `dist.accumulate` op in it, in program
+/// order, each after the block with its op: all blocks of tensors that are
+/// sharded over the mesh.
 llvm::SmallVector<mlir::Block *> getBlocks(mlir::FunctionOpInterface func);
 
 /// Checks that the axes exist in the mesh (label C3) and that their parts
@@ -105,7 +107,7 @@ verifyRefs(llvm::ArrayRef<AxisRefAttr> refs, const ::tessera::Mesh &mesh,
            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// Checks that the mesh of an op is known, the axes as verifyRefs() does, and
-/// that no two of them overlap; `label` is that of the op's constraint.
+/// that no two of them overlap; `label` is the label of the op's constraint.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, AxesAttr axes,
                                mlir::FlatSymbolRefAttr symbol,
                                llvm::StringRef label);
@@ -115,9 +117,8 @@ ShardingAttr getResultSharding(mlir::FunctionOpInterface func, unsigned index);
 void setResultSharding(mlir::FunctionOpInterface func, unsigned index,
                        ShardingAttr sharding);
 
-/// Sets the shardings of many arguments and results at once, which takes time
-/// linear in their number; a null entry keeps what is there. `results` may be
-/// empty.
+/// Sets the shardings of many arguments and results at once, in time linear in
+/// their number; a null entry keeps the old sharding. `results` may be empty.
 void setFunctionShardings(mlir::FunctionOpInterface func,
                           llvm::ArrayRef<ShardingAttr> args,
                           llvm::ArrayRef<ShardingAttr> results = {});

@@ -30,7 +30,7 @@ YieldOp RingAttentionOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }
 
-/// Collectives of local values along one dimension over the same axes.
+/// True for collectives of local values along one dimension over the same axes.
 template <typename Op>
 static bool areAlike(ArrayRef<Op> ops, int64_t dim, AxesAttr axes) {
   return llvm::all_of(ops, [&](Op op) {
@@ -70,7 +70,7 @@ LogicalResult RingAttentionOp::verifyRegions() {
     return emitOpError("(C2) expects gathers of arguments for the op, and "
                        "scatters, along dimension ")
            << dim << " over " << axes;
-  // The last results, scattered; the others as they are.
+  // The results of the op, the last ones scattered.
   SmallVector<Value> made(attention->getResults());
   for (auto [i, scatter] : llvm::enumerate(scatters)) {
     Value &last = made[made.size() - 2 + i];

@@ -466,7 +466,7 @@ ShardingAttr ShardingAttr::get(FlatSymbolRefAttr symbol, const Mesh &mesh,
              fromPlainAxes(context, s.unreduced, mesh), fromPlain(s.reduction));
 }
 
-/// The refs that a mesh must know, in order of appearance.
+/// The axis references that the mesh must define, in order of appearance.
 static SmallVector<AxisRefAttr> allRefs(ShardingAttr sharding) {
   SmallVector<AxisRefAttr> refs;
   for (DimShardingAttr dim : sharding.getDims())

@@ -43,72 +43,73 @@ def Dist_Dialect : Dialect {
         "dist.global_shape";
     /// Marks a function that has been localized: its types are one device's.
     static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
-    /// On a local function: the function on global types that it computes.
+    /// The function on global types that a local function computes.
     static constexpr ::llvm::StringLiteral kReferenceAttr = "dist.reference";
-    /// Axes that each factor of an op (of its sharding rule, in order) has by
-    /// seeds of an earlier priority or by a method of context parallelism: an
+    /// Axes that each factor of an op (of its sharding rule, in order) has from
+    /// seeds of an earlier priority or from a method of context parallelism: an
     /// array of #dist.axes. Other factors may not use them. Propagation keeps
-    /// what it finds.
+    /// the attribute.
     static constexpr ::llvm::StringLiteral kFactorsAttr = "dist.factors";
-    /// Beside dist.factors: the op runs with those axes and no others. Operands
-    /// that are partial over these axes stay so, and the results are; an empty
-    /// list: all operands are whole.
+    /// Axes, in addition to dist.factors, that make the op run with exactly the
+    /// axes of its factors. Operands that are partial over the axes stay so,
+    /// and the results are partial; if the list is empty, all operands are
+    /// whole.
     static constexpr ::llvm::StringLiteral kExactAttr = "dist.exact";
-    /// Numbers of operands that are moved to the sharding that the op needs for
-    /// this op alone, though another one may need the same: what is made is
-    /// freed after it.
+    /// Numbers of operands that are resharded for this op alone, even if
+    /// another op needs the same sharding: the resharded value is freed after
+    /// the op.
     static constexpr ::llvm::StringLiteral kApartAttr = "dist.apart";
-    /// On a function argument: the number of the result that takes its place. The
-    /// argument's memory is the result's; it must not be read after the result
-    /// is written.
+    /// Number of the result that replaces a function argument. Both share
+    /// memory; the argument must not be read after the result is written.
     static constexpr ::llvm::StringLiteral kDonateAttr = "dist.donate";
-    /// Marks an op that was built for gradients: all before the first one in a
-    /// block is forward.
+    /// Marks an op that was built for gradients: all ops before the first such
+    /// op in a block are forward ops.
     static constexpr ::llvm::StringLiteral kBackwardAttr = "dist.backward";
-    /// Marks an op of the forward that is repeated in the backward: it stays an
-    /// op of its own, whatever it equals.
+    /// Marks an op of the forward that is repeated in the backward: it is never
+    /// merged with an equal op.
     static constexpr ::llvm::StringLiteral kRecomputeAttr = "dist.recompute";
-    /// On an op of the forward that stages will split: an array<i64> of the pp
-    /// rank that keeps its results, the lowest if several do, and of how many
-    /// micro-batches it keeps them at once.
+    /// For an op of the forward that will be split into stages: an array<i64>
+    /// of the pp rank that keeps its results, the lowest if several do, and the
+    /// number of micro-batches that it keeps them for at once.
     static constexpr ::llvm::StringLiteral kHeldAttr = "dist.held";
-    /// On a local function of a pipeline program: its coordinate of the stage
-    /// axis.
+    /// Coordinate of a local function of a pipeline program on the stage axis.
     static constexpr ::llvm::StringLiteral kPPRankAttr = "dist.pp_rank";
-    /// On such a function: the part of a step that the busiest pp rank is
-    /// predicted to wait, from 0 to 1.
+    /// Predicted share of a step, from 0 to 1, that the busiest pp rank waits,
+    /// on such a function.
     static constexpr ::llvm::StringLiteral kBubbleAttr = "dist.bubble";
-    /// On its arguments and results: the number of the one of the reference that
-    /// each is; the other pp ranks have the rest.
+    /// Number, in the reference, of an argument or result of such a function;
+    /// the other pp ranks have the rest.
     static constexpr ::llvm::StringLiteral kNumberAttr = "dist.number";
-    /// On a module: #dist.plan, how the program is to be trained.
+    /// The training plan of a module: #dist.plan.
     static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
-    /// On a module, from phase plan to the end of phase train: how attention
-    /// shares the devices along the sequence. A dictionary of `method`, a text
-    /// of ContextMethod.h, and #dist.axes of `seq`, `batch` and `heads`.
+    /// The way in which attention shares the devices along the sequence, on a
+    /// module from phase plan to the end of phase train: a dictionary of
+    /// `method`, a text of ContextMethod.h, and #dist.axes of `seq`, `batch`
+    /// and `heads`.
     static constexpr ::llvm::StringLiteral kContextAttr = "dist.context";
-    /// On a module, from phase plan to the end of phase train: #dist.axes over
-    /// which ZeRO shards state, where these are not dp and cp.
+    /// Axes over which ZeRO shards state, if not dp and cp: #dist.axes on a
+    /// module, from phase plan to the end of phase train.
     static constexpr ::llvm::StringLiteral kStateAxesAttr = "dist.state_axes";
-    /// On a local function: an array<i64> of the fewest and the most pairs of a
-    /// query and a key on a device.
+    /// The fewest and the most pairs of a query and a key on a device, on a
+    /// local function: an array<i64>.
     static constexpr ::llvm::StringLiteral kPairsAttr = "dist.pairs";
-    /// On an attention: #dist.axes of the ring around which keys and values go.
+    /// Axes of the ring around which an attention's keys and values go:
+    /// #dist.axes.
     static constexpr ::llvm::StringLiteral kRingAttr = "dist.ring";
-    /// Where the axes of a value's sharding came from: an array of strings, on
-    /// ops, arguments and results.
+    /// Origins of the axes of a value's sharding: an array of strings, on ops,
+    /// arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";
-    /// The links under the axes of a mesh: for each axis an array of
-    /// array<f64: devices, seconds of latency, bytes per second>, from the
-    /// innermost level outwards.
+    /// The links under the axes of a mesh: for each axis an array of array<f64:
+    /// devices, seconds of latency, bytes per second>, from the innermost level
+    /// outwards.
     static constexpr ::llvm::StringLiteral kLinksAttr = "dist.links";
-    /// On the module: what a device does (tessera/Cluster/LinksAttr.h).
+    /// The rates of a device, on the module (tessera/Cluster/LinksAttr.h).
     static constexpr ::llvm::StringLiteral kDeviceAttr = "dist.device";
-    /// What a function may communicate: a dictionary of max_bytes and
+    /// Limits on a function's communication: a dictionary of max_bytes and
     /// max_collectives, integers, and no_full_gather, a unit.
     static constexpr ::llvm::StringLiteral kBudgetAttr = "dist.budget";
-    /// On a local function from phase kernels on: the collectives that must
-    /// come, an array of strings (tessera/CollectiveLists/CollectiveList.h).
+    /// The expected collectives of a local function, from phase kernels on: an
+    /// array of strings (tessera/CollectiveLists/CollectiveList.h).
     static constexpr ::llvm::StringLiteral kCollectivesAttr =
         "dist.collectives";
   }];
@@ -222,7 +223,8 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
     static ShardingAttr get(::mlir::FlatSymbolRefAttr symbol,
                             const ::tessera::Mesh &mesh,
                             const ::tessera::Sharding &sharding);
-    /// Checks C3 to C6 for a value of `type` at `op`, which sees the mesh.
+    /// Checks C3 to C6 for a value of `type` at `op`, from where the mesh is
+    /// looked up.
     ::llvm::LogicalResult
     verifyFor(::mlir::Operation *op, ::mlir::Type type,
               ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What dist.bucket may hold. What its members do is said by each of them; how
-// they are done as one, where the bucket is expanded.
+// Checks the members of dist.bucket. Each member's op defines its own effect;
+// the expansion of the bucket merges them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ SmallVector<CollectiveOpInterface> BucketOp::getMembers() {
   return members;
 }
 
-/// The reduction of a collective; none of one that moves whole elements.
+/// The reduction of a collective; none for one that moves whole elements.
 static std::optional<dist::ReductionKind> getReduction(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))
     return reduce.getKind();
@@ -30,7 +30,7 @@ static std::optional<dist::ReductionKind> getReduction(Operation *op) {
   return std::nullopt;
 }
 
-/// C3 of one member beside the first.
+/// Checks C3 for one member against the first.
 static LogicalResult verifyAlike(BucketOp bucket, CollectiveOpInterface first,
                                  CollectiveOpInterface member) {
   if (!isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(member))

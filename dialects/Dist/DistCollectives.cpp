@@ -1,10 +1,10 @@
-//===- DistCollectives.cpp - What each collective does to a sharding ------===//
+//===- DistCollectives.cpp - Effects of collectives on shardings ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One set of methods per collective: the sharding it makes of another, the
-// local type. The verifier is the same for all.
+// One set of methods per collective: the resulting sharding and the local type.
+// The verifier is the same for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace tessera::dist;
 // Verifier
 //===----------------------------------------------------------------------===//
 
-/// Checks C1 and C2 of every collective, and C3 of those that have one.
+/// Checks C1 and C2 of every collective, and C3 of those that have it.
 static LogicalResult verifyCollective(CollectiveOpInterface op) {
   if (failed(verifyAxes(op, op.getAxes(), op.getMeshAttr(), "(C1)")))
     return failure();
@@ -87,8 +87,8 @@ int64_t CollectiveOpInterface::getBytesReceived(RankedTensorType operand,
               : 0;
 }
 
-/// `type` with dimension `dim` times `mul`, over `div`; null if it does not
-/// divide or there is no such dimension.
+/// `type` with dimension `dim` multiplied by `mul` and divided by `div`; null
+/// if it does not divide or there is no such dimension.
 static RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t mul,
                                 int64_t div) {
   if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) % div != 0)

@@ -11,8 +11,8 @@
 include "dialects/Dist/DistInterfaces.td"
 include "dialects/Dist/DistOps.td"
 
-/// All that move one tensor to one tensor. `args` come before the axes in the
-/// assembly; `kind` is a CollectiveKind.
+/// Base of the ops that communicate one tensor into one tensor. `args` come
+/// before the axes in the assembly; `kind` is a CollectiveKind.
 class Dist_CollectiveOp<string mnemonic, dag args, string format, string kind>
     : Dist_Op<mnemonic, [Pure,
         DeclareOpInterfaceMethods<SymbolUserOpInterface>,
@@ -241,7 +241,7 @@ def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The collectives of the region, one an operand.
+    /// The collectives of the region, one per operand.
     ::llvm::SmallVector<CollectiveOpInterface> getMembers();
   }];
 }

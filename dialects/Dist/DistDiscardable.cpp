@@ -1,9 +1,9 @@
-//===- DistDiscardable.cpp - The attributes that other ops carry ----------===//
+//===- DistDiscardable.cpp - The discardable attributes of dist -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one table of discardable attributes of dist, with what each holds.
+// The one table of discardable attributes of dist, with the check of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ static std::string describe(const AttributePosition &position) {
       .str();
 }
 
-/// In a local function `type` is one device's, of the same rank.
+/// Checks a sharding. In a local function `type` is one device's, of the same
+/// rank.
 static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
                                     Twine where) {
   auto emitError = [&] { return op->emitError() << where << ": "; };
@@ -73,8 +74,8 @@ static LogicalResult verifyGlobalShape(const AttributePosition &position,
   return success();
 }
 
-/// The number of a result of the function, which takes no other argument's
-/// position.
+/// Checks for the number of a result of the function that no other argument is
+/// donated to.
 static LogicalResult verifyDonate(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto func = cast<FunctionOpInterface>(position.op);
@@ -87,7 +88,7 @@ static LogicalResult verifyDonate(const AttributePosition &position,
            << func.getNumResults() << " results but got " << attr.getValue();
   if (!isFirstWith(position, StringRef(DistDialect::kDonateAttr)))
     return success();
-  // Any number may be there; a DenseMap keeps two for itself.
+  // A DenseMap reserves two keys, but any number may occur here.
   std::map<int64_t, unsigned> owners;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     auto result = func.getArgAttrOfType<IntegerAttr>(i, attr.getName());
@@ -103,14 +104,14 @@ static LogicalResult verifyDonate(const AttributePosition &position,
   return success();
 }
 
-/// The constants of a collective library: two times, a factor, a share.
+/// Checks the constants of a collective library: two times, a factor, a share.
 static bool isLibrary(DenseF64ArrayAttr library) {
   return library.size() == 4 && library[0] >= 0 && library[1] >= library[0] &&
          library[2] >= 1 && library[3] > 0 && library[3] <= 1;
 }
 
-/// An array of spans for each axis; the devices of its spans multiply to it.
-/// The library's constants may follow.
+/// Checks for an array of spans per axis, whose devices multiply to the axis's
+/// size. The library's constants may follow.
 static LogicalResult verifyLinks(const AttributePosition &position,
                                  NamedAttribute attr) {
   Operation *op = position.op;
@@ -156,7 +157,8 @@ static LogicalResult verifyLinks(const AttributePosition &position,
   return success();
 }
 
-/// Three rates and a time; then for a processor a factor, a time and a share.
+/// Checks for three rates and a time; for a processor also a factor, a time and
+/// a share.
 static LogicalResult verifyDevice(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto numbers = dyn_cast<DenseF64ArrayAttr>(attr.getValue());
@@ -178,7 +180,7 @@ static LogicalResult verifyDevice(const AttributePosition &position,
          << attr.getValue();
 }
 
-/// A dictionary of limits.
+/// Checks for a dictionary of limits.
 static LogicalResult verifyBudget(const AttributePosition &position,
                                   NamedAttribute attr) {
   Operation *op = position.op;
@@ -243,7 +245,7 @@ static LogicalResult verifyFactors(const AttributePosition &position,
   return success();
 }
 
-/// Axes beside those of the factors, which have none of them.
+/// Checks for axes that no factor in dist.factors has.
 static LogicalResult verifyExact(const AttributePosition &position,
                                  NamedAttribute attr) {
   Operation *op = position.op;
@@ -267,7 +269,7 @@ static LogicalResult verifyExact(const AttributePosition &position,
   return success();
 }
 
-/// Numbers of operands.
+/// Checks for numbers of operands.
 static LogicalResult verifyApart(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto operands = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -281,7 +283,7 @@ static LogicalResult verifyApart(const AttributePosition &position,
   return success();
 }
 
-/// A method and axes.
+/// Checks for a method and axes.
 static LogicalResult verifyContext(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto entries = dyn_cast<DictionaryAttr>(attr.getValue());
@@ -345,7 +347,7 @@ static LogicalResult verifyPlan(const AttributePosition &position,
          << attr.getValue();
 }
 
-/// A number from 0.
+/// Checks for a number of at least 0.
 static LogicalResult verifyNumber(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
@@ -376,7 +378,7 @@ static LogicalResult verifyWhy(const AttributePosition &position,
          << "dist.why: expects an array of texts but got " << attr.getValue();
 }
 
-/// A pp rank and a number of micro-batches.
+/// Checks for a pp rank and a number of micro-batches.
 static LogicalResult verifyHeld(const AttributePosition &position,
                                 NamedAttribute attr) {
   auto held = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -387,7 +389,7 @@ static LogicalResult verifyHeld(const AttributePosition &position,
          << "got " << attr.getValue();
 }
 
-/// An array of strings.
+/// Checks for an array of strings.
 static LogicalResult verifyCollectives(const AttributePosition &position,
                                        NamedAttribute attr) {
   auto list = dyn_cast<ArrayAttr>(attr.getValue());

@@ -1,4 +1,4 @@
-//===- DistInterfaces.td - What collectives share ----------*- tablegen -*-===//
+//===- DistInterfaces.td - Interface of the collectives ----*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

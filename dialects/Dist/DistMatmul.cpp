@@ -1,4 +1,4 @@
-//===- DistMatmul.cpp - Verifiers of matmuls beside a collective ----------===//
+//===- DistMatmul.cpp - Verifiers of collective matmuls -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,7 +67,7 @@ dist::findParallelOperand(Operation *op, int64_t resultDim) {
   return std::nullopt;
 }
 
-/// All but the collective, which gathers the first argument.
+/// Checks the matmuls and the gather, which must gather the first argument.
 static LogicalResult verifyGather(CollectiveMatmulOp op, AllGatherOp gather) {
   if (gather.getInput() != op.getBody().getArgument(0))
     return op.emitOpError("(C2) expects an all-gather of the first argument");

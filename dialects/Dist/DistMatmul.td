@@ -1,4 +1,4 @@
-//===- DistMatmul.td - Matmuls beside their collective -----*- tablegen -*-===//
+//===- DistMatmul.td - Matmuls with their collective -------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

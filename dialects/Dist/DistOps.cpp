@@ -55,7 +55,7 @@ ConstraintOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                                  [&] { return emitOpError("(C1) "); });
 }
 
-/// The gradient of a value may be sharded otherwise than the value is.
+/// The gradient of a value may have another sharding than the value.
 LogicalResult ConstraintOp::buildGradients(GradientBuilder &gradients) {
   gradients.setOperand(0, gradients.ofResult(0));
   return success();

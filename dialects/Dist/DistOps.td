@@ -168,9 +168,10 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
   let extraClassDeclaration = [{
     /// The op that ends the region.
     YieldOp getYield();
-    /// True if a result has what is yielded as slices; else it is their sum.
+    /// True if a result stacks the yielded values as slices; else it is their
+    /// sum.
     bool isStacked(unsigned result);
-    /// True if a value of the region is only used to be added up.
+    /// True if a value of the region is only used in sums.
     bool isOnlySummed(::mlir::Value value);
   }];
 }

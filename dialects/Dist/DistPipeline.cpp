@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one function says by itself. Whether the functions of all pp ranks fit
-// each other, and their lists, is checked by dist-check-pipelines.
+// Checks each function on its own. dist-check-pipelines checks that the
+// functions of all pp ranks and their lists fit each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +45,13 @@ LogicalResult PipelineOp::verify() {
   return success();
 }
 
-/// The type of a tensor's slices; null of a scalar, which has none.
+/// The type of a tensor's slices; null for a scalar, which has none.
 static Type findSliceType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getRank() < 1 ? Type() : getSliceType(tensor);
 }
 
-/// How tasks make the results of a pipeline.
+/// The results of a pipeline that tasks add to or store.
 namespace {
 struct ResultUses {
   explicit ResultUses(PipelineOp op)
@@ -104,7 +104,7 @@ LogicalResult ResultUses::check() {
   return success();
 }
 
-/// C2 for one chunk.
+/// Checks C2 for one chunk.
 static LogicalResult verifyChunk(PipelineOp op, int64_t chunk) {
   auto has = [&](TaskKind kind) { return bool(op.getTask(kind, chunk)); };
   bool isSplit = has(TaskKind::InputGrad);
@@ -126,7 +126,7 @@ static LogicalResult verifyChunk(PipelineOp op, int64_t chunk) {
          << SmallVector<Type>(split) << " and " << SmallVector<Type>(whole);
 }
 
-/// The task of the same chunk whose kept values a source names.
+/// The task of the same chunk that keeps the values of a source.
 static std::optional<TaskKind> getKeeper(SourceKind source) {
   switch (source) {
   case SourceKind::Forward:
@@ -140,7 +140,7 @@ static std::optional<TaskKind> getKeeper(SourceKind source) {
   return std::nullopt;
 }
 
-/// True if a task of a kind may take values of a source.
+/// True if tasks of a kind may take values of a source.
 static bool takes(TaskKind kind, SourceKind source) {
   switch (source) {
   case SourceKind::Recv:
@@ -155,7 +155,7 @@ static bool takes(TaskKind kind, SourceKind source) {
   return false;
 }
 
-/// C2 and C3 for one argument.
+/// Checks C2 and C3 for one argument.
 static LogicalResult verifySource(TaskOp task, unsigned i) {
   SourceAttr source = task.getSource(i);
   auto name = [&] {
@@ -234,7 +234,8 @@ SourceAttr TaskOp::getSource(unsigned i) {
   return cast<SourceAttr>(getSources()[i]);
 }
 
-/// `F 0 (%x = recv 0 : tensor<8xf32>, %t = batch 0 : tensor<8xi32>) {...}`
+/// Parses `F 0 (%x = recv 0 : tensor<8xf32>, %t = batch 0 : tensor<8xi32>)
+/// {...}`.
 ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   StringRef kindName;

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pipeline program has one function for each coordinate of the stage axis,
-// named by dist.pp_rank: a pp rank. All else that the functions of one program
-// have in common they say alike.
+// A pipeline program has one function for each coordinate of the stage axis, a
+// pp rank, given by dist.pp_rank. Everything else that its functions share is
+// the same in all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ def Dist_SourceAttr : AttrDef<Dist_Dialect, "Source"> {
 
 def Dist_SourceArrayAttr : TypedArrayAttrBase<Dist_SourceAttr, "sources">;
 
-// Its effects are unknown: what it sends, others wait for.
+// The op has unknown effects, since other ranks wait for its sends.
 def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator]> {
   let summary = "one pp rank's share of a pipeline over micro-batches";
   let description = [{
@@ -192,7 +192,7 @@ def Dist_ExchangeOp : Dist_Op<"exchange"> {
   let extraClassDeclaration = [{
     /// The pp rank of the function that it is in; none outside of one.
     ::std::optional<int64_t> getPPRank();
-    /// Bytes of the results that are those of other pp ranks.
+    /// Bytes of the results that come from other pp ranks.
     int64_t getBytesReceived();
   }];
 }

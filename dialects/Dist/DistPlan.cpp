@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Syntax and checks, made of the table of fields.
+// Syntax and checks, derived from the table of fields.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ void PlanAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// Reads a value and gives it as an option would.
+/// Parses a value and returns it in the spelling of an option.
 static ParseResult parseValue(AsmParser &parser, const PlanField &field,
                               std::string &text) {
   auto parseInteger = [&]() -> ParseResult {
@@ -112,7 +112,7 @@ Attribute PlanAttr::parse(AsmParser &parser, Type) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-// The generator of attributes declares a copy.
+// TableGen declares this function with a copy.
 LogicalResult
 PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                  Plan plan) { // NOLINT(performance-unnecessary-value-param)

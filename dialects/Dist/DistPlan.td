@@ -1,4 +1,4 @@
-//===- DistPlan.td - How a program is to be trained --------*- tablegen -*-===//
+//===- DistPlan.td - Training plan of a program ------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
