@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one public header of the dialect.
+// The only public header of the dialect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,11 +37,11 @@
 
 namespace tessera::nn {
 
-/// Whether it is one of the 8-bit floats that `nn.quantize` makes.
+/// True for the 8-bit floats that `nn.quantize` produces.
 bool isQuantized(mlir::Type element);
 
-/// Quantizes `x` by its largest magnitude, over all devices: the result of
-/// `nn.quantize` and its scale.
+/// Quantizes `x` by its largest magnitude, over all devices; returns the result
+/// of `nn.quantize` and its scale.
 std::pair<mlir::Value, mlir::Value> buildQuantized(mlir::OpBuilder &builder,
                                                    mlir::Location loc,
                                                    mlir::Value x,

@@ -52,8 +52,8 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kInputAttr = "nn.input";
     /// Number of ids that an argument may hold: they are in [0, number).
     static constexpr ::llvm::StringLiteral kVocabAttr = "nn.vocab";
-    /// Id that an argument with `nn.vocab` may hold besides: the label of
-    /// tokens without a loss. Without it that is -100 on the input "labels".
+    /// Additional id that an argument with `nn.vocab` may hold: the label of
+    /// tokens without a loss. If absent, it is -100 on the input "labels".
     static constexpr ::llvm::StringLiteral kIgnoredAttr = "nn.ignored";
     static constexpr int64_t kUsualIgnored = -100;
     /// Name of a result, on a function result.
@@ -65,39 +65,39 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kStateAttr = "nn.state";
     /// Name of the parameter that a tensor of training state belongs to, on the
     /// same argument; state of the whole step (its count) has none. A normal
-    /// `nn.init` draws the numbers of that parameter: a master copy starts as
-    /// its parameter does.
+    /// `nn.init` draws the numbers of that parameter: a master copy starts with
+    /// the same values.
     static constexpr ::llvm::StringLiteral kOfAttr = "nn.of";
     /// Marks state that is the master copy of its parameter: it starts with the
-    /// parameter's numbers.
+    /// parameter's values.
     static constexpr ::llvm::StringLiteral kMasterAttr = "nn.master";
-    /// How a parameter or state starts, on a function argument: #nn.init.
+    /// The initial value of a parameter or state, on a function argument:
+    /// #nn.init.
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
-    /// Of a parameter or state that is stored flat, on a function argument: its
-    /// global shape without padding, and the parameter's shape, which is that of
-    /// files. Both have as many elements, in the same order unless there are
-    /// tiles.
+    /// Global shape without padding, and the parameter's shape in files, of a
+    /// parameter or state that is stored flat, on a function argument. Both
+    /// have as many elements, in the same order unless there are tiles.
     static constexpr ::llvm::StringLiteral kStoredShapeAttr = "nn.stored_shape";
     static constexpr ::llvm::StringLiteral kLogicalShapeAttr =
         "nn.logical_shape";
-    /// Of the same: into how many tiles each dimension of the parameter is
-    /// divided, without remainder. Tile after tile is stored; the tiles and the
-    /// elements of each are in row-major order.
+    /// Number of tiles into which each dimension of such a parameter is
+    /// divided, without remainder. The tiles are stored one after the other;
+    /// they and their elements are in row-major order.
     static constexpr ::llvm::StringLiteral kTilesAttr = "nn.tiles";
     /// Id of the token that ends a document, on the argument of the starts of
     /// documents; see `starts` of nn.attention.
     static constexpr ::llvm::StringLiteral kEodAttr = "nn.eod";
-    /// By how many tokens the labels of a row are later than its tokens, on the
-    /// argument of labels: 0 or, without it, 1.
+    /// Distance in tokens from a row's tokens to its labels, on the argument of
+    /// labels: 0 or, if absent, 1.
     static constexpr ::llvm::StringLiteral kLabelShiftAttr = "nn.label_shift";
-    /// In which order a dimension is stored, on arguments and results: an
-    /// array with, for each dimension, a #nn.zigzag or unit.
+    /// Storage order of the dimensions, on arguments and results: an array with
+    /// a #nn.zigzag or unit for each dimension.
     static constexpr ::llvm::StringLiteral kOrderAttr = "nn.order";
-    /// Where a parameter's numbers are in files of weights, on its argument:
+    /// Location of a parameter's values in weight files, on its argument:
     /// #nn.source.
     static constexpr ::llvm::StringLiteral kSourceAttr = "nn.source";
-    /// Marks a parameter that is not trained, on its argument: it has no gradient
-    /// and no state of training, and is sharded as others.
+    /// Marks a parameter that is not trained, on its argument: it has no
+    /// gradient and no training state, and is sharded like the others.
     static constexpr ::llvm::StringLiteral kFrozenAttr = "nn.frozen";
   }];
 }
@@ -152,8 +152,8 @@ def NN_SourceAttr : AttrDef<NN_Dialect, "Source"> {
     `strides` custom<Sizes>($strides) `>`
   }];
   let extraClassDeclaration = [{
-    /// What a parameter of this shape (whole, without padding) expects of the
-    /// view and does not get; null where it is well.
+    /// The requirement on the view that a parameter of this shape (whole,
+    /// without padding) violates; null if there is none.
     const char *findFault(::llvm::ArrayRef<int64_t> shape) const;
   }];
 }
@@ -195,10 +195,10 @@ def NN_ZigzagAttr : AttrDef<NN_Dialect, "Zigzag"> {
     int64_t getChunkAt(int64_t stored) const {
       return stored % 2 == 0 ? stored / 2 : 2 * getShards() - 1 - stored / 2;
     }
-    /// The position of the element at an index. Beyond the size it is that
-    /// index.
+    /// The position of the element at an index; indices beyond the size map to
+    /// themselves.
     int64_t getPosition(int64_t index) const;
-    /// The same of an `index` value, by ops of arith.
+    /// The same for an `index` value, with ops of arith.
     ::mlir::Value buildPosition(::mlir::OpBuilder &builder,
                                 ::mlir::Location loc,
                                 ::mlir::Value index) const;
@@ -233,20 +233,20 @@ class NN_Op<string mnemonic, list<string> rules = [], list<Trait> traits = []>
         DeclareOpInterfaceMethods<ShardingRuleOpInterface,
             !listconcat(["getShardingRule"], rules)>])>;
 
-/// An op that builds its gradients (NNGradients.cpp); one that first saves
+/// An op that builds its gradients (NNGradients.cpp), and one that first saves
 /// statistics for them.
 def NN_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def NN_SavesStats
     : DeclareOpInterfaceMethods<DifferentiableOpInterface, ["saveForBackward"]>;
 
-/// An op that knows what its dimensions are.
+/// An op that names its dimensions.
 def NN_NamesDims : DeclareOpInterfaceMethods<LogicalDimsOpInterface>;
 
-/// A float tensor or an integer one.
+/// A float or integer tensor.
 def NN_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def NN_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
 def NN_IntTensor : StaticShapeTensorOf<[AnySignlessInteger]>;
-/// One number: tensor<f32>.
+/// A scalar: tensor<f32>.
 def NN_Scale : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
                           "::mlir::Float32Type::get($_self.getContext()))">,
                     "tensor<f32>", "::mlir::RankedTensorType">,
@@ -467,7 +467,7 @@ def NN_RopeOp : NN_Op<"rope",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Elements of the last dimension that are rotated.
+    /// Number of elements of the last dimension that are rotated.
     int64_t getRotatedWidth();
   }];
 }
@@ -500,7 +500,7 @@ def NN_EmbeddingOp : NN_Op<"embedding",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Ids below it are rows; none where every id is.
+    /// Ids below this limit are rows; none if every id is.
     std::optional<int64_t> getIdLimit();
   }];
 }
@@ -579,7 +579,7 @@ def NN_TakeAlongAxisOp : NN_Op<"take_along_axis",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Indices below it are positions; none where every index is.
+    /// Indices below this limit are positions; none if every index is.
     std::optional<int64_t> getIndexLimit();
   }];
 }

@@ -1,10 +1,10 @@
-//===- NNCost.cpp - What the ops of a transformer compute -----------------===//
+//===- NNCost.cpp - Costs of the ops of a transformer ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One model an op, on the shapes that it has. Attached to the ops as external
-// models: pricing is no part of their meaning.
+// One cost model per op, for the op's shapes. They are attached as external
+// models, since prices are no part of the ops' meaning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@ using namespace tessera::nn;
 
 namespace {
 
-/// An op with a fixed kind and number of operations for each element of its
-/// first operand, and of evaluations of exp, tanh and the like.
+/// An op with a fixed kind and fixed numbers per element of its first operand:
+/// operations, and evaluations of exp, tanh and the like.
 template <typename Op, CostKind kind, int flopsEach, bool linear, int functions,
           int kernels>
 struct PerElement
@@ -39,7 +39,7 @@ struct PerElement
 };
 
 /// An op that moves as many elements as its result has, whatever the size of
-/// its first operand: rows or elements picked from a table.
+/// its first operand: it picks rows or elements from a table.
 template <typename Op, CostKind kind>
 struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
   OpCost getOpCost(Operation *op) const {
@@ -52,8 +52,9 @@ struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
   }
 };
 
-/// Letters of both operands and the result are batch, of the left and the
-/// result m, of the right and the result n, of both operands alone k.
+/// Letters in both operands and the result are batch, in the left operand and
+/// the result m, in the right operand and the result n, in both operands only
+/// k.
 struct EinsumCost : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
   OpCost getOpCost(Operation *op) const {
     auto einsum = cast<EinsumOp>(op);
@@ -131,7 +132,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<TransposeOp, elementwise, 0, true>(context);
   attach<BroadcastOp, elementwise, 0, true>(context);
   attach<IotaOp, CostKind::None, 0, true>(context);
-  // The mean of the gradient is a kernel of its own.
+  // The mean of the gradient is a separate kernel.
   attach<LayerNormBackwardOp, rows, 16, false, 0, 2>(context);
   attach<RMSNormBackwardOp, rows, 10>(context);
   attach<CrossEntropyBackwardOp, elementwise, 4, false, 1>(context);

@@ -1,4 +1,4 @@
-//===- NNCost.h - What the ops of a transformer compute ---------*- C++ -*-===//
+//===- NNCost.h - Costs of the ops of a transformer -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@ class MLIRContext;
 
 namespace tessera::nn {
 
-/// Attaches CostOpInterface to the ops of the dialect; they must be registered.
+/// Attaches CostOpInterface to the ops of the dialect, which must be
+/// registered.
 void attachCostModels(mlir::MLIRContext *context);
 
 } // namespace tessera::nn

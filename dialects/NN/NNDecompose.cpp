@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op with a reduction of its own, rewritten into einsums, elementwise ops
-// and plain reductions (max, sum, take_along_axis), in f32 at least. The
-// rewrite is the same whichever of the op's own factors are sharded: all of
-// them become plain.
+// Rewrites ops with internal reductions into einsums, elementwise ops and plain
+// reductions (max, sum, take_along_axis), in f32 or wider. The rewrite does not
+// depend on which of the op's internal factors are sharded: all of them become
+// plain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +99,7 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                           ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
   Value logSum = b.add(b.make<math::LogOp>(sum), max);
-  // One logit of a row is widened, not a copy of all.
+  // Widens one logit per row instead of a copy of all.
   Value picked = b.widen(b.make<TakeAlongAxisOp>(
       b.typeOf(max).clone(b.typeOf(getLogits()).getElementType()), getLogits(),
       getLabels(), /*offset=*/Value(), getClassesAttr()));
@@ -112,9 +112,10 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                    {logSum});
 }
 
-/// The best value, and the least of the positions that have it; the others
-/// count as the greatest number there is. NaN makes the best
-/// value none, which equals nothing: then those are the candidates.
+/// Computes the best value, and the least of the positions that have it; other
+/// positions count as the greatest integer. NaN elements are candidates too: if
+/// there is one, the best value is NaN, which equals no element, so only they
+/// are.
 FailureOr<Values> ArgReduceOp::decompose(OpBuilder &builder,
                                          const llvm::SmallBitVector &) {
   TensorBuilder b(builder, getLoc());
@@ -158,7 +159,7 @@ template <typename Op> static Value buildScores(TensorBuilder &b, Op op) {
   return b.mul(scores, b.splat(scores, op.getScale().convertToDouble()));
 }
 
-/// `scores` with `value` for keys that a query does not see.
+/// Replaces `scores` by `value` for keys that a query does not see.
 template <typename Op>
 static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
   Value hidden;
@@ -194,7 +195,7 @@ static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
   return hidden ? b.select(hidden, b.splat(scores, value), scores) : scores;
 }
 
-/// A number of each query, permuted.
+/// Permutes a tensor with one number per query.
 static Value transpose(TensorBuilder &b, Value stat, ArrayRef<int64_t> order) {
   SmallVector<int64_t> shape;
   for (int64_t dim : order)
@@ -210,8 +211,8 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value scores = hide(b, *this, buildScores(b, *this), -infinity);
 
-  // A finite floor under the maximum and a floor of the sum make a query that
-  // sees nothing give 0: its exponentials are all exp(-inf) = 0.
+  // A finite floor of the maximum and a nonzero divisor give 0 for a query that
+  // sees nothing: its exponentials are all exp(-inf) = 0.
   Value max = b.reduce(ReduceKind::Max, scores, KeyDim);
   max = b.make<arith::MaximumFOp>(max, b.splat(max, -1.0e30));
   Value e = b.exp(b.sub(scores, b.broadcastAlong(max, scores, KeyDim)));
@@ -232,15 +233,15 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   return resultsOf(b, *this, out, {byQuery(logSum)});
 }
 
-/// As the op is documented, with scores in place: their sums over keys,
-/// queries, heads and dims are plain.
+/// Follows the op's documentation with the scores written out, so that the sums
+/// over keys, queries, heads and dims are plain.
 FailureOr<Values> AttentionBackwardOp::decompose(OpBuilder &builder,
                                                  const llvm::SmallBitVector &) {
   TensorBuilder b(builder, getLoc());
   Value q = b.widen(getQ()), k = b.widen(getK()), v = b.widen(getV());
   Value grad = b.widen(getGrad()), out = b.widen(getOut());
   Value scores = buildScores(b, *this);
-  // Of each query, along the keys.
+  // Repeats a number per query along the keys.
   auto alongKeys = [&](Value stat) {
     return b.alongRows(transpose(b, stat, {0, 2, 3, 1}), scores);
   };

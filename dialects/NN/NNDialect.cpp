@@ -17,7 +17,7 @@ using namespace tessera::nn;
 #include "dialects/NN/NNDialect.cpp.inc"
 #include "dialects/NN/NNEnums.cpp.inc"
 
-/// `[4, 2]`; of a tensor without dimensions `[]`.
+/// Parses `[4, 2]`; `[]` for a tensor without dimensions.
 static ParseResult parseSizes(AsmParser &parser,
                               SmallVectorImpl<int64_t> &sizes) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
@@ -32,7 +32,7 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NN/NNAttrs.cpp.inc"
 
-/// Numbers with all their digits.
+/// Parses numbers with all their digits.
 static ParseResult parseFrequencies(OpAsmParser &parser,
                                     DenseF64ArrayAttr &frequencies) {
   SmallVector<double> numbers;
@@ -53,7 +53,8 @@ static void printFrequencies(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
-/// The types of gradients, which are written where they are not the operands'.
+/// Parses the types of gradients, which are printed only if they differ from
+/// the operands'.
 static ParseResult parseGradientTypes(OpAsmParser &parser, Type &dq, Type &dk,
                                       Type &dv, Type q, Type k, Type v) {
   dq = q;

@@ -1,9 +1,9 @@
-//===- NNDiscardable.cpp - The attributes that other ops carry ------------===//
+//===- NNDiscardable.cpp - The discardable attributes of nn ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one table of discardable attributes of nn, with what each holds.
+// The one table of discardable attributes of nn, with the check of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
-/// A name for each dimension.
+/// Checks for a name for each dimension.
 static LogicalResult verifyDims(const AttributePosition &position,
                                 NamedAttribute attr) {
   Operation *op = position.op;
@@ -86,7 +86,7 @@ static LogicalResult verifyLabelShift(const AttributePosition &position,
          << "nn.label_shift: expects 0 or 1 but got " << attr.getValue();
 }
 
-/// An order, or none, for each dimension.
+/// Checks for an order, or none, for each dimension.
 static LogicalResult verifyOrder(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto orders = dyn_cast<ArrayAttr>(attr.getValue());
@@ -149,8 +149,8 @@ static LogicalResult verifyFlat(const AttributePosition &position,
   return error() << "expects divisors of " << logical << " but got " << tiles;
 }
 
-/// Whether no two elements of a view are one element of the tensor: sorted by
-/// stride, a dimension steps over all that those before it reach.
+/// Whether no two elements of a view are the same element of the tensor: sorted
+/// by stride, each dimension steps over the extent of those before it.
 static bool isInjective(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   SmallVector<std::pair<int64_t, int64_t>> dims;
   for (auto [size, stride] : llvm::zip_equal(shape, strides))
@@ -196,9 +196,8 @@ const char *SourceAttr::findFault(ArrayRef<int64_t> shape) const {
                                           : "a view that has each element once";
 }
 
-/// The view of a file's tensor. Whether it stays inside can be said of the
-/// whole parameter alone, which the type is not where it is padded, sharded or
-/// flat.
+/// Checks the view of a file's tensor. Its bounds can be checked only for the
+/// whole parameter; the type differs from it if it is padded, sharded or flat.
 static LogicalResult verifySource(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto error = [&] {
@@ -220,7 +219,7 @@ static LogicalResult verifySource(const AttributePosition &position,
                  << source;
 }
 
-/// Only parameters are trained or not.
+/// Checks that nn.frozen is on a parameter: only parameters are trained or not.
 static LogicalResult verifyFrozen(const AttributePosition &position,
                                   NamedAttribute attr) {
   if (failed(expectUnit(position, attr)))
@@ -238,7 +237,7 @@ static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
 
-/// Whether NAME.npy is a file of the folder that it is written to.
+/// Whether NAME.npy is a valid file name without a folder.
 static bool isFileName(StringRef name) {
   constexpr size_t kLongest = 255 - StringLiteral(".npy").size();
   return !name.empty() && name.size() <= kLongest && name != "." &&
@@ -247,7 +246,7 @@ static bool isFileName(StringRef name) {
          });
 }
 
-/// Names become those of files.
+/// Checks a name that becomes a file's name.
 static LogicalResult verifyFileName(const AttributePosition &position,
                                     NamedAttribute attr) {
   if (failed(expectString(position, attr)))
@@ -262,8 +261,8 @@ static LogicalResult verifyFileName(const AttributePosition &position,
          << attr.getValue();
 }
 
-/// What names an argument or a result: files and reports go by it, so no two
-/// have one name.
+/// Checks the name of an argument or a result, which must be unique since files
+/// and reports use it.
 static LogicalResult verifyName(const AttributePosition &position,
                                 NamedAttribute attr) {
   if (failed(verifyFileName(position, attr)))

@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op builds the gradients of its operands from those of its results and
-// from what it saved. Sums over repeated dimensions are in the type that is
-// asked for, so the gradient of an f32 master weight never passes through bf16.
+// Each op builds the gradients of its operands from the gradients of its
+// results and from its saved statistics. Sums over repeated dimensions use the
+// requested type, so the gradient of an f32 master weight never passes through
+// bf16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,7 @@ static RankedTensorType gradientType(GradientBuilder &g, OpOperand &operand) {
       .clone(g.elementType(operand.getOperandNumber()));
 }
 
-/// The op with `count` statistics of its rows, in its place. `rows` is the
-/// tensor whose rows they are of.
+/// Replaces the op by one with `count` statistics of the rows of `rows`.
 static Operation *addStats(OpBuilder &builder, Operation *op, Value rows,
                            unsigned count) {
   if (op->getNumResults() > 1)
@@ -49,8 +49,8 @@ static Operation *addStats(OpBuilder &builder, Operation *op, Value rows,
   return saving;
 }
 
-/// Statistics are not differentiated again: an error if something that matters
-/// depends on one.
+/// Fails if the loss depends on a statistic, since statistics are not
+/// differentiated again.
 static LogicalResult checkStats(GradientBuilder &g, Operation *op) {
   for (unsigned i = 1; i < op->getNumResults(); ++i)
     if (g.ofResult(i))
@@ -64,10 +64,10 @@ static LogicalResult checkStats(GradientBuilder &g, Operation *op) {
 // Einsums
 //===----------------------------------------------------------------------===//
 
-/// The gradient of one operand is an einsum of the other one and the result's:
-/// for `a,b->r` it is `r,b->a` and `a,r->b`. It is made in the operands'
-/// element type, summed into the one that is asked for. Where that is an f8 the
-/// result's gradient is quantized, once for both.
+/// The gradient of one operand is an einsum of the other operand and the
+/// result's gradient: for `a,b->r` it is `r,b->a` and `a,r->b`. The factors
+/// have the operands' element type, the sum has the requested one. For f8
+/// operands the result's gradient is quantized, once for both.
 LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   Letters letters = getLetters();
@@ -109,7 +109,7 @@ std::pair<Value, Value> nn::buildQuantized(OpBuilder &builder, Location loc,
   return {op.getResult(), op.getScale()};
 }
 
-/// Rounding is taken for the identity.
+/// Treats rounding as the identity.
 LogicalResult QuantizeOp::buildGradients(GradientBuilder &g) {
   if (g.isNeeded(0) && g.ofResult(0))
     g.setOperand(0, at(g).cast(g.ofResult(0), g.elementType(0)));
@@ -154,8 +154,8 @@ LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
 // Norms and softmax
 //===----------------------------------------------------------------------===//
 
-/// Sets the gradients of a norm's gamma and beta: sums over all rows of
-/// grad * normal(grad's wide type) and of grad.
+/// Sets the gradients of a norm's gamma and beta: sums over all rows of grad *
+/// normal(grad's wide type) and of grad.
 static void setVectors(GradientBuilder &g, TensorBuilder &b, Value grad,
                        llvm::function_ref<Value()> buildNormal, bool hasBeta) {
   Value wide = b.widen(grad);
@@ -205,7 +205,7 @@ LogicalResult RMSNormOp::buildGradients(GradientBuilder &g) {
   return success();
 }
 
-/// result * (grad - sum of grad * result).
+/// The gradient is result * (grad - sum of grad * result).
 LogicalResult SoftmaxOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   int64_t dim = getDim();
@@ -264,7 +264,7 @@ LogicalResult SiluOp::buildGradients(GradientBuilder &g) {
   return success();
 }
 
-/// What was replaced has no gradient.
+/// Replaced elements have no gradient.
 LogicalResult MaskPaddingOp::buildGradients(GradientBuilder &g) {
   Type element = getType().getElementType();
   g.setOperand(0, at(g).make<MaskPaddingOp>(
@@ -278,8 +278,8 @@ LogicalResult MaskPaddingOp::buildGradients(GradientBuilder &g) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// A sum spreads its gradient over all that it added. A maximum or minimum
-/// shares it equally between the elements that are it.
+/// A sum passes its gradient to all of its terms. A maximum or minimum divides
+/// it equally among the elements that attain it.
 LogicalResult ReduceOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   SmallVector<int64_t> kept;
@@ -293,7 +293,7 @@ LogicalResult ReduceOp::buildGradients(GradientBuilder &g) {
   }
   Value isIt = b.compare(arith::CmpFPredicate::OEQ, x,
                          b.broadcast(getResult(), x, kept));
-  // The count may exceed what a narrow float can hold.
+  // The count may exceed the range of a narrow float.
   Value zero = b.widen(b.splat(x, 0.0)), one = b.splat(zero, 1.0);
   Value count = b.reduce(ReduceKind::Sum, b.select(isIt, one, zero), getDims());
   Value share = b.broadcast(b.div(b.widen(grad), count), x, kept);
@@ -307,7 +307,7 @@ LogicalResult StopGradientOp::buildGradients(GradientBuilder &) {
   return success();
 }
 
-/// The sum over what was repeated, in the type that is asked for.
+/// The gradient is the sum over the repeated dimensions, in the requested type.
 LogicalResult BroadcastOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   Value grad = b.cast(g.ofResult(0), g.elementType(0));

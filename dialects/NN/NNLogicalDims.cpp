@@ -1,4 +1,4 @@
-//===- NNLogicalDims.cpp - What ops of nn know of their dimensions --------===//
+//===- NNLogicalDims.cpp - Names of the dimensions of nn ops --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ void CrossEntropyOp::nameDims(DimNamer name) {
   name(getLogits(), getLogits().getType().getRank() - 1, "vocab");
 }
 
-/// Ids that are an input are tokens; those that are computed are positions.
+/// Input ids are tokens; computed ids are positions.
 void EmbeddingOp::nameDims(DimNamer name) {
   bool isInput = isa<BlockArgument>(getIds());
   nameFirst(name, getTable(), {isInput ? "vocab" : "positions", "embed"});

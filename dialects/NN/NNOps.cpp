@@ -97,7 +97,7 @@ void EinsumOp::build(OpBuilder &builder, OperationState &state, Type type,
   build(builder, state, type, spec, lhs, rhs, /*scales=*/ValueRange());
 }
 
-/// Types and scales of a matmul of f8.
+/// Checks the types and scales of an f8 matmul.
 static LogicalResult verifyQuantizedMatmul(EinsumOp op) {
   Type out = typeOf(op.getResult()).getElementType();
   if (!isQuantized(typeOf(op.getLhs()).getElementType()) ||
@@ -286,8 +286,8 @@ int64_t ZigzagAttr::getPosition(int64_t index) const {
   return getChunkAt(index / chunk) * chunk + index % chunk;
 }
 
-/// With chunks of c: (i / c / 2) c of an even chunk, S - c - that of an odd
-/// one, plus i mod c.
+/// For chunks of c, the position is (i / c / 2) c in an even chunk, S - c minus
+/// that in an odd one, plus i mod c.
 Value ZigzagAttr::buildPosition(OpBuilder &builder, Location loc,
                                 Value index) const {
   ImplicitLocOpBuilder b(loc, builder);

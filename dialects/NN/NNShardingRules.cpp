@@ -98,8 +98,8 @@ bool AttentionOp::setPositionOrder(unsigned, Attribute order) {
 }
 
 bool AttentionOp::absorbPadding(unsigned factor, int64_t size) {
-  // Scores sum over the dim: what is beyond must be masked by the caller. A
-  // query or head of zeros gives the mean of the values.
+  // Scores sum over the dim, so the caller must mask its padding. A query or
+  // head of zeros gives the mean of the values.
   if (factor != Key)
     return false;
   if (!getKeySize())
@@ -136,7 +136,8 @@ bool RopeOp::setPositionOrder(unsigned, Attribute order) {
 // Norms and softmax
 //===----------------------------------------------------------------------===//
 
-/// x with a reduction of its own over the last dimension, and vectors along it.
+/// The rule of a norm: x with an internal reduction over the last dimension,
+/// and vectors along it.
 static ShardingRule getNormRule(Operation *op) {
   ShardingRule rule;
   TensorFactors dims =
@@ -180,17 +181,18 @@ ShardingRule EmbeddingOp::getShardingRule() {
 }
 
 void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
-  // A table at an offset no longer says how many ids there are.
+  // The number of rows of a table at an offset is no longer the limit of the
+  // ids.
   if (std::optional<int64_t> rows = getIdLimit())
     setRows(*rows);
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// No id is of a padded row, or its row is zeros.
+/// Ids do not refer to padded rows, or these rows are zeros.
 bool EmbeddingOp::mayReducePadding(unsigned) { return true; }
 
-/// A table that is padded or one device's no longer says how many ids there
-/// are.
+/// The number of rows of a padded or sharded table is no longer the limit of
+/// the ids, so the clone keeps the limit.
 FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
                                                     ValueRange operands,
                                                     TypeRange resultTypes) {
@@ -202,8 +204,8 @@ FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
   return clone.getOperation();
 }
 
-/// Ids in padding may be no rows (positions that go on counting). Their NaN
-/// would reach other elements: a weight of zero does not hide it.
+/// Ids in padding may be outside the table (positions that go on counting).
+/// Their NaN would reach other elements: a weight of zero does not hide it.
 TypedAttr EmbeddingOp::getSafePadding(unsigned operand) {
   if (operand != 1)
     return {};
@@ -251,7 +253,8 @@ void TakeAlongAxisOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// Rows of a shard no longer say how many positions there are.
+/// The rows of a shard no longer give the number of positions, so the clone
+/// keeps it.
 FailureOr<Operation *> TakeAlongAxisOp::cloneWithShapes(OpBuilder &builder,
                                                         ValueRange operands,
                                                         TypeRange resultTypes) {

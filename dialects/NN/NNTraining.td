@@ -3,10 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients that are no composition of forward ops, and the optimizers. Each
-// gradient takes what the forward op saved, so that none of them has a
-// reduction of its own but the norms over a sharded last dimension. Included by
-// NN.td, which defines the classes used here.
+// The optimizers, and gradients that are not a composition of forward ops. Each
+// gradient takes the values saved by the forward op, so that only two kinds
+// have internal reductions: norms over a sharded last dimension, and attention
+// over sharded head dims. Included by NN.td, which defines the classes used
+// here.
 //
 //===----------------------------------------------------------------------===//
 

@@ -96,8 +96,8 @@ static LogicalResult verifyLikeParam(Operation *op, StringRef name, Value param,
   return verifyShape(op, "(C1)", name, typeOf(param).getShape(), value);
 }
 
-/// Checks the element types of an optimizer (label C2): state as wide as the
-/// scalars, f32 or f64; the others no wider.
+/// Checks the element types of an optimizer (label C2): state has the type of
+/// the scalars, f32 or f64; the others are no wider.
 static LogicalResult verifyOptimizerTypes(Operation *op, Value scalar,
                                           ValueRange state,
                                           ValueRange narrower) {

@@ -13,7 +13,8 @@ using namespace tessera::nn;
 
 using Bits = llvm::SmallBitVector;
 
-/// A gradient is linear in the gradient that it comes from, operand 0.
+/// True for a sum partial only in operand 0: a gradient is linear in the
+/// incoming gradient.
 static bool isLinearInGrad(::tessera::ReductionKind kind, const Bits &partial) {
   return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
 }
@@ -60,7 +61,7 @@ bool AttentionBackwardOp::setPositionOrder(unsigned, Attribute order) {
 }
 
 /// Scores of padded keys are masked. Padded queries and heads add nothing to dk
-/// and dv where grad is zero, which the caller must see to.
+/// and dv if grad is zero there, which the caller must ensure.
 bool AttentionBackwardOp::absorbPadding(unsigned factor, int64_t size) {
   if (factor != Key)
     return false;
@@ -69,8 +70,8 @@ bool AttentionBackwardOp::absorbPadding(unsigned factor, int64_t size) {
   return true;
 }
 
-/// Keys and values of zeros add nothing to dq. Queries and heads are the
-/// caller's, see absorbPadding().
+/// Keys and values of zeros add nothing to dq. The caller handles queries and
+/// heads, see absorbPadding().
 bool AttentionBackwardOp::mayReducePadding(unsigned factor) {
   return factor == Key;
 }
@@ -79,8 +80,8 @@ bool AttentionBackwardOp::mayReducePadding(unsigned factor) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// grad and x with a reduction of their own over the last dimension, gamma
-/// along it, and stats of rows.
+/// The rule of a norm's backward: grad and x with internal reductions over the
+/// last dimension, gamma along it, and stats per row.
 static ShardingRule getNormBackwardRule(Operation *op) {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, typeOf(op->getResult(0)));
@@ -205,8 +206,8 @@ bool SiluBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-/// Tensors of the parameter's shape are tied dimension by dimension, scalars to
-/// nothing.
+/// Ties tensors of the parameter's shape dimension by dimension; scalars are
+/// not tied.
 static ShardingRule getOptimizerRule(Operation *op) {
   ShardingRule rule;
   RankedTensorType param = typeOf(op->getResult(0));
@@ -222,8 +223,8 @@ static ShardingRule getOptimizerRule(Operation *op) {
 ShardingRule AdamWOp::getShardingRule() { return getOptimizerRule(*this); }
 ShardingRule SGDOp::getShardingRule() { return getOptimizerRule(*this); }
 
-/// A parameter of 0 with a gradient and state of 0 stays 0, weight decay
-/// included.
+/// A parameter of 0 whose gradient and state are 0 stays 0, also with weight
+/// decay.
 bool AdamWOp::absorbPadding(unsigned, int64_t) {
   return getEps().convertToDouble() > 0;
 }

@@ -1,4 +1,4 @@
-//===- RuleHelpers.h - What sharding rules of nn ops share ------*- C++ -*-===//
+//===- RuleHelpers.h - Helpers of nn sharding rules -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ inline TensorFactors newDims(ShardingRule &rule, mlir::RankedTensorType type,
   return dims;
 }
 
-/// Makes the factor of dimension `dim` one of `kind`. `dims` is a result of
-/// newDims(), with one factor for each dimension.
+/// Sets the kind of the factor of dimension `dim`. `dims` is a result of
+/// newDims(), with one factor per dimension.
 inline void setKind(ShardingRule &rule, const TensorFactors &dims, int64_t dim,
                     FactorKind kind) {
   rule.factors[dims[dim].front()].kind = kind;
@@ -38,7 +38,7 @@ inline void setPositional(ShardingRule &rule, const TensorFactors &dims,
   rule.factors[dims[dim].front()].positional = true;
 }
 
-/// Adds `offset` to what the op has already.
+/// Adds `offset` to the op's existing offset.
 inline void addOffset(mlir::Operation *op, mlir::MutableOperandRange operand,
                       mlir::Value offset) {
   if (!operand.empty()) {
@@ -49,8 +49,8 @@ inline void addOffset(mlir::Operation *op, mlir::MutableOperandRange operand,
   operand.assign(offset);
 }
 
-/// True if `operand` is partial and no other operand is. An op that is linear
-/// in one operand may then run before the reduction.
+/// True if only `operand` is partial. An op that is linear in one operand may
+/// then run before the reduction.
 inline bool onlyPartial(const llvm::SmallBitVector &partial, unsigned operand) {
   return partial.count() == 1 && partial.test(operand);
 }

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What decompositions and gradients of nn ops are built of.
+// Helpers for the decompositions and gradients of nn ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ struct TensorBuilder : ElementwiseBuilder {
   }
   static int64_t lastDim(Value v) { return typeOf(v).getRank() - 1; }
 
-  /// Reduces `v` over `dims` in its own element type; the other dimensions stay
-  /// in their order.
+  /// Reduces `v` over `dims` in its own element type; the other dimensions keep
+  /// their order.
   Value reduce(ReduceKind kind, Value v, llvm::ArrayRef<int64_t> dims) {
     llvm::SmallVector<int64_t> shape;
     for (auto [dim, size] : llvm::enumerate(typeOf(v).getShape()))
@@ -42,14 +42,14 @@ struct TensorBuilder : ElementwiseBuilder {
     return reduce(ReduceKind::Sum, v,
                   llvm::to_vector(llvm::seq<int64_t>(0, lastDim(v))));
   }
-  /// `v` repeated to the shape of `like` along all dimensions but `dims`.
+  /// Repeats `v` to the shape of `like` along all dimensions but `dims`.
   Value broadcast(Value v, Value like, llvm::ArrayRef<int64_t> dims) {
     return make<BroadcastOp>(
         mlir::RankedTensorType::get(typeOf(like).getShape(),
                                     typeOf(v).getElementType()),
         v, dims);
   }
-  /// `v`, which lacks dimension `dim` of `like`, repeated along it.
+  /// Repeats `v`, which lacks dimension `dim` of `like`, along it.
   Value broadcastAlong(Value v, Value like, int64_t dim) {
     llvm::SmallVector<int64_t> dims;
     for (int64_t i = 0, e = typeOf(like).getRank(); i < e; ++i)
@@ -57,7 +57,7 @@ struct TensorBuilder : ElementwiseBuilder {
         dims.push_back(i);
     return broadcast(v, like, dims);
   }
-  /// A number of each row, repeated along the last dimension of `like`.
+  /// Repeats a number per row along the last dimension of `like`.
   Value alongRows(Value stat, Value like) {
     return broadcastAlong(stat, like, lastDim(like));
   }
@@ -83,12 +83,12 @@ struct TensorBuilder : ElementwiseBuilder {
   Value inverseRoot(Value v, double eps) {
     return make<mlir::math::RsqrtOp>(add(v, splat(v, eps)));
   }
-  /// A vector along the last dimension of `like`, in f32 at least.
+  /// Repeats a vector along the last dimension of `like`, in f32 or wider.
   Value alongLast(Value vector, Value like) {
     return broadcast(widen(vector), like, lastDim(like));
   }
   /// Positions along dimension `dim` of `like`, which is stored in `order` if
-  /// there is one, from index `offset` on.
+  /// that is set, from index `offset` on.
   Value positions(Value like, int64_t dim, Value offset, ZigzagAttr order) {
     auto type = mlir::RankedTensorType::get({typeOf(like).getDimSize(dim)},
                                             b.getI64Type());

@@ -1,4 +1,4 @@
-//===- Verifiers.h - Checks that verifiers of nn ops share ------*- C++ -*-===//
+//===- Verifiers.h - Helpers of nn verifiers --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,29 +21,30 @@ inline mlir::RankedTensorType typeOf(mlir::Value value) {
 mlir::LogicalResult verifyNormVector(mlir::Operation *op, llvm::StringRef name,
                                      mlir::Value x, mlir::Value vector);
 
-/// Checks a shape that must be another one's with changes.
+/// Checks that a value has the shape `expected`; the error cites `label` and
+/// `name`.
 mlir::LogicalResult verifyShape(mlir::Operation *op, llvm::StringRef label,
                                 llvm::StringRef name,
                                 llvm::ArrayRef<int64_t> expected,
                                 mlir::Value value);
 
-/// Checks that `a` and `b` have one element type; the error cites `label`.
+/// Checks that `a` and `b` have the same element type; the error cites `label`.
 mlir::LogicalResult verifySameElement(mlir::Operation *op,
                                       llvm::StringRef label, mlir::Value a,
                                       mlir::Value b);
 
-/// Checks that a limit of ids, where there is one, is not negative; the error
+/// Checks that a limit of ids, if there is one, is not negative; the error
 /// cites `label` and calls it `what`.
 mlir::LogicalResult verifyLimit(mlir::Operation *op, llvm::StringRef label,
                                 llvm::StringRef what,
                                 std::optional<int64_t> limit);
 
-/// Checks a number for each row of `rows`: its shape without the last
-/// dimension, f32 (f64 for f64 rows).
+/// Checks a tensor with one number per row of `rows`: its shape without the
+/// last dimension, f32 (f64 for f64 rows).
 mlir::LogicalResult verifyStat(mlir::Operation *op, llvm::StringRef label,
                                mlir::Value stat, mlir::RankedTensorType rows);
 
-/// Checks that there are no stats, or as many as `count`, each as above.
+/// Checks that there are no stats, or `count` of them, each as above.
 mlir::LogicalResult verifyStats(mlir::Operation *op, llvm::StringRef label,
                                 mlir::ValueRange stats, unsigned count,
                                 mlir::RankedTensorType rows);
@@ -53,8 +54,8 @@ mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
                                     mlir::Value key, mlir::Value value,
                                     mlir::Value out);
 
-/// Whether a result has its operand's element type, or f32 and that is
-/// narrower.
+/// Whether a result has its operand's element type, or f32 with a narrower
+/// operand.
 bool isSameOrWide(mlir::Value operand, mlir::Value result);
 
 /// Checks the starts of documents, which may be null (label C7).
