@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one public header of the dialect.
+// The only public header of the dialect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,10 @@
 
 namespace tessera::rt {
 
-/// One argument of a call of the C ABI, before it is code.
+/// One argument of a call of the C ABI, before code generation.
 struct CallArgument {
-  /// The C type of the argument, and which of the fields below give its value.
+  /// The C type of the argument; it selects the fields below that give the
+  /// value.
   enum Kind {
     Int32,     ///< `integer`, as int32_t.
     Int64,     ///< `integer`, as int64_t.
@@ -42,10 +43,10 @@ struct CallArgument {
     /// Pointer to an array on the stack: addresses arena + `array[i]`, then
     /// `scalars`.
     Packed,
-    /// Pointer to an array on the stack: zeros, but `scalars[0]` at position
-    /// `integer`; `array[0]` elements.
+    /// Pointer to an array of `array[0]` elements on the stack: zeros, except
+    /// `scalars[0]` at position `integer`.
     Starts,
-    /// Pointer to an int64_t on the stack, where the call leaves the op's
+    /// Pointer to an int64_t on the stack, where the call stores the op's
     /// result, an i1.
     Result,
   };
@@ -61,8 +62,8 @@ struct CallArgument {
 /// runtime has no such type.
 std::optional<int32_t> getRuntimeType(mlir::Type type);
 
-/// Slot of sends and receives that complete at once. Other collectives have
-/// the slots below it, those of lists the highest of them.
+/// Slot of sends and receives that complete at once. Other collectives have the
+/// slots below it; lists use the highest of these.
 constexpr int32_t kTransferSlot = TESSERA_RT_MAX_SLOTS - 1;
 
 /// Size of an element in memory, in bytes; an i1 takes one.
@@ -70,7 +71,7 @@ int64_t getElementBytes(mlir::Type type);
 /// Size of a whole tensor of static shape, in bytes.
 int64_t getTensorBytes(mlir::RankedTensorType type);
 
-/// What a program is compiled for.
+/// The target that a program is compiled for.
 enum class Target { Host, Cuda, CudaEmulated };
 /// "host", "cuda", "cuda-emulated".
 llvm::StringRef stringifyTarget(Target target);
@@ -81,7 +82,8 @@ Target getTarget(mlir::Operation *op);
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// Calls `visit` with each entry of a list as tessera_rt_run_list has it.
+/// Calls `visit` with each entry of a list in the format of
+/// tessera_rt_run_list.
 void forEachEntry(llvm::ArrayRef<int64_t> entries,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 /// Positions of fields in entries of sends and receives.

@@ -50,7 +50,7 @@ def RT_Dialect : Dialect {
 
     /// Unit attribute of a function that is a kernel.
     static constexpr ::llvm::StringLiteral kKernelAttr = "rt.kernel";
-    /// Unit attribute of a kernel that is several others.
+    /// Unit attribute of a kernel that merges several others.
     static constexpr ::llvm::StringLiteral kBatchAttr = "rt.batch";
     /// Number of rows of a kernel, on its function.
     static constexpr ::llvm::StringLiteral kRowsAttr = "rt.rows";
@@ -58,8 +58,8 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kReuseAttr = "rt.reuse";
     /// Byte offsets: of each result on an op, of each argument on a function.
     static constexpr ::llvm::StringLiteral kOffsetsAttr = "rt.offsets";
-    /// Triples {offset, bytes, forget} of blocks that begin before an op, and of
-    /// those that end after it, where a program watches its memory.
+    /// Triples {offset, bytes, forget} of blocks that begin before an op, and
+    /// of blocks that end after it, in a program that watches its memory.
     static constexpr ::llvm::StringLiteral kBeginsAttr = "rt.begins";
     static constexpr ::llvm::StringLiteral kEndsAttr = "rt.ends";
     /// Slot of a collective in flight, on dist.start and dist.wait.
@@ -68,25 +68,25 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
     /// Peak bytes by category, on the step function: a dictionary.
     static constexpr ::llvm::StringLiteral kMemoryAttr = "rt.memory";
-    /// Unit attribute of an scf.for that also ends where the first value that
-    /// it carries, a tensor<i1>, is false.
+    /// Unit attribute of an scf.for that also ends once the first value that it
+    /// carries, a tensor<i1>, is false.
     static constexpr ::llvm::StringLiteral kWhileAttr = "rt.while";
     /// Unit attribute, in phase `rt`, of the step function and of tasks.
     static constexpr ::llvm::StringLiteral kStepAttr = "rt.step";
-    /// Which task of a pipeline a function is: #rt.task.
+    /// The task of a pipeline that a function is: #rt.task.
     static constexpr ::llvm::StringLiteral kTaskAttr = "rt.task";
-    /// Where an argument of a task is: #rt.place.
+    /// The storage of a task's argument: #rt.place.
     static constexpr ::llvm::StringLiteral kPlaceAttr = "rt.place";
-    /// Of a function of a pair, which runs F and BW of different micro-batches:
-    /// the #rt.task of its BW; a unit attribute of BW's arguments.
+    /// The #rt.task of the BW of a pair, on a function that runs F and BW of
+    /// different micro-batches; a unit attribute on BW's arguments.
     static constexpr ::llvm::StringLiteral kBesideAttr = "rt.beside";
-    /// Of a task with a planned arena, begins of segments: an offset from one of
-    /// them on is counted from an address that the task is given.
+    /// Begins of segments, on a task with a planned arena: offsets in a segment
+    /// are relative to an address that the task is given.
     static constexpr ::llvm::StringLiteral kSegmentsAttr = "rt.segments";
     /// The entries of a list, on rt.pipeline with a planned arena.
     static constexpr ::llvm::StringLiteral kEntriesAttr = "rt.entries";
-    /// What a module is compiled for, on the module: "host", "cuda" or
-    /// "cuda-emulated". No attribute is "host".
+    /// The target of a module, on the module: "host", "cuda" or
+    /// "cuda-emulated". If absent, it is "host".
     static constexpr ::llvm::StringLiteral kTargetAttr = "rt.target";
     /// Name of the module of device kernels, in phase `rt`.
     static constexpr ::llvm::StringLiteral kDeviceModule = "kernels";
@@ -131,7 +131,7 @@ class RT_Op<string mnemonic, list<Trait> traits = []>
     : Op<RT_Dialect, mnemonic, traits>;
 
 def RT_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
-/// One number: tensor<f32>.
+/// A scalar: tensor<f32>.
 def RT_Scale : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
                           "::mlir::Float32Type::get($_self.getContext()))">,
                     "tensor<f32>", "::mlir::RankedTensorType">,

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op gives the arguments of one function of the runtime, in the order of
+// Each op lists the arguments of one function of the runtime, in the order of
 // its declaration.
 //
 //===----------------------------------------------------------------------===//
@@ -113,7 +113,7 @@ LogicalResult CallMatmulFusedOp::verify() {
   return success();
 }
 
-/// `numOffsets` and its last one, which is optional where `isLastOptional`.
+/// Expects `numOffsets` offsets, or one fewer if `isLastOptional`.
 template <typename Op>
 static LogicalResult verifyAttentionCall(Op op, size_t numOffsets,
                                          bool isLastOptional) {
@@ -281,7 +281,7 @@ Arguments CallMatmulFusedOp::getCallArguments() {
   fusion.bias_dtype =
       getRuntimeType(getBiasElement().value_or(getResultElement()))
           .value_or(-1);
-  // Rows of GELU's argument follow each other.
+  // Rows of GELU's argument are contiguous.
   fusion.aux_ld = getLayout().getN();
   return {describeMatmul(getLayout(), getElement(), getResultElement(),
                          getAddend().has_value()),
@@ -368,8 +368,8 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// slot, sequence_id, axes, num_axes, dtype: what every collective begins with,
-/// followed by `rest`.
+/// The arguments that every collective begins with (slot, sequence_id, axes,
+/// num_axes, dtype), followed by `rest`.
 template <typename Op>
 static Arguments collective(Op op, ArrayRef<CallArgument> rest) {
   Arguments arguments{int32(op.getSlot()), int64(op.getSequence()),

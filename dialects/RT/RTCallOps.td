@@ -10,7 +10,7 @@
 
 include "dialects/RT/RTBase.td"
 
-/// One call. Everything but scalars is an attribute.
+/// One call of the C ABI. All but the scalars are attributes.
 class RT_CallOp<string mnemonic, list<Trait> traits = []>
     : RT_Op<mnemonic, !listconcat(traits,
         [DeclareOpInterfaceMethods<RuntimeCallOpInterface>])>;
@@ -301,8 +301,8 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// `axes` are those of the group: pairs {stride, size}. `sequence` is the number of the
-/// collective in the program.
+/// Base of the ops that start a collective. `axes` are pairs {stride, size} of
+/// the group's axes. `sequence` is the number of the collective in the program.
 class RT_StartOp<string mnemonic, dag args, string format>
     : RT_CallOp<mnemonic # "_start"> {
   let summary = "starts a collective: tessera_rt_" # mnemonic # "_start";

@@ -1,4 +1,4 @@
-//===- RTCost.cpp - What library calls compute ----------------------------===//
+//===- RTCost.cpp - Costs of library calls --------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,7 @@ struct Attention : CostOpInterface::ExternalModel<Attention<Op, matmuls>, Op> {
   }
 };
 
-/// An addition for each element of the gradient.
+/// One addition per element of the gradient.
 struct EmbeddingCost
     : CostOpInterface::ExternalModel<EmbeddingCost, EmbeddingBackwardOp> {
   OpCost getOpCost(Operation *op) const {
@@ -52,8 +52,8 @@ struct EmbeddingCost
   }
 };
 
-/// A copy reads what it writes, however large its source is. One in place is no
-/// kernel.
+/// A copy reads as many bytes as it writes, whatever the size of its source. A
+/// copy in place is no kernel.
 struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
   OpCost getOpCost(Operation *op) const {
     OpCost cost;
@@ -66,7 +66,7 @@ struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
   }
 };
 
-/// One pass over operands and results, with the functions of its body.
+/// One pass over operands and results, with the functions of the kernel's body.
 struct KernelCost : CostOpInterface::ExternalModel<KernelCost, KernelOp> {
   OpCost getOpCost(Operation *op) const {
     OpCost cost = getElementwiseCost(op, 0, /*linear=*/true);

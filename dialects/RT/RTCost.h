@@ -1,4 +1,4 @@
-//===- RTCost.h - What library calls compute --------------------*- C++ -*-===//
+//===- RTCost.h - Costs of library calls ------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@ class MLIRContext;
 
 namespace tessera::rt {
 
-/// Attaches CostOpInterface to the ops on tensors, which are registered. A call
-/// of a kernel passes over its operands and results once, as ops without the
-/// interface do.
+/// Attaches CostOpInterface to the ops on tensors, which must be registered. A
+/// call of a kernel passes over its operands and results once, like ops without
+/// the interface.
 void attachCostModels(mlir::MLIRContext *context);
 
 } // namespace tessera::rt

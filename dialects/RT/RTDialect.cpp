@@ -47,8 +47,8 @@ void RTDialect::initialize() {
 // Discardable attributes
 //===----------------------------------------------------------------------===//
 
-/// One offset a result on an op, one an argument on a function; none of a value
-/// that is no tensor is negative otherwise.
+/// Checks for one offset per result on an op, or per argument on a function.
+/// Only values that are not tensors have negative offsets.
 static LogicalResult verifyOffsets(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto offsets = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -256,7 +256,7 @@ Target rt::getTarget(Operation *op) {
 int64_t rt::getElementBytes(Type type) {
   if (type.isIndex())
     return 8;
-  // As LLVM lays them out: 24 bits take 4 bytes.
+  // LLVM's layout: 24 bits take 4 bytes.
   return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
 }
 

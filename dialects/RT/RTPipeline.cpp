@@ -38,7 +38,8 @@ LogicalResult PipelineOp::verify() {
                      static_cast<int64_t>(getMicroBatches()));
 }
 
-/// How many places of a kind the pipeline has; none if only its tasks say.
+/// Number of places of a kind that the pipeline has; none if only its tasks
+/// define them.
 static std::optional<int64_t> countPlaces(PipelineOp op, PlaceKind kind) {
   switch (kind) {
   case PlaceKind::Captured:
@@ -95,7 +96,7 @@ LogicalResult RunListOp::verify() {
 }
 
 LogicalResult RunListOp::verifySymbolUses(SymbolTableCollection &tables) {
-  // Of any dialect: tasks become LLVM functions one by one.
+  // Accepts functions of any dialect: tasks become LLVM functions one by one.
   for (auto name : getTasks().getAsRange<FlatSymbolRefAttr>())
     if (!tables.lookupNearestSymbolFrom<FunctionOpInterface>(*this, name))
       return emitOpError("(C1) expects functions but got ") << name;

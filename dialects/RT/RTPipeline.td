@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dist.pipeline whose tasks are functions, which are called by a list. A task
-// writes nothing but memory that it is given: the function's results are
-// donated arguments.
+// A dist.pipeline whose tasks are functions that a list calls. A task writes
+// only memory that it is given: the function's results are donated arguments.
 //
 //===----------------------------------------------------------------------===//
 

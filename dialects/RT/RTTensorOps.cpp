@@ -16,13 +16,13 @@ using namespace tessera::rt;
 // matmul, attention and its gradients
 //===----------------------------------------------------------------------===//
 
-/// Elements up to the last one that a stored matrix reaches.
+/// Number of elements up to the last one of a stored matrix.
 static int64_t reach(int64_t batch, int64_t stride, int64_t rows, int64_t ld,
                      int64_t row) {
   return (batch - 1) * stride + (rows - 1) * ld + row;
 }
 
-/// What a matmul's layout says of its tensors (labels C2 to C4).
+/// Checks the tensors of a matmul against its layout (labels C2 to C4).
 template <typename Op> static LogicalResult verifyLayout(Op op) {
   MatmulLayoutAttr l = op.getLayout();
   struct Stored {
@@ -56,7 +56,7 @@ template <typename Op> static LogicalResult verifyLayout(Op op) {
   return success();
 }
 
-/// What matmuls have in common (labels C1 to C4).
+/// Checks shared by all matmuls (labels C1 to C4).
 template <typename Op> static LogicalResult verifyMatmul(Op op) {
   Type a = op.getLhs().getType().getElementType();
   Type b = op.getRhs().getType().getElementType();
@@ -97,7 +97,7 @@ bool MatmulFusedOp::mayReuse(unsigned result, unsigned operand) {
   return getInit() && result == 0 && operand == 2;
 }
 
-/// Operands and results that a kind has (labels C5 and C6).
+/// Checks the operands and results that a kind requires (labels C5 and C6).
 static LogicalResult verifyEpilogueForm(MatmulFusedOp op) {
   MatmulLayoutAttr l = op.getLayout();
   if (l.getBatch() != 1 || l.getLdc() != l.getN())
@@ -122,7 +122,7 @@ static LogicalResult verifyEpilogueForm(MatmulFusedOp op) {
          << (op.getArgument() ? "an argument, " : "") << extras << " extras";
 }
 
-/// Types and sizes of them (labels C7 and C8).
+/// Checks their types and sizes (labels C7 and C8).
 static LogicalResult verifyEpilogueTypes(MatmulFusedOp op) {
   MatmulLayoutAttr l = op.getLayout();
   RankedTensorType result = op.getResult().getType();
@@ -169,7 +169,7 @@ LogicalResult MatmulFusedOp::verify() {
                  succeeded(verifyEpilogueTypes(*this)));
 }
 
-/// What attention and its gradients have in common (labels C1 to C3).
+/// Checks shared by attention and its gradients (labels C1 to C3).
 template <typename Op>
 static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat,
                                      Type resultElement) {
@@ -301,8 +301,8 @@ static int64_t getBaseBytes(CopyOp op) {
          getElementBytes(op.getResult().getType().getElementType());
 }
 
-/// Whether elements that follow each other are read. A dimension of one element
-/// is never stepped along.
+/// Whether the copy reads consecutive elements. A dimension of one element has
+/// no steps.
 static bool isConsecutive(CopyOp op) {
   ArrayRef<int64_t> shape = op.getResult().getType().getShape();
   return !op.getStart() &&
@@ -319,8 +319,8 @@ bool CopyOp::mayBeInPlace() {
          getBaseBytes(*this) % TESSERA_RT_ARENA_ALIGNMENT == 0;
 }
 
-/// Where the memory plan has a value; none before there is one, and of what a
-/// loop carries.
+/// The planned offset of a value; none before memory planning, and for values
+/// that a loop carries.
 static std::optional<int64_t> getOffset(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *op =
@@ -429,7 +429,8 @@ bool KernelOp::mayReuse(unsigned result, unsigned operand) {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  // Of any dialect: kernels become LLVM functions before the step does.
+  // Accepts functions of any dialect: kernels become LLVM functions before the
+  // step does.
   auto func = lookupKernel<FunctionOpInterface>(*this, tables, getKernelAttr());
   if (!func)
     return failure();
@@ -466,7 +467,7 @@ LogicalResult LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("(C1) expects number ")
            << number << " for " << getKernelAttr() << " but got "
            << getNumber();
-  // Later phases give kernels other types.
+  // Does not check types: later phases give kernels other types.
   size_t arguments = getOffsets().size() + getScalars().size();
   if (func.getNumArguments() != arguments)
     return emitOpError("(C1) expects ")

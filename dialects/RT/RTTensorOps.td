@@ -232,11 +232,11 @@ def RT_CopyOp : RT_Op<"copy", [Pure]> {
     attr-dict `:` type($source) `->` type($result)
   }];
   let extraClassDeclaration = [{
-    /// The elements that are read follow each other, from one at which a tensor
-    /// may begin on: the result may be a part of the source's memory.
+    /// The copy reads consecutive elements from an aligned offset on, so the
+    /// result may be a part of the source's memory.
     bool mayBeInPlace();
-    /// Memory was planned (`rt.offsets`) so that the elements are there already,
-    /// and nothing is copied.
+    /// Memory planning (`rt.offsets`) has put the result where the elements
+    /// already are, so nothing is copied.
     bool isInPlace();
   }];
   let hasVerifier = 1;
