@@ -7,21 +7,21 @@
 // buckets, overlap and the seconds of a plan all use it. It is the best of ring
 // and tree, each with a low-latency and a bulk protocol, over the links that a
 // group spans. With N groups of g devices on the outer level, n = N g, and
-// `bytes` those of the whole tensor of a group:
+// `bytes` of the whole tensor of a group:
 //
 //  * ring: base + k (net (N - 1) + near (n - N)) + k (n - 1)/n bytes / BW,
 //    k = 2 for all-reduce, 1 for all-gather, reduce-scatter and broadcast;
 //  * tree (all-reduce over nodes): base + 2 (net log2 N + near (g - 1)) +
 //    2 bytes / BW;
 //  * all-to-all: base + latency log2 n + the slowest of the levels, which work
-//    side by side;
+//    in parallel;
 //  * permute: base + the slowest link.
 //
 // The devices of a node drive their outer links in parallel rings: BW is the
 // smaller of the near link and g outer links. As in NCCL's own model
-// (src/graph/tuning.cc) a collective takes a latency and bytes over a bandwidth
-// by algorithm and protocol; docs/cost.md scores the forms on measured
-// collectives. Times are monotone in bytes.
+// (src/graph/tuning.cc) a collective takes a latency and bytes over a
+// bandwidth, by algorithm and protocol; docs/cost.md compares the formulas with
+// measured collectives. Times are monotone in bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,27 +34,27 @@
 namespace tessera {
 
 /// Seconds of a collective over a group with these spans (from the inside out),
-/// each device holding `localBytes` before. 0 for a group of one.
+/// where each device holds `localBytes` before. 0 for a group of one.
 double getCollectiveTime(CollectiveKind kind, double localBytes,
                          llvm::ArrayRef<LinkSpan> spans,
                          const CollectiveConstants &library);
 
-/// The same by the bytes of the whole tensor of a group: what an all-gather
-/// ends with, what the others start with on each device.
+/// The same, given the bytes of the whole tensor of a group: the result of an
+/// all-gather, or each device's input of the other kinds.
 double getTensorCollectiveTime(CollectiveKind kind, double tensorBytes,
                                llvm::ArrayRef<LinkSpan> spans,
                                const CollectiveConstants &library = {});
 
-/// Seconds until tokens are with their experts, or back: each device sends
-/// `bytes` of tokens, each of which goes to `copies` devices drawn at random,
+/// Seconds to dispatch tokens to their experts, or back: each device sends
+/// `bytes` of tokens. Each token goes to `copies` devices drawn at random,
 /// but only once to each of them, and once to each group of devices on an outer
-/// level, where it is passed on. Of u groups it reaches u (1 - (1 -
+/// level, which passes it on. Out of u groups it reaches u (1 - (1 -
 /// 1/u)^copies) on average.
 double getDispatchTime(double bytes, double copies,
                        llvm::ArrayRef<LinkSpan> spans,
                        const CollectiveConstants &library = {});
 
-/// As getCollectiveTime, over groups of devices that differ in `axes`.
+/// Seconds of a collective over groups of devices that differ in `axes`.
 double getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
                          CollectiveKind kind, double localBytes,
                          llvm::ArrayRef<AxisRef> axes);

@@ -3,20 +3,20 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `dist.links` on a dist.mesh says which links its axes span: an array a mesh
-// axis, from the innermost level outwards, of array<f64: devices, seconds a
-// step, bytes per second>. The devices of an axis multiply to its size; spans
-// with the same latency and bandwidth are on one level. A last entry
-// array<f64: baseLow, baseBulk, bulkStep, lowShare> may follow the axes: the
-// constants of the collective library (CollectiveConstants), where they are not
-// the fitted ones. A fourth number of a span is LinkSpan::parallel; 1 without
-// it.
+// `dist.links` on a dist.mesh describes the links that its axes span: one array
+// per mesh axis, from the innermost level outwards, of array<f64: devices,
+// seconds per step, bytes per second>. The devices of an axis multiply to its
+// size; spans with the same latency and bandwidth are on one level. A fourth
+// number of a span is LinkSpan::parallel, 1 if absent. A last entry array<f64:
+// baseLow, baseBulk, bulkStep, lowShare> after the axes holds the constants of
+// the collective library (CollectiveConstants), unless they are the fitted
+// ones.
 //
-// `dist.device` on the module says what a device does: array<f64: bytes per
+// `dist.device` on the module holds the rates of a device: array<f64: bytes per
 // second through its memory, operations per second of matmuls, of other ops,
 // seconds of the shortest kernel>, and for a processor three more: the bytes
-// through memory for each byte of a matmul, seconds of a function such as exp,
-// and the share of a transfer that it moves itself (WorkRates).
+// through memory per byte of a matmul, seconds of a function such as exp, and
+// the share of a transfer that it moves itself (WorkRates).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +29,20 @@
 
 namespace tessera {
 
-/// The links of a mesh; uniform ones where it has no `dist.links`.
+/// The links of a mesh; uniform links if it has no `dist.links`.
 MeshLinks getMeshLinks(dist::MeshOp mesh);
 
-/// Writes the links of a mesh as `dist.links`. Of groups that are placed one by
-/// one (MeshLinks::levels) it has the spans of whole axes.
+/// Writes the links of a mesh as `dist.links`. For groups that are placed one
+/// by one (MeshLinks::levels) it writes the spans of whole axes.
 void setMeshLinks(dist::MeshOp mesh, const MeshLinks &links);
 
-/// What the devices of an op's module do; none without a `dist.device`.
+/// The rates of the devices of an op's module; none without a `dist.device`.
 std::optional<WorkRates> findWorkRates(mlir::Operation *op);
 
 /// The same; kGpuRates without a `dist.device`.
 WorkRates getWorkRates(mlir::Operation *op);
 
-/// Writes what the devices of a module do.
+/// Writes the rates of the devices of a module.
 void setWorkRates(mlir::ModuleOp module, const WorkRates &rates);
 
 } // namespace tessera

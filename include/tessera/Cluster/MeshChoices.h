@@ -13,11 +13,11 @@
 
 namespace tessera {
 
-/// The meshes of so many devices of a cluster whose shardings differ: one axis
-/// `dp`, and two, `dp` and, within it, `tp`, in ascending order of `tp`. An
-/// axis does not straddle the groups of a level: `tp` fills a part of a group,
-/// or whole ones. Three axes are searched in two groups, so they are none of
-/// their own.
+/// The meshes of `devices` devices of a cluster whose shardings differ: one
+/// axis `dp`, and two axes, `dp` and, within it, `tp`, in ascending order of
+/// `tp`. An axis does not straddle the groups of a level: `tp` fills a part of
+/// a group, or whole groups. Three axes are searched as two groups, so they are
+/// no meshes of their own.
 std::vector<Mesh> listMeshes(const ClusterSpec &cluster, int64_t devices);
 
 } // namespace tessera

@@ -1,13 +1,13 @@
-//===- Placement.h - How groups of devices lie on a cluster -----*- C++ -*-===//
+//===- Placement.h - Groups of devices on a cluster -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Device numbers fill the levels of a cluster from the inside out. Groups that
-// fill them evenly have one span for each level. Of groups that do not (6
-// devices over nodes of 8: one has all of them in a node, the next has 2 in one
-// and 4 in another) the worst one counts: the most steps over outer links, and
-// the fewest devices of a node, which drive its outer links together.
+// fill them evenly have one span per level. Other groups (6 devices over nodes
+// of 8: one has all of them in a node, the next has 2 in one and 4 in another)
+// have the span of the worst one: with the most steps over outer links, and the
+// fewest devices of a node, which drive its outer links together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,38 +23,39 @@ struct LevelSpec;
 /// The links of a level of a cluster.
 LevelLinks makeLevelLinks(const LevelSpec &level);
 
-/// The spans of groups that the same collective runs on at once.
+/// The spans of groups that run the same collective at once.
 class Placement {
 public:
-  /// `levels` from the inside out, at least one. `othersIdle`: no group beside
-  /// those that are added uses the links.
+  /// `levels` from the inside out, at least one. `othersIdle`: only the added
+  /// groups use the links.
   explicit Placement(llvm::ArrayRef<LevelLinks> levels,
                      bool othersIdle = false);
 
-  /// Adds a group: its device numbers in ascending order, at least one, as many
-  /// as all other groups have.
+  /// Adds a group: its device numbers in ascending order, at least one. All
+  /// groups have the same number of devices.
   void addGroup(llvm::ArrayRef<int64_t> devices);
 
-  /// One span for each level if all groups lie on it alike; otherwise one span
-  /// for the worst group, with the mean latency of the steps of a ring and
-  /// LinkSpan::parallel.
+  /// One span per level if all groups are distributed over it alike; otherwise
+  /// one span for the worst group, with the mean latency of the steps of a ring
+  /// and LinkSpan::parallel.
   LinkSpans spans() const;
 
 private:
-  /// On one level: how many of its groups a group of devices is in, and how
-  /// many devices it has in each.
+  /// The number of groups of a level that a group of devices is in, and the
+  /// least and most devices that it has in one.
   struct Footprint {
     int64_t groups = 0, least = 0, most = 0;
   };
   LinkSpans evenSpans() const;
   LinkSpan worstSpan() const;
 
-  /// What devices of a group that are so many in a node reach of a level.
+  /// Bandwidth of a level for a span of `size`, whose links `drivers` devices
+  /// drive together.
   double bandwidthOf(size_t level, int64_t size, int64_t drivers) const;
 
   llvm::ArrayRef<LevelLinks> levels;
   bool othersIdle;
-  /// Of each level but the outermost, which holds all devices.
+  /// One entry for each level but the outermost, which holds all devices.
   llvm::SmallVector<Footprint, 4> footprints;
   int64_t ranks = 0;
 };

@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// Multiplies the bandwidth of levels, as "infiniband=0.5,nvlink=0.9" says, and
-/// names the cluster after that. An error if a level is none of the cluster's,
+/// Multiplies the bandwidth of levels, as given in "infiniband=0.5,nvlink=0.9",
+/// and renames the cluster accordingly. Fails if the cluster has no such level,
 /// or a factor is not above 0.
 llvm::Error scaleLevels(ClusterSpec &cluster, llvm::StringRef factors);
 
