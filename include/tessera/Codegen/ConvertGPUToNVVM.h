@@ -1,4 +1,4 @@
-//===- ConvertGPUToNVVM.h - What GPU code is converted by -------*- C++ -*-===//
+//===- ConvertGPUToNVVM.h - Conversions of GPU code to LLVM -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM does not define a division by zero, or of the least integer by -1, and a
-// processor traps. In a program a quotient by zero is all ones and its
-// remainder what is divided (as in RISC-V and XLA), and the quotient by -1
-// wraps.
+// processor traps. In Tessera a quotient by zero is all ones and its remainder
+// is the dividend (as in RISC-V and XLA), and the quotient of the least integer
+// by -1 wraps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 namespace tessera {
 
 /// Rewrites the integer divisions and remainders in `root` whose divisor may be
-/// 0 or -1: none of them is done by 0, and no signed one by -1.
+/// 0 or -1, so that none divides by 0 and no signed one by -1.
 void defineIntegerDivisions(mlir::Operation *root);
 
 } // namespace tessera

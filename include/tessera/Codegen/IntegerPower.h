@@ -12,9 +12,9 @@
 
 namespace tessera {
 
-/// Makes a loop of products of each math.ipowi on scalars in `root`. A power
-/// wraps; a negative one of 1 and -1 is 1 or -1, of 0
-/// -1, of other numbers 0.
+/// Replaces each math.ipowi on scalars in `root` by a loop of products. A power
+/// wraps. A negative power of 1 is 1, of -1 is 1 or -1, of 0 is -1, and of
+/// other numbers is 0.
 void expandIntegerPowers(mlir::Operation *root);
 
 } // namespace tessera

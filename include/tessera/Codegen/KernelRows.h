@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel runs row by row. The rows of an op are its leading loops: all
-// parallel, and indexing the leading dimensions of each result as they are. An
-// op with loops [4, 8, 16] can be seen as 1, 4, 32 or 512 rows. Ops with
-// equally many rows fit together, where a value that one makes and another
-// reads is read only in the row that made it.
+// parallel, and used unchanged to index the leading dimensions of each result.
+// An op with loops [4, 8, 16] can be seen as 1, 4, 32 or 512 rows. Ops with
+// equally many rows fit together if each value between them is read only in the
+// row that computed it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,18 @@
 
 namespace tessera {
 
-/// Number of leading loops of `op` that make `rows` rows, the fewest; none if
-/// the op cannot be split so. A fused column reduction (ColumnReductions.h) has
-/// the rows that it adds, and no other number.
+/// The fewest leading loops of `op` that form `rows` rows; none if the op
+/// cannot be split so. A fused column reduction (ColumnReductions.h) has the
+/// rows that it adds, and no other number.
 std::optional<unsigned> getRowLoops(mlir::linalg::GenericOp op, int64_t rows);
 
-/// All numbers of rows that `op` can be split into, ascending; 1 among them,
-/// but for a fused column reduction.
+/// All numbers of rows that `op` can be split into, ascending; they include 1,
+/// except for a fused column reduction.
 llvm::SmallVector<int64_t> getRowCounts(mlir::linalg::GenericOp op);
 
-/// The number of rows that suits `op` best: all its parallel work but the last
-/// dimension, which is one loop of vectors. On a host rows that are short are
-/// taken together; a GPU has a few threads for each.
+/// The number of rows that suits `op` best: all its parallel loops but the last
+/// dimension, which is one loop of vectors. On a host short rows are merged; a
+/// GPU has a few threads for each row.
 int64_t getPreferredRows(mlir::linalg::GenericOp op, bool onGPU);
 
 /// True if the first `rowLoops` results of `map` are the first loops, and no
@@ -41,8 +41,8 @@ bool staysInRow(mlir::AffineMap map, unsigned rowLoops);
 bool readsByIndex(mlir::linalg::GenericOp op, mlir::Value tensor);
 
 /// Whether each element of a result belongs to one iteration of the parallel
-/// loops: maps are these loops, in some order. Of a scan, or a sum over
-/// diagonals, results are read and written at each iteration instead.
+/// loops: maps are these loops, in some order. A scan, or a sum over diagonals,
+/// reads and writes results at each iteration instead.
 bool hasPlainResults(mlir::linalg::GenericOp op);
 
 } // namespace tessera

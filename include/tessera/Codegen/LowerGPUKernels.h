@@ -13,15 +13,15 @@
 
 namespace tessera {
 
-/// A kernel as a function of one thread, and how many of them run it.
+/// A kernel as a function of one thread, and its number of threads.
 struct GPUKernel {
   mlir::gpu::GPUFuncOp func;
   int64_t grid = 1, block = 1, sharedBytes = 0;
 };
 
-/// The kernel as a function of
+/// Lowers a kernel to a function of
 ///   tensor operands, results that overwrite none, index operands
-/// at the end of `module`, where tensors are flat memrefs.
+/// at the end of `module`, with tensors as flat memrefs.
 GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
                          mlir::func::FuncOp kernel,
                          llvm::ArrayRef<InPlace> inPlace, llvm::StringRef name);
@@ -30,13 +30,13 @@ GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
 struct BatchMember {
   mlir::func::FuncOp kernel;
   llvm::SmallVector<InPlace> inPlace;
-  /// Where its arguments, in the order of lowerGPUKernel, are among those of
-  /// the batch.
+  /// Positions of its arguments, in the order of lowerGPUKernel, among the
+  /// batch's arguments.
   llvm::SmallVector<unsigned> arguments;
 };
 
-/// Kernels that do not depend on each other as one function, each with blocks
-/// of its own. `types` are those of all arguments.
+/// Lowers independent kernels to one function in which each has its own blocks.
+/// `types` are the types of all arguments.
 GPUKernel lowerGPUBatch(mlir::gpu::GPUModuleOp module, mlir::Location loc,
                         llvm::ArrayRef<BatchMember> members,
                         llvm::ArrayRef<mlir::Type> types, llvm::StringRef name);

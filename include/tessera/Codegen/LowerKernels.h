@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// A result of a kernel that overwrites an operand of it.
+/// A result of a kernel that overwrites one of its operands.
 struct InPlace {
   unsigned result, operand;
   bool operator==(const InPlace &o) const {
@@ -20,15 +20,17 @@ struct InPlace {
   }
 };
 
-/// The kernel as a function of
+/// Lowers a kernel to a function of
 ///   tensor operands, results that overwrite none, index operands, begin, end
-/// where tensors are flat memrefs: it does rows [begin, end). Values inside the
-/// kernel live in buffers of one row. The new function is before `kernel`.
+/// that computes rows [begin, end), with tensors as flat memrefs. Values inside
+/// the kernel are in buffers of one row. The new function is inserted before
+/// `kernel`.
 mlir::func::FuncOp lowerKernel(mlir::func::FuncOp kernel,
                                llvm::ArrayRef<InPlace> inPlace,
                                llvm::StringRef name);
 
-/// Rows that one thread takes at a time, so that starting it pays.
+/// Number of rows that one thread takes at a time, enough to amortize its
+/// start.
 int64_t getKernelGrain(mlir::func::FuncOp kernel);
 
 } // namespace tessera

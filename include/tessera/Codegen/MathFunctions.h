@@ -12,20 +12,20 @@
 
 namespace tessera {
 
-/// math.exp, exp2, log and log2 on scalars of f32, right for every number: at
-/// most 1.5 units in the last place (2 without fused multiply-add), zeros,
-/// denormals, infinities and NaN as in IEEE 754.
+/// Expands math.exp, exp2, log and log2 on f32 scalars, with at most 1.5 units
+/// in the last place of error for every number (2 without fused multiply-add);
+/// zeros, denormals, infinities and NaN as in IEEE 754.
 void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
 
-/// math.sin and math.cos on scalars of f32: at most 1.5 units in the last place
-/// for every finite number, NaN for others.
+/// Expands math.sin and math.cos on f32 scalars: at most 1.5 units in the last
+/// place of error for every finite number, NaN for others.
 void populateAnglePatterns(mlir::RewritePatternSet &patterns);
 
-/// math.isinf on scalars.
+/// Expands math.isinf on scalars.
 void populateInfinityPatterns(mlir::RewritePatternSet &patterns);
 
 /// Gives the results of math.erf in `root` the signs of their arguments, which
-/// MLIR's polynomial does not give to zeros.
+/// MLIR's polynomial loses for zeros.
 void keepSignsOfErrorFunctions(mlir::Operation *root);
 
 } // namespace tessera

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a processor has no instruction for a cast to bf16 or f16, LLVM calls a
-// function of the compiler's support library for each number. Not all of them
-// have these functions, and a loop with calls is not vectorized.
+// If a processor has no instruction for a cast to bf16 or f16, LLVM calls a
+// function of the compiler's support library for each number. Not all of these
+// libraries have the functions, and a loop with calls is not vectorized.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 namespace tessera {
 
 /// Computes on bf16 and f16 in f32, and casts by integer arithmetic without
-/// branches. Casts round to nearest, ties to even, once; denormals are exact;
-/// a NaN stays a quiet NaN with the upper bits of its payload. f16 keeps the
-/// instructions of `machine`: casts where it has F16C, everything where it has
-/// AVX512-FP16. bf16 is expanded everywhere, since the instructions of
-/// AVX512-BF16 replace denormals by zero.
+/// branches. Casts round once, to nearest, ties to even; denormals are exact; a
+/// NaN stays a quiet NaN with the upper bits of its payload. f16 keeps the
+/// instructions of `machine`: casts if it has F16C, everything if it has
+/// AVX512-FP16. bf16 is always expanded, since the instructions of AVX512-BF16
+/// replace denormals by zero.
 void expandNarrowFloats(llvm::Module &module,
                         const llvm::TargetMachine &machine);
 

@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the forward and the backward of norms, losses and activations share.
+// Helpers that the forward and the backward of norms, losses and activations
+// share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +28,15 @@ struct Rows {
   int64_t rank;
   llvm::ArrayRef<int64_t> shape, outer;
   mlir::Type wide;
-  /// Of all loops: everything, the row's, the last one.
+  /// Maps over all loops: to all loops, to all but the last, and to the last
+  /// one; `rowOnly` is the identity over the row's loops.
   mlir::AffineMap all, row, rowOnly, last;
   int64_t size() const { return shape.back(); }
 };
 
-/// `value` where the last loop, counted from `offset`, is before `end`;
-/// after it is padding, which counts as `other`. `value` itself where there is
-/// no end, or where a whole row of `r` is before it. Positions are below
-/// 2^31.
+/// Returns `value` where the last loop, counted from `offset`, is before `end`,
+/// and `other` in the padding after it. Returns `value` itself if there is no
+/// `end`, or if a whole row of `r` is before it. Positions are below 2^31.
 inline mlir::Value selectTrue(GenericBuilder &b, const Rows &r,
                               std::optional<uint64_t> end, mlir::Value offset,
                               mlir::Value value, double other) {
@@ -51,7 +52,7 @@ inline mlir::Value selectTrue(GenericBuilder &b, const Rows &r,
                                        b.constant(value.getType(), other));
 }
 
-/// x times a constant.
+/// Multiplies x by a constant.
 inline mlir::Value scaled(GenericBuilder &b, mlir::Value x, double factor) {
   return mlir::arith::MulFOp::create(b, x, b.constant(x.getType(), factor));
 }
