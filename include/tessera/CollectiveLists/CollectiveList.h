@@ -1,15 +1,16 @@
-//===- CollectiveList.h - The collectives that must come --------*- C++ -*-===//
+//===- CollectiveList.h - The expected collectives --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After the proof of a partition its collectives are listed on each function
-// (dist.collectives): kind, group, type, and how often a run does them at most,
-// since those that nothing uses are removed. A pass that expands an op which
-// was proven (a bucket, a ring, a collective matmul, an exchange) adds what may
-// come of it, computed from that op and not from what it makes. At the end of
-// phase kernels dist-check-collectives holds the function to the list, which is
-// exact from there on, so that a mistake of any pass in between is found.
+// (dist.collectives): kind, group, type, and the most times that a run does
+// them, since unused ones are removed. A pass that expands a proven op (a
+// bucket, a ring, a collective matmul, an exchange) adds the collectives that
+// the expansion may have, computed from that op and not from the expansion. At
+// the end of phase kernels dist-check-collectives compares the function with
+// the list, which is exact from there on, so that a mistake of any pass in
+// between is found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,26 +24,26 @@
 
 namespace tessera {
 
-/// A collective as the runtime does it.
+/// A collective as the runtime executes it.
 struct ListedCollective {
   /// `all_reduce`.
   std::string name;
-  /// Its attributes but for mesh and shardings: kind, axes, dimension, targets.
+  /// Its attributes except mesh and shardings: kind, axes, dimension, targets.
   llvm::SmallVector<mlir::NamedAttribute, 4> attributes;
-  /// Elements of a device's operand, and their type on the way.
+  /// Elements of a device's operand, and their type in transit.
   int64_t numElements = 0;
   mlir::Type element;
 
-  /// The text of a list, with the type that elements have on the way:
-  /// `all_reduce {axes = #dist.axes<{dp}>, kind = #dist.reduction<sum>} of
-  /// 72064 x f32`.
+  /// The text of a list entry, with the element type in transit: `all_reduce
+  /// {axes = #dist.axes<{dp}>, kind = #dist.reduction<sum>} of 72064 x f32`.
   std::string print() const;
 };
 
-/// A collective op as it is.
+/// The entry of an existing collective op.
 ListedCollective listOp(mlir::Operation *op);
 
-/// A collective of name `Op` with these attributes, of so many elements.
+/// The entry of a collective op `Op` with these attributes and number of
+/// elements.
 template <typename Op>
 ListedCollective listNew(llvm::ArrayRef<mlir::NamedAttribute> attributes,
                          int64_t numElements, mlir::Type element) {
@@ -54,39 +55,42 @@ ListedCollective listNew(llvm::ArrayRef<mlir::NamedAttribute> attributes,
   return listed;
 }
 
-/// A permute along a ring of the `count` devices of `axes`, of as many elements
-/// as `chunk` has: each sends to the one `distance` after it.
+/// The entry of a permute along a ring of the `count` devices of `axes`, with
+/// as many elements as `chunk`: each device sends to the one at `distance`
+/// after it.
 ListedCollective listRotation(mlir::Value chunk, mlir::Type element,
                               dist::AxesAttr axes, int64_t count,
                               int64_t distance);
 
-/// How often a run of the function runs `op`: the product of the trips of the
-/// loops around it; a loop whose bounds are not known counts as one.
+/// Number of times that a run of the function runs `op`: the product of the
+/// trips of the loops around it; a loop with unknown bounds counts as one.
 int64_t getTimesRun(mlir::Operation *op);
 
-/// Texts of collectives and how often a run does each.
+/// Texts of collectives and the number of times that a run does each.
 class CollectiveList {
 public:
-  /// The list on a function; none if it has none.
+  /// Reads the list from a function; none if there is none.
   static std::optional<CollectiveList> read(mlir::FunctionOpInterface func);
-  /// The collectives that the function has. Those of no elements and those that
-  /// move nothing are left out, and so are ops that are to be expanded.
+  /// Lists the collectives of the function. It leaves out collectives without
+  /// elements, those that move nothing, and ops that are still to be expanded.
   static CollectiveList collect(mlir::FunctionOpInterface func);
 
-  /// Puts the list on a function.
+  /// Writes the list to a function.
   void write(mlir::FunctionOpInterface func) const;
-  /// Takes off what a function does less often than it did, because a pass
-  /// found that it need not be done again. What is new in `after` is not added.
+  /// Removes from the list what the function does in `before` but no longer in
+  /// `after`, because a pass found a repetition unnecessary. New entries in
+  /// `after` are not added.
   void takeOff(const CollectiveList &before, const CollectiveList &after);
-  /// The list says how often a run does each collective at most.
+  /// Whether the list is an upper bound of the number of each collective.
   bool isBound() const { return bound; }
   void setBound() { bound = true; }
-  /// Adds a collective that a run does so many times.
+  /// Adds a collective that a run does `times` times.
   void add(const ListedCollective &collective, int64_t times);
   /// Adds all entries of another list.
   void add(const CollectiveList &other);
-  /// "expects 2 of X but got 1": the first difference of what a function has;
-  /// empty if there is none. Fewer are no difference from a bound.
+  /// The first difference between this list and `got`, as "expects 2 of X but
+  /// got 1"; empty if there is none. If the list is a bound, fewer are not a
+  /// difference.
   std::string explainDifference(const CollectiveList &got) const;
 
 private:
@@ -94,7 +98,7 @@ private:
   bool bound = false;
 };
 
-/// Adds a collective that must come of `op`, as often as that runs, to the list
+/// Adds a collective that `op` expands to, as often as `op` runs, to the list
 /// of its function, if it has one.
 void addExpected(mlir::Operation *op, const ListedCollective &collective,
                  int64_t number = 1);

@@ -1,4 +1,4 @@
-//===- Passes.h - The collectives that must come ----------------*- C++ -*-===//
+//===- Passes.h - The expected collectives ----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Passes.td - The collectives that must come ----------*- tablegen -*-===//
+//===- Passes.td - The expected collectives ----------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
