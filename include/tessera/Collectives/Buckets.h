@@ -1,14 +1,14 @@
-//===- Buckets.h - Which collectives are done as one ------------*- C++ -*-===//
+//===- Buckets.h - Collectives merged into buckets --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives of one kind over the same axes, in the order in which what they
-// move is ready, are split into buckets of neighbours. A bucket has one latency
+// Collectives of one kind over the same axes, sorted by the time at which their
+// data is ready, are split into buckets of neighbours. A bucket has one latency
 // but begins only when its last member is ready, and members may have to be
-// copied side by side. Buckets run one after the other beside the computation;
-// the best split is done first, and of those that are done equally early, the
-// one that keeps the links busy for the shortest time.
+// copied next to each other. Buckets run one after the other during the
+// computation. The best split finishes first; among splits that finish equally
+// early, it keeps the links busy for the shortest time.
 //
 // Plain C++: no IR.
 //
@@ -24,13 +24,13 @@
 
 namespace tessera {
 
-/// A collective that may be done as one with its neighbours.
+/// A collective that may be merged with its neighbours.
 struct BucketMember {
-  /// Bytes that a device puts in.
+  /// Bytes that a device sends in.
   int64_t bytes = 0;
-  /// When they are ready: seconds from the start.
+  /// Time at which they are ready, in seconds from the start.
   double ready = 0;
-  /// Seconds of the copies that it needs if it is not done alone.
+  /// Seconds of the copies that it needs in a bucket with others.
   double copyTime = 0;
   /// The last member whose result it needs, also through other ops; -1: none.
   int lastNeeded = -1;
@@ -39,22 +39,22 @@ struct BucketMember {
 /// Collectives of one kind over the same axes, to be partitioned into buckets
 /// of neighbours.
 struct BucketProblem {
-  /// By the time at which they are ready.
+  /// Members, sorted by the time at which they are ready.
   std::vector<BucketMember> members;
-  /// Most bytes of a bucket of several members.
+  /// Most bytes of a bucket with several members.
   int64_t maxBytes = 0;
-  /// Seconds of one collective, given the bytes that a device puts in.
+  /// Seconds of one collective, given the bytes that a device sends in.
   std::function<double(int64_t)> getTime;
-  /// Bytes that stay alive for longer since members [begin, end) are one
-  /// bucket: what reads the first results has to wait for the last member, and
-  /// so does all that it reads. Grows with the bucket. None if not set.
+  /// Bytes that stay alive longer if members [begin, end) are one bucket: the
+  /// users of the first results wait for the last member, and so do their
+  /// operands. Grows with the bucket. No limit if not set.
   std::function<int64_t(size_t begin, size_t end)> getKeptBytes;
-  /// Most of these bytes.
+  /// The limit of these bytes.
   int64_t maxKeptBytes = 0;
 
-  /// An error if this is no problem.
+  /// Fails if the problem is malformed.
   llvm::Error check() const;
-  /// An error if members [begin, end) cannot be one bucket.
+  /// Fails if members [begin, end) cannot be one bucket.
   llvm::Error checkBucket(size_t begin, size_t end) const;
   /// True if members [begin, end) as one bucket keep too many bytes alive.
   bool keepsTooMuch(size_t begin, size_t end) const {
@@ -64,15 +64,14 @@ struct BucketProblem {
   double getBucketTime(size_t begin, size_t end) const;
 };
 
-/// A partition of the members into buckets, and when its buckets are done, in
-/// seconds.
+/// A partition of the members into buckets, and its times in seconds.
 struct BucketPlan {
   /// Number of members of each bucket, in order.
   std::vector<size_t> sizes;
-  /// When the last bucket is done, and seconds that buckets take in all.
+  /// Time at which the last bucket is done, and total seconds of all buckets.
   double finish = 0, busy = 0;
 
-  /// An error if this is no plan for the problem.
+  /// Fails if this is not a plan for the problem.
   llvm::Error verify(const BucketProblem &problem) const;
 };
 
@@ -81,11 +80,11 @@ struct BucketPlan {
 /// two times.
 BucketPlan planBuckets(const BucketProblem &problem);
 
-/// Of members that are all ready, none of which needs another: which to do as
-/// one so that all collectives take the shortest time, in order; none if no two
-/// of them save anything. Those with the shortest copies come first. Exact
-/// where a collective takes a latency, and then time by its bytes, as long as
-/// `maxBytes` leaves none of them out.
+/// Chooses which members to merge into one collective so that all collectives
+/// take the shortest time, in order; none if no two of them save anything. All
+/// members are ready and none needs another. Members with the shortest copies
+/// come first. Exact if a collective takes a latency and a time proportional to
+/// its bytes, as long as `maxBytes` leaves no member out.
 std::vector<size_t> chooseTogether(const BucketProblem &problem);
 
 } // namespace tessera

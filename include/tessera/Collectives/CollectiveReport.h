@@ -1,10 +1,10 @@
-//===- CollectiveReport.h - What a local program communicates ---*- C++ -*-===//
+//===- CollectiveReport.h - Communication of a local program ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts the collectives of a partitioned function by kind and axes. What
-// is in a `dist.accumulate` counts once for each micro-batch.
+// Counts the collectives of a partitioned function by kind and axes.
+// Collectives in a `dist.accumulate` count once for each micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,29 +17,30 @@
 
 namespace tessera {
 
-/// One collective of a function, in program order; a bucket is one.
+/// One collective of a function, in program order; a bucket counts as one.
 struct CollectiveUse {
-  /// The first one of a bucket.
+  /// The first collective of a bucket.
   dist::CollectiveOpInterface op;
   CollectiveKind kind;
   /// `{"x", "y"}`.
   std::string axes;
-  /// Runs in one call of the function.
+  /// Number of runs in one call of the function.
   int64_t count = 1;
-  /// Bytes that one device receives in one run, and seconds of it.
+  /// Bytes that one device receives in one run, and its seconds.
   int64_t bytes = 0;
   double time = 0;
-  /// The share of its time in which nothing else runs, by the order of the
-  /// program (timeOverlap). 1 of what is waited for at once.
+  /// The share of its time in which nothing else runs, given the order of the
+  /// program (timeOverlap). 1 if the program waits for it at once.
   double exposed = 1;
-  /// Collectives that are done as this one.
+  /// Number of collectives that are merged into this one.
   int64_t members = 1;
 };
 
-/// Prices collectives, each alone; looks a mesh up once.
+/// Prices collectives, each alone; caches the mesh.
 class CollectivePricer {
 public:
-  /// None of a slice. `local` are bytes of a device that travel along.
+  /// None for a slice. `local` are additional bytes of a device that travel
+  /// along.
   std::optional<CollectiveUse> price(dist::CollectiveOpInterface op,
                                      double local = 0);
 
@@ -52,10 +53,10 @@ private:
 /// The collectives of a local function.
 std::vector<CollectiveUse> getCollectives(mlir::FunctionOpInterface func);
 
-/// All collectives of one kind over the same axes, or what a pp rank receives
-/// of others.
+/// All collectives of one kind over the same axes, or the values that a pp rank
+/// receives from others.
 struct CollectiveRow {
-  /// In place of exposed bytes that are not known.
+  /// Marks unknown exposed bytes.
   static constexpr int64_t kUnknown = -1;
 
   /// `all_gather`.
@@ -65,33 +66,33 @@ struct CollectiveRow {
   double time = 0;
 };
 
-/// By kind, then by axes in the order in which they first occur.
+/// Sums uses by kind, then by axes in the order in which they first occur.
 std::vector<CollectiveRow> summarize(llvm::ArrayRef<CollectiveUse> uses);
 
-/// Rows of the values that a pp rank receives of others in a step: by its list
-/// ("recv", each a value of a micro-batch) and after it ("exchange"). Empty for
-/// a function that is none of a pp rank.
+/// Rows of the values that a pp rank receives from others in a step: during its
+/// list ("recv", each a value of a micro-batch) and after it ("exchange").
+/// Empty for a function that does not belong to a pp rank.
 std::vector<CollectiveRow> getPipelineTransfers(mlir::FunctionOpInterface func);
 
-/// The fewest and the most pairs of a query and a key that it sees on a device;
-/// none without attention.
+/// The fewest and the most pairs of a query and a visible key on a device; none
+/// without attention.
 using AttentionPairs = std::optional<std::pair<int64_t, int64_t>>;
 
-/// An aligned table with a line of totals, and one of attention where it is
-/// known.
+/// Prints an aligned table with a line of totals, and a line on attention if
+/// `pairs` is set.
 void printCollectives(llvm::raw_ostream &os, llvm::StringRef function,
                       llvm::ArrayRef<CollectiveRow> rows,
                       const AttentionPairs &pairs = std::nullopt);
 /// {"function", "collectives": [{"kind", "axes", "count", "bytes",
 /// "exposed_bytes" unless unknown, "seconds"}], "total": {...},
-/// "attention_pairs": [fewest, most]}; bytes are those that one device receives
-/// in one call.
+/// "attention_pairs": [fewest, most]}; bytes are received by one device in one
+/// call.
 llvm::json::Value toJson(llvm::StringRef function,
                          llvm::ArrayRef<CollectiveRow> rows,
                          const AttentionPairs &pairs = std::nullopt);
 
-/// Writes the report of all local functions of a module: JSON, one line a
-/// function, where `path` ends in ".json", else text; "-" is text on stdout.
+/// Writes the report of all local functions of a module: JSON, one line per
+/// function, if `path` ends in ".json", else text; "-" is text on stdout.
 mlir::LogicalResult reportCollectives(mlir::ModuleOp module,
                                       llvm::StringRef path);
 

@@ -1,22 +1,23 @@
-//===- CommunicationOrder.h - Do ranks wait for each other? -----*- C++ -*-===//
+//===- CommunicationOrder.h - Deadlock check of ranks -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ranks take part in communications: all members of a collective, or a sender
 // and a receiver. Each rank posts its communications in an order of its own and
-// may wait for any of them, but for none before it has posted it. If
+// may wait for any of them that it has posted. If
 //
 // * each communication is posted once by each member and by nobody else,
 // * the members of a communicator post the communications on it in one order,
-// and
+//   and
 // * the orders of all ranks together have no cycle,
 //
-// then no rank waits for ever, wherever it waits: of the communications that
-// are not complete the first, in an order that all ranks' orders agree with,
-// has been posted by all of its members, since each of them can only be held up
-// by an earlier one. Without the third, ranks that have only one thing in
-// flight at a time hold each other up.
+// then no rank waits for ever, wherever it waits. Proof: sort the
+// communications in an order that agrees with all ranks' orders, and take the
+// first that is not complete. All of its members have posted it, since only an
+// earlier communication could hold one of them up. Without the third condition,
+// ranks that have only one communication in flight at a time hold each other
+// up.
 //
 // Plain C++: no IR.
 //
@@ -37,7 +38,7 @@ struct Communication {
   /// For messages: "all_reduce over {"tp"}".
   std::string name;
   llvm::SmallVector<unsigned, 4> members;
-  /// Communications with one number are on one communicator.
+  /// Communications with the same number are on one communicator.
   unsigned communicator = 0;
 };
 
@@ -45,19 +46,19 @@ struct Communication {
 /// own.
 struct CommunicationOrder {
   std::vector<Communication> communications;
-  /// What each rank posts, in order: numbers of communications.
+  /// The numbers of the communications that each rank posts, in order.
   std::vector<std::vector<unsigned>> ranks;
 };
 
 /// Why ranks may wait for each other.
 struct Deadlock {
   std::string message;
-  /// Communications to blame: around a cycle, or the one that is posted
+  /// The communications at fault: around a cycle, or the one that is posted
   /// wrongly.
   std::vector<unsigned> communications;
 };
 
-/// Nothing if all ranks come to their end.
+/// Returns nothing if all ranks finish.
 std::optional<Deadlock> findDeadlock(const CommunicationOrder &order);
 
 } // namespace tessera

@@ -1,11 +1,12 @@
-//===- DeviceAxes.h - Axes by which devices differ --------------*- C++ -*-===//
+//===- DeviceAxes.h - Axes along which devices differ -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a local program, the mesh axes along which a value may differ from device
-// to device: those that shard arguments, slices and scattered sums, and what
-// is computed from these, until a gather or a reduction takes them away.
+// The mesh axes along which a value of a local program may differ from device
+// to device: the axes that shard arguments, slices and scattered sums. Values
+// computed from these inherit the axes until a gather or a reduction removes
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +18,21 @@
 
 namespace tessera {
 
-/// What is in `a` or `b`, both without overlaps.
+/// The union of `a` and `b`, both without overlaps.
 AxisList uniteAxes(AxisList a, llvm::ArrayRef<AxisRef> b);
 
-/// What is in `a` and not in `b`. A sub-axis that cannot be written as
+/// The axes in `a` and not in `b`. A sub-axis whose rest cannot be written as
 /// sub-axes stays whole.
 AxisList withoutAxes(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 
-/// The axes of each value of a local function. Never too few: where nothing is
-/// known, as of arguments without a sharding, all of the mesh.
+/// The axes of each value of a local function. The analysis is conservative: an
+/// unknown value, such as an argument without a sharding, has all axes of the
+/// mesh.
 class DeviceAxes {
 public:
   DeviceAxes(mlir::FunctionOpInterface func, const Mesh &mesh);
 
-  /// Along all other axes, devices have the value alike.
+  /// The axes of `value`; along all other axes, devices have the same value.
   llvm::ArrayRef<AxisRef> get(mlir::Value value) const;
 
 private:

@@ -13,7 +13,7 @@
 namespace tessera {
 
 /// Seconds of a call of the slowest function of a module at phase schedule, in
-/// the order that it has, kernels and collectives side by side
+/// its current order, with kernels and collectives overlapped
 /// (OverlapSchedule.h).
 double getMakespan(mlir::ModuleOp module);
 

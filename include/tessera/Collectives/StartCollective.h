@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// Replaces a collective in the local form by a dist.start and, right after
-/// it, a dist.wait.
+/// Replaces a collective in the local form by a dist.start directly followed by
+/// a dist.wait.
 dist::StartOp startCollective(dist::CollectiveOpInterface op);
 
 } // namespace tessera
