@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NVVM dialect becomes PTX in this process and a cubin an architecture by the
-// toolkit's ptxas. libdevice, which the mathematical functions are from, is the
-// toolkit's too. No GPU is needed.
+// NVVM dialect becomes PTX in this process, and the toolkit's ptxas makes one
+// cubin per architecture. The mathematical functions come from libdevice, also
+// part of the toolkit. No GPU is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,45 +19,44 @@
 
 namespace tessera {
 
-/// Which GPUs the kernels of a program are compiled for, and with which
-/// toolkit.
+/// The GPUs and the toolkit that the kernels of a program are compiled for.
 struct ImageOptions {
   /// Architectures to make cubins for: 80 is sm_80.
   std::vector<int> archs = {80, 90, 100};
-  /// PTX for the lowest of them goes along, for GPUs to come.
+  /// Adds PTX for the lowest of them, for future GPUs.
   bool ptx = true;
-  /// The toolkit's folder, of findCUDAToolkit.
+  /// The toolkit's folder, from findCUDAToolkit.
   std::string toolkit;
 };
 
-/// What ptxas says of a kernel.
+/// The resources of a kernel, as ptxas reports them.
 struct KernelUse {
   std::string name;
   int arch = 0;
-  /// Of a thread.
+  /// Registers per thread.
   int registers = 0;
-  /// Bytes of a thread's memory: the stack, what does not fit into registers.
+  /// Bytes of a thread's memory: the stack, and spilled registers.
   int stack = 0, spillStores = 0, spillLoads = 0;
 };
 
-/// The toolkit with ptxas and libdevice: of TESSERA_CUDA_PATH, CUDA_HOME,
-/// /usr/local/cuda and where ptxas is on PATH, the first that is one. An
-/// error that says where was looked.
+/// The folder of the toolkit with ptxas and libdevice: TESSERA_CUDA_PATH or
+/// else CUDA_HOME if set, then /usr/local/cuda, then the toolkit of the ptxas
+/// on PATH. Fails with the searched folders.
 llvm::Expected<std::string> findCUDAToolkit();
 
-/// Architectures from a list as "80,90" or "sm_80,sm_90". Errors: none, one
-/// that is no number of at least 80, one twice.
+/// Parses a list such as "80,90" or "sm_80,sm_90". Fails if it is empty, has an
+/// entry that is not a number of at least 80, or has one twice.
 llvm::Expected<std::vector<int>> parseArchs(llvm::StringRef text);
 
 /// Makes the images of the module's kernels, which are in NVVM dialect, defines
-/// them in the module, in LLVM dialect, and removes the kernels. Gives what
-/// ptxas says, by architecture and kernel. Errors: a module that does not
-/// translate, a ptxas that refuses, with what it says.
+/// them in the module, in LLVM dialect, and removes the kernels. Returns the
+/// resources that ptxas reports, by architecture and kernel. Fails if the
+/// module does not translate, or if ptxas fails, with its message.
 llvm::Expected<std::vector<KernelUse>>
 addDeviceImages(mlir::ModuleOp module, const ImageOptions &options);
 
-/// A table of what kernels use, a row a kernel and a column an architecture;
-/// or the same as JSON.
+/// Prints the resources of kernels as a table with one row per kernel and one
+/// column per architecture, or as JSON.
 void printKernelUse(llvm::ArrayRef<KernelUse> uses, llvm::raw_ostream &os);
 void printKernelUseAsJson(llvm::ArrayRef<KernelUse> uses,
                           llvm::raw_ostream &os);
