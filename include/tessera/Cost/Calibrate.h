@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads what people measure first on a new cluster, the output of nccl-tests
-// and a table of matmuls, and moves the few constants that such numbers
-// determine: efficiency and latency of the links that a group of ranks spans,
-// the rate of large matmuls, the floor of a kernel. Everything else of a
-// cluster file stays as it is.
+// Reads the output of nccl-tests and a table of matmul times, which are the
+// usual first measurements on a new cluster. They determine a few constants,
+// and only these change: efficiency and latency of the links that a group of
+// ranks spans, the rate of large matmuls, the floor of a kernel. The rest of
+// the cluster file stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace tessera::cost {
 struct CollectiveSample {
   CollectiveKind kind;
   int64_t ranks;
-  /// As in CommWork.
+  /// Bytes as in CommWork::bytes.
   double bytes;
   double seconds;
 };
@@ -36,26 +36,26 @@ struct MatmulSample {
   double seconds;
 };
 
-/// The samples of a file, in its order.
+/// The samples of a file, in the file's order.
 struct Measurements {
   std::vector<CollectiveSample> collectives;
   std::vector<MatmulSample> matmuls;
 };
 
-/// Reads a file of either form.
-/// * nccl-tests: ranks are counted in its lines "#  Rank  N ..."; which
-///   collective it is follows from the name of the program, where the file has
-///   it (all_reduce_perf and so on), or else from the ratio of its two
-///   bandwidths. Times out of place are taken.
+/// Reads a file in one of two formats.
+/// * nccl-tests: the lines "#  Rank  N ..." give the ranks. The name of the
+///   program in the file (all_reduce_perf and so on) gives the collective;
+///   without it, the ratio of the two bandwidths does. Out-of-place times are
+///   used.
 /// * Matmuls: comma-separated with a header that has m, n, k, and one of
-///   seconds, ms, us, tflops; dtype (default bf16) and batch (default 1) may be
-///   there.
-/// Errors name file, line, what is expected and what is there.
+///   seconds, ms, us, tflops; dtype (default bf16) and batch (default 1) are
+///   optional.
+/// Errors name the file, the line, the expected text and the actual text.
 llvm::Expected<Measurements> parseMeasurements(llvm::StringRef text,
                                                llvm::StringRef fileName);
 
-/// A constant that was moved, and the median of |predicted / measured - 1| over
-/// the samples that determine it, before and after.
+/// A constant that was changed, and the median of |predicted / measured - 1|
+/// over the samples that determine it, before and after.
 struct Refinement {
   std::string field;
   double before = 0, after = 0;
@@ -63,21 +63,21 @@ struct Refinement {
   double errorBefore = 0, errorAfter = 0;
 };
 
-/// The median of at least one value: of an even number of them, the mean of the
-/// two in the middle.
+/// The median of at least one value. For an even number of values it is the
+/// mean of the middle two.
 double median(std::vector<double> values);
 
-/// The median of |ratio - 1| of predicted over measured; 0 of none.
+/// The median of |ratio - 1| for ratios of predicted to measured; 0 for none.
 double medianError(const std::vector<double> &ratios);
 
-/// Moves the constants of `cluster` that the measurements determine; each then
-/// says that it is measured, with `source`. An error if they determine none, or
-/// if a group of ranks does not fit on the cluster.
+/// Sets the constants of `cluster` that the measurements determine and marks
+/// each as measured, with `source`. Fails if the measurements determine no
+/// constant, or if a group of ranks does not fit on the cluster.
 llvm::Expected<std::vector<Refinement>>
 calibrate(ClusterSpec &cluster, const Measurements &measurements,
           const std::string &source);
 
-/// Prints an aligned table with a row for each constant: its value before and
+/// Prints an aligned table with one row per constant: its value before and
 /// after, its samples and their median error in percent.
 void print(llvm::ArrayRef<Refinement> refinements, llvm::raw_ostream &os);
 

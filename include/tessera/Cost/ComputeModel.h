@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel takes what the slower of its arithmetic and its memory traffic
-// needs, and never less than a floor. Matmuls run as tiles in waves over the
-// multiprocessors.
+// A kernel takes the longer of its arithmetic time and its memory time, and at
+// least a floor. Matmuls run as tiles in waves over the multiprocessors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,27 +21,27 @@ namespace tessera::cost {
 ///   waves * (2 tm tn (k / splits + fill)) / (rate of one multiprocessor),
 ///   waves = ceil(tiles / multiprocessors) (wave quantisation).
 /// A small tile reuses each element less and runs at a lower rate. An operand
-/// or result whose rows are no multiple of 16 bytes is read in narrower
+/// or result whose rows are not a multiple of 16 bytes is read in narrower
 /// accesses, at a third of the rate.
 double matmulSeconds(const DeviceModel &device, const MatmulDims &dims,
                      DType type);
 
-/// Seconds of attention in one kernel. `flops` counts the scores that are
-/// computed (half of them under a causal mask).
+/// Seconds of attention in one kernel. `flops` counts the computed scores only
+/// (half of them under a causal mask).
 double attentionSeconds(const DeviceModel &device, const OpWork &op);
 
-/// Seconds of any kernel on the device, floor included.
+/// Seconds of any kernel on the device, including the floor.
 double kernelSeconds(const DeviceModel &device, const OpWork &op);
 
-/// Seconds of a group of kernels, by what bounds them.
+/// Seconds of a group of kernels, by bottleneck.
 struct KernelTime {
-  /// Of matmuls and attention.
+  /// Seconds of matmuls and attention.
   double compute = 0;
-  /// Of kernels that are bound by memory traffic.
+  /// Seconds of memory-bound kernels.
   double memory = 0;
-  /// That the host needs to issue them.
+  /// Seconds that the host needs to issue the kernels.
   double host = 0;
-  /// What passes: the slower of device and host.
+  /// The time that passes: the longer of device and host.
   double seconds() const {
     double device = compute + memory;
     return device > host ? device : host;
@@ -55,7 +54,7 @@ struct KernelTime {
   }
 };
 
-/// Adds one record's kernels.
+/// Adds the kernels of one record.
 void addKernel(KernelTime &time, const DeviceModel &device, const OpWork &op);
 
 } // namespace tessera::cost

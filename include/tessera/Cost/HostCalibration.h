@@ -3,15 +3,15 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the ranks of a host program take, from small programs whose work is
-// known. A step of a program takes a rank, in seconds of a processor,
+// Determines the speed of the ranks of a host program from small programs with
+// known work. A step of a program takes, in processor seconds per rank,
 //
 //   kernels x k + kernel bytes x b + functions x f + matmul bytes x p +
 //   matmul operations x m + collectives x c + steps x l + bytes received x r,
 //
-// and each probe is mostly one of these terms. The terms become a cluster of N
-// devices, by which the compiler prices programs. Running the probes is not
-// done here.
+// and each probe consists mostly of one of these terms. The terms become a
+// cluster of N devices, which the compiler uses to price programs. Other code
+// runs the probes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,47 +37,46 @@ enum class HostTerm {
 };
 inline constexpr size_t kNumHostTerms = 8;
 
-/// The field of a cluster file that a term becomes, as
+/// The field of a cluster file that a term determines, such as
 /// "device.memory_bytes_per_s".
 llvm::StringRef getHostField(HostTerm term);
 
 /// A program that was run in several rounds.
 struct HostProbe {
-  /// The term that it determines.
+  /// The term that the probe determines.
   HostTerm term = HostTerm::Kernel;
-  /// How much of each term a step of a rank has.
+  /// Amount of each term in a step of one rank.
   std::array<double, kNumHostTerms> work{};
-  /// Seconds of a processor that a step of a rank took, one number a round,
-  /// without what a step of an empty program takes.
+  /// Processor seconds of a step of one rank, one number per round, minus the
+  /// time of a step of an empty program.
   std::vector<double> seconds;
 };
 
-/// Seconds of a processor for one unit of each term; 0 of a term without a
-/// probe.
+/// Processor seconds for one unit of each term; 0 for a term without a probe.
 using HostSeconds = std::array<double, kNumHostTerms>;
 
-/// The terms that explain the lower quartiles of the probes, by Gauss-Seidel
-/// (Y. Saad: Iterative Methods for Sparse Linear Systems, 2003, section 4.1).
-/// One error names the field of a term whose probe differs too much from round
-/// to round, or that would take no time.
+/// Solves for the terms that explain the lower quartiles of the probes, by
+/// Gauss-Seidel (Y. Saad: Iterative Methods for Sparse Linear Systems, 2003,
+/// section 4.1). Fails, with the name of a term's field, if the term's probe
+/// varies too much between rounds or the term would take no time.
 llvm::Expected<HostSeconds> fitHost(llvm::ArrayRef<HostProbe> probes);
 
 /// The machine on which the probes ran.
 struct HostMachine {
-  /// Of the processor, for the file.
+  /// Name of the processor, for the file.
   std::string name;
   int64_t ranks = 1, processors = 1;
   /// All memory, in bytes.
   double memoryBytes = 0;
 };
 
-/// A cluster of the machine's ranks. Where there are more of them than
-/// processors, ranks share them: all times are longer by that.
+/// A cluster of the machine's ranks. If there are more ranks than processors,
+/// the ranks share them and all times get longer accordingly.
 ClusterSpec makeHostCluster(const HostSeconds &seconds,
                             const HostMachine &machine);
 
-/// What the passes ask of a cluster's device; `isNarrow`: matmuls are in 16
-/// bits.
+/// The rates of a cluster's device that the passes use; `isNarrow`: matmuls are
+/// in 16 bits.
 WorkRates makeWorkRates(const DeviceSpec &device, bool isNarrow);
 
 } // namespace tessera::cost

@@ -1,14 +1,13 @@
-//===- MemoryModel.h - Bytes of a device, by category -------------*- C++
-//-*-===//
+//===- MemoryModel.h - Bytes of a device, by category -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What fills a device's memory at the peak of a training step, for each
+// The contents of a device's memory at the peak of a training step, for each
 // pipeline stage: state by precision, optimizer and ZeRO; activations by the
-// tensors that the forward pass leaves, how many micro-batches the schedule
-// keeps alive, and what is recomputed; buffers; margins, which are said.
-// Nothing here looks at time.
+// tensors that the forward pass saves, the number of micro-batches that the
+// schedule keeps alive, and recomputation; buffers; stated margins. Nothing
+// here depends on time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,82 +21,82 @@
 
 namespace tessera::cost {
 
-/// Bytes that training keeps of each parameter, before ZeRO shards them.
+/// Bytes that training keeps per parameter, before ZeRO shards them.
 struct StateBytes {
   double parameter = 0, gradient = 0, optimizer = 0;
   double sum() const { return parameter + gradient + optimizer; }
 };
 
-/// Bytes of each trained parameter: the model's own, or with Plan::loraRank the
-/// adapters'. By precision, type of the gradients and optimizer: bf16 and f16
-/// 2 + 4 (f32 gradients) or 2 (bf16) + 12 (master copy and two moments of
-/// AdamW), 8 without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32
-/// 4 + 4 + 8, since parameters in f32 are their own master copy; fp8 1 + 4 or
-/// 2 + 6 (master copy and moments in bf16). 8-bit moments have 8 bytes of
-/// scales for each block of 2048.
+/// Bytes per trained parameter: the model's own, or the adapters' with
+/// Plan::loraRank. They depend on precision, type of the gradients and
+/// optimizer: bf16 and f16 2 + 4 (f32 gradients) or 2 (bf16) + 12 (master copy
+/// and two moments of AdamW), 8 without the master copy, 4 + 2 with 8-bit
+/// moments, 4 for SGD; f32 4 + 4 + 8, since parameters in f32 are their own
+/// master copy; fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). 8-bit
+/// moments have 8 bytes of scales for each block of 2048.
 StateBytes trainedStateBytes(const Plan &plan);
 
-/// Bytes of each parameter of the model: as trainedStateBytes(), but with
-/// Plan::loraRank neither a gradient nor optimizer state.
+/// Bytes per parameter of the model: as trainedStateBytes(), but without
+/// gradient and optimizer state if Plan::loraRank is set.
 StateBytes stateBytes(const Plan &plan);
 
-/// Bytes of the state of `parameters` on one of `ranks` devices that share
-/// them: ZeRO 1 shards the optimizer state, 2 the gradients too, 3 the
-/// parameters too.
+/// Bytes of the state of `parameters` on one of the `ranks` devices that share
+/// them: ZeRO 1 shards the optimizer state, 2 also the gradients, 3 also the
+/// parameters.
 StateBytes shardedState(double parameters, const StateBytes &each, int zero,
                         double ranks);
 
-/// Bytes on one device at the peak, by what they are for.
+/// Bytes on one device at the peak, by category.
 struct MemoryBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
   double activations = 0;
-  /// Parameters of the layers at work that ZeRO-3 has gathered.
+  /// Parameters that ZeRO-3 has gathered for the running layers.
   double gathered = 0;
   /// Gradients in reduction, activations between stages.
   double communication = 0;
-  /// What the head and the loss keep.
+  /// Tensors that the head and the loss keep.
   double logits = 0;
   /// Temporaries of kernels and of recomputation.
   double workspace = 0;
-  /// Of the driver and of the collective library.
+  /// Context of the driver and of the collective library.
   double context = 0;
-  /// Lost between blocks.
+  /// Fragmentation: bytes lost between blocks.
   double margin = 0;
 
-  /// What the program asks for: without context and margin.
+  /// Bytes that the program requests: without context and margin.
   double allocated() const;
-  /// What an allocator takes for it.
+  /// Bytes that the allocator reserves for them.
   double reserved() const { return allocated() + margin; }
   double total() const { return reserved() + context; }
   /// All categories with their names, in the order above.
   llvm::SmallVector<std::pair<const char *, double>, 10> categories() const;
 };
 
-/// What no program says.
+/// Constants that do not follow from the program.
 struct MemoryConstants {
-  /// Bytes of the device's context, and of the collective library where there
-  /// is more than one device.
+  /// Bytes of the device's context, and of the collective library if there is
+  /// more than one device.
   double deviceContext = 2e9, collectiveContext = 1e9;
-  /// Part of what comes and goes (activations, gathered, logits, workspace)
-  /// that is lost between blocks. Fitted on the peak memory of the zero-bubble
-  /// paper's runs (Qi et al. 2024, tables 4, 8 and 9).
+  /// Share of the transient categories (activations, gathered, logits,
+  /// workspace) that is lost between blocks. Fitted to the peak memory of the
+  /// zero-bubble paper's runs (Qi et al. 2024, tables 4, 8 and 9).
   double fragmentation = 0.08;
-  /// Bytes of observed runs relative to the model's; the margin takes what they
-  /// have more.
+  /// Bytes of observed runs relative to the model's; the margin covers the
+  /// excess.
   double observed = 1;
 };
 
-/// The stage of a pipeline, that is, one of the ranks of pp.
+/// A pipeline stage, that is, one rank of pp.
 struct StageMemory {
   MemoryBytes bytes;
-  /// Bytes that this device's state takes in host memory or on disk.
+  /// Bytes of this device's state that are in host memory or on disk.
   double offloaded = 0;
-  /// Layers of one kind in one chunk, and their micro-batches alive at the
-  /// peak.
+  /// Layers of one kind in one chunk, and the number of their micro-batches
+  /// alive at the peak.
   struct ChunkRun {
     ModelWork::Run run;
     double live;
-    /// Of the rank.
+    /// Index among the rank's chunks.
     int chunk = 0;
   };
   llvm::SmallVector<ChunkRun, 4> chunkRuns;
@@ -105,38 +104,39 @@ struct StageMemory {
   double liveMicroBatches = 0;
 };
 
-/// What the model needs to know of a kind of layer.
+/// The sizes of a kind of layer that the memory model needs.
 struct LayerMemory {
-  /// Elements of the parameters, and of the adapters that are trained in place
-  /// of them.
+  /// Elements of the parameters, and of the adapters that are trained instead.
   double parameters = 0, adapters = 0;
   /// Elements of the largest parameter.
   double largestParameter = 0;
-  /// Of parameters that as many devices share.
+  /// Parameters grouped by the number of devices that share them.
   std::vector<ParameterWork> groups;
-  /// Bytes that the backward needs; of them the core of attention; what is kept
-  /// beside the input where every second matmul is done again.
+  /// Bytes that the backward needs; the attention core's share of them; and
+  /// the bytes kept in addition to the input if every second matmul is
+  /// recomputed.
   double saved = 0, savedCore = 0, keptResults = 0;
   double output = 0, workspace = 0;
-  /// Bytes that the gradients of its weights need: the inputs of its matmuls
-  /// and the gradients of their results.
+  /// Bytes that the weight gradients need: the inputs of the matmuls and the
+  /// gradients of their results.
   double weightOperands = 0;
-  /// The part of these that its input gradient makes: gradients of results.
+  /// The share of these that the input gradient computes: gradients of results.
   double weightResults = 0;
-  /// Most bytes of gradients that one op of a block reads and writes.
+  /// Largest number of bytes of gradients that one op of a block reads and
+  /// writes.
   double gradients = 0;
   bool isRecomputed = false, isHead = false, isFirst = false;
   std::vector<SavedTensor> tensors, results;
 };
 
-/// The memory model of one model in one plan of a layer.
+/// The memory model of one model under the layer settings of one plan.
 class MemoryModel {
 public:
   explicit MemoryModel(const ModelWork &work);
 
   /// The memory of each stage of a plan's pipeline (makePipeline); the plan
-  /// must pass check(). `chunks` are the layers of each chunk in order of the
-  /// model, as assignChunks() gives them.
+  /// must pass check(). `chunks` are the layers of each chunk in model order,
+  /// as assignChunks() gives them.
   std::vector<StageMemory> stages(llvm::ArrayRef<ModelWork::Runs> chunks,
                                   const Plan &plan,
                                   const schedule::Pipeline &pipeline,
@@ -148,14 +148,14 @@ public:
                                   schedule::PipelinePricer &pricer,
                                   const MemoryConstants &constants = {}) const;
 
-  /// A bound of the fullest stage's total, for every schedule, split into
+  /// A lower bound of the fullest stage's total, for every schedule, split into
   /// chunks and scatter of a plan: the mean over the stages of their state and
-  /// of one micro-batch's activations. `zero` is the highest stage of ZeRO that
+  /// the activations of one micro-batch. `zero` is the highest ZeRO stage that
   /// the plan may have.
   double leastBytes(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan,
                     int zero, const MemoryConstants &constants = {}) const;
 
-  /// What a stage keeps at the peak, tensors of a name together, the largest
+  /// The tensors that a stage keeps at the peak, merged by name, the largest
   /// first.
   std::vector<SavedTensor> largestTensors(const StageMemory &stage,
                                           const Plan &plan, size_t count) const;
@@ -172,14 +172,14 @@ private:
                        const StateBytes &each, bool splits) const;
 
   std::vector<LayerMemory> kinds;
-  /// Bytes that go from stage to stage.
+  /// Bytes that a stage sends to the next.
   double boundaryBytes = 0;
-  /// Part of a block's activations that its weight gradients need: all but the
-  /// core of attention, where that is kept.
+  /// Share of a block's activations that its weight gradients need: all but the
+  /// attention core, if that is kept.
   double keptForWeightGrad = 1;
 };
 
-/// The stage that needs the most.
+/// Index of the stage that needs the most bytes.
 size_t fullestStage(llvm::ArrayRef<StageMemory> stages);
 
 } // namespace tessera::cost

@@ -1,11 +1,10 @@
-//===- MinimumMemory.h - Memory of a model before there is a plan -*- C++
-//-*-===//
+//===- MinimumMemory.h - Memory of a model before a plan --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes of a whole model before there is a plan, by category; how many
-// devices they need; what ZeRO leaves on a device.
+// The bytes of a whole model before there is a plan, by category; the number of
+// devices they need; the state per device under ZeRO.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +21,17 @@ namespace tessera::cost {
 struct MinimumMemory {
   std::string model;
   double parameters = 0;
-  /// Precision, optimizer, batch and sequence are of interest.
+  /// Only precision, optimizer, batch and sequence matter.
   Plan plan;
-  /// Of the whole model; activations by the rule of thumb of Estimates.h.
+  /// Bytes of the whole model; activations by the rule of thumb of Estimates.h.
   StateBytes state;
   double activations = 0;
-  /// Of a device.
+  /// Memory of a device.
   double capacity = 0;
-  /// The fewest devices for all of it, filled to the brim and to 75 %.
+  /// The fewest devices that hold all of it, filled completely and to 75 %.
   int64_t devices = 0, devicesAtThreeQuarters = 0;
 
-  /// State on a device of a number of ranks under ZeRO 0 to 3.
+  /// State per device for a number of ranks under ZeRO 0 to 3.
   struct Row {
     int64_t ranks;
     double zero[4];
@@ -42,7 +41,7 @@ struct MinimumMemory {
   double total() const { return state.sum() + activations; }
 };
 
-/// `layers` and `hidden` are for the activations of one micro-batch.
+/// `layers` and `hidden` determine the activations of one micro-batch.
 MinimumMemory makeMinimumMemory(const std::string &model, double parameters,
                                 int64_t layers, int64_t hidden,
                                 const Plan &plan, double capacity);

@@ -3,12 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One step time, or a few, of runs of a framework on a cluster move the few
-// constants that they determine: the efficiency of matmuls and attention, of
-// kernels bound by memory, of links, and the host's time. Each has a prior
-// around the constants of the cluster; what an observation says of them is its
-// posterior. From one layout of a sweep the others are predicted; from two
-// models, others.
+// Fits the few constants that one or several step times of a framework on a
+// cluster determine: the efficiency of matmuls and attention, of memory-bound
+// kernels, of links, and the host's time. Each has a prior around the constants
+// of the cluster; the observations give its posterior. One observed layout of a
+// sweep predicts the others, and two models predict others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,71 +21,72 @@
 
 namespace tessera::cost {
 
-/// A run that was observed.
+/// An observed run.
 struct Observation {
   Plan plan;
-  /// Of a step; of the fullest device, 0: not observed.
+  /// Seconds of a step; bytes of the fullest device, 0: not observed.
   double seconds = 0, bytes = 0;
-  /// What the file says of the model and of the cluster; empty: nothing.
+  /// Names of the model and of the cluster in the file; empty: not given.
   std::string model, cluster;
-  /// "runs.csv:3".
+  /// File and line, such as "runs.csv:3".
   std::string where;
 };
 
 /// Reads runs.
 /// * Comma-separated with a header: `layout` (fields of a plan, as
 ///   "dp=4,tp=2,global-batch=64", in quotes) and one of `seconds`, `ms`;
-///   `bytes`, `model` and `cluster` may be there.
+///   `bytes`, `model` and `cluster` are optional.
 /// * JSON: an object, or a list of them, with `layout` (as --json writes it, or
-///   a text as above), `seconds`, and the same others.
+///   a text as above), `seconds`, and the same optional keys.
 /// * The log of a program (--log=jsonl): the median of its steps; the plan is
 ///   `base`.
-/// Fields that a layout does not give are those of `base`. Errors name file,
-/// line, column, what is expected and what is there.
+/// Fields that a layout does not give have the value of `base`. Errors name the
+/// file, the line, the column, the expected text and the actual text.
 llvm::Expected<std::vector<Observation>>
 parseObservations(llvm::StringRef text, llvm::StringRef fileName,
                   const Plan &base);
 
-/// Seconds and bytes that a plan has on a cluster.
+/// Seconds and bytes of a plan on a cluster.
 struct ObservedPrice {
   double seconds = 0, bytes = 0;
 };
 using PriceFunction = std::function<llvm::Expected<ObservedPrice>(
     const ClusterSpec &, const Plan &)>;
 
-/// A kind of work whose efficiency was moved.
+/// A kind of work whose efficiency was fitted.
 struct Posterior {
   std::string kind;
-  /// Standard deviation of its logarithm before, and after.
+  /// Standard deviation of the logarithm of the factor before, and after.
   double before = 0, after = 0;
-  /// The time of the work relative to that of the cluster's constants.
+  /// The time of the work relative to its time with the cluster's constants.
   double factor = 1;
 };
 
-/// What observations say.
+/// The result of a fit to observations.
 struct ObservedFit {
   std::vector<Posterior> posteriors;
-  /// Bytes of a device relative to the predicted.
+  /// Bytes of a device relative to the predicted bytes.
   double bytesFactor = 1;
   size_t numUsed = 0;
-  /// Observations that were not used, or hardly, since they contradict the
-  /// price or each other; each with what it would need.
+  /// Observations that were not used, or had little weight, since they
+  /// contradict the price or each other; each with the factor that it would
+  /// need.
   std::vector<std::string> unused, outliers;
   /// Median of |predicted / measured - 1| before and after.
   double errorBefore = 0, errorAfter = 0;
 };
 
-/// Moves the constants of `cluster`. An error for an observation of another
-/// model or cluster, or of a plan that has no price or does not fit its
-/// devices. An observation that contradicts the price by more than a factor of
-/// three is not used. The further another is from what all say, the less it
-/// counts: half at 6 % off, a tenth at 20 %.
+/// Fits the constants of `cluster`. Fails on an observation of another model or
+/// cluster, or of a plan that has no price or does not fit its devices. An
+/// observation that differs from the price by more than a factor of three is
+/// not used. The further an observation is from the consensus, the smaller its
+/// weight: half at 6 % off, a tenth at 20 %.
 llvm::Expected<ObservedFit> observe(ClusterSpec &cluster,
                                     llvm::ArrayRef<Observation> observations,
                                     llvm::StringRef model,
                                     const PriceFunction &price);
 
-/// Prints a row for each kind of work.
+/// Prints one row per kind of work.
 void print(const ObservedFit &fit, llvm::raw_ostream &os);
 
 } // namespace tessera::cost

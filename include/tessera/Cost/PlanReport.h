@@ -1,12 +1,12 @@
-//===- PlanReport.h - What a plan needs, takes and costs --------*- C++ -*-===//
+//===- PlanReport.h - Needs, time and cost of a plan ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts the price of a step and the memory of its stages together: causes that
-// sum to the step, categories that sum to a device's memory, throughput, a
-// budget, the bottleneck, and how sure all this is. Prints as text and as JSON;
-// two reports can be compared.
+// Combines the price of a step and the memory of its stages: causes that sum to
+// the step, categories that sum to a device's memory, throughput, a budget, the
+// bottleneck, and the uncertainty of these figures. Prints as text and as JSON,
+// and compares two reports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@
 
 namespace tessera::cost {
 
-/// What is asked beside the plan itself.
+/// The inputs of a report in addition to the plan itself.
 struct PlanQuestion {
   /// The model's name, for the report.
   std::string model;
-  /// Runs of it moved the cluster's constants.
+  /// Runs of this model have fitted the cluster's constants.
   bool isObserved = false;
-  /// The framework whose settings the plan has; empty: none was asked for.
+  /// The framework whose settings the plan has; empty: none was requested.
   std::string framework;
-  /// Tokens of the whole run; 0: none asked for.
+  /// Tokens of the whole run; 0: not given.
   double tokens = 0;
-  /// Dollars per device and hour; 0: none asked for.
+  /// Dollars per device and hour; 0: not given.
   double price = 0;
   MemoryConstants memory;
 };
@@ -39,16 +39,16 @@ struct PlanQuestion {
 struct Cause {
   std::string name;
   double seconds = 0;
-  /// What it waits for: "compute", "memory bandwidth", "host", "bubble",
-  /// "fixed", or the name of a cluster's level.
+  /// The resource that it waits for: "compute", "memory bandwidth", "host",
+  /// "bubble", "fixed", or the name of a cluster's level.
   std::string resource;
 };
 
 /// The price of a plan: time of a step by cause, throughput, memory by stage,
-/// and how far these figures can be trusted.
+/// and the uncertainty of these figures.
 struct PlanReport {
   std::string model, framework, cluster, device;
-  /// Of the whole model.
+  /// Parameters of the whole model.
   double parameters = 0;
   Plan plan;
 
@@ -56,55 +56,56 @@ struct PlanReport {
   double stepSeconds = 0;
   std::vector<Cause> causes;
   /// Bytes that a device of the busiest stage receives; that stage; the share
-  /// of the step in which the schedule leaves it idle by itself.
+  /// of the step in which the schedule alone leaves the device idle.
   std::vector<Traffic> traffic;
   size_t busiest = 0;
   double scheduleBubble = 0;
-  /// Over all devices.
+  /// Tokens per second over all devices.
   double tokensPerSecond = 0;
-  /// Model FLOPs, and all FLOPs of matmuls and attention, over the peak.
+  /// Model FLOPs, and all FLOPs of matmuls and attention, relative to the peak.
   double mfu = 0, hfu = 0;
-  /// FLOP/s of the peak that both are of, and the type of its units.
+  /// The peak in FLOP/s that both are relative to, and the type of its units.
   double peak = 0;
   std::string peakType;
-  /// Model FLOP/s of a device.
+  /// Model FLOP/s per device.
   double modelFlopsRate = 0;
   /// The resource that most of the step waits for, or "memory" if the plan does
-  /// not fit; its share.
+  /// not fit; and its share.
   std::string bottleneck;
   double bottleneckShare = 0;
 
   std::vector<StageMemory> stages;
   size_t fullest = 0;
-  /// Bytes of a device.
+  /// Bytes of memory of a device.
   double capacity = 0;
-  /// The plan does not fit as it is split by time, but with even stages.
+  /// The plan does not fit with stages split by time, but fits with even
+  /// stages.
   bool fitsEven = false;
-  /// Of the fullest stage.
+  /// The largest tensors of the fullest stage.
   std::vector<SavedTensor> largest;
-  /// Bytes of host memory, or disk, that a device's state may take.
+  /// Bytes of host memory, or disk, available to a device's state.
   double offloadCapacity = 0;
 
   double tokens = 0, days = 0, deviceHours = 0, dollars = 0;
 
-  /// Where four of five steps of runs like this one are, and the probability
-  /// that its memory fits a device (Uncertainty.h).
+  /// The interval that holds four of five steps of similar runs, and the
+  /// probability that the memory fits a device (Uncertainty.h).
   Interval stepInterval;
   double fitProbability = 0;
-  /// What makes the report less sure: constants that are guesses, and what no
-  /// measurement has covered.
+  /// Reasons why the report is less certain: constants that are guesses, and
+  /// features without measurements.
   std::vector<std::string> caveats;
 
   const MemoryBytes &peakMemory() const { return stages[fullest].bytes; }
   double headroom() const { return capacity - peakMemory().total(); }
-  /// True if the fullest stage fits into a device, and what each stage offloads
-  /// into the host's share.
+  /// True if the fullest stage fits into a device, and the offloaded bytes of
+  /// each stage fit into the host's share.
   bool fits() const;
 };
 
-/// Prices a plan; the report's has the blocks of each chunk (splitByTime).
-/// Errors, one line each: a plan that contradicts itself, a cluster with fewer
-/// devices.
+/// Prices a plan. The plan in the report has the blocks of each chunk
+/// (splitByTime). Fails, with one line each, if the plan contradicts itself or
+/// the cluster has fewer devices.
 llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
                                           const Plan &plan,
                                           const ClusterSpec &cluster,
@@ -114,14 +115,14 @@ llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
 /// "7.97 s (80 %: 7.60 to 8.90)".
 std::string intervalText(double seconds, const Interval &interval);
 
-/// Tables that line up. Bytes are in GB of 1e9; totals also in GiB of 2^30.
+/// Prints aligned tables. Bytes are in GB of 1e9; totals also in GiB of 2^30.
 void print(const PlanReport &report, llvm::raw_ostream &os);
 
-/// The same numbers in bytes, seconds and FLOP/s.
+/// The same figures in bytes, seconds and FLOP/s.
 llvm::json::Object toJson(const PlanReport &report);
 
-/// Says how two reports, as toJson() writes them, differ in plan, time and
-/// memory, the largest differences first. An error if one is no report.
+/// Prints the differences of two reports, as toJson() writes them, in plan,
+/// time and memory, the largest first. Fails if one is not a report.
 llvm::Error compare(const llvm::json::Object &a, const llvm::json::Object &b,
                     llvm::StringRef nameA, llvm::StringRef nameB,
                     llvm::raw_ostream &os);

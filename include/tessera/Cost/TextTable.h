@@ -16,11 +16,11 @@
 namespace tessera::cost {
 
 /// Rows of text. The first column is aligned to the left, the others to the
-/// right; two spaces are between columns and before the first.
+/// right; two spaces precede each column.
 class TextTable {
 public:
-  /// Adds a row; columns are as wide as their widest cell, and rows may differ
-  /// in the number of cells.
+  /// Adds a row. Columns are as wide as their widest cell; rows may have
+  /// different numbers of cells.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }
@@ -34,8 +34,7 @@ private:
   std::set<size_t> left{0};
 };
 
-/// "+1.50", "-0.20": a difference with its sign; "0.00" where no digit is left
-/// of it.
+/// "+1.50", "-0.20": a difference with its sign; "0.00" if it rounds to zero.
 std::string differenceText(double difference, int digits);
 
 } // namespace tessera::cost

@@ -22,18 +22,18 @@ struct Traffic {
   double bytes = 0;
 };
 
-/// Bytes that a device of a stage receives in a step: collectives of its layers
-/// with every micro-batch, of its gradients and new parameters, and activations
-/// and their gradients from other stages. By algorithms that are optimal in
-/// bytes; the most bytes first.
+/// Bytes that a device of a stage receives in a step: in collectives of its
+/// layers with every micro-batch, in collectives of its gradients and new
+/// parameters, and as activations and their gradients from other stages.
+/// Assumes algorithms that move the fewest bytes; the most bytes first.
 std::vector<Traffic> listTraffic(const ModelWork &work,
                                  const StageMemory &stage, size_t rank,
                                  const Plan &plan,
                                  const schedule::ScheduleProblem &problem);
 
-/// The share of a step that the schedule leaves ranks idle by itself: with
-/// equal stages, whose forward and gradients take `whole`, and transfers that
-/// take no time. 0 without stages.
+/// The share of a step in which the schedule alone leaves ranks idle: with
+/// equal stages, whose forward and gradients take `whole`, and instant
+/// transfers. 0 without stages.
 double scheduleBubble(const schedule::Pipeline &pipeline,
                       const schedule::ChunkTimes &whole,
                       schedule::PipelinePricer &pricer);

@@ -1,12 +1,12 @@
-//===- Work.h - What a program does on one device ---------------*- C++ -*-===//
+//===- Work.h - Work of a program on one device -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain records of the work of a partitioned program: kernels, collectives,
-// tensors kept for the backward pass, parameters. They are all that the cost
-// and memory models know of a program; sizes are those of one device. Layers
-// that do the same work are one record with a count.
+// tensors kept for the backward pass, parameters. The cost and memory models
+// see nothing else of a program. Sizes are per device. Layers that do the same
+// work are one record with a count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ const char *stringify(DType type);
 /// Bytes of an element, without scales.
 double byteWidth(DType type);
 
-/// When in a training step something runs. Recompute is forward work that is
-/// done again because its result was not kept.
+/// The phase of a training step in which an op runs. Recompute is forward work
+/// that is done again because its result was not kept.
 enum class Pass {
   Forward,
   Recompute,
@@ -42,7 +42,7 @@ enum class Pass {
 /// "forward", "recompute", "backward", "weight_gradient", "optimizer".
 const char *stringify(Pass pass);
 
-/// What bounds a kernel and by which efficiency it is priced.
+/// The bottleneck of a kernel, which selects the efficiency that prices it.
 enum class OpClass {
   /// A matmul on the matrix units, with dims.
   Matmul,
@@ -61,8 +61,8 @@ enum class OpClass {
 /// "matmul", "attention", ...
 const char *stringify(OpClass kind);
 
-/// Dimensions of a matmul: `batch` independent [m, k] x [k, n]. Attention: m
-/// queries, n keys, k head dims, batch x heads independent ones.
+/// Dimensions of a matmul: `batch` independent [m, k] x [k, n]. For attention:
+/// m queries, n keys, k head dims, with batch x heads independent ones.
 struct MatmulDims {
   int64_t batch = 0, m = 0, n = 0, k = 0;
   bool operator==(const MatmulDims &o) const {
@@ -75,60 +75,61 @@ struct OpWork {
   OpClass kind = OpClass::Elementwise;
   Pass pass = Pass::Forward;
   DType dtype = DType::BF16;
-  /// Floating-point operations, a multiply-add counted as two.
+  /// Floating-point operations; a multiply-add counts as two.
   double flops = 0;
   /// Bytes of all operands and of all results.
   double bytesRead = 0, bytesWritten = 0;
-  /// Of Matmul and Attention.
+  /// Dimensions of Matmul and Attention.
   MatmulDims matmul;
-  /// Kernels that this record stands for; each pays the launch floor.
+  /// Number of kernels in this record; each pays the launch floor.
   int64_t kernels = 1;
-  /// Of a matmul: its batch is as many kernels, one after the other, which
+  /// A matmul whose batch runs as that many kernels, one after the other, which
   /// share no wave.
   bool isApart = false;
   /// One call of the framework issues all of its kernels.
   bool isBatched = false;
   /// The host launches it with others as one graph.
   bool isGraphed = false;
-  /// Of a forward matmul: its right operand is a parameter.
+  /// A forward matmul whose right operand is a parameter.
   bool weight = false;
-  /// Of such a matmul: columns that belong to every second one of its layer,
-  /// which Recompute::Matmuls does again.
+  /// Columns of such a matmul that belong to every second matmul of its layer,
+  /// which Recompute::Matmuls computes again.
   int64_t secondColumns = 0;
   /// Bytes that the gradients of its vector parameters read: for a bias the
-  /// gradient of what it is added to, for a norm's scale that and the input.
+  /// gradient of the sum, for a norm's scale that gradient and the input.
   double parameterSum = 0;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
-  /// Of a matmul in 8 or 4 bits: bytes of an element of its operands, scales
-  /// included; 0: those of `dtype`.
+  /// Bytes of an element of the operands of a matmul in 8 or 4 bits, scales
+  /// included; 0: the width of `dtype`.
   double operandBytes = 0;
-  /// Of such a matmul: share of the layers of this kind that do it in 16 bits.
+  /// Share of the layers of this kind that do such a matmul in 16 bits.
   double wideShare = 0;
-  /// Of such a matmul: MatmulFormat::rate.
+  /// MatmulFormat::rate of such a matmul.
   double rate = 1;
-  /// Of such a matmul: the gradient of its result needs a cast of its own,
-  /// which reads and writes so many bytes an element.
+  /// Bytes per element that a separate cast of the gradient of such a matmul's
+  /// result reads and writes.
   double castGradientRead = 0, castGradientWritten = 0;
   /// Kernels of that cast for each kernel of the matmul.
   int64_t castKernels = 1;
-  /// Attention without the device's newest instructions; that of 2022.
+  /// Attention without the device's newest instructions; with the kernel of
+  /// 2022.
   bool portable = false, isFirst = false;
-  /// What follows takes care of its backward.
+  /// Has no backward of its own: the ops after it cover it.
   bool forwardOnly = false;
   /// Elementwise: GELU by tanh of a matmul's result, with a bias or without.
   bool isGelu = false;
-  /// Forward and recomputation are in the kernel of the matmul before it.
+  /// The kernel of the matmul before it computes its forward and recomputation.
   bool isEpilogue = false;
-  /// Of a matmul: bytes that its epilogue reads and writes beside the operands
-  /// and the result. Each tile moves them after its sums, so that no arithmetic
-  /// hides them.
+  /// Bytes that the epilogue of a matmul reads and writes in addition to the
+  /// operands and the result. Each tile moves them after its sums, so that no
+  /// arithmetic hides them.
   double epilogueBytes = 0;
-  /// Of a forward matmul: the same of the matmul of its left operand's
-  /// gradient.
+  /// For a forward matmul: epilogueBytes of the matmul that computes its left
+  /// operand's gradient.
   double gradientEpilogueBytes = 0;
-  /// Part of attention between the projections: what selective recomputation
-  /// does again.
+  /// Part of attention between the projections, which selective recomputation
+  /// computes again.
   bool attentionCore = false;
   /// Op name, for reports.
   std::string name;
@@ -138,29 +139,31 @@ struct OpWork {
 struct CommWork {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Pass pass = Pass::Forward;
-  /// Bytes of the whole tensor of one group: what an all-gather ends with, what
-  /// a reduce-scatter starts with, what an all-reduce reduces; for the others
-  /// what one device holds before.
+  /// Bytes of the whole tensor of one group: the result of an all-gather, the
+  /// input of a reduce-scatter or an all-reduce; for the other kinds the bytes
+  /// that one device holds before.
   double bytes = 0;
-  /// Of an all-to-all: what one device holds goes once to each device, and over
-  /// outer links once to each group of devices, that holds one of so many drawn
-  /// at random; 0: it is divided among all devices.
+  /// For an all-to-all that dispatches tokens: each token goes to `copies`
+  /// devices drawn at random, but only once to each device and, over outer
+  /// links, once to each group of devices; 0: the data is divided among all
+  /// devices.
   int64_t copies = 0;
-  /// Mesh axes of the group, major to minor, and its devices.
+  /// Mesh axes of the group, major to minor, and its number of devices.
   std::vector<std::string> axes;
   int64_t ranks = 1;
-  /// What follows does not need the result at once: gradients, prefetched
-  /// parameters. Such a collective runs beside kernels.
+  /// The next ops do not need the result at once: gradients, prefetched
+  /// parameters. Such a collective overlaps with kernels.
   bool overlappable = false;
-  /// The kernels that an overlappable collective can run beside: any, or one
-  /// matmul with a parameter: the next, which reads what is gathered chunk by
-  /// chunk, or the last, which makes what is scattered or needs nothing of it.
+  /// The kernels that an overlappable collective may overlap with: any, or one
+  /// matmul with a parameter: the next, which reads the gathered tensor chunk
+  /// by chunk, or the last, which computes the scattered tensor or does not
+  /// depend on the collective.
   enum class Beside { Any, NextMatmul, LastMatmul } beside = Beside::Any;
-  /// Gathers a parameter where it is used; its gradient is scattered.
+  /// Gathers a parameter for its use; its gradient is scattered.
   bool parameter = false;
-  /// Bytes of what a gather moves relative to those of the scatter of the
-  /// gradient: below 1 where operands of matmuls are cast before they travel,
-  /// and where gradients are reduced in f32.
+  /// Bytes of the gather relative to the scatter of the gradient: below 1 if
+  /// matmul operands are cast before they travel, or if gradients are reduced
+  /// in f32.
   double gatherShare = 1;
   std::string name;
 };
@@ -173,22 +176,22 @@ struct WorkItem {
   size_t index;
 };
 
-/// A tensor that the forward pass leaves for the backward pass.
+/// A tensor that the forward pass saves for the backward pass.
 struct SavedTensor {
   std::string name;
   double bytes = 0;
-  /// Selective recomputation makes it again instead.
+  /// Selective recomputation computes it again instead.
   bool attentionCore = false;
 };
 
 /// A parameter, one device's shard of it.
 struct ParameterWork {
   std::string name;
-  /// Elements after all axes but the data axes have sharded it.
+  /// Elements of the shard over all axes but the data axes.
   double elements = 0;
-  /// Devices of the data axes among which the experts are divided that it
-  /// belongs to; 1: it is on all of them. Those that hold the same shard, dp x
-  /// cp / expertRanks, share gradients and, with ZeRO, state.
+  /// Devices of the data axes that share out the experts which this parameter
+  /// belongs to; 1: it is on all devices. The devices that hold the same shard,
+  /// dp x cp / expertRanks, share gradients and, with ZeRO, state.
   int64_t expertRanks = 1;
 };
 
@@ -198,7 +201,7 @@ struct AdapterWork {
   double input = 0, inner = 0, result = 0, elements = 0;
 };
 
-/// What one layer does with one micro-batch: its passes one after the other.
+/// The work of one layer with one micro-batch: its passes one after the other.
 struct LayerWork {
   /// "embedding", "block", "head", "loss".
   std::string name;
@@ -206,18 +209,18 @@ struct LayerWork {
   std::vector<CommWork> comms;
   std::vector<WorkItem> items;
   std::vector<SavedTensor> saved;
-  /// What Recompute::Matmuls keeps beside the layer's input.
+  /// Tensors that Recompute::Matmuls keeps in addition to the layer's input.
   std::vector<SavedTensor> keptResults;
   std::vector<ParameterWork> parameters;
-  /// Adapters are trained, here or in other layers, and the parameters above
-  /// are not.
+  /// The parameters above are not trained; adapters are, here or in other
+  /// layers.
   bool frozen = false;
   std::vector<AdapterWork> adapters;
-  /// Bytes of the activation that goes to the next layer, also what one
-  /// pipeline stage sends to the next.
+  /// Bytes of the activation that goes to the next layer, which is also the
+  /// activation that a pipeline stage sends to the next.
   double outputBytes = 0;
-  /// FLOPs per device and micro-batch that the model itself asks for: matmuls
-  /// and attention of forward and backward, nothing computed twice.
+  /// FLOPs per device and micro-batch of the model itself: matmuls and
+  /// attention of forward and backward, without recomputation.
   double modelFlops = 0;
   /// Largest bytes alive at once inside the layer that are not in `saved`.
   double workspaceBytes = 0;
@@ -238,13 +241,13 @@ struct LayerWork {
   double flops(Pass pass) const;
 };
 
-/// A model: kinds of layers and how many of each are in a row.
+/// A model: kinds of layers and the number of each in a row.
 struct ModelWork {
   /// `count` layers of one kind, one after the other.
   struct Run {
     /// Index into `kinds`.
     size_t kind;
-    /// Of the blocks of a chunk, half ones too.
+    /// Number of layers; blocks of a chunk may be halves.
     double count;
   };
   /// The layers of a chunk, in order.
