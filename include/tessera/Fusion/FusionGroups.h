@@ -1,4 +1,4 @@
-//===- FusionGroups.h - Which ops become one kernel -------------*- C++ -*-===//
+//===- FusionGroups.h - Groups of ops that become one kernel ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 // Greedy, in program order: an op joins the group of one of its producers if
 // both can be split into equally many rows, every value between them stays in
 // its row, the group keeps its parallelism, and no path leaves the group and
-// comes back to it through the op.
+// returns to it through the op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,10 @@ struct FusionGroup {
   int64_t rows = 1;
 };
 
-/// The groups of all linalg.generic ops of `block`, and, in `order`, the
-/// position of each group and of each other op such that operands come first:
-/// a group's number, or the op.
+/// The groups of all linalg.generic ops of `block`, and in `order` the groups
+/// and the other ops, sorted so that operands come first.
 struct FusionPlan {
-  /// A group, or an op that is in none (`op` is null for a group).
+  /// A group, or an op that is in no group (`op` is null for a group).
   struct Unit {
     mlir::Operation *op = nullptr;
     unsigned group = 0;
@@ -36,7 +35,7 @@ struct FusionPlan {
   llvm::SmallVector<Unit> order;
 };
 
-/// Plans the groups of `block`; the IR stays as it is.
+/// Plans the groups of `block` without changing the IR.
 FusionPlan planFusion(mlir::Block &block);
 
 } // namespace tessera

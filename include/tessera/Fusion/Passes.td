@@ -1,4 +1,4 @@
-//===- Passes.td - Which loops become one kernel -----------*- tablegen -*-===//
+//===- Passes.td - Fusion of loops to kernels --------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
