@@ -19,7 +19,7 @@ namespace tessera {
 /// Element type of parameters and activations.
 enum class ModelDType { F32, BF16, F16 };
 
-/// What the config does not say.
+/// Settings that the config does not contain.
 struct ModelOptions {
   /// Sequences in a batch.
   int64_t batch = 1;
@@ -30,32 +30,32 @@ struct ModelOptions {
   std::optional<int64_t> layers;
   /// Adds labels and returns losses instead of the logits.
   bool train = false;
-  /// Id of the token that ends a document. A token then sees its own document
-  /// alone, a label that belongs to the next one does not count, and a position
-  /// table begins anew with each.
+  /// Id of the token that ends a document. Tokens then see only their own
+  /// document, a label in the next document does not count, and positions of a
+  /// position table restart with each document.
   std::optional<int64_t> eod;
 };
 
-/// `config` with what the options replace in it.
+/// `config` with the values that the options replace.
 ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
-/// An error if no graph can be built: sizes below 1, a sequence longer than the
-/// position table, a tensor of more than 2^62 elements, an id of documents that
-/// the vocabulary lacks.
+/// Fails if no graph can be built: sizes below 1, a sequence longer than the
+/// position table, a tensor of more than 2^62 elements, an end-of-document id
+/// outside the vocabulary.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
 /// Builds `@forward(tokens, [labels,] [starts,] parameters...)`.
 ///
 /// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
-/// With `eod` there are `starts`, of the same type: the position at which the
-/// token's document starts.
-/// Returns logits [batch, seq, vocab] of the chosen type, or with `train` three
-/// f32 scalars: `loss`, the mean over the labels that count (NaN if none does),
-/// `loss_sum` and `tokens`, the sum and the number of these labels.
-/// Arguments carry nn.input or nn.param, nn.dims and nn.init; the result
-/// nn.output; ops of the residual stream nn.dims. Dropout is not in the graph.
-/// Emits an error and returns null where checkOptions fails.
+/// With `eod` there is an argument `starts` of the same type: the position at
+/// which the token's document starts. Returns logits [batch, seq, vocab] of the
+/// chosen type, or with `train` three f32 scalars: `loss`, the mean over the
+/// labels that count (NaN if none does), `loss_sum` and `tokens`, the sum and
+/// the number of these labels. Arguments carry nn.input or nn.param, nn.dims
+/// and nn.init; the result nn.output; ops of the residual stream nn.dims.
+/// Dropout is not in the graph. Emits an error and returns null if checkOptions
+/// fails.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext &context,
                                              const ModelConfig &config,
                                              const ModelOptions &options);
