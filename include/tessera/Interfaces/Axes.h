@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values that every sharding algorithm computes with: a mesh, a sub-axis of
-// a mesh axis, a list of such sub-axes, and the sharding of a tensor. They know
-// no IR; `dist` has the attributes that print them.
+// a mesh axis, a list of such sub-axes, and the sharding of a tensor. They do
+// not depend on IR; `dist` has the attributes that print them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@
 
 namespace tessera {
 
-/// What combines the partial values of a reduction.
+/// The operation that combines the partial values of a reduction.
 enum class ReductionKind : uint32_t { Sum = 0, Max = 1, Min = 2 };
 
 /// "sum", "max" or "min".
 llvm::StringRef stringifyReduction(ReductionKind kind);
 
-/// A mesh axis, or a sub-axis of it: that of `size` that has `preSize`
-/// groups on its major side. The full axis of size n is {axis, 1, n}.
-/// Written `"x"` for a full axis and `"x":(preSize)size` for a sub-axis.
+/// A mesh axis, or a sub-axis of it: a sub-axis of `size` with `preSize` groups
+/// on its major side. The full axis of size n is {axis, 1, n}. Printed as `"x"`
+/// for a full axis and `"x":(preSize)size` for a sub-axis.
 struct AxisRef {
   /// Position of the axis in the mesh.
   unsigned axis = 0;
@@ -47,8 +47,8 @@ struct AxisRef {
   bool operator<(const AxisRef &o) const {
     return std::tie(axis, preSize, size) < std::tie(o.axis, o.preSize, o.size);
   }
-  /// True if both are sub-axes of one axis and cannot be side by side: they
-  /// share some of it, or no way to split the axis has both (of an axis of 6,
+  /// True if both are sub-axes of one axis and cannot be used together: they
+  /// share a part of it, or no split of the axis has both (for an axis of 6,
   /// (1)2 belongs to 2 x 3 and (3)2 to 3 x 2).
   bool overlaps(const AxisRef &o) const {
     bool apart = end() <= o.preSize
@@ -76,8 +76,8 @@ struct AxisStride {
   }
 };
 
-/// A grid of devices with named axes. The number of a device is row-major over
-/// the axes: the last axis is innermost.
+/// A grid of devices with named axes. Device numbers are row-major over the
+/// axes: the last axis is innermost.
 struct Mesh {
   llvm::SmallVector<std::string, 4> names;
   llvm::SmallVector<int64_t, 4> sizes;
@@ -89,7 +89,7 @@ struct Mesh {
   /// Position of the axis with this name.
   std::optional<unsigned> find(llvm::StringRef name) const;
   AxisRef fullAxis(unsigned axis) const { return {axis, 1, sizes[axis]}; }
-  /// Where the coordinate within `ref` is in a device number.
+  /// The stride and size of the coordinate within `ref` in device numbers.
   AxisStride axisStride(const AxisRef &ref) const;
   /// Coordinate of `device` within `ref`, in [0, ref.size).
   int64_t coordinate(int64_t device, const AxisRef &ref) const;
@@ -101,7 +101,7 @@ struct Mesh {
   llvm::SmallVector<int64_t> group(int64_t device,
                                    llvm::ArrayRef<AxisRef> axes) const;
   /// The mesh of the devices that share a coordinate of the stage axis, in
-  /// their order; itself without one.
+  /// their order; the mesh itself without a stage axis.
   Mesh withoutStages() const;
   void print(llvm::raw_ostream &os, const AxisRef &ref) const;
   void print(llvm::raw_ostream &os, llvm::ArrayRef<AxisRef> axes) const;
@@ -112,37 +112,38 @@ struct Mesh {
 
 /// Product of the sizes: the number of shards.
 int64_t numShards(llvm::ArrayRef<AxisRef> axes);
-/// True if some sub-axis of `ref` is used by `axes`.
+/// True if `axes` uses some sub-axis of `ref`.
 bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &ref);
 bool overlapsAny(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
-/// Merges neighbours that are adjacent sub-axes of one axis: x:(1)2, x:(2)2 is
-/// x:(1)4.
+/// Merges neighbours that are adjacent sub-axes of one axis: x:(1)2, x:(2)2
+/// becomes x:(1)4.
 AxisList mergeAdjacent(llvm::ArrayRef<AxisRef> axes);
-/// The longest list that is a prefix of both, splitting an axis where only a
-/// major part of it is shared.
+/// The longest common prefix of both; it splits an axis if they share only a
+/// major part of it.
 AxisList commonPrefix(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 /// True if `prefix` is a prefix of `axes` in that sense.
 bool isPrefix(llvm::ArrayRef<AxisRef> prefix, llvm::ArrayRef<AxisRef> axes);
-/// What follows `prefix` in `axes`; `prefix` must be one.
+/// The rest of `axes` after `prefix`, which must be a prefix of it.
 AxisList dropPrefix(llvm::ArrayRef<AxisRef> prefix,
                     llvm::ArrayRef<AxisRef> axes);
-/// The longest prefix of `axes` that uses nothing of `used`, splitting an axis
-/// where its major part is free.
+/// The longest prefix of `axes` that does not overlap `used`; it splits an axis
+/// if its major part is free.
 AxisList prefixWithout(llvm::ArrayRef<AxisRef> axes,
                        llvm::ArrayRef<AxisRef> used);
-/// `axes` without the parts in `remove`, which may split an axis of it. None if
-/// some of `remove` is not in `axes`.
+/// Removes `remove` from `axes`; this may split an axis. None if a part of
+/// `remove` is not in `axes`.
 std::optional<AxisList> subtractAxes(llvm::ArrayRef<AxisRef> axes,
                                      llvm::ArrayRef<AxisRef> remove);
-/// `axes` without its minor part `suffix`; none if that is not its minor part.
+/// Removes the minor part `suffix` from `axes`; none if it is not the minor
+/// part.
 std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> axes,
                                    llvm::ArrayRef<AxisRef> suffix);
-/// Splits `axes` into a major part of exactly `count` shards and the rest.
-/// None if no (sub-)axis boundary is there.
+/// Splits `axes` into a major part of exactly `count` shards and the rest. None
+/// if there is no (sub-)axis boundary.
 std::optional<std::pair<AxisList, AxisList>>
 splitAt(llvm::ArrayRef<AxisRef> axes, int64_t count);
 
-/// How one dimension is sharded.
+/// The sharding of one dimension.
 struct DimSharding {
   AxisList axes;
   /// Propagation may add axes.
@@ -154,26 +155,26 @@ struct DimSharding {
   }
 };
 
-/// How a tensor is sharded over a mesh.
+/// The sharding of a tensor over a mesh.
 struct Sharding {
   llvm::SmallVector<DimSharding, 4> dims;
   /// Axes that may not shard this tensor further.
   AxisList replicated;
-  /// Axes over which each device holds a partial value, combined by
-  /// `reduction`.
+  /// Axes over which each device holds a partial value; `reduction` combines
+  /// them.
   AxisList unreduced;
   ReductionKind reduction = ReductionKind::Sum;
 
-  /// The sharding of a tensor of `rank` dimensions without axes, each open if
-  /// `open`.
+  /// The sharding of a tensor of `rank` dimensions without axes; each dimension
+  /// is open if `open`.
   static Sharding replicatedOf(int64_t rank, bool open = false);
   int64_t rank() const { return dims.size(); }
   /// Axes of all dimensions, in order of dimensions.
   AxisList dimAxes() const;
   /// True if no dimension is sharded and nothing is partial.
   bool isFullyReplicated() const;
-  /// Same placement of data: dimension axes and unreduced axes with their
-  /// kind. Ignores openness, priorities and `replicated`.
+  /// True if both place data alike: same dimension axes and unreduced axes with
+  /// their kind. Ignores openness, priorities and `replicated`.
   bool samePlacement(const Sharding &o) const;
   /// Shape of one device's block; every dimension must divide.
   llvm::SmallVector<int64_t> localShape(llvm::ArrayRef<int64_t> shape) const;

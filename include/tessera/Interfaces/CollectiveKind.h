@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kinds of collectives, their names and the bytes that they move, for ops,
-// planners, prices and reports. What they take in seconds is in
-// tessera/Cluster/CollectiveTime.h.
+// planners, prices and reports. tessera/Cluster/CollectiveTime.h has their
+// times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +17,14 @@
 
 namespace tessera {
 
-/// A collective, whatever op, library call or measurement it is found in.
+/// The kind of a collective in an op, a library call or a measurement.
 enum class CollectiveKind {
   AllGather,
   ReduceScatter,
   AllReduce,
   AllToAll,
-  /// Each device sends its value to one other: ring attention, halos, the next
-  /// stage of a pipeline.
+  /// Each device sends its value to one other device: ring attention, halos,
+  /// the next stage of a pipeline.
   Permute,
   Broadcast,
 };
@@ -32,13 +32,13 @@ enum class CollectiveKind {
 /// "all_gather", ...: the name in messages and reports.
 llvm::StringRef stringifyCollective(CollectiveKind kind);
 
-/// Bytes that one device receives in a group of `groupSize`, each member of
-/// which holds `localBytes` before (bandwidth-optimal algorithms).
+/// Bytes that one device receives in a group of `groupSize`, where each member
+/// holds `localBytes` before (bandwidth-optimal algorithms).
 int64_t getBytesReceived(CollectiveKind kind, int64_t localBytes,
                          int64_t groupSize);
 
-/// The same as a share of the bytes of the whole tensor of a group: what an
-/// all-gather ends with, what the others start with on each device. nccl-tests
+/// The same as a share of the bytes of the whole tensor of a group: the result
+/// of an all-gather, or each device's input of the other kinds. nccl-tests
 /// multiplies by it to print a bus bandwidth.
 double getShareReceived(CollectiveKind kind, double groupSize);
 

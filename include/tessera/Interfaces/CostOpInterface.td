@@ -1,4 +1,4 @@
-//===- CostOpInterface.td - What an op computes ------------*- tablegen -*-===//
+//===- CostOpInterface.td - The work of an op --------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

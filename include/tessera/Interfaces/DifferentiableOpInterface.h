@@ -16,14 +16,14 @@
 
 namespace tessera {
 
-/// What an op gets to build its gradients with, and where it puts them. All
-/// tensors are global.
+/// The inputs with which an op builds its gradients, and the gradients that it
+/// sets. All tensors are global.
 class GradientBuilder {
 public:
-  /// `resultGradients` has an entry for each result: of the result's shape, or
-  /// null where the gradient is zero. `gradientTypes` has an entry for each
-  /// operand: the element type that its gradient shall have, the operand's own
-  /// or a wider one; null where no gradient is asked for.
+  /// `resultGradients` has one entry per result: of the result's shape, or null
+  /// for a zero gradient. `gradientTypes` has one entry per operand: the
+  /// required element type of its gradient, the operand's own or a wider one;
+  /// null if no gradient is needed.
   GradientBuilder(mlir::OpBuilder &builder, mlir::Operation *op,
                   llvm::ArrayRef<mlir::Value> resultGradients,
                   llvm::ArrayRef<mlir::Type> gradientTypes)
@@ -35,15 +35,15 @@ public:
     return resultGradients[result];
   }
   bool isNeeded(unsigned operand) const { return bool(gradientTypes[operand]); }
-  /// Element type that the gradient of a needed operand shall have. An op that
-  /// cannot make it directly may give its operand's: it is cast then.
+  /// The required element type of a needed operand's gradient. An op that
+  /// cannot compute it directly may give the operand's type: it is then cast.
   mlir::Type elementType(unsigned operand) const {
     return gradientTypes[operand];
   }
   void setOperand(unsigned operand, mlir::Value gradient) {
     operandGradients[operand] = gradient;
   }
-  /// One entry an operand; null where none was set (a gradient of zero).
+  /// One entry per operand; null if none was set (a zero gradient).
   llvm::ArrayRef<mlir::Value> getOperandGradients() const {
     return operandGradients;
   }
@@ -58,9 +58,8 @@ private:
 };
 
 /// Attaches the interface to the upstream ops that have a gradient: elementwise
-/// arith and math, and the tensor ops that change shapes. The gradients are
-/// made of arith, math, tensor and linalg ops: who builds them has these
-/// loaded.
+/// arith and math, and the tensor ops that change shapes. Gradients use ops of
+/// arith, math, tensor and linalg, so callers must load these dialects.
 void registerUpstreamGradients(mlir::DialectRegistry &registry);
 
 } // namespace tessera

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Short spelling for what decompositions and gradients are built of. Works on
-// tensors and on scalars alike.
+// Short spelling for the ops that decompositions and gradients consist of.
+// Works on tensors and on scalars.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct ElementwiseBuilder {
     return Op::create(b, loc, std::forward<Args>(args)...)->getResult(0);
   }
 
-  /// A constant of one value, of the type of `like`.
+  /// A constant of one value, with the type of `like`.
   Value splat(Value like, double value) {
     return splatOf(like.getType(), value);
   }
@@ -47,7 +47,7 @@ struct ElementwiseBuilder {
     return make<mlir::arith::ConstantOp>(attr);
   }
 
-  /// The value with another element type, float to float.
+  /// Casts the value to another float element type.
   Value cast(Value v, mlir::Type element) {
     mlir::Type from = mlir::getElementTypeOrSelf(v.getType());
     if (from == element)
@@ -61,15 +61,15 @@ struct ElementwiseBuilder {
       return make<mlir::arith::ExtFOp>(to, v);
     if (fromWidth > toWidth)
       return make<mlir::arith::TruncFOp>(to, v);
-    // bf16 and f16 have no common cast but through a wider type.
+    // No cast leads from bf16 to f16 or back but through a wider type.
     return cast(cast(v, b.getF32Type()), element);
   }
-  /// The value in f32, or in f64 if it is.
+  /// Casts the value to f32, unless it is at least that wide.
   Value widen(Value v) {
     mlir::Type element = mlir::getElementTypeOrSelf(v.getType());
     return element.getIntOrFloatBitWidth() >= 32 ? v : cast(v, b.getF32Type());
   }
-  /// The value in the element type of `like`.
+  /// Casts the value to the element type of `like`.
   Value narrow(Value v, mlir::Type like) {
     return cast(v, mlir::getElementTypeOrSelf(like));
   }

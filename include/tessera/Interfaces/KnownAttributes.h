@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each of our dialects has one table of the attributes that other ops may carry
-// in its name. An attribute that is not in the table, or not for the position
-// where it is, is an error: a misspelt one would be ignored otherwise.
+// Each of our dialects has one table of the attributes with its prefix that
+// other ops may carry. An attribute that is not in the table, or not allowed at
+// its position, is an error: a misspelt one would otherwise be ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-/// What may carry an attribute; a set of bits.
+/// Holders of an attribute; a set of bits.
 enum AttributeHolder : unsigned {
   kOnModule = 1,
   kOnFunction = 2,
@@ -27,7 +27,7 @@ enum AttributeHolder : unsigned {
   kOnResult = 16,
 };
 
-/// Where an attribute is: on an op, or on an argument or a result of a
+/// The position of an attribute: on an op, or on an argument or a result of a
 /// function.
 struct AttributePosition {
   mlir::Operation *op;
@@ -39,36 +39,37 @@ struct AttributePosition {
 
   /// The op itself: a module, a function or any other op.
   static AttributePosition onOp(mlir::Operation *op);
-  /// None where `op` is no function.
+  /// None if `op` is not a function.
   static std::optional<AttributePosition> onArgument(mlir::Operation *op,
                                                      unsigned index);
   static std::optional<AttributePosition> onResult(mlir::Operation *op,
                                                    unsigned index);
 };
 
-/// An attribute of a dialect, with its prefix.
+/// An attribute of a dialect; the name includes the prefix.
 struct KnownAttribute {
   llvm::StringRef name;
   /// Bits of AttributeHolder.
   unsigned holders;
-  /// Checks the value and reports what is wrong with it.
+  /// Checks the value and reports errors in it.
   mlir::LogicalResult (*verify)(const AttributePosition &position,
                                 mlir::NamedAttribute attr);
 };
 
-/// Reports an attribute that no entry of `known` allows at `position`, with the
-/// name that it is nearest to; checks the value of one that an entry allows.
+/// Reports an attribute that no entry of `known` allows at `position`, and
+/// suggests the nearest name; checks the value of an allowed one.
 mlir::LogicalResult
 verifyKnownAttribute(llvm::ArrayRef<KnownAttribute> known,
                      const std::optional<AttributePosition> &position,
                      mlir::NamedAttribute attr);
 
-/// True for an argument (or result) before which no other has one of these
-/// attributes: there a fact of all arguments is checked, once.
+/// True if no earlier argument (or result) has one of these attributes: a
+/// condition on all arguments is checked at the first one, once.
 bool isFirstWith(const AttributePosition &position,
                  llvm::ArrayRef<llvm::StringRef> names);
 
-/// For tables: values of one kind, "<name>: expects <kind> but got <value>".
+/// For tables: checks for values of one kind, "<name>: expects <kind> but got
+/// <value>".
 mlir::LogicalResult expectUnit(const AttributePosition &position,
                                mlir::NamedAttribute attr);
 mlir::LogicalResult expectString(const AttributePosition &position,

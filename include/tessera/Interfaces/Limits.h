@@ -1,4 +1,4 @@
-//===- Limits.h - How large a mesh and a tensor may be ----------*- C++ -*-===//
+//===- Limits.h - Limits on meshes and tensors ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,19 +13,19 @@
 
 namespace tessera {
 
-/// The most devices that a mesh may have: tables of all devices are made for
-/// it.
+/// The most devices of a mesh, since some tables have an entry for every
+/// device.
 constexpr int64_t kMaxDevices = 1 << 20;
 
-/// The widest head whose positions may be rotated: its frequencies are a
+/// The widest head whose positions may be rotated, since its frequencies are a
 /// constant of the program.
 constexpr int64_t kMaxRotatedWidth = 1 << 20;
 
-/// The most elements of a tensor. Bytes must not overflow, of padded tensors
-/// and of sums of them neither.
+/// The most elements of a tensor. It keeps the bytes of padded tensors, and
+/// sums of them, from overflowing.
 constexpr int64_t kMaxElements = int64_t(1) << 48;
 
-/// Whether a shape has more elements than that.
+/// True if a shape has more than kMaxElements elements.
 inline bool isTooLarge(llvm::ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (int64_t size : shape) {

@@ -14,8 +14,8 @@
 namespace tessera {
 
 /// The sharding rule of `local`, an op of the same name as `global` on shards
-/// of its tensors. Shapes do not always say which dimensions of size 1 a slice
-/// leaves out: those that `global` does, if `local` may be read so.
+/// of its tensors. Shapes do not always tell which dimensions of size 1 a slice
+/// drops; the rule then takes those that `global` drops, if that fits `local`.
 ShardingRule getLocalRule(mlir::Operation *local, mlir::Operation *global);
 
 } // namespace tessera

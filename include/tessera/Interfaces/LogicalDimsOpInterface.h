@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-/// Takes a tensor, one of its dimensions from 0, and the name of that.
+/// A callback with a tensor, the number of a dimension, and that dimension's
+/// name.
 using DimNamer = llvm::function_ref<void(mlir::Value tensor, int64_t dim,
                                          llvm::StringRef name)>;
 

@@ -1,4 +1,4 @@
-//===- PaddingOpInterface.h - What an op needs of padding -------*- C++ -*-===//
+//===- PaddingOpInterface.h - Requirements of ops on padding ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,14 +12,15 @@
 
 namespace tessera {
 
-/// The factors of `op`, whose rule is `rule`, that cannot be padded: those that
-/// are needed whole; those on the minor side of another one in some dimension,
-/// where padding would separate true elements; reductions that need not be
-/// neutral on padding; all, if the op says so.
+/// The factors of `op`, whose rule is `rule`, that cannot be padded: replicated
+/// factors; factors on the minor side of another one in some dimension, where
+/// padding would separate true elements; reductions over padding that may not
+/// be neutral; all factors, if the op says so or its body reads elements of
+/// outside tensors.
 llvm::SmallBitVector getUnpaddable(mlir::Operation *op,
                                    const ShardingRule &rule);
 
-/// True if the op can be informed of padding of all of `factors`; asks a copy.
+/// True if the op can be told of padding of all `factors`; tries it on a copy.
 bool absorbsPadding(mlir::Operation *op, const ShardingRule &rule,
                     const llvm::SmallBitVector &factors);
 

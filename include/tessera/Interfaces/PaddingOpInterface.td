@@ -1,4 +1,4 @@
-//===- PaddingOpInterface.td - What an op needs of padding -*- tablegen -*-===//
+//===- PaddingOpInterface.td - Padding of ops --------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- RuleInputs.h - What a rule's operands are ----------------*- C++ -*-===//
+//===- RuleInputs.h - The inputs of a sharding rule -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries `operands` of getShardingRule(op) stand for the operands of the
-// op and, after them, for the tensors that its regions use from outside, of
-// which every device needs the whole.
+// The entries `operands` of getShardingRule(op) describe the operands of the op
+// and, after them, the outside tensors that its regions use, which every device
+// needs whole.
 //
 //===----------------------------------------------------------------------===//
 

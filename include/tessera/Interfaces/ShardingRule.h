@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an op says about how it may be sharded, in the manner of an einsum:
-// each dimension of each operand and result is made of factors, major to
-// minor; a factor that occurs in several tensors ties their dimensions. Matmul
-// is ([i,k],[k,j])->([i,j]) with k a reduction. The propagation, the
-// partitioner and the verifier work on these and know no op by name.
+// An op's rule for sharding, in the manner of an einsum: each dimension of each
+// operand and result consists of factors, major to minor; a factor that occurs
+// in several tensors ties their dimensions. Matmul is ([i,k],[k,j])->([i,j])
+// with k a reduction. The propagation, the partitioner and the verifier work on
+// these rules and know no op by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,18 @@
 
 namespace tessera {
 
-/// What happens when a factor is sharded.
+/// The effect of sharding a factor.
 enum class FactorKind {
-  /// Each device computes its own part of the result; nothing to do.
+  /// Each device computes its own part of the result; nothing else to do.
   Parallel,
-  /// In each result that does not have the factor a device gets a partial
-  /// value,
-  /// combined by the factor's reduction; a result that has it is sharded.
+  /// In each result without the factor a device gets a partial value, to be
+  /// combined by the factor's reduction; a result with the factor is sharded.
   Reduction,
-  /// A reduction of the op's own (softmax over its dimension, a norm over
+  /// An internal reduction of the op (softmax over its dimension, a norm over
   /// hidden): may be sharded once `decompose` has rewritten the op into ops
   /// with plain reductions.
   Decomposed,
-  /// May not be sharded: every device needs the whole of it.
+  /// May not be sharded: every device needs all of it.
   Replicated,
 };
 
@@ -43,11 +42,11 @@ struct Factor {
   FactorKind kind = FactorKind::Parallel;
   /// Meaningful for `Reduction`.
   ReductionKind reduction = ReductionKind::Sum;
-  /// The op's value depends on the position along this factor: where it is
-  /// sharded, `setPositionOffset` gives the op the offset of a device's part.
+  /// The op's value depends on the position along this factor: if it is
+  /// sharded, `setPositionOffset` gives the op the offset of a device's shard.
   bool positional = false;
-  /// The letter that the op's own text has for it; 0 without one. Says nothing
-  /// of how the op may be sharded: factors of other letters are equal.
+  /// The factor's letter in the op's own text; 0 without one. It does not
+  /// affect sharding: factors that differ only in the letter are equal.
   char letter = 0;
 
   bool operator==(const Factor &o) const {
@@ -56,8 +55,8 @@ struct Factor {
   }
 };
 
-/// The factors of one dimension, major to minor. A dimension of size 1 or one
-/// that nothing ties may have none: it cannot be sharded.
+/// The factors of one dimension, major to minor. A dimension of size 1, or one
+/// that is not tied, may have none: it cannot be sharded.
 using DimFactors = llvm::SmallVector<unsigned, 1>;
 /// The dimensions of one tensor.
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
@@ -66,7 +65,7 @@ using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 bool hasFactor(const TensorFactors &tensor, unsigned factor);
 
 /// The factors of an op. `operands` has one entry per operand of the op, empty
-/// for an operand that is no ranked tensor (and for a tensor of rank 0);
+/// for an operand that is not a ranked tensor (and for a tensor of rank 0);
 /// `results` likewise.
 struct ShardingRule {
   llvm::SmallVector<Factor, 8> factors;
@@ -79,10 +78,10 @@ struct ShardingRule {
     factors.push_back({size, kind, reduction});
     return factors.size() - 1;
   }
-  /// True if no dimension of `factor` occurs in any result.
+  /// True if no dimension of any result has `factor`.
   bool isReduced(unsigned factor) const;
-  /// True if sharding `factor` makes result `result` partial: it is a reduction
-  /// and the result does not have it.
+  /// True if sharding `factor` makes result `result` partial: the factor is a
+  /// reduction and the result does not have it.
   bool isReducedIn(unsigned factor, unsigned result) const;
   bool operator==(const ShardingRule &o) const {
     return factors == o.factors && operands == o.operands &&

@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.h - How an op shards -------------*- C++ -*-===//
+//===- ShardingRuleOpInterface.h - Sharding rules of ops --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,17 +22,17 @@ mlir::Operation *cloneWithTypes(mlir::OpBuilder &builder, mlir::Operation *op,
                                 mlir::ValueRange operands,
                                 mlir::TypeRange resultTypes);
 
-/// The rule of an elementwise op: every ranked-tensor operand of the result's
-/// rank is tied to it dimension by dimension; scalars and rank-0 tensors to
-/// nothing.
+/// The rule of an elementwise op: ties every ranked-tensor operand of the
+/// result's rank to the result, dimension by dimension; scalars and rank-0
+/// tensors are not tied.
 ShardingRule getElementwiseRule(mlir::Operation *op);
 
-/// The rule of any op: its own, or, without the interface, one that
-/// replicates every dimension (`hasRule` then turns false).
+/// The rule of any op: its own, or, without the interface, one that replicates
+/// every dimension (and sets `hasRule` to false).
 ShardingRule getShardingRule(mlir::Operation *op, bool *hasRule = nullptr);
 
-/// The value of type `element` that changes nothing in a reduction: 0, or the
-/// least or the greatest value (an infinity for floats).
+/// The neutral element of a reduction, of type `element`: 0, or the least or
+/// the greatest value (an infinity for floats).
 mlir::TypedAttr getNeutralElement(mlir::Type element, ReductionKind kind);
 
 /// Attaches the interface to the upstream ops that have a rule: elementwise

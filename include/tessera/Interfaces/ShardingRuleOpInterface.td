@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.td - How an op shards -------*- tablegen -*-===//
+//===- ShardingRuleOpInterface.td - Rules of ops -----------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,7 +5,7 @@
 //
 // The attribute `paths` of dist.pipeline and rt.pipeline: `[[0, 1], [1, 0]]`
 // has the pp rank of each stage, in order, for each path of micro-batches.
-// Which lists of paths a schedule can have is lib/Schedule's to say.
+// lib/Schedule decides which lists of paths a schedule can have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@
 
 namespace tessera {
 
-/// The pp ranks by path and stage, of paths that pass verifyPaths().
+/// The pp ranks by path and stage, for paths that pass verifyPaths().
 mlir::SmallVector<mlir::SmallVector<int64_t>>
 readStageRanks(mlir::ArrayAttr paths);
 
-/// Fails with an error at `op` that begins with `label` unless the paths have
-/// one length, their pp ranks are numbered from 0 to the largest, and they
-/// divide the micro-batches.
+/// Fails with an error at `op` that begins with `label` unless all paths have
+/// the same length, their pp ranks are numbered from 0 to the largest, and
+/// their number divides the micro-batches.
 mlir::LogicalResult verifyPaths(mlir::Operation *op, const char *label,
                                 mlir::ArrayAttr paths, int64_t microBatches);
 

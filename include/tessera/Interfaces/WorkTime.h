@@ -1,10 +1,10 @@
-//===- WorkTime.h - Roughly how long a device works on an op ----*- C++ -*-===//
+//===- WorkTime.h - Rough times of ops on a device --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For choices in which only the order of magnitude matters. What an op takes on
-// a device is priced by the cost model.
+// For choices that depend only on the order of magnitude. The cost model
+// computes precise times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,23 +15,23 @@
 
 namespace tessera {
 
-/// What a device is taken to do, within a factor of a few.
+/// Assumed rates of a device, within a factor of a few.
 struct WorkRates {
   /// Bytes per second through its memory, reads and writes together.
   double bytesPerSecond;
-  /// Operations of a matmul, and others, in the time of a byte.
+  /// Operations of a matmul, and other operations, in the time of a byte.
   double matmulFlops, otherFlops;
   /// Seconds that any kernel takes to start and to end.
   double kernelFloor = 3e-6;
-  /// Bytes through memory for each byte of the operands and results of a matmul
-  /// or attention: more than 1 where operands are packed before.
+  /// Bytes through memory per byte of the operands and results of a matmul or
+  /// attention: more than 1 if operands are packed first.
   double matmulBytes = 1;
-  /// Seconds of exp, tanh and the like of one element; 0 where they are done
-  /// while bytes move.
+  /// Seconds of exp, tanh and the like per element; 0 if memory traffic hides
+  /// them.
   double functionSeconds = 0;
-  /// Share of the time of a transfer that the device itself moves its data and
-  /// computes nothing, though the transfer runs beside kernels: 1 on a
-  /// processor, 0 where there are engines for it.
+  /// Share of a transfer's time in which the device itself moves data and
+  /// computes nothing, though the transfer overlaps with kernels: 1 on a
+  /// processor, 0 with copy engines.
   double transferShare = 0;
 
   bool operator==(const WorkRates &o) const {
@@ -43,16 +43,16 @@ struct WorkRates {
   }
 };
 
-/// The GPU that is assumed where no cluster is given; its memory is ten times
-/// as fast as a link is taken to be then.
+/// The GPU that is assumed without a cluster; its memory is ten times as fast
+/// as the link that is then assumed.
 inline constexpr WorkRates kGpuRates{1e12, 100, 10};
 
 /// A processor core.
 inline constexpr WorkRates kCoreRates{1e10, 10, 1};
 
-/// The time of an op that computes, in bytes moved through memory at the same
-/// time: those that it reads and writes, and its operations. 0 for views and
-/// constants; what moves between devices is not counted.
+/// The time of an op that computes, expressed in bytes moved through memory in
+/// that time: bytes read and written, plus its operations. 0 for views and
+/// constants; transfers between devices do not count.
 double getWorkBytes(mlir::Operation *op, const WorkRates &rates);
 
 /// The same in seconds.
@@ -60,14 +60,14 @@ inline double getWorkTime(mlir::Operation *op, const WorkRates &rates) {
   return getWorkBytes(op, rates) / rates.bytesPerSecond;
 }
 
-/// Seconds of an op as a kernel of its own: its time, and the floor of each
-/// kernel that it is done by. 0 for what is none.
+/// Seconds of an op that runs on its own: its time, and the floor of each of
+/// its kernels. 0 for ops without a kernel.
 double getKernelSeconds(mlir::Operation *op, const WorkRates &rates);
 
-/// Seconds of the kernel that copies `bytes` in another order before or after a
-/// collective: NCCL moves whole blocks, so the chunks of a dimension that is
-/// not the outermost one go through a buffer. A processor moves each element to
-/// where it belongs.
+/// Seconds of the kernel that reorders `bytes` before or after a collective:
+/// NCCL moves whole blocks, so the chunks of a dimension that is not the
+/// outermost one go through a buffer. A processor writes each element directly
+/// to its destination.
 inline double getReorderSeconds(double bytes, const WorkRates &rates) {
   return rates.transferShare > 0
              ? 0
