@@ -1,4 +1,4 @@
-//===- InputDomain.h - Which integers an argument may have ------*- C++ -*-===//
+//===- InputDomain.h - Domains of integer arguments -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@ namespace tessera::interp {
 
 /// The integers for which the uses of a value are defined.
 struct IntegerDomain {
-  /// Exclusive, and inclusive where there is a limit.
+  /// An exclusive upper limit, if any, and an inclusive least value.
   std::optional<int64_t> limit;
   int64_t least = 0;
-  /// A label that is allowed besides.
+  /// A label that is allowed in addition.
   std::optional<int64_t> ignored;
-  /// Not zero.
+  /// True if it must not be zero.
   bool isDivisor = false;
-  /// Starts of documents: along the last dimension they do not decrease, and
+  /// Starts of documents: they do not decrease along the last dimension, and
   /// are at most the position.
   bool isStarts = false;
 
@@ -32,10 +32,10 @@ struct IntegerDomain {
 /// The domain that the uses of `value` set: as ids, labels, positions in a
 /// tensor, starts of documents, bounds and steps of loops, divisors and
 /// distances of shifts, also in callees and regions and after ops that only
-/// move elements. What is computed from it first sets none.
+/// move elements. Uses after other computations set none.
 IntegerDomain findDomain(mlir::Value value);
 
-/// The part of the domain that a program is checked for: as ids, labels and
+/// The part of the domain that a program is checked for: ids, labels and
 /// positions in a tensor. Uses that depend on a condition, and those after a
 /// choice between elements, set none.
 IntegerDomain findIds(mlir::Value value);

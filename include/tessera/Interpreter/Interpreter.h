@@ -8,8 +8,8 @@
 // whose operands are one shared tensor are evaluated once.
 //
 // It interprets global programs (on one rank: constraints, reshards and
-// collectives on global types are the identity) and local ones (as many ranks
-// as their mesh has devices). It is exact where arithmetic is, not fast.
+// collectives on global types are the identity) and local ones (on as many
+// ranks as their mesh has devices). It is exact where arithmetic is, not fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,14 +32,14 @@ struct CollectiveCount {
   int64_t bytes = 0;
 };
 
-/// What an interpretation did.
+/// Statistics of an interpretation.
 struct Statistics {
-  /// By op name without the dialect, in order of first execution.
+  /// Counts by op name without the dialect, in order of first execution.
   llvm::MapVector<llvm::StringRef, CollectiveCount> collectives;
 };
 
 /// The evaluation of one op of a block on all ranks. A handler of the context's
-/// actions sees each, and can say how far a long interpretation is.
+/// actions sees each, and can report the progress of a long interpretation.
 class InterpretAction : public mlir::tracing::ActionImpl<InterpretAction> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InterpretAction)
@@ -51,19 +51,19 @@ public:
 
 /// Runs `function`, whose module holds its meshes and callees, on
 /// `arguments.size()` ranks; `arguments[r][i]` is argument i of rank r and must
-/// have its type. Returns the results of each rank. Failure, with an error at
-/// the op: an op that the interpreter does not know, a value that an op does
-/// not allow (an id outside an embedding table), a mesh of another size.
+/// have its type. Returns the results of each rank. Fails, with an error at the
+/// op, for an op that the interpreter does not know, a value that an op does
+/// not allow (an id outside an embedding table), or a mesh of another size.
 mlir::FailureOr<std::vector<RankTensors>>
 interpret(mlir::func::FuncOp function, llvm::ArrayRef<RankTensors> arguments,
           Statistics *statistics = nullptr);
 
-/// Runs a pipeline program on all pp ranks, in turns: each goes on until it
+/// Runs a pipeline program on all pp ranks in turns: each rank runs until it
 /// needs a value that another one has not sent. `arguments[p][r][i]` is
 /// argument i of pp rank p's function on its device r, numbered on the mesh
-/// without the stage axis; results come alike. Of statistics the pp rank with
-/// the most bytes counts, by kind; values that cross pp ranks are "send" and
-/// "exchange". Failure, with an error, as for interpret().
+/// without the stage axis; results have the same form. Statistics hold, by
+/// kind, the pp rank with the most bytes; values that cross pp ranks are "send"
+/// and "exchange". Fails, with an error, as interpret() does.
 mlir::FailureOr<std::vector<std::vector<RankTensors>>>
 interpretPipeline(const PipelineProgram &program,
                   llvm::ArrayRef<std::vector<RankTensors>> arguments,

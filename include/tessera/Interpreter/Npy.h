@@ -15,14 +15,14 @@ namespace tessera::interp {
 
 /// Writes a tensor as a .npy file of format 1.0, little-endian. f64, f32, f16
 /// and integers keep their type (index is i64); bf16 and smaller floats, which
-/// NumPy lacks, are written as f32. Error: the file cannot be written, or an
+/// NumPy lacks, are written as f32. Fails if the file cannot be written, or an
 /// integer's width is not 1, 8, 16, 32 or 64.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 
-/// Reads a tensor of a float, integer or index type, or of a scalar one, from a
-/// .npy file of format 1.0 to 3.0 in C order. The file has the type that
-/// `writeNpy` writes and the shape; bf16 and smaller floats are rounded from
-/// f32. Error: anything else, with the path.
+/// Reads a tensor with a float, integer or index element type from a .npy file
+/// of format 1.0 to 3.0 in C order. The file must have the given shape and the
+/// type that `writeNpy` writes; bf16 and smaller floats are rounded from f32.
+/// Fails otherwise, with the path.
 llvm::Expected<Tensor> readNpy(llvm::StringRef path, const ElementType &type,
                                llvm::ArrayRef<int64_t> shape);
 

@@ -1,12 +1,12 @@
-//===- Tensor.h - The values that the interpreter computes with -*- C++ -*-===//
+//===- Tensor.h - The values of the interpreter -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dense tensor of any element type, held in one buffer of eight-byte cells.
-// After every op its elements are rounded to the element type; within an op
-// that sums (einsum, reduce, attention, the norms, a linalg reduction) sums are
-// held in double and rounded once, at the end.
+// A dense tensor of any element type in one buffer of eight-byte cells. After
+// every op its elements are rounded to the element type; within an op that sums
+// (einsum, reduce, attention, the norms, a linalg reduction) sums are kept in
+// double and rounded once, at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace tessera::interp {
 
-/// One element: `f` of a float type, `i` of an integer or index type.
+/// One element: `f` for a float type, `i` for an integer or index type.
 /// Integers are sign-extended from their width; i1 is 0 or 1.
 union Cell {
   double f;
@@ -49,8 +49,8 @@ inline Cell intCell(int64_t value) {
 class ElementType {
 public:
   ElementType() = default;
-  /// From a float, signless integer or index type. `isValid` is false after
-  /// any other (complex numbers, integers above 64 bits).
+  /// Takes a float, signless integer or index type. `isValid` is false for
+  /// other types (complex numbers, integers above 64 bits).
   explicit ElementType(mlir::Type type);
 
   bool isValid() const { return kind != Kind::Invalid; }
@@ -59,11 +59,11 @@ public:
   /// Bits of an integer; 64 for index.
   unsigned getWidth() const { return width; }
   mlir::Type getType() const { return type; }
-  /// Bits of the significand of a float, with the one that is not stored.
+  /// Bits of a float's significand, including the implicit one.
   unsigned getPrecision() const { return mantissaBits + 1; }
 
   /// The nearest value of this type: ties to even, infinity beyond the range
-  /// (NaN where the type has none), integers wrap. See RandomRounding.
+  /// (NaN if the type has no infinity); integers wrap. See RandomRounding.
   Cell round(Cell value) const {
     if (kind == Kind::F32 && !isRandom)
       return floatCell(static_cast<float>(value.f));
@@ -71,7 +71,7 @@ public:
       return value;
     return roundSlow(value);
   }
-  /// An integer of this width as unsigned.
+  /// Reinterprets an integer of this width as unsigned.
   uint64_t toUnsigned(int64_t value) const {
     return width >= 64 ? static_cast<uint64_t>(value)
                        : static_cast<uint64_t>(value) & ((1ULL << width) - 1);
@@ -83,23 +83,25 @@ private:
   enum class Kind { Invalid, Integer, F64, F32, SmallFloat };
   Cell roundSlow(Cell value) const;
 
-  /// Of this thread: whether, and from which state of a generator.
+  /// Whether this thread rounds at random, and its generator's state.
   inline static thread_local bool isRandom = false;
   inline static thread_local uint64_t randomState = 0;
 
   Kind kind = Kind::Invalid;
   unsigned width = 0;
   mlir::Type type;
-  /// Of a small float: explicit mantissa bits, least exponent, largest value.
+  /// Fields of a small float: explicit mantissa bits, least exponent, largest
+  /// value.
   int mantissaBits = 0;
   int minExponent = 0;
   double largest = 0;
   bool hasInfinity = true;
 };
 
-/// While one lives, this thread rounds floats of up to 32 bits at random: to
-/// one of the two nearest values, to either with the probability that makes the
-/// mean exact. What a type has is not changed. Numbers follow from the seed.
+/// While an object lives, this thread rounds floats of up to 32 bits at random
+/// to one of the two nearest values, with the probability that makes the mean
+/// exact. Representable values do not change. The seed determines the random
+/// numbers.
 class RandomRounding {
 public:
   explicit RandomRounding(uint64_t seed);
@@ -115,9 +117,9 @@ private:
 /// A dense tensor, row-major. A scalar is a tensor of rank 0.
 class Tensor {
 public:
-  /// All elements zero.
+  /// Fills the tensor with zeros.
   Tensor(ElementType elementType, llvm::ArrayRef<int64_t> shape);
-  /// From a scalar type or a ranked tensor type of static shape.
+  /// Takes a scalar type or a ranked tensor type of static shape.
   explicit Tensor(mlir::Type type);
 
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
@@ -130,7 +132,7 @@ public:
   Cell &operator[](int64_t i) { return cells[i]; }
   const Cell &operator[](int64_t i) const { return cells[i]; }
   Cell &at(llvm::ArrayRef<int64_t> index) { return cells[flatten(index)]; }
-  /// As above, of a constant tensor. `index` has one entry for each dimension.
+  /// Read access. `index` has one entry per dimension.
   const Cell &at(llvm::ArrayRef<int64_t> index) const {
     return cells[flatten(index)];
   }
@@ -139,15 +141,16 @@ public:
 
   /// Sets all elements to `value`, which must be rounded to the type.
   void fill(Cell value);
-  /// The same elements under another shape of as many.
+  /// The same elements with another shape of equal size.
   Tensor reshaped(llvm::ArrayRef<int64_t> newShape) const;
-  /// The block of `sizes` at `offsets`, which must be inside.
+  /// The block of `sizes` at `offsets`, which must be inside the tensor.
   Tensor slice(llvm::ArrayRef<int64_t> offsets,
                llvm::ArrayRef<int64_t> sizes) const;
   /// Writes `block` at `offsets`; it must be inside and have this rank.
   void insert(const Tensor &block, llvm::ArrayRef<int64_t> offsets);
 
-  /// Same type, shape and bits; any two NaNs are equal, and so are 0 and -0.
+  /// True for the same type, shape and bits; any two NaNs are equal, and so are
+  /// 0 and -0.
   bool sameAs(const Tensor &other) const;
   /// Nested lists: `[[1, 2], [3, 4]]`, six significant digits.
   void print(llvm::raw_ostream &os) const;
@@ -160,8 +163,7 @@ private:
   std::vector<Cell> cells;
 };
 
-/// Values are immutable and shared: ranks that hold equal data may hold one
-/// tensor.
+/// Values are immutable and shared: ranks with equal data may hold one tensor.
 using TensorRef = std::shared_ptr<const Tensor>;
 
 /// One rank's arguments or results.
@@ -188,7 +190,7 @@ void forEachIndex(llvm::ArrayRef<int64_t> shape, Fn &&fn) {
 }
 
 /// The value of a float, integer, dense or dense-resource attribute; null for
-/// another attribute.
+/// other attributes.
 TensorRef fromAttribute(mlir::Attribute attr);
 
 } // namespace tessera::interp
