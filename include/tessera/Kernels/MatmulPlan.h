@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A library multiplies matrices: a batch of [m, k] times [k, n], each stored by
-// rows or by columns. An einsum has letters in any order. Each letter is of one
-// of four groups: batch (in both operands and the result), rows (left and
-// result), columns (right and result), contracted (both operands). Where the
+// rows or by columns. An einsum has letters in any order. Each letter belongs
+// to one of four groups: batch (in both operands and the result), rows (left
+// and result), columns (right and result), contracted (both operands). If the
 // letters of a group are contiguous and in one order in every tensor, the group
-// is one dimension with one stride; a tensor where that fails, or where neither
+// is one dimension with one stride. A tensor where this fails, or where neither
 // matrix dimension is contiguous, is copied into another order of letters.
 //
 // Plain C++: no IR.
@@ -35,23 +35,24 @@ struct Einsum {
 
   /// Product of the sizes of `letters`; 1 for none.
   int64_t size(llvm::ArrayRef<unsigned> letters) const;
-  /// An error if a letter is twice in a tensor, or in one tensor only.
+  /// Fails if a letter occurs twice in a tensor, or in one tensor only.
   llvm::Error check() const;
 };
 
-/// How the einsum is done. A tensor with an order is copied: operands into it
-/// before the matmul, the result from it after.
+/// The matmul that computes an einsum. A tensor with an order is copied:
+/// operands into that order before the matmul, the result from it after.
 struct MatmulPlan {
-  /// The matmul is of rhs and lhs, in this order (the result is stored by
+  /// The matmul multiplies rhs and lhs, in this order (the result is stored by
   /// columns).
   bool swapped = false;
   std::optional<Einsum::Letters> lhsOrder, rhsOrder, resultOrder;
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  /// Of the matmul's operands a and b, after the swap.
+  /// Leading dimensions and batch strides; a and b are the operands after the
+  /// swap.
   int64_t lda = 1, ldb = 1, ldc = 1;
   int64_t strideA = 0, strideB = 0, strideC = 0;
   bool transA = false, transB = false;
-  /// Elements that copies move.
+  /// Number of elements that copies move.
   int64_t copied = 0;
 };
 

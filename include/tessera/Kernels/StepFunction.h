@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-/// The functions that a program runs: its public ones with a body. One, or
-/// those of a pipeline, by pp rank. None, with an error, if there is none or
-/// there are several without a `dist.pp_rank` of their own.
+/// The functions that a program runs: its public ones with a body. There is
+/// one, or one per pp rank of a pipeline. Fails, with an error, if there is
+/// none or there are several without a distinct `dist.pp_rank`.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 getStepFunctions(mlir::ModuleOp module);
 
 /// Step functions and the tasks of their pipelines, in the module's order: all
-/// functions with a body that are no kernels.
+/// functions with a body that are not kernels.
 llvm::SmallVector<mlir::func::FuncOp> getFunctionsOfStep(mlir::ModuleOp module);
 
 } // namespace tessera
