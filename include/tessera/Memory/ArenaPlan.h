@@ -6,8 +6,8 @@
 // Every tensor of a program is a block of bytes that lives from one step of the
 // program to another, both included. Two blocks that live at one time may not
 // overlap in space. The plan gives each an offset in one arena and keeps the
-// arena small: the problem is NP-hard, so it tries several orders of placing
-// blocks, each into the tightest gap that it fits, and keeps the best.
+// arena small. The problem is NP-hard, so the planner tries several orders of
+// placing blocks, each into the tightest gap that it fits, and keeps the best.
 //
 // Plain C++: no IR.
 //
@@ -24,7 +24,7 @@
 
 namespace tessera {
 
-/// What a block must have: bytes, and the steps in which it is needed.
+/// A block: its bytes, and the steps in which it is needed.
 struct ArenaBlock {
   int64_t bytes = 0;
   int64_t begin = 0, end = 0;
@@ -39,10 +39,10 @@ struct ArenaProblem {
   llvm::SmallVector<ArenaBlock> blocks;
   int64_t alignment = TESSERA_RT_ARENA_ALIGNMENT;
 
-  /// An error if this is no problem.
+  /// Fails if the problem is malformed.
   llvm::Error check() const;
-  /// Bytes that no plan can do without: the most that live at one time, and a
-  /// step in which they do.
+  /// A lower bound of every plan's bytes: the most bytes that live at one time,
+  /// and a step in which they do.
   int64_t lowerBound(int64_t *step = nullptr) const;
 };
 
@@ -53,14 +53,14 @@ struct ArenaPlan {
   /// Size of the arena, a multiple of the alignment.
   int64_t bytes = 0;
 
-  /// An error if the plan is wrong: misaligned offsets, blocks that overlap
-  /// while both live, blocks outside the arena.
+  /// Fails if the plan is wrong: misaligned offsets, blocks that overlap while
+  /// both live, blocks outside the arena.
   llvm::Error verify(const ArenaProblem &problem) const;
 };
 
-/// A plan for a problem that passes check(). With `searches`, an arena that is
-/// more than 2 % larger than what lives at one time is made smaller by a local
-/// search over orders.
+/// A plan for a problem that passes check(). With `searches`, a local search
+/// over orders shrinks an arena that is more than 2 % larger than the lower
+/// bound.
 ArenaPlan planArena(const ArenaProblem &problem, bool searches = false);
 
 } // namespace tessera

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The actions of a list as entries of tessera_rt_run_list: which slot a send or
-// a receive has, and where it is waited for.
+// Converts the actions of a list to entries of tessera_rt_run_list: assigns the
+// slots of sends and receives and inserts their waits.
 //
 // Plain C++: no IR.
 //
@@ -21,13 +21,14 @@ namespace tessera {
 
 /// A function that an action calls: a task, or a pair of an F and a BW.
 struct TaskCall {
-  /// Of the functions of the pipeline.
+  /// Index among the functions of the pipeline.
   int64_t function = 0;
   tessera_rt_task kind = TESSERA_RT_TASK_F;
   int chunk = 0, microBatch = 0;
   /// Offsets of its segments.
   llvm::SmallVector<int64_t> bases;
-  /// Of a pair, whose F is above: of what its BW is; negative elsewhere.
+  /// For a pair, whose F is above: the chunk and micro-batch of its BW;
+  /// negative elsewhere.
   int backwardChunk = -1, backwardMicroBatch = -1;
 
   bool isPair() const { return backwardChunk >= 0; }
@@ -45,22 +46,22 @@ struct WatchedBlock {
   size_t begin = 0, end = 0;
 };
 
-/// What the entries are made of, of one pp rank.
+/// The memory that the entries of one pp rank refer to.
 struct ListMemory {
-  /// By position of the list: what it calls, in order; nothing of transfers.
+  /// The calls at each position of the list, in order; empty for transfers.
   std::vector<llvm::SmallVector<TaskCall, 2>> calls;
-  /// By position: what a send or receive moves.
+  /// The boundary that the send or receive at each position moves.
   std::vector<BoundaryMemory> boundaries;
   std::vector<WatchedBlock> watched;
-  /// Slots that no task uses, the first of them first.
+  /// Slots that no task uses; they are used in this order.
   llvm::SmallVector<int64_t> freeSlots;
 };
 
-/// The entries; numbers of transfers are left open, as 0. A send is waited for
-/// in front of the second send after it on its communicator, or at the end; a
-/// receive in front of the task that reads it. An error if more transfers are
-/// in flight at one time than there are slots. Expects a list with transfers
-/// that verify() accepts.
+/// Writes the entries; numbers of transfers stay open, as 0. The wait for a
+/// send is before the second send after it on its communicator, or at the end;
+/// the wait for a receive is before the task that reads it. Fails if more
+/// transfers are in flight at one time than there are slots. Expects a list
+/// with transfers that verify() accepts.
 llvm::Expected<std::vector<int64_t>>
 writeEntries(const schedule::ScheduleProblem &problem,
              const schedule::Schedule &schedule, int rank,

@@ -13,8 +13,8 @@
 namespace tessera {
 
 /// Bytes of the arena that rt-plan-arena would give a step function whose
-/// collectives are started and waited for. The function is not changed.
-/// Fails, with no error, where the pass would fail.
+/// collectives are split into start and wait. Does not change the function.
+/// Fails, without an error, if the pass would fail.
 mlir::FailureOr<int64_t> getPlannedBytes(mlir::func::FuncOp func);
 
 } // namespace tessera
