@@ -1,10 +1,11 @@
-//===- AttentionContext.h - What attention asks ContextChoice ---*- C++ -*-===//
+//===- AttentionContext.h - Problems for ContextChoice ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What two passes ask ContextChoice.h, so that both get one answer: the one
-// that chooses the order of the sequence, and the one that pins axes.
+// Builds the problems of ContextChoice.h for the two passes that use it, so
+// that both get the same answer: the pass that chooses the order of the
+// sequence, and the pass that pins axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,14 @@
 
 namespace tessera {
 
-/// What `dist.context` of a module says, and the module's mesh.
+/// The `dist.context` of a module, and its mesh.
 struct SequenceContext {
   Mesh mesh;
   MeshLinks links;
-  /// What a device does.
+  /// The rates of a device.
   WorkRates rates = kGpuRates;
   ContextMethod method;
-  /// Of the sequence, one; of sequences; of heads.
+  /// The axes of the sequence (one), of sequences, and of heads.
   AxisList seq, batch, heads;
   /// The sequence is stored in zig-zag order.
   bool isOrdered = false;
@@ -33,11 +34,11 @@ struct SequenceContext {
   bool gathersAgain = false;
 };
 
-/// Reads the context of a module, which must have one; failure, with an error,
-/// without a mesh.
+/// Reads the context of a module, which must have one. Fails, with an error, if
+/// it has no mesh.
 mlir::FailureOr<SequenceContext> readContext(mlir::ModuleOp module);
 
-/// How the axes of heads are shared between groups and the heads of a group.
+/// Splits the axes of heads between groups and the heads of a group.
 std::pair<AxisList, AxisList> splitHeadAxes(llvm::ArrayRef<AxisRef> axes,
                                             int64_t groups, int64_t heads);
 

@@ -1,10 +1,10 @@
-//===- ContextChoice.h - Which devices attend for what ----------*- C++ -*-===//
+//===- ContextChoice.h - Sharing of attention among devices -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Context parallelism in plain C++: n devices, each of which has a shard of the
-// sequence, share one attention by one of the methods of ContextMethod.h. All
+// Context parallelism in plain C++: n devices, each with a shard of the
+// sequence, share one attention by one of the methods of ContextMethod.h. The
 // methods differ only in the factors of attention that get the axis:
 //
 //     all_gather, ring   query: (n)
@@ -27,23 +27,23 @@
 
 namespace tessera {
 
-/// How `size` devices share attention heads that come in `groups` (KV heads) of
-/// `perGroup` query heads: the devices that share the groups and those that
-/// share the heads of a group, of product `size`. Of all ways that with the
-/// fewest heads on a device; of those, one that splits the groups without
-/// padding; of those, the one with the most parts of the groups. Groups of one
-/// head are not split.
+/// Returns how `size` devices share attention heads that come in `groups` (KV
+/// heads) of `perGroup` query heads: the number of devices that share the
+/// groups and the number that share the heads of a group; their product is
+/// `size`. Chooses the split with the fewest heads on a device, then one that
+/// splits the groups without padding, then the one with the most parts of the
+/// groups. Groups of one head are not split.
 std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
                                        int64_t perGroup);
 
-/// The pairs of a query and a key that it sees, of the queries from position
-/// `first` on: all `keys` without `causal`; with it those up to its own
+/// Number of pairs of a query and a visible key, for the queries from position
+/// `first` on: all `keys` without `causal`; with it the keys up to the query's
 /// position, and of these the last `window`.
 double countPairs(int64_t first, int64_t queries, int64_t keys, bool causal,
                   std::optional<int64_t> window = std::nullopt);
 
-/// The last step of a ring of `devices` in which a query sees something, where
-/// in step s the queries of chunk i, of `size`, meet the keys of chunk i - s.
+/// The last step of a ring of `devices` in which a query sees a key. In step s
+/// the queries of chunk i, of `size`, meet the keys of chunk i - s.
 int64_t getLastStep(int64_t devices, int64_t size, bool causal,
                     std::optional<int64_t> window);
 
@@ -51,7 +51,7 @@ int64_t getLastStep(int64_t devices, int64_t size, bool causal,
 struct ContextProblem {
   Mesh mesh;
   MeshLinks links;
-  /// What a device does.
+  /// The rates of a device.
   WorkRates rates = kGpuRates;
   /// The axis that the sequence is sharded over.
   AxisRef axis;
@@ -63,34 +63,34 @@ struct ContextProblem {
   int64_t elementBytes = 4;
   bool causal = false;
   std::optional<int64_t> window;
-  /// The sequence is stored in zig-zag order: devices that share the queries of
-  /// causal attention have equal work.
+  /// The sequence is stored in zig-zag order, so that devices that share the
+  /// queries of causal attention have equal work.
   bool isOrdered = false;
   /// There is a backward, and it gathers keys and values again.
   bool hasBackward = false, gathersAgain = false;
 
-  /// An error if this is no problem.
+  /// Fails if the problem is malformed.
   llvm::Error check() const;
 };
 
-/// The axes that attention's factors have of the problem's axis.
+/// The parts of the problem's axis that attention's factors get.
 struct ContextAxes {
   AxisList query, head, group;
 };
 
-/// What one method takes.
+/// The cost of one method.
 struct ContextCost {
   ContextMethod method;
   /// Bytes that a device receives.
   int64_t forwardBytes = 0, backwardBytes = 0;
-  /// Of collectives and of the attention of the busiest device, both ways.
+  /// Seconds of collectives and of the attention of the busiest device, forward
+  /// and backward.
   double seconds = 0;
   /// Keys and values go around a ring of the devices that share queries.
   bool isRing = false;
 };
 
-/// The costs of all methods, in one order, and the number of the one that is
-/// chosen.
+/// The costs of all methods, in one order, and the index of the chosen one.
 struct ContextChoice {
   llvm::SmallVector<ContextCost, 4> costs;
   unsigned chosen = 0;
@@ -102,8 +102,8 @@ struct ContextChoice {
 ContextCost getContextCost(const ContextProblem &problem,
                            const ContextMethod &method);
 
-/// The method `wanted`, or the fastest one for `auto`, the first of equal ones.
-/// An error if more devices than there are query heads would share heads.
+/// The method `wanted`, or for `auto` the fastest one, the first of equal ones.
+/// Fails if more devices than there are query heads would share heads.
 llvm::Expected<ContextChoice> chooseContext(const ContextProblem &problem,
                                             const ContextMethod &wanted);
 
