@@ -1,4 +1,4 @@
-//===- ImportPipeline.h - From a source's graph to the phase input -*- C++ -*-//
+//===- ImportPipeline.h - From a source's graph to phase input --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,22 +14,23 @@
 
 namespace tessera {
 
-/// What a user says of a graph that the graph does not.
+/// Information from the user that the graph lacks.
 struct ImportOptions {
-  /// Names of arguments of floats that are inputs, not parameters.
+  /// Names of float arguments that are inputs, not parameters.
   std::vector<std::string> inputs;
-  /// Ops that are not raised ("gelu"); "all": none is.
+  /// Ops that are not raised ("gelu"); "all": no op is raised.
   std::vector<std::string> noRaise;
   /// Names of dimensions of arguments: "ids=batch,seq;mask=batch".
   std::string dims;
-  /// Names of the inputs that programs fill with tokens and labels from a file,
-  /// where they have others; labels are so many tokens later, 0 or 1.
+  /// Names of the inputs of tokens and labels, which programs fill from a file,
+  /// if they are not "tokens" and "labels"; labels are `labelShift` tokens
+  /// later, 0 or 1.
   std::string tokens, labels;
   int64_t labelShift = 1;
 };
 
-/// Adds the passes from StableHLO in MLIR's generic form, or from a graph of
-/// nn, arith, math and tensor as a front end prints it, to the phase input. The
+/// Adds the passes to phase input from StableHLO in MLIR's generic form, or
+/// from a graph of nn, arith, math and tensor as a front end prints it. The
 /// context must allow unregistered dialects while StableHLO is read.
 void buildImport(mlir::OpPassManager &pm, const ImportOptions &options);
 

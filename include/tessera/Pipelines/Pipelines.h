@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The phases that a program goes through on its way to an executable. The IR
-// at each boundary is legal, printable and re-parsable. Each phase is also a
-// named pipeline of tessera-opt and the plugin.
+// The phases of a program on its way to an executable. The IR after each phase
+// is legal, printable and re-parsable. Each phase is also a named pipeline of
+// tessera-opt and the plugin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@
 
 namespace tessera {
 
-/// In the order in which they follow each other. A phase names the state that
-/// the module is in once its passes have run.
+/// Phases in order. A phase names the state of the module after its passes.
 enum class Phase {
   /// A forward function on tensors of static global shape.
   Input,
-  /// + the mesh, seed shardings, and how a program with a loss is trained.
+  /// + the mesh, seed shardings, and the training plan of a program with a
+  /// loss.
   Plan,
-  /// The training step in place of the forward function, if there is a plan.
+  /// The training step replaces the forward function, if there is a plan.
   Train,
   /// Every tensor has a sharding.
   Propagate,
@@ -53,133 +53,136 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// All names, separated by commas, for messages.
 std::string listPhases();
 
-/// How the memory of a rank is used.
+/// The use of a rank's memory.
 enum class MemoryUse {
-  /// Tensors that do not live at one time share memory.
+  /// Tensors that are not alive at one time share memory.
   Shared,
-  /// Every tensor has memory of its own.
+  /// Every tensor has its own memory.
   Apart,
-  /// Shared, and the program watches it: what is after a tensor must not
-  /// change, what a tensor held is forgotten when it ends.
+  /// Shared, and the program checks it: the bytes after a tensor must not
+  /// change, and a tensor's content is overwritten when its life ends.
   Watched,
 };
 
-/// Whether matmuls run in chunks beside their all-gather or reduce-scatter.
+/// Whether matmuls run in chunks overlapped with their all-gather or
+/// reduce-scatter.
 enum class CollectiveMatmul {
   Off,
-  /// Where it takes less time.
+  /// Only if it takes less time.
   Auto,
-  /// Wherever it can be done.
+  /// Wherever it is possible.
   On,
 };
 
-/// The shardings that a search decided on.
+/// The shardings that a search chose.
 struct ShardingChoice {
   bool isMade = false;
-  /// Where the mesh is chosen too.
+  /// The chosen mesh, if the mesh is searched too.
   std::optional<Mesh> mesh;
-  /// A named strategy, or one that is searched.
+  /// A named strategy, or a searched one.
   Strategy strategy;
-  /// What was found; no solution for a named strategy.
+  /// The found shardings; no solution for a named strategy.
   FoundShardings found;
-  /// The text of a decision file that a named strategy's shardings are taken
-  /// from; empty: they follow from its seeds.
+  /// The text of a decision file with the shardings of a named strategy; empty:
+  /// they follow from its seeds.
   std::string decisions;
   /// Seconds and bytes of the scheduled program.
   double seconds = 0;
   int64_t arenaBytes = 0;
-  /// Candidates that got through the phases.
+  /// Number of candidates that completed the phases.
   unsigned tried = 0;
 };
 
-/// One line without its end: "the search on dp=2,tp=2", or the strategy.
+/// Describes the choice in one line without a newline: "the search on
+/// dp=2,tp=2", or the strategy.
 std::string describeChoice(const ShardingChoice &choice);
 
-/// One line: where the shardings come from, their time, and the bound of the
-/// search.
+/// Prints one line: the source of the shardings, their time, and the bound of
+/// the search.
 void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
 
-/// Bytes above 0, as 450MB: units are of 10^3, 10^6 and 10^9. An error names
-/// the option `name`.
+/// Parses a positive number of bytes, such as 450MB, with units of 10^3, 10^6
+/// and 10^9. Errors name the option `name`.
 llvm::Expected<int64_t> parseMemoryLimit(llvm::StringRef name,
                                          llvm::StringRef text);
 
 struct PipelineOptions;
 
 /// Compiles the program at phase input with each of the options, in which a
-/// choice is made, and runs what comes out. The number of the fastest; an error
-/// is reported.
+/// choice is made, and runs the results. Returns the index of the fastest;
+/// fails after reporting an error.
 using MeasureChoices = std::function<mlir::FailureOr<size_t>(
     mlir::ModuleOp input, llvm::ArrayRef<PipelineOptions>)>;
 
-/// What a user asks of a compilation.
+/// The options of a compilation.
 struct PipelineOptions {
   /// None: the module has a dist.mesh, or is for one device.
   std::optional<Mesh> mesh;
   /// None: the module's own seeds.
   Strategy strategy;
-  /// Where the strategy is searched: how, and what was chosen, which the first
-  /// phase that needs it writes.
+  /// Options of the search, if the strategy is searched; the first phase that
+  /// needs the result stores it in `choice`.
   ShardingSearchOptions search;
-  /// Devices of `cluster` for which the mesh is chosen too; 0: it is given.
+  /// Number of devices of `cluster` to choose a mesh for; 0: the mesh is given.
   int64_t ranks = 0;
-  /// Bytes that the arena of a device may have; 0: no limit.
+  /// Limit of a device's arena, in bytes; 0: no limit.
   int64_t memoryLimit = 0;
-  /// The text of a decision file that is taken in place of a search, and where
-  /// decisions are written; empty: none.
+  /// The text of a decision file that replaces a search, and the path to write
+  /// decisions to; empty: none.
   std::string decisions, decisionsOut;
-  /// What `decisions` does not have is searched.
+  /// Searches what `decisions` does not contain.
   bool updatesDecisions = false;
-  /// Of the candidates of a search, so many of the fastest by the model are
-  /// measured by `measure`, which decides; 0: the model does.
+  /// Number of the model's fastest candidates that `measure` runs and chooses
+  /// from; 0: the model chooses.
   unsigned numMeasured = 0;
   MeasureChoices measure;
   std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
-  /// A cluster file, whose links and device decide what is faster; empty: the
+  /// A cluster file, whose links and device determine times; empty: the
   /// program's own, or equal links.
   std::string cluster;
   /// A program with a loss stays a forward function.
   bool forward = false;
-  /// How a program with a loss is trained: the fields that are given.
+  /// The training plan of a program with a loss: the given fields.
   GivenPlan plan;
   MemoryUse memory = MemoryUse::Shared;
-  /// Limits on what a function communicates, as `dist.budget`; negative: none.
+  /// Limits on a function's communication, as `dist.budget`; negative: none.
   int64_t maxBytes = -1, maxCollectives = -1;
   bool noFullGather = false;
-  /// Bytes of small collectives that are done as one, at most; 0: none are.
+  /// Largest bytes of small collectives that are merged; 0: no merging.
   int64_t bucketBytes = int64_t(25) << 20;
-  /// Bytes of gathered parameters that may stay for a later use rather than be
+  /// Bytes of gathered parameters that may be kept for a later use instead of
   /// gathered again.
   int64_t sharedBytes = 0;
-  /// Where the report of collectives goes (reportCollectives); empty: nowhere.
+  /// Output of the report of collectives (reportCollectives); empty: none.
   std::string collectiveReport;
-  /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
-  /// says, or host.
+  /// The target: host, cuda or cuda-emulated; empty: the module's target, or
+  /// host.
   std::string target;
-  /// Matmuls of f8 are done in bf16: the GPU has no units for them.
+  /// Computes f8 matmuls in bf16, for a GPU without units for them.
   bool widenF8 = false;
-  /// After which phase the report of collectives is made: partition, where
-  /// every collective is exposed still, or schedule.
+  /// The phase after which collectives are reported: partition, with every
+  /// collective still exposed, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// The sequence may be stored in zig-zag order.
   bool ordersSequence = true;
-  /// Matmuls of a GPU take a part of what follows; else kernels have it.
+  /// Matmuls of a GPU fuse epilogues; else kernels compute these ops.
   bool epilogues = true;
-  /// Collectives run beside work; else each is waited for at once.
+  /// Collectives overlap with work; else the wait follows each at once.
   bool overlap = true;
-  /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.
+  /// Growth of a rank's memory allowed for overlap, in bytes; negative: a
+  /// tenth.
   int64_t overlapBytes = -1;
-  /// What the minor dimensions of matmuls are padded to a multiple of; 0: they
-  /// are not; negative: chosen by their sizes for a GPU, not for the host.
+  /// Multiple to which the minor dimensions of matmuls are padded; 0: no
+  /// padding; negative: chosen by their sizes for a GPU, none for the host.
   int64_t padMultiple = -1;
-  /// Whether sizes are padded though no mesh asks for it.
+  /// Whether sizes are padded even if no mesh requires it.
   bool pads() const {
     return padMultiple > 0 ||
            (padMultiple < 0 && !target.empty() && target != "host");
   }
-  /// After phase partition the functions before it are beside those that
-  /// were made of them, named by dist.reference, until phase kernels.
+  /// After phase partition, keeps the original functions, named by
+  /// dist.reference, next to the ones made from them, until phase kernels.
   bool keepReference = false;
   /// Verifies the IR after each pass, too; else after each phase. That takes a
   /// quarter of the time of a large program.
@@ -192,7 +195,9 @@ struct PipelineOptions {
 void buildPhase(mlir::OpPassManager &pm, Phase phase,
                 const PipelineOptions &options);
 
-/// Runs the passes of one phase and verifies the module that they leave.
+/// Runs the passes of one phase and verifies the resulting module. Builds with
+/// asserts verify it after each pass too, which takes a quarter of the time of
+/// a large program.
 mlir::LogicalResult runPhase(mlir::ModuleOp module, Phase phase,
                              const PipelineOptions &options);
 
@@ -200,7 +205,7 @@ mlir::LogicalResult runPhase(mlir::ModuleOp module, Phase phase,
 void buildPhasesUpTo(mlir::OpPassManager &pm, Phase last,
                      const PipelineOptions &options);
 
-/// Registers one pipeline a phase (`--tessera-partition`) and `--compile-to`.
+/// Registers one pipeline per phase (`--tessera-partition`) and `--compile-to`.
 void registerPipelines();
 
 } // namespace tessera
