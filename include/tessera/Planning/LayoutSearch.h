@@ -3,13 +3,14 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Best-first branch and bound (Lawler and Wood 1966) over a LayoutSpace: shapes
-// are bounded by the time of their layers, pipelines by their chunks, and only
-// what could still be among the answers is simulated. What it finds is what
-// pricing every layout would find.
+// Best-first branch and bound (Lawler and Wood 1966) over a LayoutSpace: the
+// time of a shape's layers bounds the shape, the time of its chunks bounds a
+// pipeline, and only layouts that could still be among the answers are
+// simulated. The search finds what pricing every layout would find.
 //
-// Nodes are taken in batches of one size, and each is expanded by what was
-// known before its batch: so the answer does not depend on threads.
+// Nodes are taken in batches of one size, and each is expanded with the
+// knowledge from before its batch, so the answer does not depend on the number
+// of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,34 +25,34 @@
 
 namespace tessera {
 
-/// What a search looks for: seconds of a token, all devices together, or
+/// The objective of a search: seconds per token, all devices together, or
 /// dollars.
 enum class SearchObjective { Time, Dollars };
 
-/// What is asked of a search.
+/// The settings of a search.
 struct SearchOptions {
   SearchObjective objective = SearchObjective::Time;
-  /// The best plans, and the best meshes, each with its best plan.
+  /// Number of best plans, and of best meshes, each with its best plan.
   size_t top = 5;
-  /// The Pareto front has plans up to so much slower than the best (0.1: a
-  /// tenth); infinite: all of it; negative: none.
+  /// Slowdown, relative to the best plan, up to which plans are on the Pareto
+  /// front (0.1: a tenth); infinite: all of it; negative: no front.
   double frontSlack = 0.1;
-  /// Plans that need at most so much more than they may are near misses.
+  /// Excess memory, relative to the limit, up to which plans are near misses.
   double nearMiss = 0.1;
-  /// The probability with which a plan must fit, from 0.5 on: at that it needs
-  /// what a device has at most.
+  /// The probability with which a plan must fit, at least 0.5. At 0.5 the
+  /// predicted bytes may reach a device's memory.
   double fit = 0.5;
-  /// Only plans that take at most so many seconds a token are of interest.
+  /// Largest seconds per token of the plans of interest.
   double mostTime = std::numeric_limits<double>::infinity();
-  /// Where none fits, the plan that needs the least memory is searched.
+  /// If no plan fits, searches for the plan that needs the least memory.
   bool findsSmallest = true;
   unsigned threads = 1;
-  /// Dollars of a device and hour, of each cluster; missing ones are 1.
+  /// Dollars per device and hour, for each cluster; missing ones are 1.
   std::vector<double> prices;
   double priceOf(size_t cluster) const {
     return cluster < prices.size() ? prices[cluster] : 1;
   }
-  /// Called now and then; false ends the search with what is known.
+  /// Called now and then; false ends the search with the results so far.
   llvm::function_ref<bool(const struct SearchProgress &)> progress;
 };
 
@@ -60,42 +61,42 @@ struct FoundPlan {
   Plan plan;
   /// Index into the clusters.
   size_t cluster = 0;
-  /// Of a step, of its fullest stage, and of a device.
+  /// Seconds of a step, bytes of its fullest stage, and memory of a device.
   double seconds = 0, bytes = 0, capacity = 0;
-  /// The bytes that it may need to fit (getMemoryLimit).
+  /// The most bytes that count as fitting (getMemoryLimit).
   double limit = 0;
-  /// Seconds, and dollars, of a token.
+  /// Seconds, and dollars, per token.
   double time = 0, dollars = 0;
-  /// Its place in the space.
+  /// Its position in the space.
   uint64_t order = 0;
 
   bool fits() const { return bytes <= limit; }
-  /// Takes the seconds of a step of so many tokens on so many devices; `price`
-  /// are dollars of a device and hour.
+  /// Sets seconds, time and dollars from the seconds of a step with `tokens`
+  /// tokens on `gpus` devices; `price` is in dollars per device and hour.
   void setPrice(double stepSeconds, double tokens, int64_t gpus, double price) {
     seconds = stepSeconds;
     time = seconds / tokens;
     dollars = time * double(gpus) * price / 3600;
   }
-  /// Axes with more than one device.
+  /// Number of axes with more than one device.
   unsigned numAxes() const;
 };
 
-/// The bytes that a plan may be predicted to need so that those of a device
-/// suffice with a probability, by what is new of it.
+/// The most predicted bytes of a plan with which it fits a device with
+/// probability `fit`, given the new features of the plan.
 double getMemoryLimit(const Plan &plan, const ClusterSpec &cluster, double fit);
 
-/// What became of the layouts; all but `fit` sum to `layouts`.
+/// The outcome of the layouts; all fields up to `priced` sum to `layouts`.
 struct SearchCounts {
   int64_t layouts = 0;
-  /// Contradict themselves or do not suit the model.
+  /// Layouts that contradict themselves or do not suit the model.
   int64_t invalid = 0;
-  /// Cannot be among the answers, by their bounds.
+  /// Layouts whose bounds exclude them from the answers.
   int64_t bounded = 0;
-  /// Were found to need more memory than there is before they were priced.
+  /// Layouts that need more memory than there is, found before pricing.
   int64_t tooLarge = 0;
   int64_t priced = 0;
-  /// Of `priced`.
+  /// Those among `priced` that fit.
   int64_t fit = 0;
   /// Layers that were priced.
   int64_t shapes = 0;
@@ -103,54 +104,57 @@ struct SearchCounts {
   SearchCounts &operator+=(const SearchCounts &o);
 };
 
-/// How far a search is.
+/// The progress of a search.
 struct SearchProgress {
   const SearchCounts &counts;
-  /// Null: none yet.
+  /// The best plan so far; null if there is none yet.
   const FoundPlan *best;
 };
 
 /// The answers of a search.
 struct SearchResult {
   SearchCounts counts;
-  /// The best plans that fit, the best first; ties go to fewer axes, then to
-  /// the first of the space.
+  /// The best plans that fit, the best first. Ties go to fewer axes, then to
+  /// the earlier one in the space.
   std::vector<FoundPlan> top;
   /// The best plan of each of the best meshes.
   std::vector<FoundPlan> meshes;
-  /// Plans that no other one beats in time, memory and dollars, by time.
+  /// Plans that no other plan beats in time, memory and dollars, by time.
   std::vector<FoundPlan> front;
-  /// Plans before the best one that lack little memory, by time.
+  /// Plans that are better than the best one and lack little memory, by time.
   std::vector<FoundPlan> nearMisses;
-  /// Where none fits, the plan that needs the least memory; none of a search
-  /// that was stopped.
+  /// If no plan fits, the plan that needs the least memory; none if the search
+  /// was stopped.
   std::optional<FoundPlan> smallest;
-  /// No plan that fits is better than this (seconds or dollars of a token),
-  /// and 1 - bound / best.
+  /// No plan that fits is better than `bound` (seconds or dollars per token);
+  /// `gap` is 1 - bound / best.
   double bound = 0, gap = 0;
-  /// Ended before it was through.
+  /// The search ended early.
   bool stopped = false;
 };
 
-/// What a search knows of one layout: bounds of its step in seconds, each of
-/// more of the layout than the one before, a bound of its bytes, its price.
+/// The bounds of one layout in a search: bounds of its step in seconds, each
+/// over more of the layout than the one before; a bound of its bytes; its
+/// price.
 struct LayoutBounds {
-  /// Of the layers of the largest micro-batch without a context axis, and with
-  /// it (0 where there is no such bound), of its own layers, of its chunks.
+  /// Bounds from the layers of the largest micro-batch without a context axis,
+  /// and with it (0 if there is no such bound), from its own layers, from its
+  /// chunks.
   double axes = 0, sequence = 0, layers = 0, chunks = 0;
   double bytes = 0;
   FoundPlan priced;
 };
 
-/// Bounds and prices single layouts of a space, as a search would.
+/// Bounds and prices single layouts of a space, as a search does.
 class LayoutProbe {
 public:
   LayoutProbe(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
               const LayoutSpace &space, const SearchOptions &options = {});
   ~LayoutProbe();
 
-  /// By the shape's index, the pipeline's and the ZeRO choice's among those of
-  /// the shape. None if the graph cannot have the shape.
+  /// Measures the layout with the given shape, pipeline and ZeRO choice, by
+  /// their indices; the latter two index the lists of the shape. None if the
+  /// graph cannot have the shape.
   std::optional<LayoutBounds> measure(uint32_t shape, size_t pipeline,
                                       size_t zero);
 
@@ -159,19 +163,20 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// Searches a space. The clusters are those of the space.
+/// Searches a space that was made for the same clusters.
 SearchResult searchLayouts(const Subject &subject,
                            llvm::ArrayRef<ClusterSpec> clusters,
                            const LayoutSpace &space,
                            const SearchOptions &options = {});
 
-/// The answers among these plans on one cluster: all are priced. `invalid` are
-/// those that contradict themselves or do not suit the model.
+/// Finds the answers among these plans on one cluster by pricing all. Plans
+/// that contradict themselves or do not suit the model count as `invalid`.
 SearchResult rankPlans(const Subject &subject, const ClusterSpec &cluster,
                        llvm::ArrayRef<Plan> plans,
                        const SearchOptions &options = {});
 
-/// The same by pricing every layout: what the search is held against.
+/// Finds the same answers by pricing every layout; tests compare the search
+/// with it.
 SearchResult priceAllLayouts(const Subject &subject,
                              llvm::ArrayRef<ClusterSpec> clusters,
                              const LayoutSpace &space,

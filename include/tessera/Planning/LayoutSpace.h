@@ -3,10 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists what a PlanSpace leaves open, each layout once: shapes (axes and all
-// that a layer sees), the pipelines of a shape, the ways of ZeRO of both. An
-// option without influence has its first permitted value. Whatever contradicts
-// itself or does not suit the model is counted and left out.
+// Lists the layouts that a PlanSpace leaves open, each once: shapes (axes and
+// all settings that a layer depends on), the pipelines of a shape, the ZeRO
+// choices of both. An option without influence has its first permitted value.
+// Layouts that contradict themselves or do not suit the model are counted and
+// left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,20 +27,20 @@ struct LayoutSetting {
   size_t cluster = 0;
   int64_t gpus = 1, globalBatch = 1;
   Plan base;
-  /// Of a step.
+  /// Tokens of a step.
   double tokens() const { return double(globalBatch) * double(base.seq); }
 };
 
-/// All of a layout but its pipeline and its way of ZeRO.
+/// All of a layout but its pipeline and its ZeRO choice.
 struct LayoutShape {
   uint32_t setting = 0;
   int32_t tp = 1, cp = 1, pp = 1, dp = 1, ep = 1;
   int32_t microBatch = 1, microBatches = 1;
   Recompute recompute = Recompute::None;
   bool sp = false, keepGathered = false;
-  /// Not `auto` where cp is above 1.
+  /// Not `auto` if cp is above 1.
   ContextMethod cpMethod;
-  /// ZeRO-3, whose gathers are a layer's.
+  /// True for ZeRO-3, which gathers parameters layer by layer.
   bool gathers = false;
   /// Indices into the space's lists.
   uint32_t pipelines = 0, zeros = 0;
@@ -51,21 +52,21 @@ struct PipelineChoice {
   int64_t vpp = 1;
 };
 
-/// What of ZeRO no layer sees.
+/// The settings of ZeRO that no layer depends on.
 struct ZeroChoice {
   int64_t zero = 0;
   Scatter scatter = Scatter::Each;
   int64_t shardRanks = 0;
 };
 
-/// The layouts of a space. Refers to what it is made of.
+/// The layouts of a space. Refers to the arguments of the constructor.
 class LayoutSpace {
 public:
   LayoutSpace(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
               const PlanSpace &space);
 
   llvm::ArrayRef<LayoutSetting> getSettings() const { return settings; }
-  /// In the order that breaks ties.
+  /// The shapes, in the order that breaks ties.
   llvm::ArrayRef<LayoutShape> getShapes() const { return shapes; }
   llvm::ArrayRef<PipelineChoice> getPipelines(const LayoutShape &shape) const {
     return pipelines[shape.pipelines].valid;
@@ -74,29 +75,29 @@ public:
                                       const PipelineChoice &pipeline) const {
     return zeros[shape.zeros].lists[pipeline.vpp > 1];
   }
-  /// Layouts of a shape.
+  /// Number of layouts of a shape.
   int64_t countLayouts(const LayoutShape &shape) const;
 
-  /// A layout of the shape: the first pipeline, ZeRO-3 if it gathers.
+  /// A layout of the shape: the first pipeline, ZeRO-3 if `gathers`.
   Plan makePlan(const LayoutShape &shape) const;
   static void apply(Plan &plan, const PipelineChoice &pipeline);
   static void apply(Plan &plan, const ZeroChoice &zero);
 
-  /// All layouts, and the ones that are left out: of several that fail for the
-  /// same reason before they differ, one.
+  /// Number of all layouts, and of the invalid ones. Several that fail for the
+  /// same reason before they differ count as one.
   int64_t numLayouts() const { return layouts; }
   int64_t numInvalid() const { return invalid; }
-  /// Why the first layout that was left out is, to follow "--"; empty if none
-  /// was.
+  /// Why the first invalid layout is invalid, as text to follow "--"; empty if
+  /// there is none.
   const std::string &getFirstReason() const { return firstReason; }
 
 private:
-  /// Of a number of stages and micro-batches.
+  /// The pipelines for a number of stages and micro-batches.
   struct Pipelines {
     std::vector<PipelineChoice> valid;
     int64_t invalid = 0, withChunks = 0;
   };
-  /// Of schedules without rounds of micro-batches, and with.
+  /// The ZeRO choices for schedules without rounds of micro-batches, and with.
   struct Zeros {
     std::vector<ZeroChoice> lists[2];
   };
@@ -121,7 +122,7 @@ private:
   std::vector<LayoutShape> shapes;
   std::vector<Pipelines> pipelines;
   std::vector<Zeros> zeros;
-  /// What is known by the numbers that it depends on.
+  /// Caches, by the numbers that their values depend on.
   std::map<Key, uint32_t> pipelineLists, zeroLists;
   std::map<Key, bool> suits;
   int64_t layouts = 0, invalid = 0;

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a search asks: seconds and bytes of one plan after the other. Layers
-// are read and priced once for all layouts in which they look the same; what is
-// left for a plan is its pipeline, its memory and its step's tail.
+// Prices one plan after the other for a search: seconds and bytes. Layers are
+// read and priced once for all layouts in which they are the same; each plan
+// then needs only its pipeline, its memory and the work once per step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,13 @@ namespace tessera {
 /// The price of a plan.
 struct PlanPrice {
   cost::StepTime step;
-  /// Bytes that the fullest stage needs.
+  /// Bytes of the fullest stage.
   double peakBytes = 0;
   bool fits = false;
 };
 
-/// Prices plans of one model on one cluster and keeps what plans share. Not for
-/// use by several threads at once.
+/// Prices plans of one model on one cluster and caches what they share. Not
+/// thread-safe.
 class PlanPricer {
 public:
   PlanPricer(Subject subject, ClusterSpec cluster)
@@ -39,32 +39,30 @@ public:
   PlanPricer(ModelConfig config, ClusterSpec cluster)
       : PlanPricer(Subject{std::move(config), {}, {}}, std::move(cluster)) {}
 
-  /// What all layouts with the same layers share.
+  /// The priced layers that layouts share.
   struct Layers {
     cost::PricedModel model;
     cost::MemoryModel memory;
-    /// Blocks of each chunk by stages, chunks and schedule, where they are
-    /// split by time: the number of micro-batches does not matter for it.
+    /// Blocks of each chunk by stages, chunks and schedule, if they are split
+    /// by time; they do not depend on the number of micro-batches.
     std::map<std::tuple<int64_t, int64_t, ScheduleKind>, std::vector<double>>
         splits = {};
   };
 
-  /// The same numbers as makePlanReport() gives, of the fastest method of
-  /// sharing attention for `auto`. Errors: a plan that contradicts itself or
-  /// does not suit the model or the cluster.
-  /// `split`, if not null, becomes the plan with the blocks of each chunk and
-  /// that method.
+  /// Returns the figures of makePlanReport(), with the fastest method of
+  /// sharing attention for `auto`. Fails if the plan contradicts itself or does
+  /// not suit the model or the cluster. If `split` is not null, sets it to the
+  /// plan with the blocks of each chunk and that method.
   llvm::Expected<PlanPrice> price(const Plan &plan, Plan *split = nullptr);
-  /// The layers of a plan, priced on its links. The plan must suit the model;
-  /// errors: sizes that the graph cannot have.
+  /// The layers of a plan, priced on its links. The plan must suit the model.
+  /// Fails for sizes that the graph cannot have.
   llvm::Expected<const Layers *> getLayers(const Plan &plan,
                                            const cost::Machine &machine);
-  /// splitByTime(), kept for plans that differ in no stage.
+  /// Calls splitByTime() and caches the result for plans with the same stages.
   llvm::Expected<Plan> split(Layers &layers, Plan plan,
                              const cost::Machine &machine);
 
-  /// Layers priced so far: how often a question was not answered from what is
-  /// kept.
+  /// Number of layer sets priced so far, that is, of cache misses.
   size_t numPricedModels() const { return models.size(); }
 
   const Subject &getSubject() const { return subject; }

@@ -1,12 +1,12 @@
-//===- PlanSpace.h - The plans among which a search chooses -----*- C++ -*-===//
+//===- PlanSpace.h - The plans that a search may choose ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the options of a search say: for each field of a plan a value, a list or
-// a range. Fields that are not given are free where they are among the searched
-// ones, and have the base plan's value elsewhere. Nothing here knows of models;
-// LayoutSpace.h lists the layouts.
+// The options of a search: for each field of a plan a value, a list or a range.
+// Fields that are not given are free if they are searched fields, and otherwise
+// have the base plan's value. This file knows nothing of models; LayoutSpace.h
+// lists the layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,64 +21,64 @@ namespace tessera {
 /// The values that a field may have.
 class FieldChoice {
 public:
-  /// Reads "8", "1,2,4", "2..16", "..16" or "8.." of numbers, names separated
-  /// by commas of others, "on" or "off" of flags. Errors: a text that is no
-  /// value of the field, a range without one.
+  /// Parses "8", "1,2,4", "2..16", "..16" or "8.." for numbers, comma-separated
+  /// names for choices, "on" or "off" for flags. Fails if the text is not a
+  /// value of the field, or on a range for a field without numbers.
   static llvm::Expected<FieldChoice> parse(const PlanField &field,
                                            llvm::StringRef text);
 
   const PlanField &getField() const { return *field; }
-  /// As it was given.
+  /// The text that was given.
   llvm::StringRef getText() const { return text; }
   bool permits(const Plan &plan) const;
-  /// Of a field of numbers.
+  /// Whether a field of numbers may have this value.
   bool permits(int64_t value) const;
-  /// The values that are listed: all of them unless hasRange().
+  /// The listed values: all of them unless hasRange().
   std::vector<int64_t> listNumbers() const;
   bool hasRange() const;
-  /// Of a range, its ends; of a list the least and the largest.
+  /// The ends of a range, or the least and largest value of a list.
   std::pair<int64_t, int64_t> getEnds() const;
-  /// Plans that have one of the values each; of numbers without a range.
+  /// One plan for each of the values. Numbers must have no range.
   std::vector<Plan> listValues(const Plan &base) const;
 
 private:
   const PlanField *field = nullptr;
   std::string text;
-  /// Of numbers, inclusive.
+  /// Inclusive ranges of numbers.
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  /// Of other fields: texts of the values, and plans that have them.
+  /// For other fields: the texts of the values, and plans that have them.
   std::vector<std::string> texts;
   std::vector<Plan> values;
 };
 
-/// The fields that are searched where they are not given, in the order in which
-/// a report speaks of them.
+/// The fields that are searched if they are not given, in the order in which a
+/// report lists them.
 llvm::ArrayRef<llvm::StringRef> getSearchedFields();
 
-/// A number that is a power of two, or three times one: of sizes that nothing
-/// divides (chunks, devices of a range) only these are tried.
+/// True for powers of two and three times a power of two. Sizes without a
+/// divisor rule (chunks, devices of a range) are tried only at these numbers.
 bool isRound(int64_t number);
 
 /// The plans of a search.
 class PlanSpace {
 public:
-  /// The values of fields that are not searched.
+  /// The base plan, with the values of fields that are not searched.
   Plan base;
-  /// Only plans that compile() builds (checkCompiled).
+  /// Only plans that compile() can build (checkCompiled).
   bool compilable = false;
 
-  /// Says what a field may be; the last one holds. Errors as of
-  /// FieldChoice::parse().
+  /// Restricts a field; the last call for a field holds. Fails where
+  /// FieldChoice::parse() fails.
   llvm::Error constrain(llvm::StringRef name, llvm::StringRef text);
   void release(llvm::StringRef name) { choices.erase(name.str()); }
   /// Null if the field is not given.
   const FieldChoice *find(llvm::StringRef name) const;
-  /// Whether the field of this name may have the plan's value.
+  /// Whether the plan's value of the field of this name is permitted.
   bool permits(llvm::StringRef name, const Plan &plan) const;
-  /// Names of the fields that are given, in the order of the table.
+  /// Names of the given fields, in the order of the table.
   std::vector<llvm::StringRef> listGiven() const;
-  /// The base plan with each combination of values of the fields that are
-  /// given and not searched, in the order of the table.
+  /// The base plan with each combination of values of the fields that are given
+  /// and not searched, in the order of the table.
   std::vector<Plan> listBases() const;
 
 private:

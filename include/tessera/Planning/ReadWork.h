@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the records of Work.h off the forward function of one device. Ops say
-// what they compute through CostOpInterface; what runs in one kernel is decided
-// here the way a compiler for the device would.
+// Reads the records of Work.h off the forward function of one device. Ops
+// describe their work through CostOpInterface; this code decides what runs in
+// one kernel, as a compiler for the device would.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,16 +18,17 @@
 
 namespace tessera {
 
-/// The layers of a forward function in local form, as the importer names them
-/// (ModelBuilder.h): what is before the blocks, each block, what is
-/// after; in this order, with the work of the forward pass, the tensors that a
-/// backward pass would need, and the parameters.
+/// Returns the layers of a forward function in local form, as the importer
+/// names them (ModelBuilder.h): the ops before the blocks, each block, the ops
+/// after them; in this order, with the work of the forward pass, the tensors
+/// that a backward pass would need, and the parameters.
 ///
 /// * A run of elementwise ops between two other kernels is one kernel.
-/// * A linear one that only finishes a matmul (its bias) is the matmul's
+/// * A linear run that only finishes a matmul (its bias) is the matmul's
 ///   epilogue and costs nothing.
 /// * Matmuls with one left operand and different parameters are one matmul.
-/// * Gathers of a layer's parameters are one collective, beside the kernels.
+/// * Gathers of a layer's parameters are one collective that overlaps with
+///   kernels.
 ///
 /// Collectives keep the names of the program's mesh axes. `eager`: each
 /// elementwise op is a kernel of its own and keeps its operands.
@@ -38,7 +39,7 @@ std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func,
                                              bool keepGathered = false);
 
 /// The forward and backward of one micro-batch of a training step in local
-/// form, all layers in one record: what the derived backward is held against.
+/// form, all layers in one record; tests compare the derived backward with it.
 /// None if the function has no dist.accumulate.
 std::optional<cost::LayerWork> readStepWork(mlir::func::FuncOp func);
 

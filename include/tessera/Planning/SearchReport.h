@@ -1,11 +1,12 @@
-//===- SearchReport.h - What a search found, and why ------------*- C++ -*-===//
+//===- SearchReport.h - The results of a search, explained ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts the answers of a search together with the report of its best plan: how
-// large the space is and what became of it, the best plans and meshes, what
-// less memory costs, and what each option does, one step from the best.
+// Combines the answers of a search with the report of its best plan: the size
+// of the space and the outcome of its layouts, the best plans and meshes, the
+// price of less memory, and the effect of each option, one step from the best
+// plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,94 +20,96 @@ namespace tessera {
 
 /// The best plan with one option changed.
 struct Neighbour {
-  /// The field, and its values in the best plan and in this one.
+  /// The field, and its values in the best plan and in this plan.
   std::string field, from, to;
   FoundPlan found;
-  /// The two causes that make most of the difference, the larger one first, and
-  /// their seconds of a step more than in the best plan. Of a plan that does
-  /// not fit the categories of memory, and their bytes.
+  /// The two causes with the largest differences, the larger one first, and
+  /// their extra seconds per step relative to the best plan. For a plan that
+  /// does not fit: categories of memory, and their bytes.
   std::vector<std::pair<std::string, double>> causes;
 };
 
 /// The best plan on other hardware.
 struct WhatIf {
-  /// "10 GB more memory".
+  /// The change, such as "10 GB more memory".
   std::string what;
   FoundPlan found;
 };
 
-/// The fewest devices that are through a number of tokens in time.
+/// The fewest devices that process a number of tokens in time.
 struct FewestDevices {
   double days = 0, tokens = 0;
-  /// Whole nodes from the first number that the FLOPs alone allow.
+  /// Search over whole nodes from `first`, the least that the FLOPs alone
+  /// allow.
   int64_t first = 0, node = 1, devices = 0;
 };
 
-/// Files that a search reads and writes, for the commands that build a plan.
+/// Files that a search reads and writes, used to print the commands that build
+/// a plan.
 struct SearchFiles {
-  /// `plan`: empty if none is written.
+  /// `plan` is empty if none is written.
   std::string config, cluster, plan;
 };
 
-/// What a search found.
+/// The results of a search.
 struct SearchReport {
   SearchObjective objective = SearchObjective::Time;
-  /// The fields that were given, as "tp=1,2,4", and those that were searched.
+  /// The given fields, as "tp=1,2,4", and the searched fields.
   std::vector<std::string> given, searched;
   /// Fields that are not searched but have several values.
   std::vector<std::string> varied;
-  /// Whether plans of more than one number of devices, or cluster, are priced.
+  /// Whether plans of several numbers of devices, or of clusters, are priced.
   bool hasCosts = false;
   SearchResult result;
   /// Names of the clusters.
   std::vector<std::string> clusters;
-  /// Of the best plan.
+  /// The report of the best plan.
   cost::PlanReport best;
   std::vector<Neighbour> neighbours;
   std::vector<WhatIf> whatIfs;
-  /// Layouts that were asked for: `field` is what is fixed.
+  /// Explicitly requested layouts: `field` holds the fixed fields.
   std::vector<Neighbour> asked;
   std::optional<FewestDevices> fewest;
-  /// Of the best plans, those that cannot be told from the best: the one of
-  /// which the least is new, with the most free memory and the fewest axes.
+  /// Among the plans that cannot be told from the best one: the plan with the
+  /// fewest new features, then the most free memory and the fewest axes.
   std::optional<FoundPlan> surest;
-  /// Why `tessera compile` does not build the best plan; empty: it does.
+  /// Why `tessera compile` cannot build the best plan; empty if it can.
   std::string notCompiled;
   SearchFiles files;
-  /// Nodes that the best plan is for.
+  /// Number of nodes that the best plan uses.
   int64_t machines = 1;
 };
 
 /// The report of a search that found a plan; without a space it has no
-/// neighbours. Errors: as of makePlanReport().
+/// neighbours. Fails where makePlanReport() fails.
 llvm::Expected<SearchReport>
 makeSearchReport(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
                  const PlanSpace &given, const LayoutSpace *space,
                  SearchResult result, const SearchOptions &options,
                  const cost::PlanQuestion &question);
 
-/// The best plan of the space with one option changed: numbers to their next
-/// values, others to each of theirs.
+/// The best plan of the space with one option changed: numbers to the next
+/// values, other fields to each other value.
 std::vector<Neighbour> findNeighbours(const Subject &subject,
                                       llvm::ArrayRef<ClusterSpec> clusters,
                                       const LayoutSpace &space,
                                       const FoundPlan &best, double fit = 0.5);
 
-/// Plans that fit and differ in one option from one that does not. None for a
-/// list of a file.
+/// Plans that fit and differ in one option from one that does not fit. None for
+/// a schedule from a file.
 std::vector<Neighbour> findRemedies(const Subject &subject,
                                     const ClusterSpec &cluster,
                                     const cost::PlanReport &report);
 
-/// Names the parts that make most of the difference between two plans.
+/// Names the causes with the largest differences between two plans.
 void explain(Neighbour &neighbour, const cost::PlanReport &best,
              const cost::PlanReport &other);
 
-/// The probability from which on a plan is said to be faster than another.
+/// The least probability for a plan to be called faster than another.
 inline constexpr double kSure = 0.8;
 
-/// The probability that `best` is faster than `found`: of plans of one batch on
-/// one cluster, what they have in common cancels out.
+/// The probability that `best` is faster than `found`. For plans of one batch
+/// on one cluster, their common features cancel out.
 double probabilityFaster(const FoundPlan &best, const FoundPlan &found);
 
 /// "dp8 tp2 pp4 mb1 zero1 zb-v".
@@ -114,11 +117,11 @@ std::string planText(const FoundPlan &found);
 
 /// Prints the report of the best plan, then tables of the others.
 void print(const SearchReport &report, llvm::raw_ostream &os);
-/// The report of the best plan, with an object `search`.
+/// The report of the best plan, with an additional object `search`.
 llvm::json::Object toJson(const SearchReport &report);
 
-/// Why no plan of a space can be: the options that exclude each other, the
-/// memory that is missing. `result` is of the search, where there was one.
+/// Explains why a space has no plan: options that exclude each other, or
+/// missing memory. `result` is the result of the search, if it ran.
 llvm::Error explainNoPlan(const Subject &subject,
                           llvm::ArrayRef<ClusterSpec> clusters,
                           const PlanSpace &given, const LayoutSpace &space,

@@ -1,10 +1,10 @@
-//===- WhatIf.h - Searches beside the one that was asked for ----*- C++ -*-===//
+//===- WhatIf.h - Searches that explain a best plan -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What other hardware would buy, why a layout is not the best one, how few
-// devices meet a date: each is a search of its own.
+// The benefit of other hardware, the reason why a layout is not the best one,
+// the fewest devices that meet a date: each is a search of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,19 +23,19 @@ std::vector<WhatIf> findWhatIfs(const Subject &subject,
                                 const SearchOptions &options);
 
 /// The best plan of the space in which some fields are fixed, as "tp=8,pp=4",
-/// beside the best one of all. It may lack memory: then it is the one that
-/// needs the least. Errors: a text that is no such list; explainNoPlan(), where
-/// no plan has these values.
+/// compared with the best plan overall. If none fits, it is the plan that needs
+/// the least memory. Fails if the text is not such a list, or with
+/// explainNoPlan() if no plan has these values.
 llvm::Expected<Neighbour> explainLayout(const Subject &subject,
                                         llvm::ArrayRef<ClusterSpec> clusters,
                                         PlanSpace given, llvm::StringRef fixed,
                                         const FoundPlan &best,
                                         const SearchOptions &options);
 
-/// The fewest devices on which a plan of the space is through so many tokens in
-/// so many days: whole nodes, from the number that the FLOPs of matmuls with
-/// parameters allow at their measured rate. An error if all devices of the
-/// cluster (or those that `given` permits) are not enough.
+/// The fewest devices on which a plan of the space processes `tokens` tokens in
+/// `days` days: whole nodes, from the number that the FLOPs of matmuls with
+/// parameters allow at their measured rate. Fails if all devices of the cluster
+/// (or all that `given` permits) are not enough.
 llvm::Expected<FewestDevices> findFewestDevices(const Subject &subject,
                                                 const ClusterSpec &cluster,
                                                 PlanSpace given, double tokens,
