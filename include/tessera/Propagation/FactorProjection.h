@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dimension is made of factors, major to minor; its axes, major to minor
-// too, are laid along them. These functions say which axes fall on which
-// factor and which dimension sharding a choice of factor axes gives. They know
-// no op and no IR.
+// A dimension consists of factors, major to minor; its axes, also major to
+// minor, are assigned to them in order. These functions compute the axes of
+// each factor from a dimension's sharding, and the dimension's sharding from a
+// choice of factor axes. They know no op and no IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +21,16 @@ namespace tessera {
 struct DimProjection {
   /// Parallel to the factors of the dimension.
   llvm::SmallVector<AxisList, 2> factors;
-  /// Axes after what the factors can take: no factor sharding stands for
+  /// Axes beyond the capacity of the factors: no factor sharding represents
   /// them.
   AxisList rest;
 };
 
-/// Lays `axes` along factors of the given sizes. An axis goes to the first
-/// factor that is not used up, split into sub-axes where a factor ends within
-/// it. The major-most factor takes an axis that does not divide it whole (it
-/// will be padded); on the others only exact parts fit, and what follows such a
-/// part is `rest`.
+/// Assigns `axes` to factors of the given sizes. An axis goes to the first
+/// factor that is not used up, split into sub-axes if a factor ends within it.
+/// The major-most factor takes an axis that does not divide it whole (it will
+/// be padded); the others take only exact parts, and the axes after such a part
+/// are `rest`.
 DimProjection projectDim(llvm::ArrayRef<AxisRef> axes,
                          llvm::ArrayRef<int64_t> sizes);
 
@@ -54,7 +54,7 @@ projectTensor(const ShardingRule &rule, const TensorFactors &dims,
               llvm::ArrayRef<DimSharding> shardings);
 
 /// The closed sharding of a tensor whose factors have these axes (by factor
-/// number). An inverse of `projectTensor` where that leaves no rest.
+/// number). Inverts `projectTensor` if that leaves no rest.
 Sharding unprojectTensor(const ShardingRule &rule, const TensorFactors &dims,
                          llvm::ArrayRef<AxisList> factorAxes);
 

@@ -20,17 +20,17 @@ namespace tessera {
 
 /// Settings of `propagateShardings`.
 struct PropagationOptions {
-  /// Attach where each axis came from.
+  /// Attach the origin of each axis.
   bool explain = false;
-  /// Cost by which conflicts are resolved; where it is empty, the time on the
-  /// links of the mesh (CollectiveTime.h).
+  /// Cost that resolves conflicts; if empty, the time on the links of the mesh
+  /// (CollectiveTime.h).
   TransferCost transferCost;
-  /// Leave a copy of each constant for each use, though some are sharded alike.
+  /// Leave a copy of each constant for each use, even if shardings are equal.
   bool keepsCopies = false;
 };
 
-/// What the pass does, for callers with a cost of their own. Reports errors at
-/// the ops they are about.
+/// Propagates shardings, as the pass does, for callers with their own cost.
+/// Reports errors at the ops concerned.
 mlir::LogicalResult propagateShardings(mlir::ModuleOp module,
                                        const PropagationOptions &options = {});
 

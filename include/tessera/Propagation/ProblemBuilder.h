@@ -3,8 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers the tensors of a module and says which op is after each op of the
-// problem.
+// Numbers the tensors of a module and maps the ops of the problem to IR ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +18,10 @@
 
 namespace tessera {
 
-/// A function with a body whose tensors take part.
+/// A function with a body whose tensors are part of the problem.
 struct PropagatedFunction {
   mlir::FunctionOpInterface func;
-  /// The tensor of each result; kNone for one that is no ranked tensor.
+  /// The tensor of each result; kNone for a result that is not a ranked tensor.
   llvm::SmallVector<unsigned> results;
 };
 
@@ -31,12 +30,12 @@ class ProblemBuilder {
 public:
   ProblemBuilder(mlir::ModuleOp module, dist::MeshOp mesh);
 
-  /// Fills `problem`. Reports an error at the op that cannot take part.
+  /// Fills `problem`. Reports an error at an op that is not supported.
   mlir::LogicalResult build();
 
   /// The tensor of a value; kNone if it has none.
   unsigned lookup(mlir::Value value) const;
-  /// Words for a tensor: `argument 2 "wq"`, `result of nn.einsum`.
+  /// Describes a tensor: `argument 2 "wq"`, `result of nn.einsum`.
   std::string describe(unsigned tensor) const;
 
   PropagationProblem problem;
@@ -69,17 +68,17 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> ids;
   /// A value, or a function's result, for each tensor.
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> owners;
-  /// The first value of each group, and what it is grouped with.
+  /// The first value of each group, and the other values of the group.
   llvm::DenseMap<mlir::Value, mlir::Value> leaders;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> members;
   llvm::SmallVector<mlir::CallOpInterface> calls;
-  /// Names of ops that have been remarked on.
+  /// Names of ops that already have a remark.
   llvm::StringSet<> withoutRule;
 };
 
 /// Gives each use of a constant (an op without tensor operands, or one that
-/// shards such constants) its own copy and undoes that where the copies have
-/// got one sharding.
+/// shards such constants) its own copy, and merges copies that got the same
+/// sharding.
 class ConstantCopies {
 public:
   /// Copies the constants of all functions that have a body.

@@ -1,4 +1,4 @@
-//===- RaiseArgReductions.h - Searches by hand as nn.arg_reduce -*- C++ -*-===//
+//===- RaiseArgReductions.h - Searches as nn.arg_reduce ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// Builds with `builder` what computes the two results of `op`, a search for
-/// the first largest or smallest element along a loop and its position, by
-/// nn.arg_reduce; returns the values in the order of the results. Failure: it
-/// is no such search. `op` stays as it is.
+/// Builds with `builder` the two results of `op`, a search for the first
+/// largest or smallest element along a loop and its position, with
+/// nn.arg_reduce; returns the values in the order of the results. Fails if `op`
+/// is not such a search. Does not change `op`.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 raiseArgReduction(mlir::OpBuilder &builder, mlir::linalg::GenericOp op);
 
