@@ -1,4 +1,4 @@
-//===- RotaryTables.h - Frequencies of tables of cos and sin ----*- C++ -*-===//
+//===- RotaryTables.h - Frequencies of cos and sin tables -------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 // a type. An angle is known up to whole turns, so f is unwrapped row by row:
 //
 //     row 1    f in an interval of one turn, around atan2(sin, cos)
-//     row p    p f in the interval so far, of less than a turn: its turns are
-//              known, and the entries of the row bound it more closely
+//     row p    p f in the current interval, of less than a turn: its number of
+//              turns is known, and the entries of the row narrow the interval
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@
 
 namespace tessera {
 
-/// The frequency f, in radians a row, of which row p of the tables has the
+/// The frequency f, in radians per row, such that row p of the tables has the
 /// cosine and the sine of p f, each within 2 units in the last place of `type`
-/// plus 2^-23 p |f|: angles are often computed in f32. None if there is none,
-/// or if there are fewer than two rows.
+/// plus 2^-23 p |f|: angles are often computed in f32. None if there is no such
+/// f, or fewer than two rows.
 std::optional<double> findFrequency(llvm::ArrayRef<double> cosines,
                                     llvm::ArrayRef<double> sines,
                                     const llvm::fltSemantics &type);
