@@ -1,4 +1,4 @@
-//===- ModelBlocks.h - Which block of a model an op is of -------*- C++ -*-===//
+//===- ModelBlocks.h - The model blocks of ops ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,10 @@ namespace tessera {
 /// if there is none.
 mlir::Operation *findBackward(mlir::Block &block);
 
-/// For each op of the forward, those before `firstBackward` or all: the block
-/// of the model that it belongs to, numbered from 1 in the order in which they
-/// begin; 0 for what belongs to none, as the embedding and the head. A block
-/// begins with the first op that uses a parameter whose name has another number
+/// For each op of the forward (the ops before `firstBackward`, or all): its
+/// block of the model, numbered from 1 in the order in which they begin; 0 for
+/// ops outside all blocks, such as the embedding and the head. A block begins
+/// with the first op that uses a parameter whose name has another number
 /// ("blocks.3." after "blocks.2."), or none.
 std::vector<unsigned> numberModelBlocks(mlir::Block &block,
                                         mlir::Operation *firstBackward);

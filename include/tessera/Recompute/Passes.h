@@ -15,15 +15,15 @@
 namespace tessera {
 
 /// The fewest and the most bytes that a device of a partitioned module can keep
-/// for the backward: of a micro-batch, or by pp rank (`dist.held`) of those
-/// that it keeps at once; of several blocks with gradients the greatest of
-/// each. Empty if there is nothing to keep.
+/// for the backward: for one micro-batch, or by pp rank (`dist.held`) for the
+/// micro-batches that it keeps at once. With several blocks with gradients, the
+/// greatest of each. Empty if there is nothing to keep.
 std::vector<KeptRange> getKeptRanges(mlir::ModuleOp module);
 
-/// The ops that the backward computes once more by the module's dist.plan, with
-/// their time, if each device had all of each value: under `selective` and
-/// `full`. Under `auto` that depends on an arena; `none` repeats what takes no
-/// time.
+/// The ops that the backward recomputes according to the module's dist.plan,
+/// with their time, as if each device had all of each value: under `selective`
+/// and `full`. Under `auto` they depend on an arena; `none` recomputes only ops
+/// that take no time.
 std::vector<mlir::Operation *> getRepeatedOps(mlir::ModuleOp module);
 
 #define GEN_PASS_DECL

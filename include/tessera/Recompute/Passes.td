@@ -1,4 +1,4 @@
-//===- Passes.td - What the backward computes again --------*- tablegen -*-===//
+//===- Passes.td - Recomputation in the backward -----------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-//===- Recompute.h - What to keep for the backward --------------*- C++ -*-===//
+//===- Recompute.h - Choice of the values to recompute ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The choice between keeping a value of the forward until the backward uses it
-// and computing it again there, apart from IR. Which values are kept is a
-// minimum cut: a value that the backward needs is kept, at its bytes, or its op
-// is repeated, at its time, and then the op's operands are needed.
+// The choice, independent of IR, between keeping a value of the forward until
+// the backward uses it and recomputing it there. It is a minimum cut: a value
+// that the backward needs is kept, at the cost of its bytes, or its op is
+// repeated, at the cost of its time, and then the op's operands are needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ struct RecomputeProblem {
     /// The op that computes it.
     unsigned op = 0;
     int64_t bytes = 0;
-    /// Where it is kept: a device, of those that have the limits.
+    /// The memory that holds it: index of a group of devices with a common
+    /// limit.
     unsigned place = 0;
     /// The backward uses it.
     bool isNeeded = false;
@@ -39,46 +40,49 @@ struct RecomputeProblem {
     int64_t time = 0;
     /// May be repeated.
     bool isRepeatable = false;
-    /// Values of the problem that it uses; others are at hand in the backward.
+    /// Operands that are values of the problem; the backward has the others.
     std::vector<unsigned> operands;
-    /// To repeat it costs nothing where its operands are kept in any case: it
-    /// is done element by element where its result is read so.
+    /// Repeating it costs nothing if its operands are kept anyway: it runs
+    /// element by element where its result is read.
     bool isFree = false;
   };
   std::vector<Value> values;
   /// In program order.
   std::vector<Op> ops;
-  /// Above the numbers of places.
+  /// Exceeds all numbers of places.
   unsigned numPlaces = 1;
 
-  /// An error unless each op uses values of earlier ops only and nothing is
+  /// Fails unless each op uses values of earlier ops only and nothing is
   /// negative.
   llvm::Error check() const;
 };
 
-/// What is kept and what is repeated.
+/// The kept values and the repeated ops.
 struct RecomputeChoice {
-  /// By op.
+  /// One entry per op.
   std::vector<bool> isRepeated;
-  /// By value: needed, by the backward or by a repeated op, and kept.
+  /// One entry per value: true if it is kept and the backward or a repeated op
+  /// needs it.
   std::vector<bool> isKept;
-  /// By place.
+  /// One entry per place.
   std::vector<int64_t> keptBytes;
   int64_t time = 0;
 };
 
-/// Nothing is repeated.
+/// The choice that repeats nothing.
 RecomputeChoice keepAll(const RecomputeProblem &problem);
-/// A choice, and ops that are free repeated as well where it keeps all that
-/// they use.
+/// The given choice, which also repeats free ops if it keeps all their
+/// operands.
 RecomputeChoice repeatFree(const RecomputeProblem &problem,
                            const RecomputeChoice &choice);
-/// The fewest bytes, and among those choices one that repeats the fewest ops.
+/// The choice with the fewest bytes, and among those with the fewest repeated
+/// ops.
 RecomputeChoice keepLeast(const RecomputeProblem &problem);
-/// At most `limits[p]` bytes kept at place p, in little time: of all choices
-/// that keep no more anywhere than it keeps itself the fastest, to a hundredth
-/// of its price of a byte. One that keeps more and still fits may be faster, by
-/// less than one value is worth. None if `keepLeast` keeps more than a limit.
+/// A fast choice that keeps at most `limits[p]` bytes at place p: the fastest
+/// among all choices that keep no more at any place than it does, up to a
+/// hundredth of its price of a byte. A choice that keeps more and still fits
+/// may be faster, by less than the worth of one value. None if `keepLeast`
+/// exceeds a limit.
 std::optional<RecomputeChoice> keepWithin(const RecomputeProblem &problem,
                                           llvm::ArrayRef<int64_t> limits);
 
@@ -87,11 +91,11 @@ struct KeptRange {
   int64_t least = 0, most = 0;
 };
 
-/// Bytes to keep at each place, within its range, with which a program needs at
-/// most `limit` of memory anywhere, as many as trials find; `measure` says what
-/// it needs at each place when so many are kept, and is asked twelve times at
-/// most. None, with the least that was measured at each place in `needed`, if a
-/// place fits in none of them.
+/// The bytes to keep at each place, within its range, so that a program needs
+/// at most `limit` bytes of memory at any place: as many as trials find.
+/// `measure` returns the memory needed at each place if these bytes are kept;
+/// it is called at most twelve times. None if some place never fits; `needed`
+/// is the least measured memory of each place.
 std::optional<std::vector<int64_t>> fitKeptBytes(
     llvm::ArrayRef<KeptRange> ranges, int64_t limit,
     llvm::function_ref<std::vector<int64_t>(llvm::ArrayRef<int64_t>)> measure,
