@@ -1,10 +1,10 @@
-//===- Registration.h - Everything that a tool registers --------*- C++ -*-===//
+//===- Registration.h - The components that tools register ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only list of Tessera's dialects, models and passes. Tools and the plugin
-// call these and nothing else.
+// register components only through these functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,11 @@
 
 namespace tessera {
 
-/// Tessera's dialects, the upstream dialects that its programs use, and the
-/// models that give upstream ops their sharding rules.
+/// Registers Tessera's dialects, the upstream dialects that its programs use,
+/// and the models that give upstream ops their sharding rules.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Every pass and every named pipeline.
+/// Registers every pass and every named pipeline.
 void registerPasses();
 
 } // namespace tessera
