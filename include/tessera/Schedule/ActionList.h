@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a program carries its schedule: a text for the list of each rank, and the
-// ranks that micro-batches pass.
+// The form in which a program carries its schedule: a text for the list of each
+// rank, and the ranks that micro-batches pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,20 +16,21 @@
 
 namespace tessera::schedule {
 
-/// Reads what printActions() writes. An error names the word that is no action.
+/// Parses the output of printActions(). Errors name the word that is not an
+/// action.
 llvm::Expected<std::vector<Action>> parseActions(llvm::StringRef text);
 
 /// "F0.0 sA0.0 F0.1": the actions of one rank, separated by blanks.
 std::string printActions(llvm::ArrayRef<Action> actions);
 
-/// The rank of each stage, in order, by path: one path, or two of which the
-/// first and the second half of the micro-batches take one each.
+/// The rank of each stage, in order, by path: one path, or two paths for the
+/// first and the second half of the micro-batches.
 using StageRanks = llvm::SmallVector<llvm::SmallVector<int64_t>>;
 
 /// The paths of a problem that passes check().
 StageRanks getStageRanks(const ScheduleProblem &problem);
 
-/// The problem with these paths; an error if there is none.
+/// The problem with these paths; fails if there is none.
 llvm::Expected<ScheduleProblem> findProblem(const StageRanks &paths,
                                             int64_t microBatches);
 

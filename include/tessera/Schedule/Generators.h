@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the schedules that the literature knows by name. p ranks, m
-// micro-batches, v chunks per rank; F, B, W: forward, input gradient, weight
-// gradient of a stage with one micro-batch. docs/plan.md has the table of their
-// bubbles and of the activations that they keep.
+// Generates the schedules known from the literature. p ranks, m micro-batches,
+// v chunks per rank; F, B, W: forward, input gradient, weight gradient of a
+// stage with one micro-batch. docs/plan.md has the table of their bubbles and
+// of the activations that they keep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace tessera::schedule {
 
-/// All kinds, in their order.
+/// All kinds, in the order of the enum.
 llvm::ArrayRef<ScheduleKind> allScheduleKinds();
 
 /// True if B and W are separate actions, so that an optimizer step that needs a
@@ -28,46 +28,45 @@ llvm::ArrayRef<ScheduleKind> allScheduleKinds();
 /// bubble.
 bool splitsBackward(ScheduleKind kind);
 
-/// An error if a kind cannot schedule so many micro-batches on so many ranks.
+/// Fails if a kind cannot schedule this many micro-batches on this many ranks.
 llvm::Error checkMicroBatches(ScheduleKind kind, int ranks, int microBatches);
 
-/// The problem that a kind solves. `chunks` matters to Interleaved only. An
-/// error names the number that does not fit.
+/// The problem that a kind solves. `chunks` matters only to Interleaved. Errors
+/// name the number that does not fit.
 llvm::Expected<ScheduleProblem> makeProblem(ScheduleKind kind, int ranks,
                                             int chunks, int microBatches);
 
-/// True if forwards of one chunk run beside backwards of another.
+/// True if forwards of one chunk overlap with backwards of another.
 bool overlapsPairs(ScheduleKind kind);
 
-/// Micro-batches of each round of Interleaved: as many rounds as have at least
-/// `ranks` micro-batches, or one, of sizes that differ by at most one, the
+/// Micro-batches of each round of Interleaved: as many rounds as can have at
+/// least `ranks` micro-batches each, or one. Sizes differ by at most one, the
 /// larger first.
 std::vector<int> interleavedRounds(int ranks, int microBatches);
 
-/// What the automatic schedulers know.
+/// Inputs of the automatic schedulers.
 struct AutoOptions {
-  /// Seconds of one stage, the same on all ranks or, with several entries, of
-  /// each; of a transfer between neighbours.
+  /// Seconds of one stage (the same on all ranks or, with several entries, one
+  /// per rank), and of a transfer between neighbours.
   std::vector<ChunkTimes> stages = {{1, 1, 1, -1}};
   double link = 0;
-  /// Part of a micro-batch's activations that lives until W.
+  /// Share of a micro-batch's activations that lives until W.
   double keptForWeightGrad = 1.0;
   /// Most activations alive on a rank, in micro-batches; 0: p for ZeroBubble1P,
   /// 2p for ZeroBubble2P.
   double limit = 0;
 };
 
-/// The schedule of a problem that makeProblem() gave, without transfers.
-/// `options` has influence on ZeroBubble1P and ZeroBubble2P alone.
+/// The schedule of a problem from makeProblem(), without transfers. `options`
+/// affects only ZeroBubble1P and ZeroBubble2P.
 Schedule generate(ScheduleKind kind, const ScheduleProblem &problem,
                   const AutoOptions &options = {});
 
-/// The best of the schedules that a list scheduler finds within a memory limit
-/// (Qi et al. 2024, section 3.1): as many forwards as fit before the first
-/// backward, then one backward and one forward in turn, and W where a rank
-/// would wait or is out of memory. Its choices that may help or hurt are tried
-/// both ways, and the schedule with the shortest span is taken. One chunk a
-/// rank.
+/// The best schedule that a list scheduler finds within a memory limit (Qi et
+/// al. 2024, section 3.1): as many forwards as fit before the first backward,
+/// then one backward and one forward in turn, and W when a rank would wait or
+/// is out of memory. It tries both ways of its choices that may help or hurt,
+/// and takes the schedule with the shortest span. Expects one chunk per rank.
 Schedule scheduleWithinMemory(const ScheduleProblem &problem,
                               const AutoOptions &options);
 

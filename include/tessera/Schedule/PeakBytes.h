@@ -1,13 +1,13 @@
-//===- PeakBytes.h - Memory of a pipeline, from its lists -------*- C++ -*-===//
+//===- PeakBytes.h - Memory of a pipeline from its lists --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The most bytes that a rank holds at once, and the most micro-batches of which
-// a stage holds something. Time is the position in the rank's list: an upper
-// bound of what is held while others run at their own pace, and what an arena
-// needs whose blocks are planned by these positions. Nothing is known of
-// layers: sizes are given.
+// The most bytes that a rank holds at once, and the most micro-batches whose
+// values a stage holds at once. Time is the position in the rank's list, which
+// gives an upper bound whatever the pace of other ranks, and the exact need of
+// an arena whose blocks are planned by these positions. Sizes are inputs;
+// layers are unknown here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,19 @@
 
 namespace tessera::schedule {
 
-/// What is held of a chunk and a micro-batch, from one position of a rank's
-/// list to another, both included.
+/// A block that is held for a chunk and a micro-batch, from one position of a
+/// rank's list to another, both included.
 struct HeldBlock {
-  /// The tasks that write and read it, which say when it is held.
+  /// The block's content; its writing and reading tasks determine when it is
+  /// held.
   enum Kind {
     /// Frames, from the begin of the task that fills them to the end of the
     /// last one that reads them: F for B and nothing after it; F for W; B for W
-    /// (of BW, both are one).
+    /// (in BW both are one).
     ForwardToInputGrad,
     ForwardToWeightGrad,
     InputGradToWeightGrad,
-    /// Boundaries that the chunk reads: of the forward, of the backward.
+    /// Boundaries that the chunk reads, in the forward and in the backward.
     Activation,
     Gradient,
     /// Boundaries that it sends to other ranks.
@@ -42,19 +43,20 @@ struct HeldBlock {
   size_t begin, end;
 };
 
-/// The last task of a chunk that reads its boundaries where they are: Forward,
-/// InputGrad or WeightGrad.
+/// The last task of a chunk that reads each of its boundaries in place:
+/// Forward, InputGrad or WeightGrad.
 struct BoundaryReaders {
   ActionKind activation = ActionKind::Forward;
   ActionKind gradient = ActionKind::InputGrad;
 };
 
-/// What a rank holds, in an order that depends on the list alone. A boundary
-/// takes memory where it is made until it has arrived, which its rank knows at
-/// the second send after it on the communicator (two buffers) or at the end of
-/// the list; where it is read, from the posting of its receive to its last
-/// reader; within a rank, from the task that makes it to the last reader.
-/// `readers` is by chunk. Expects a schedule that verify() accepts.
+/// The blocks that a rank holds, in an order that depends on the list alone. A
+/// boundary takes memory on the sending rank until it has arrived, which the
+/// rank knows at the second send after it on the communicator (two buffers) or
+/// at the end of the list; on the receiving rank, from the posting of its
+/// receive to its last reader; within a rank, from the task that computes it to
+/// the last reader. `readers` is indexed by chunk. Expects a schedule that
+/// verify() accepts.
 std::vector<HeldBlock> findHeld(const ScheduleProblem &problem,
                                 const Schedule &schedule, int rank,
                                 llvm::ArrayRef<BoundaryReaders> readers);
@@ -66,7 +68,7 @@ struct StageBytes {
           inputGradToWeightGrad = 0;
   int64_t activation = 0, gradient = 0;
   BoundaryReaders until;
-  /// Scratch of each task; `overlapped` of this stage's forward beside the
+  /// Scratch of each task; `overlapped` is for this stage's forward with the
   /// backward of any other.
   int64_t forward = 0, inputGrad = 0, weightGrad = 0, backward = 0,
           overlapped = 0;
@@ -74,13 +76,13 @@ struct StageBytes {
 
 /// Sizes of a pipeline.
 struct PipelineBytes {
-  /// What each rank holds all the time.
+  /// Bytes that each rank holds all the time.
   std::vector<int64_t> fixed;
-  /// By stage of a micro-batch's path.
+  /// One entry per stage of a micro-batch's path.
   std::vector<StageBytes> stages;
 };
 
-/// For each rank, `fixed` and the most that what it holds and scratch take
+/// For each rank, `fixed` plus the most bytes that its blocks and scratch take
 /// together at one position of its list. Expects a schedule that verify()
 /// accepts; without sends and receives, boundaries between ranks take memory
 /// only during the tasks that read them.
@@ -89,11 +91,11 @@ std::vector<int64_t> peakBytes(const ScheduleProblem &problem,
                                const PipelineBytes &sizes);
 
 /// The most micro-batches of a chunk between the begin of one of their tasks
-/// and the end of a later one: a value that is kept so long takes so many times
-/// its bytes.
+/// and the end of a later one: the number of copies of a value that is kept
+/// that long.
 struct MicroBatchesAlive {
   int forwardToInputGrad = 0, forwardToWeightGrad = 0;
-  /// 0 where B and W are one.
+  /// 0 if B and W are one action.
   int inputGradToWeightGrad = 0;
 
   bool operator==(const MicroBatchesAlive &o) const {
@@ -103,7 +105,8 @@ struct MicroBatchesAlive {
   }
 };
 
-/// Of each chunk of each rank. Expects a schedule that verify() accepts.
+/// The counts of each chunk of each rank. Expects a schedule that verify()
+/// accepts.
 std::vector<std::vector<MicroBatchesAlive>>
 countAlive(const ScheduleProblem &problem, const Schedule &schedule);
 

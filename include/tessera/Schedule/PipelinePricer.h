@@ -3,12 +3,12 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a search asks for a million times: how long a pipeline takes. Small
-// pipelines are simulated. Of large ones a smaller one is: once a schedule has
-// reached its steady state, its time grows by the same amount with each
-// micro-batch (or round of them), and with each rank of a pipeline whose inner
-// ranks are alike. So the time is linear in both numbers, and a few small
-// simulations give its coefficients.
+// Prices pipelines fast enough for a search with a million questions. Small
+// pipelines are simulated, large ones are extrapolated from smaller ones: once
+// a schedule has reached its steady state, its time grows by the same amount
+// with each micro-batch (or round of them), and with each rank of a pipeline
+// whose inner ranks are alike. So the time is linear in both numbers, and a few
+// small simulations give its coefficients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,59 +24,59 @@ namespace tessera::schedule {
 
 /// A pipeline to price.
 struct Pipeline {
-  /// What makeProblem() gives for the kind, or the list's.
+  /// The result of makeProblem() for the kind, or the list's problem.
   ScheduleProblem problem;
   ScheduleKind kind = ScheduleKind::OneFOneB;
-  /// In place of the kind's schedule; null: none.
+  /// Replaces the kind's schedule; null: none.
   const Schedule *list = nullptr;
 
-  /// True if forwards of one chunk run beside backwards of another.
+  /// True if forwards of one chunk overlap with backwards of another.
   bool overlapsPairs() const;
 };
 
-/// Keeps the schedules that it made; not for use by several threads at once.
-/// The same question has the same answer, whatever was asked before.
+/// Caches schedules; not thread-safe. The answer to a question does not depend
+/// on earlier questions.
 class PipelinePricer {
 public:
-  /// Most actions of all simulations for one question; 0: always the whole
-  /// schedule.
+  /// Limit on the actions of all simulations for one question; 0: always
+  /// simulates the whole schedule.
   explicit PipelinePricer(size_t maxSteps = 20000) : maxSteps(maxSteps) {}
 
-  /// Makes a schedule known that a plan calls by name; verify() must accept it.
+  /// Registers a schedule under a name that plans use; verify() must accept it.
   void addList(llvm::StringRef name, ListedSchedule list);
   /// The schedule of this name; null if there is none.
   const ListedSchedule *findList(llvm::StringRef name) const;
 
-  /// The problem that makeProblem() gives, whose ranks and chunks are kept for
-  /// other numbers of micro-batches. Errors as there.
+  /// The problem that makeProblem() gives; caches its ranks and chunks for
+  /// other numbers of micro-batches. Fails where makeProblem() fails.
   llvm::Expected<ScheduleProblem> getProblem(ScheduleKind kind, int ranks,
                                              int chunks, int microBatches);
 
   /// Seconds of a step.
   CompiledSchedule::Ends price(const Pipeline &pipeline,
                                const PipelineTimes &times);
-  /// The same of a problem that makeProblem() gives. `keptForWeightGrad` as in
+  /// The same for a problem from makeProblem(). `keptForWeightGrad` as in
   /// AutoOptions.
   CompiledSchedule::Ends price(ScheduleKind kind,
                                const ScheduleProblem &problem,
                                const PipelineTimes &times,
                                double keptForWeightGrad = 1.0);
 
-  /// The schedule whose time price() gives.
+  /// The schedule whose time price() returns.
   Schedule getSchedule(const Pipeline &pipeline,
                        const PipelineTimes &times) const;
 
   /// For each rank and chunk, the micro-batches alive when the rank has the
-  /// most activations, of which `keptForWeightGrad` lives on from B to W: 0
-  /// counts those between their F and their B. Of the automatic schedules, what
-  /// their limit allows.
+  /// most activations. `keptForWeightGrad` is the share of them that lives on
+  /// from B to W: 0 counts micro-batches between F and B. For the automatic
+  /// schedules, the number that their limit allows.
   const std::vector<std::vector<double>> &
   liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
              double keptForWeightGrad = 1.0);
 
   /// For each rank, the most boundaries that it holds at once: received, posted
-  /// or on their way (see HeldBlock). Of many ranks the inner ones count as
-  /// those of four.
+  /// or in transit (see HeldBlock). With many ranks the inner ones count as in
+  /// a pipeline of four.
   std::vector<int64_t> boundariesAtPeak(const Pipeline &pipeline);
 
 private:
@@ -89,7 +89,7 @@ private:
                                      const PipelineTimes &times);
   bool canScale(ScheduleKind kind, const ScheduleProblem &problem,
                 const PipelineTimes &times) const;
-  /// A problem with other ranks and micro-batches.
+  /// The same problem with other numbers of ranks and micro-batches.
   ScheduleProblem withSizes(ScheduleKind kind, const ScheduleProblem &problem,
                             int ranks, int microBatches);
   using Key = std::vector<int>;
@@ -106,7 +106,7 @@ private:
   std::map<std::string, ListedSchedule, std::less<>> lists;
   std::map<std::tuple<ScheduleKind, int, int>, ScheduleProblem> problems;
   std::map<Sizes, CompiledSchedule> schedules;
-  /// Of automatic schedules, by the sizes and the times that they are made for.
+  /// Automatic schedules, by their sizes and the times that they are made for.
   std::map<std::pair<Sizes, Key>, CompiledSchedule> automatic;
   std::map<std::pair<Sizes, int>, std::vector<std::vector<double>>> live;
   std::map<Sizes, std::vector<int64_t>> boundaries;

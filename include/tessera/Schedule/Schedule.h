@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pipeline cuts a model into chunks of layers and puts them on ranks. A
+// A pipeline splits a model into chunks of layers and places them on ranks. A
 // micro-batch goes through all chunks forwards and then backwards. The problem
-// says which ranks, chunks and micro-batches there are and where a micro-batch
-// passes; a schedule is, for each rank, the list of its actions in order.
-// Generators.h makes schedules, Timing.h prices them.
+// defines the ranks, chunks and micro-batches and the path of a micro-batch; a
+// schedule is, for each rank, the list of its actions in order. Generators.h
+// makes schedules, Timing.h prices them.
 //
 // Plain C++: no IR, no times.
 //
@@ -25,7 +25,7 @@
 
 namespace tessera::schedule {
 
-/// Known ways to put the chunks of a model on ranks.
+/// Known placements of the chunks of a model on ranks.
 enum class Placement {
   /// Stage s on rank s mod ranks: one chunk per rank, or several, round robin.
   Loop,
@@ -46,35 +46,35 @@ struct Slot {
   }
 };
 
-/// What is to be scheduled. A micro-batch takes a path: one chunk after the
-/// other, its stages. Each chunk of each rank is a stage of one path.
+/// A scheduling problem. A micro-batch takes a path: one chunk after the other,
+/// its stages. Each chunk of each rank is a stage of one path.
 class ScheduleProblem {
 public:
   /// One chunk of one rank, one micro-batch.
   ScheduleProblem();
-  /// The chunks in a known placement. An error names the number that does not
-  /// suit it.
+  /// The chunks in a known placement. Errors name the number that does not suit
+  /// it.
   static llvm::Expected<ScheduleProblem> make(Placement placement, int ranks,
                                               int chunks, int microBatches);
-  /// One path, stage s on the rank rankOfStage[s]; the chunks of a rank are in
-  /// order of their stages. An error if some ranks have more stages than
+  /// One path, with stage s on the rank rankOfStage[s]; the chunks of a rank
+  /// are in order of their stages. Fails if some ranks have more stages than
   /// others.
   static llvm::Expected<ScheduleProblem> make(llvm::ArrayRef<int> rankOfStage,
                                               int microBatches);
-  /// The same ranks and chunks, which both problems share, with another number
-  /// of micro-batches. An error as of make().
+  /// A problem with another number of micro-batches that shares ranks and
+  /// chunks with this one. Fails where make() fails.
   llvm::Expected<ScheduleProblem> withMicroBatches(int number) const;
 
   int ranks = 1;
-  /// Of each rank.
+  /// Number of chunks per rank.
   int chunks = 1;
   int microBatches = 1;
 
-  /// Chunks that a micro-batch passes.
+  /// Number of chunks that a micro-batch passes.
   int stages() const { return routes->paths.front().size(); }
   /// 1, or 2 for two copies of the model with half of the micro-batches each.
   int numPaths() const { return routes->paths.size(); }
-  /// Where a micro-batch is in its stage `stage`.
+  /// The chunk that a micro-batch passes in its stage `stage`.
   Slot slotOf(int stage, int microBatch) const {
     return routes->paths[pathOf(microBatch)][stage];
   }
@@ -84,20 +84,20 @@ public:
   bool passes(Slot slot, int microBatch) const {
     return positionOf(slot).path == pathOf(microBatch);
   }
-  /// Micro-batches that pass through a chunk.
+  /// Number of micro-batches that pass through a chunk.
   int microBatchesOf() const { return microBatches / numPaths(); }
   /// The first of them.
   int firstMicroBatchOf(Slot slot) const {
     return positionOf(slot).path * microBatchesOf();
   }
-  /// The part that a chunk is of a p-th of the model: activations of a chunk
-  /// count by it.
+  /// Size of a chunk relative to a p-th of the model; it scales the activations
+  /// of a chunk.
   double chunkShare() const { return double(numPaths()) / chunks; }
-  /// Pairs of ranks with neighbouring stages.
+  /// Number of pairs of ranks with neighbouring stages.
   int numLinks() const { return routes->linkCount; }
-  /// Number of the link between the stages `stage` and `stage + 1`: links are
-  /// numbered as paths come over them, each pair of ranks once; none within a
-  /// rank.
+  /// Number of the link between the stages `stage` and `stage + 1`. Links are
+  /// numbered in the order in which paths use them, each pair of ranks once;
+  /// none within a rank.
   std::optional<int> linkOf(int stage, int microBatch) const;
 
 private:
@@ -105,12 +105,12 @@ private:
   struct Position {
     int path = -1, stage = -1;
   };
-  /// What does not depend on the number of micro-batches.
+  /// The data that does not depend on the number of micro-batches.
   struct Routes {
     std::vector<std::vector<Slot>> paths;
-    /// Of each chunk of each rank.
+    /// The position of each chunk of each rank.
     std::vector<Position> positions;
-    /// Of each path, the link after each of its stages but the last; -1: none.
+    /// For each path, the link after each of its stages but the last; -1: none.
     std::vector<std::vector<int>> linksOfPath;
     int linkCount = 0;
   };
@@ -125,7 +125,7 @@ private:
   std::shared_ptr<const Routes> routes;
 };
 
-/// What a rank does with one chunk and one micro-batch.
+/// The kind of an action of a rank on one chunk and one micro-batch.
 enum class ActionKind {
   /// F: forward of a chunk and micro-batch.
   Forward,
@@ -133,12 +133,12 @@ enum class ActionKind {
   InputGrad,
   /// W: gradients of its parameters, any time after B.
   WeightGrad,
-  /// B and W in one.
+  /// B and W in one action.
   Backward,
-  /// Forward of one chunk beside the whole backward of another.
+  /// Forward of one chunk overlapped with the whole backward of another.
   Overlapped,
-  /// Sends the result of a forward to the next stage, of a backward to the one
-  /// before; receives what a forward or backward needs.
+  /// Sends the result of a forward to the next stage, or of a backward to the
+  /// previous one; receives the input of a forward or backward.
   SendActivation,
   SendGradient,
   ReceiveActivation,
@@ -152,7 +152,7 @@ bool isTransfer(ActionKind kind);
 struct Action {
   ActionKind kind = ActionKind::Forward;
   int chunk = 0, microBatch = 0;
-  /// What an Overlapped action goes backward through.
+  /// The backward's chunk and micro-batch in an Overlapped action.
   int backwardChunk = -1, backwardMicroBatch = -1;
 
   bool operator==(const Action &o) const {
@@ -172,78 +172,78 @@ struct Schedule {
 
   /// True if sends and receives are among the actions.
   bool hasTransfers() const;
-  /// True if a backward is among the actions, or a part of one.
+  /// True if a backward, or a part of one, is among the actions.
   bool hasBackward() const;
   bool operator==(const Schedule &o) const { return ranks == o.ranks; }
   /// One line per rank.
   void print(llvm::raw_ostream &os) const;
 };
 
-/// The other end of a send or receive, and the rank that has it; none if the
-/// value does not leave the rank.
+/// The other end of a send or receive, and its rank; none if the value does not
+/// leave the rank.
 std::optional<std::pair<int, Action>>
 partnerOf(const ScheduleProblem &problem, int rank, const Action &transfer);
 
-/// How sends and receives behave.
+/// The semantics of sends and receives.
 enum class SendMode {
   /// A send returns at once.
   Buffered,
   /// A send returns when the receiver has come to its receive.
   Blocking,
-  /// As programs run them. Between two ranks, activations and gradients each
-  /// have a communicator, which carries values in the order of their sends. A
-  /// receive is posted and returns at once; the action that needs its value
-  /// waits for it. A send waits until the last but one before it on its
-  /// communicator has arrived: two buffers. A value arrives when it is sent,
-  /// its receive is posted and all values before it have arrived.
+  /// The semantics of compiled programs. Between two ranks, activations and
+  /// gradients each have a communicator, which carries values in the order of
+  /// their sends. A receive is posted and returns at once; the action that
+  /// needs its value waits for it. A send waits until the last but one before
+  /// it on its communicator has arrived: two buffers. A value arrives when it
+  /// is sent, its receive is posted and all values before it have arrived.
   Posted,
 };
 
 /// The forwards of a schedule, in its order, without transfers.
 Schedule keepForwards(const Schedule &schedule);
 
-/// An error if a schedule is wrong: an action that is missing, doubled or of a
-/// chunk that the micro-batch does not pass; an order that no execution can
-/// follow. Backwards are missing if there is one at all: else the schedule is
-/// that of a forward pass. Where there are transfers, each value that crosses
-/// ranks needs its send and its receive, and they may not deadlock in the given
-/// mode; where there are none, values travel by themselves. In mode Posted, the
-/// receives of a communicator must have the order of its sends.
+/// Fails if a schedule is wrong: an action is missing, repeated or on a chunk
+/// that the micro-batch does not pass; or no execution can follow the order.
+/// Without any backward the schedule counts as a forward pass; otherwise all
+/// backwards must be there. If there are transfers, each value that crosses
+/// ranks needs its send and its receive, and they must not deadlock in the
+/// given mode; if there are none, values travel by themselves. In mode Posted,
+/// the receives of a communicator must have the order of its sends.
 llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
                    SendMode mode = SendMode::Blocking);
 
-/// Adds sends and receives to a schedule without, which verify() accepts. All
-/// ranks' lists are then parts of one total order, so no send mode deadlocks:
-/// each transfer stands where the value is made if all actions of a kind take
-/// equally long.
+/// Adds sends and receives to a schedule without transfers that verify()
+/// accepts. All ranks' lists are then parts of one total order, so no send mode
+/// deadlocks: each transfer is at the time at which its value is computed if
+/// all actions of a kind take equally long.
 void insertTransfers(const ScheduleProblem &problem, Schedule &schedule);
 
-/// Posts receives early: moves each to the place after the last but one compute
-/// action before the one that needs it (before the sends that follow there,
-/// which may wait), or further ahead where a later value of its communicator is
-/// needed before, or where a sender that runs ahead would wait for a buffer if
-/// all actions took equally long. So a transfer goes on beside a whole action.
-/// Where the list deadlocks even so, for want of buffers, receives stay where
-/// insertTransfers() put them if that is earlier: then no list does that
-/// verify() accepts in mode Blocking. Expects each value that
-/// crosses ranks to have a send; receives may be absent.
+/// Posts receives early: moves each to the position after the last but one
+/// compute action before the one that needs it, and before the sends that
+/// follow there, which may wait. It moves a receive further ahead if a later
+/// value of its communicator is needed earlier, or if a sender that runs ahead
+/// would wait for a buffer if all actions took equally long. So a transfer
+/// overlaps with a whole action. If the list still deadlocks for lack of
+/// buffers, receives stay where insertTransfers() put them if that is earlier:
+/// then no list deadlocks that verify() accepts in mode Blocking. Expects each
+/// value that crosses ranks to have a send; receives may be absent.
 void postReceives(const ScheduleProblem &problem, Schedule &schedule);
 
-/// The index of the action at which each rank stops for good, the length of its
-/// list if it comes to the end. Expects a schedule whose actions are complete:
-/// one of which verify() reports no error but a deadlock.
+/// The index of the action at which each rank stops for good, or the length of
+/// its list if it finishes. Expects a schedule with complete actions: verify()
+/// reports no error but a deadlock.
 std::vector<size_t> findStops(const ScheduleProblem &problem,
                               const Schedule &schedule, SendMode mode);
 
 /// For each rank and each of its chunks, the micro-batches whose activations
-/// are alive when the rank has the most of them, all chunks counted alike.
+/// are alive when the rank has the most of them, counting all chunks alike.
 std::vector<std::vector<double>> liveAtPeak(const ScheduleProblem &problem,
                                             const Schedule &schedule,
                                             double keptForWeightGrad = 1.0);
 
 /// For each rank, the most activations alive at once, in micro-batches of one
-/// stage (a p-th of the model). A forward makes them; InputGrad frees all but
-/// the share `keptForWeightGrad`, WeightGrad and Backward the rest.
+/// stage (a p-th of the model). A forward allocates them; InputGrad frees all
+/// but the share `keptForWeightGrad`, WeightGrad and Backward the rest.
 std::vector<double> peakActivations(const ScheduleProblem &problem,
                                     const Schedule &schedule,
                                     double keptForWeightGrad = 1.0);

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model of equal blocks between a few other layers is split by counts of
-// blocks alone: fast enough for the prices of many layouts. SplitPoints.h
-// splits a program, whose segments differ.
+// Splits a model of equal blocks between a few other layers by counts of blocks
+// alone: fast enough to price many layouts. SplitPoints.h splits a program,
+// whose segments differ.
 //
 // Plain C++: no IR.
 //
@@ -18,12 +18,12 @@
 
 namespace tessera::schedule {
 
-/// The blocks of each stage, in order of the model, such that the longest rank
-/// takes as few seconds with a micro-batch as it can, and of its stages the
-/// longest too. `others` are the seconds that each stage takes without blocks,
-/// `seconds` those of a block (F, B and W together). Whole blocks, or half ones
-/// where they make the longest rank at least 1 % shorter. Of equal stages the
-/// last gets more: the first of most schedules keep more.
+/// The blocks of each stage, in model order. They minimize the seconds of the
+/// longest rank with one micro-batch, and then of its longest stage. `others`
+/// are the seconds of each stage without blocks, `seconds` are the seconds of a
+/// block (F, B and W together). Counts are whole, or halves if these make the
+/// longest rank at least 1 % shorter. Among equal stages the last gets more,
+/// since in most schedules the first stages keep more.
 std::vector<double> splitBlocks(const ScheduleProblem &problem,
                                 const std::vector<double> &others,
                                 int64_t blocks, double seconds);

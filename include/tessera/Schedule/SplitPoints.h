@@ -1,12 +1,12 @@
-//===- SplitPoints.h - Where to split a model into stages -------*- C++ -*-===//
+//===- SplitPoints.h - Splits a model into stages ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model is a chain of segments: what is between two points at which it may be
-// split. Stages are runs of segments. The step of a pipeline is about as long
-// as its longest stage takes for all micro-batches, so that is minimized first;
-// the rest, which depends on the schedule, is left to a search by makespan.
+// A model is a chain of segments between the points at which it may be split.
+// Stages are runs of segments. The step of a pipeline is about as long as its
+// longest stage takes for all micro-batches, so the longest stage is minimized
+// first; a search by makespan decides the rest, which depends on the schedule.
 //
 //     segments   embedding | attn | mlp | attn | mlp | head
 //     seconds        1        2     3     2      3     4
@@ -24,9 +24,9 @@
 
 namespace tessera::schedule {
 
-/// What is to be split.
+/// The model to split.
 struct SplitProblem {
-  /// What crosses a point with one micro-batch, in bytes.
+  /// Bytes that cross a point with one micro-batch.
   struct Point {
     double activation = 0, gradient = 0;
     double bytes() const { return activation + gradient; }
@@ -37,8 +37,8 @@ struct SplitProblem {
   std::vector<Point> points;
   int stages = 1;
 
-  /// An error unless there are as many segments as stages at least, a point
-  /// between any two, and nothing is negative.
+  /// Fails unless there are at least as many segments as stages, a point
+  /// between any two segments, and nothing is negative.
   llvm::Error check() const;
 };
 
@@ -49,29 +49,29 @@ using SplitPoints = std::vector<int>;
 std::vector<ChunkTimes> getStageTimes(const SplitProblem &problem,
                                       const SplitPoints &points);
 
-/// What a split is judged by without a schedule.
+/// The cost of a split without a schedule.
 struct SplitCost {
   /// Seconds of the longest stage, F, B and W together.
   double longest = 0;
-  /// Sent with one micro-batch over all points.
+  /// Bytes sent with one micro-batch over all points.
   double bytes = 0;
 };
 SplitCost getSplitCost(const SplitProblem &problem, const SplitPoints &points);
 
 /// The split whose longest stage is shortest, and among those the one that
-/// sends the fewest bytes, by dynamic programming in time cubic in the
-/// segments at most. Expects a problem that passes check().
+/// sends the fewest bytes, by dynamic programming in time at most cubic in the
+/// segments. Expects a problem that passes check().
 SplitPoints minimizeLongest(const SplitProblem &problem);
 
 /// Moves single points by one segment, and pairs of neighbours together, as
-/// long as `price` falls: the best move each time, and at most `maxPrices`
-/// questions.
+/// long as `price` falls: the best move each time, with at most `maxPrices`
+/// calls of `price`.
 SplitPoints improveSplit(const SplitProblem &problem, SplitPoints points,
                          llvm::function_ref<double(const SplitPoints &)> price,
                          int maxPrices = 1000);
 
-/// Seconds of the tasks and links of a pipeline that is split so; a transfer of
-/// so many bytes takes `linkSeconds` of them.
+/// Seconds of the tasks and links of a pipeline with this split; `linkSeconds`
+/// gives the seconds of a transfer of `bytes`.
 PipelineTimes
 makePipelineTimes(const ScheduleProblem &pipeline, const SplitProblem &problem,
                   const SplitPoints &points,

@@ -1,9 +1,9 @@
-//===- Timing.h - How long a pipeline schedule takes ------------*- C++ -*-===//
+//===- Timing.h - Time of a pipeline schedule -------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prices a schedule by running it: an action starts when its rank is free and
+// Prices a schedule by simulation: an action starts when its rank is free and
 // its operands have arrived. Transfers take their link's time and no time of a
 // rank; links carry any number of transfers at once. A schedule is compiled
 // once and can then be priced with many sets of times.
@@ -22,14 +22,14 @@ namespace tessera::schedule {
 /// Seconds of the passes of a chunk with one micro-batch.
 struct ChunkTimes {
   double forward = 0, inputGrad = 0, weightGrad = 0;
-  /// This chunk's forward beside the backward of the rank's other chunk;
-  /// negative: as long as one after the other.
+  /// This chunk's forward overlapped with the backward of the rank's other
+  /// chunk; negative: as long as one after the other.
   double overlapped = -1;
 };
 
 /// Durations of all actions and transfers of a schedule, in seconds.
 struct PipelineTimes {
-  /// Of chunk c of rank r at r * chunks + c.
+  /// Times of chunk c of rank r at index r * chunks + c.
   std::vector<ChunkTimes> chunks;
   /// Seconds of a transfer on each link, as numbered by
   /// ScheduleProblem::linkOf.
@@ -41,45 +41,46 @@ struct PipelineTimes {
                                const ChunkTimes &stage, double link = 0);
 };
 
-/// When a rank works, in seconds since the step began.
+/// The working times of a rank, in seconds since the step began.
 struct RankTiming {
   double first = 0, last = 0, busy = 0;
 };
 
-/// When each rank works, and the lengths of a step that follow.
+/// The working times of each rank, and the resulting lengths of a step.
 struct ScheduleTiming {
   std::vector<RankTiming> ranks;
 
-  /// Until the last rank is done: the step, when all ranks start together.
+  /// Time until the last rank is done: the step if all ranks start together.
   double makespan() const;
-  /// The longest time from a rank's first to its last action: the step, when
-  /// ranks go from step to step without waiting for each other.
+  /// The longest time from a rank's first to its last action: the step if ranks
+  /// go from step to step without waiting for each other.
   double span() const;
   double maxBusy() const;
   /// Idle time within the longest span, in seconds.
   double bubble() const { return span() - maxBusy(); }
-  /// The bubble as a part of the whole span.
+  /// The bubble as a share of the whole span.
   double bubbleRate() const { return bubble() / span(); }
 };
 
-/// A schedule in the order in which it can run.
+/// A schedule in an executable order.
 class CompiledSchedule {
 public:
-  /// Expects a schedule that verify() accepts; sends and receives in it are
-  /// passed over, since a value travels as soon as it is made.
+  /// Expects a schedule that verify() accepts; ignores its sends and receives,
+  /// since a value travels as soon as it is computed.
   CompiledSchedule(const ScheduleProblem &problem, const Schedule &schedule);
 
   /// Runs the schedule once with these durations; linear in the number of
   /// actions.
   ScheduleTiming simulate(const PipelineTimes &times) const;
-  /// The same without the ranks: only makespan and span, for inner loops.
+  /// The times of a step only, for inner loops.
   struct Ends {
     double makespan, span;
   };
-  /// Equal to makespan() and span() of simulate(times).
+  /// Computes makespan() and span() of simulate(times).
   Ends simulateEnds(const PipelineTimes &times) const;
 
-  /// For each rank, when its compute actions end, in the order of its list.
+  /// For each rank, the end times of its compute actions, in the order of its
+  /// list.
   std::vector<std::vector<double>>
   simulateActions(const PipelineTimes &times) const;
 
@@ -87,11 +88,12 @@ public:
 
   /// An action in the order of execution.
   struct Step {
-    /// Of the rank that runs it.
+    /// The rank that runs it.
     int32_t rank;
-    /// Which duration it takes: (rank * chunks + chunk) * 5 + kind.
+    /// Index of its duration: (rank * chunks + chunk) * 5 + kind.
     int32_t duration;
-    /// Of an Overlapped action, which duration its backward takes alone.
+    /// For an Overlapped action, the index of the duration of its backward
+    /// alone.
     int32_t backwardDuration = -1;
     /// Steps that it waits for, and the links between; -1: none.
     int32_t operands[2] = {-1, -1};
@@ -106,9 +108,9 @@ private:
 
   std::vector<Step> steps;
   int numRanks;
-  /// Only asserts read it.
+  /// Used only in asserts.
   [[maybe_unused]] int numChunks, numLinks;
-  /// Of each rank.
+  /// The first step of each rank.
   std::vector<int32_t> firstSteps;
   /// True if some step waits for two others.
   bool hasOverlapped = false;
