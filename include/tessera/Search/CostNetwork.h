@@ -5,14 +5,16 @@
 //
 // A pairwise cost function network (weighted constraint satisfaction problem)
 // in plain C++: variables with a cost for each of their states, and edges with
-// a cost for each pair of states of two variables. What is wanted is a state
-// for each variable so that the sum of all costs is least.
+// a cost for each pair of states of two variables. The goal is a state for each
+// variable that minimizes the sum of all costs.
 //
 //         costs 3 0 5               costs 1 4
 //        [ variable 0 ]---edge---[ variable 1 ]
 //                     table[class of the state of 0][class of the state of 1]
 //
 // Many states of a variable look equal to an edge (an op's states that need one
+// sharding of an operand): the tables are over classes of states, and edges
+// share tables and classes.
 // sharding of an operand): the tables are over classes of states, and edges
 // share tables and classes.
 //
@@ -29,11 +31,12 @@
 
 namespace tessera::search {
 
-/// The cost of what is impossible. Costs are picoseconds; any unit will do.
+/// The cost of an impossible state. Costs are picoseconds; any unit will do.
 constexpr int64_t kInfinite = int64_t(1) << 61;
 
-/// All finite costs of a network, each table's largest times its weight, sum to
-/// at most this: about ten hours. Sums of costs then stay far below kInfinite.
+/// The limit on the sum of all finite costs of a network, each table's largest
+/// times its weight: about ten hours. Sums of costs then stay far below
+/// kInfinite.
 constexpr int64_t kMaxTotal = int64_t(1) << 55;
 
 /// The sum of two costs, each at most kInfinite; kInfinite if one of them is.
@@ -60,7 +63,7 @@ struct CostTable {
   }
 };
 
-/// See the file comment.
+/// A cost function network. See the file comment.
 struct CostNetwork {
   /// A decision: the cost of each of its states.
   struct Variable {
@@ -71,39 +74,39 @@ struct CostNetwork {
   struct Edge {
     /// Variables, the first before the second.
     unsigned first = 0, second = 0;
-    /// Of `tables`.
+    /// Index into `tables`.
     unsigned table = 0;
-    /// Of `classes`: the row of the table for each state of the first variable,
-    /// the column for each state of the second.
+    /// Indices into `classes`: the row of the table for each state of the first
+    /// variable, the column for each state of the second.
     unsigned firstClasses = 0, secondClasses = 0;
-    /// The costs of the table count so often.
+    /// Factor of the table's costs.
     int64_t weight = 1;
-    /// How many equal edges of a larger network this one stands for. Sweeps
-    /// hand it as many shares of what a variable costs: an edge of one layer is
-    /// not to take what all layers cost.
+    /// Number of equal edges of a larger network that this edge represents.
+    /// Sweeps give it that many shares of a variable's cost, so that an edge of
+    /// one layer does not take the cost of all layers.
     int64_t copies = 1;
   };
 
-  /// In the order in which costs go from one to the next (of the program, where
-  /// there is one): sweeps follow it.
+  /// In the order of the program, if there is one: sweeps pass costs from one
+  /// variable to the next in this order.
   std::vector<Variable> variables;
   std::vector<Edge> edges;
   std::vector<CostTable> tables;
   std::vector<std::vector<uint32_t>> classes;
 
-  /// Appends a variable, a table, classes; returns its number.
+  /// Appends a variable, a table or classes; returns its number.
   unsigned addVariable(std::vector<int64_t> costs);
   unsigned addTable(CostTable table);
   unsigned addClasses(std::vector<uint32_t> classesOfStates);
   /// Appends an edge with a table over all pairs of states of two variables.
   void addEdge(unsigned first, unsigned second, std::vector<int64_t> costs);
 
-  /// An error that names variable, edge or table if this is no network: a
+  /// Fails, with the variable, edge or table, if the network is malformed: a
   /// variable without states, a cost below 0 or above kInfinite, numbers out of
   /// range, tables and classes of other sizes, a sum above kMaxTotal.
   llvm::Error check() const;
 
-  /// An error if this is not one state for each variable.
+  /// Fails if this is not one state for each variable.
   llvm::Error checkStates(llvm::ArrayRef<unsigned> states) const;
 
   /// The cost of an edge for states of its variables.
@@ -120,7 +123,7 @@ struct CostNetwork {
 
   /// Writes the network in toulbar2's cost function network format (JSON):
   /// variables `v0`, `v1`, ... with states `s0`, ..., every cost an integer.
-  /// The problem bears `name`, of letters, digits and `_`.
+  /// `name` consists of letters, digits and `_`.
   void writeCfn(llvm::raw_ostream &os, llvm::StringRef name = "tessera") const;
 };
 

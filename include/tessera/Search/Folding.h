@@ -1,20 +1,20 @@
-//===- Folding.h - Equal copies of a network as one -------------*- C++ -*-===//
+//===- Folding.h - Folds equal copies of a network --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The layers of a model are equal copies of a block, and most of its best
 // assignments repeat one. Tied variables have equal states. A folded network
-// has one variable for all that are tied; its costs are their sums:
+// has one variable for each set of tied ones; its costs are their sums:
 //
 //     a0 -- b0 -- a1 -- b1 -- a2 -- b2        a0, a1, a2 tied; b0, b1, b2 too
 //
 //     a (3 times) -- b (3 times)              a_i -- b_i counts three times,
 //       \___________/                         b_i -- a_i+1 twice: end to start
 //
-// Each of its assignments is one of the whole network in which tied variables
-// have equal states, with the same cost. The messages along its edges, divided
-// among the copies, bound the whole network.
+// Each of its assignments is an assignment of the whole network in which tied
+// variables have equal states, with the same cost. The messages along its
+// edges, divided among the copies, bound the whole network.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,21 +25,21 @@
 
 namespace tessera::search {
 
-/// See the file comment.
+/// A folded network. See the file comment.
 class FoldedNetwork {
 public:
   /// For each variable of `network`, which passes check(), `ties` has the first
-  /// one that it is tied to: itself or an earlier one with as many states.
+  /// variable that it is tied to: itself or an earlier one with as many states.
   FoldedNetwork(const CostNetwork &network, llvm::ArrayRef<unsigned> ties);
 
-  /// The assignment of all copies.
+  /// Expands an assignment to all copies.
   std::vector<unsigned> unfold(llvm::ArrayRef<unsigned> states) const;
-  /// The folded one of an assignment; empty if tied variables differ in it.
+  /// Folds an assignment; empty if tied variables differ in it.
   std::vector<unsigned> fold(llvm::ArrayRef<unsigned> states) const;
 
-  /// An edge of the network with nothing tied, in `network`.
+  /// The edge in `network` for an edge of the original network.
   struct Origin {
-    /// Of `network`; kNone if it joins two variables that are tied.
+    /// Index into the edges of `network`; kNone if it joins two tied variables.
     unsigned edge = 0;
     /// Its first variable is the second one there.
     bool isTurned = false;
@@ -47,7 +47,7 @@ public:
   static constexpr unsigned kNone = ~0u;
 
   CostNetwork network;
-  /// For each variable with nothing tied the one in `network`.
+  /// For each original variable, its variable in `network`.
   std::vector<unsigned> variables;
   std::vector<Origin> origins;
 
@@ -57,10 +57,9 @@ private:
   void addLoop(const CostNetwork &from, const CostNetwork::Edge &edge);
 };
 
-/// Bounds what any assignment of `network` costs from the messages of `folded`,
-/// repeated. `known` is an assignment, its bound one that holds already, and
-/// its messages are of `folded` or empty. The result is the same or a cheaper
-/// assignment.
+/// Computes a lower bound of all assignments of `network` from the repeated
+/// messages of `folded`. `known` is an assignment with a valid bound and with
+/// messages of `folded` or none. Returns the same or a cheaper assignment.
 NetworkSolution boundUnfolded(const CostNetwork &network,
                               const FoldedNetwork &folded,
                               NetworkSolution known,

@@ -1,4 +1,4 @@
-//===- Solver.h - The cheapest assignment, and how sure ---------*- C++ -*-===//
+//===- Solver.h - The cheapest assignment, with a bound ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,11 +8,12 @@
 //  1. Sweeps of TRW-S (Kolmogorov 2006) raise a lower bound.
 //  2. Incumbents come from exact elimination over the 2, 3, ... best states of
 //     each variable, and from neighborhoods of a known one.
-//  3. States with which no assignment is cheaper than the incumbent are removed
-//     (reduced-cost fixing); as a guess, as if one little above the bound was
-//     known.
-//  4. What is left is eliminated exactly; where its tables are too large,
-//     depth-first branch and bound with sweeps at each node goes on.
+//  3. Reduced-cost fixing removes states with which no assignment is cheaper
+//     than the incumbent; as a guess, it also assumes an incumbent a little
+//     above the bound.
+//  4. Exact elimination solves the rest; if its tables are too large,
+//  depth-first
+//     branch and bound with sweeps at each node continues.
 //
 // Limits are counts, and everything is in integers: the same network gives the
 // same solution on any machine.
@@ -28,7 +29,7 @@ namespace tessera::search {
 
 /// Counts that end a search.
 struct SolveLimits {
-  /// Sweeps, there and back, before branches; one is always done.
+  /// Sweeps, there and back, before branches; at least one is done.
   unsigned sweeps = 100;
   /// Nodes of branch and bound.
   unsigned nodes = 300;
@@ -38,44 +39,43 @@ struct SolveLimits {
   double gap = 0;
 };
 
-/// For each edge what was moved from it to each state of its first variable.
-/// Sweeps may begin there, of the same network or of one that differs in costs.
+/// For each edge the costs moved from it to each state of its first variable.
+/// Sweeps may start from them, on the same network or on one with other costs.
 using Messages = std::vector<std::vector<int64_t>>;
 
-/// An assignment, and how far from the best it can be.
+/// An assignment, and its distance from the best one.
 struct NetworkSolution {
   /// A state for each variable.
   std::vector<unsigned> states;
   int64_t cost = kInfinite;
   /// No assignment costs less.
   int64_t bound = 0;
-  /// Sweeps (there and back) and nodes that it took, and states that were left
+  /// Number of sweeps (there and back) and of nodes, and number of states left
   /// when the first search without sweeps began.
   unsigned sweeps = 0, nodes = 0;
   size_t statesLeft = 0;
-  /// Of the sweeps that removed no states; empty if there were none.
+  /// Messages of the sweeps that removed no states; empty if there were none.
   Messages messages;
 
   /// True if `states` is a cheapest assignment.
   bool isOptimal() const { return bound == cost; }
-  /// 1 - bound / cost: what the best may be cheaper, as a share.
+  /// 1 - bound / cost: the share of the cost that the best may save.
   double gap() const {
     return cost == 0 ? 0 : 1 - double(bound) / double(cost);
   }
 };
 
-/// Finds the cheapest assignment. `incumbents` are assignments that are known
-/// beforehand, `messages` of a network with the same variables and edges, or
-/// empty. Errors: a network that does not pass check(), an incumbent that is no
-/// assignment, messages that are not of the edges' first variables, and a
-/// network without an assignment of finite cost, or where none was found within
-/// the limits.
+/// Finds the cheapest assignment. `incumbents` are known assignments;
+/// `messages` come from a network with the same variables and edges, or are
+/// empty. Fails for a network that does not pass check(), an incumbent that is
+/// not an assignment, messages that do not match the edges' first variables,
+/// and if no assignment has finite cost, or none was found within the limits.
 llvm::Expected<NetworkSolution>
 solve(const CostNetwork &network, const SolveLimits &limits = {},
       llvm::ArrayRef<std::vector<unsigned>> incumbents = {},
       const Messages &messages = {});
 
-/// What the cheapest assignment with a given state costs.
+/// The cost of the cheapest assignment with a given state.
 struct MinMarginal {
   /// Exact, or a lower bound; kInfinite if no assignment of finite cost has the
   /// state.
@@ -83,9 +83,9 @@ struct MinMarginal {
   bool exact = false;
 };
 
-/// The min-marginal of each state of each variable. They are exact where tables
-/// of elimination within the limits allow it: for all states, or for those with
-/// an assignment not much above `solution`. An error as of solve().
+/// The min-marginal of each state of each variable. They are exact where
+/// elimination tables within the limits allow it: for all states, or for states
+/// with an assignment not much above `solution`. Fails where solve() fails.
 llvm::Expected<std::vector<std::vector<MinMarginal>>>
 minMarginals(const CostNetwork &network, const NetworkSolution &solution,
              const SolveLimits &limits = {});
