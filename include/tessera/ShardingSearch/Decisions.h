@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A decision file keeps what a search decided, as JSON:
+// A decision file keeps the decisions of a search, as JSON:
 //
 //     {"tessera": "decisions", "version": 2, "mesh": "a=4", "strategy": "auto",
 //      "us": 812.3, "us_at_least": 810.0,
@@ -13,11 +13,14 @@
 //               "seen": 4, "attributes": ["<attributes>", ...]}, ...],
 //      "results": [...], "sums": [...]}
 //
-// Sums are results of dist.accumulate. Where a named strategy won the file has
+// Sums are results of dist.accumulate. If a named strategy won, the file has
 // its name, without times, and the shardings that propagation gives the program
 // under it.
 //
-// Keys name no numbers of layers or values: what occurs several times has one
+// Keys contain no numbers of layers or values: things that occur several times
+// have one entry, with one decision for all, or one for each in order. The
+// decisions fit a program with more equal layers, but not one with other
+// shapes.
 // entry, with one decision for all, or one for each in order. A program with
 // more equal layers can take it, one with other shapes cannot.
 //
@@ -33,29 +36,29 @@
 
 namespace tessera {
 
-/// Writes what the seeds of a module say, which applyShardings() has left.
+/// Writes the decisions of the seeds that applyShardings() set in a module.
 void printDecisions(mlir::ModuleOp module, const FoundShardings &found,
                     llvm::raw_ostream &os);
 
-/// Writes the shardings of a module, which a named strategy gave it: those that
-/// propagateShardings() has left, which keeps copies of constants.
+/// Writes the shardings that a named strategy gave a module, after
+/// propagateShardings() with `keepsCopies`.
 void printDecisions(mlir::ModuleOp module, llvm::StringRef strategy,
                     llvm::raw_ostream &os);
 
-/// The strategy that a decision file names; an error if it is none.
+/// The strategy that a decision file names; fails for other texts.
 llvm::Expected<std::string> readDecidedStrategy(llvm::StringRef text);
 
-/// Gives a module the seeds that a decision file has for it. Reports an error
-/// at the op, argument or mesh that is not the one of the file; if `isPartial`,
-/// what the file does not have gets none.
+/// Gives a module the seeds from a decision file. Reports an error at the op,
+/// argument or mesh that does not match the file; if `isPartial`, anything
+/// absent from the file gets no seed.
 mlir::LogicalResult replayDecisions(mlir::ModuleOp module, llvm::StringRef text,
                                     bool isPartial = false);
 
-/// True if a JSON object says that it is a decision file.
+/// True if a JSON object is marked as a decision file.
 bool isDecisionFile(const llvm::json::Object &file);
 
-/// Says in what two decision files differ: mesh, strategy, time, and for each
-/// key its decisions in both. An error if one of them is none.
+/// Prints the differences of two decision files: mesh, strategy, time, and for
+/// each key its decisions in both. Fails if one is not a decision file.
 llvm::Error compareDecisions(const llvm::json::Object &first,
                              const llvm::json::Object &second,
                              llvm::raw_ostream &os);

@@ -17,7 +17,7 @@ namespace tessera {
 #define GEN_PASS_REGISTRATION
 #include "tessera/ShardingSearch/Passes.h.inc"
 
-/// The pass that writes shardings that have been found.
+/// Creates the pass that writes given shardings.
 std::unique_ptr<mlir::Pass>
 createSearchShardingsPass(const FoundShardings &found);
 

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds how each op of a program is run and how each tensor is sharded, and how
-// far from the best that can be (docs/search.md).
+// Finds the sharding of each op and tensor of a program, and a bound on the
+// distance from the best sharding (docs/search.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +22,18 @@ namespace tessera {
 
 struct ShardingSolution;
 
-/// What the time of a program is made of, in picoseconds.
+/// The components of a program's time, in picoseconds.
 struct SearchedTimes {
   int64_t kernels = 0;
-  /// Of the longest kernel: what it waits for does not run beside it.
+  /// Time of the longest kernel, since a transfer that it waits for does not
+  /// overlap with it.
   int64_t longest = 0;
-  /// Transfers that are waited for, and those that run beside kernels.
+  /// Exposed transfers, and transfers that overlap with kernels.
   int64_t waited = 0, beside = 0;
 
-  /// All of it, one after the other.
+  /// Sum of all, one after the other.
   int64_t blocking() const { return kernels + waited + beside; }
-  /// All of it, where kernels hide what they can.
+  /// Total time, if kernels hide as many transfers as they can.
   int64_t overlapped() const {
     return waited + std::max(kernels, beside + longest);
   }
@@ -40,50 +41,50 @@ struct SearchedTimes {
 
 /// Shardings that were found for a program.
 struct FoundShardings {
-  /// For each op and tensor in the program's order; only a module of equal ops
-  /// can take them.
+  /// Shardings of each op and tensor in the program's order; they fit only a
+  /// module with the same ops.
   std::shared_ptr<const ShardingSolution> solution;
-  /// Picoseconds of the network, and what no shardings of its space take less
-  /// than.
+  /// Picoseconds of the network, and a lower bound for all shardings of its
+  /// space.
   int64_t cost = 0, bound = 0;
-  /// Bytes that a device holds, about, where the program holds most.
+  /// Approximate bytes on a device at the program's peak.
   int64_t bytes = 0;
   SearchedTimes times;
-  /// Variables of the network, and of the one with equal layers as one.
+  /// Variables of the network, and of the one with equal layers merged.
   size_t variables = 0, solved = 0;
 
-  /// The most by which other shardings of the space may be faster, as a share
+  /// The largest possible speedup from other shardings of the space, as a share
   /// of the cost.
   double gap() const { return cost > 0 ? 1 - double(bound) / double(cost) : 0; }
 };
 
-/// What is searched.
+/// The options of a search.
 struct ShardingSearchOptions {
-  /// Bytes that a device may hold where the program holds most; 0: no limit.
+  /// Limit of a device's bytes at the program's peak; 0: no limit.
   int64_t memoryLimit = 0;
-  /// Where nothing is within the limit, what holds least is found; else that is
-  /// an error.
+  /// If nothing is within the limit, returns the shardings with the fewest
+  /// bytes instead of an error.
   bool takesLeast = false;
-  /// Picoseconds above which shardings are of no use: where the bound is above
-  /// it, a search ends early.
+  /// Picoseconds above which shardings are useless: a search ends early if its
+  /// bound is above.
   int64_t ceiling = std::numeric_limits<int64_t>::max();
-  /// What else each op might do is priced, for remarks: as long again.
+  /// Also prices the alternatives of each op, for remarks; doubles the time.
   bool explains = false;
-  /// Layers that are equal are solved as one.
+  /// Solves equal layers as one.
   bool foldsLayers = true;
-  /// A file for the network, in toulbar2's format; empty: none.
+  /// File to write the network to, in toulbar2's format; empty: none.
   std::string dump;
 };
 
-/// The best of searches of several kinds, the fastest first: transfers beside
-/// kernels count as what they slow kernels down by, or in full, and where a
-/// mesh has many axes, some stay together. Seeds and constraints hold. The
-/// module is left with its constants copied. Reports an error at what has no
-/// sharding.
+/// Runs searches of several kinds and returns their results, the fastest first.
+/// The kinds count overlapped transfers by their slowdown of kernels, or in
+/// full, and with many mesh axes keep some together. Seeds and constraints
+/// hold. Copies the module's constants. Reports an error at an op or value that
+/// has no sharding.
 mlir::FailureOr<std::vector<FoundShardings>>
 searchShardings(mlir::ModuleOp module, const ShardingSearchOptions &options);
 
-/// The first of searchShardings(), written into the module as
+/// Writes the first result of searchShardings() into the module, as
 /// applyShardings() does.
 mlir::FailureOr<FoundShardings>
 searchAndApplyShardings(mlir::ModuleOp module,
