@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// XLA's own shardings say which device has which tile of a tensor. Along a
-// dimension the number of the device goes up in strides; all strides of a
-// program are the axes of one mesh.
+// XLA's own shardings map devices to tiles of a tensor. Along a dimension the
+// device numbers increase in strides; all strides of a program together are the
+// axes of one mesh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,25 +18,25 @@ namespace tessera::stablehlo {
 
 /// A sharding by tiles.
 struct DeviceTiles {
-  /// Of each dimension the sizes and strides of the device numbers along it,
+  /// For each dimension, the sizes and strides of the device numbers along it,
   /// major to minor. Without dimensions the tensor is replicated.
   llvm::SmallVector<llvm::SmallVector<AxisStride>> dims;
-  /// The number of devices; 0 where the text does not say it.
+  /// The number of devices; 0 if the text does not give it.
   int64_t devices = 0;
 };
 
-/// Reads `{replicated}`, `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`,
-/// `{devices=[2,2]<=[2,2]T(1,0)}` or `{devices=[2,2]0,2,1,3}`. None of another
-/// text (one device, tuples, manual parts), or where numbers of devices do not
-/// go up in strides.
+/// Parses `{replicated}`, `{devices=[2,1,2]<=[4] last_tile_dim_replicate}`,
+/// `{devices=[2,2]<=[2,2]T(1,0)}` or `{devices=[2,2]0,2,1,3}`. None for other
+/// texts (one device, tuples, manual parts), or if device numbers do not
+/// increase in strides.
 std::optional<DeviceTiles> parseTiles(llvm::StringRef text);
 
 /// The mesh "d0", "d1", ... whose axes have all strides of the shardings as
-/// boundaries. None where they do not nest: 2 x 3 beside 3 x 2 devices.
+/// boundaries. None if they do not nest, as for 2 x 3 and 3 x 2 devices.
 std::optional<Mesh> refineTiles(llvm::ArrayRef<DeviceTiles> shardings,
                                 int64_t devices);
 
-/// The axes of a mesh that refines them.
+/// The axes of `mesh`, a result of refineTiles(), for these strides.
 AxisList findAxes(llvm::ArrayRef<AxisStride> strides, const Mesh &mesh);
 
 } // namespace tessera::stablehlo
