@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// `dist-check-pipelines` that proves against the functions in `reference`, by
-/// name.
+/// Creates `dist-check-pipelines` that proves programs against the functions in
+/// `reference`, by name.
 std::unique_ptr<mlir::Pass>
 createCheckPipelinesPass(std::shared_ptr<ReferenceProgram> reference);
 

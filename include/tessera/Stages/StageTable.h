@@ -13,13 +13,13 @@
 
 namespace tessera {
 
-/// Prints a table of the stages of a module's pipeline programs, or nothing:
-/// pp rank, blocks of the model, milliseconds of the tasks F, B and W with one
-/// micro-batch by the price that stages are split by (B of a BW with its W; B
-/// and W where there are all), bytes that a device sends to the next stage and
-/// to the one before, and that the stage keeps of a micro-batch for later tasks
-/// (frames, without boundaries and before the arena rounds them). Expects
-/// programs that readPipelineProgram() accepts.
+/// Prints a table of the stages of a module's pipeline programs, or nothing if
+/// there are none. Columns: pp rank; blocks of the model; milliseconds of the
+/// tasks F, B and W with one micro-batch, by the price that stages are split by
+/// (without a separate B, the BW counts as B); bytes that a device sends to the
+/// next stage and to the previous one; bytes that the stage keeps of a
+/// micro-batch for later tasks (frames, without boundaries and before the arena
+/// rounds them). Expects programs that readPipelineProgram() accepts.
 void printStages(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 } // namespace tessera

@@ -14,10 +14,11 @@ namespace tessera {
 
 /// Proves, without any data, that a pipeline program computes the global
 /// function `reference`: all functions together are one program of a device of
-/// the mesh without the stage axis, which verifyPartition() is asked about. The
-/// lists are no part of it: readPipelineProgram() has seen that they run each
-/// task once per micro-batch. A result that several pp ranks have is proven of
-/// each. Failure, with an error at the op: it is refuted, or not provable.
+/// the mesh without the stage axis, which verifyPartition() checks. The proof
+/// does not cover the lists: readPipelineProgram() has checked that they run
+/// each task once per micro-batch. A result that several pp ranks have is
+/// proven for each. Fails, with an error at the op, if it is refuted or not
+/// provable.
 mlir::LogicalResult verifyPipeline(const PipelineProgram &program,
                                    mlir::FunctionOpInterface reference);
 
