@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// A number of bytes, 0 or more, as 4096, 450MB or 1.5GB: units are of 10^3
-/// (kB or KB), 10^6 and 10^9. None of another text.
+/// Parses a number of bytes, 0 or more, such as 4096, 450MB or 1.5GB: units are
+/// powers of 1000 (kB or KB, MB, GB). None for other texts.
 std::optional<int64_t> parseBytes(llvm::StringRef text);
 
 } // namespace tessera

@@ -18,10 +18,10 @@
 
 namespace tessera {
 
-/// A program that runs beside this one: a linker, an assembler, a compiled
-/// program. It leads a process group of its own, and its temporary files go
-/// where those of this process go (see TemporaryFile). SIGTERM, SIGHUP and
-/// SIGINT end the whole group first, then remove the files.
+/// A child process: a linker, an assembler, a compiled program. It leads a
+/// process group of its own, and its temporary files go into the folder of this
+/// process (see TemporaryFile). SIGTERM, SIGHUP and SIGINT end the whole group
+/// first, then remove the files.
 class ChildProcess {
 public:
   ChildProcess() = default;
@@ -30,22 +30,23 @@ public:
   /// Ends the process if it has not been waited for.
   ~ChildProcess();
 
-  /// Starts the program at the path `program`; to be called once. `arguments`
-  /// do not repeat its name. It reads nothing; stdout and stderr go to the
+  /// Starts the program at the path `program`; call it once. `arguments` do not
+  /// repeat its name. The program reads nothing; stdout and stderr go to the
   /// file `output`. Fails if the program cannot be started.
   llvm::Error start(llvm::StringRef program,
                     llvm::ArrayRef<llvm::StringRef> arguments,
                     llvm::StringRef output);
 
-  /// Waits until it ends, or kills it after `seconds`. Fails, with the exit
-  /// status, the signal or the limit as the message, unless it exits with 0.
+  /// Waits until the program ends, or kills it after `seconds`. Fails, with the
+  /// exit status, the signal or the limit as the message, unless it exits with
+  /// 0.
   llvm::Error wait(std::optional<unsigned> seconds = std::nullopt);
 
   bool isRunning() const { return slot >= 0; }
 
 private:
   pid_t pid = 0;
-  /// Where the handler of signals finds `pid`; -1 if it does not run.
+  /// Slot from which the signal handler reads `pid`; -1 if not running.
   int slot = -1;
 };
 

@@ -1,10 +1,10 @@
-//===- ContextMethod.h - How devices share attention ------------*- C++ -*-===//
+//===- ContextMethod.h - Methods of sharing attention -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The methods of context parallelism by name, as strategies, plans and the
-// attribute `dist.context` spell them. What each costs is in ContextChoice.h.
+// attribute `dist.context` spell them. ContextChoice.h prices them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +20,25 @@
 
 namespace tessera {
 
-/// How the devices of axis "cp" share attention.
+/// The way in which the devices of axis "cp" share attention.
 struct ContextMethod {
-  /// One for each form of the text.
+  /// One value for each form of the text.
   enum Kind {
-    /// The fastest of the others, for each attention.
+    /// The fastest of the others, chosen for each attention.
     Auto,
     /// Each device attends for its own queries; keys and values are gathered
     /// (Llama 3).
     AllGather,
-    /// The same, chunk by chunk, beside the attention (Ring Attention).
+    /// The same, with the gather chunk by chunk, overlapped with attention
+    /// (Ring Attention).
     Ring,
     /// Each device attends for some of the heads and for all queries
     /// (DeepSpeed-Ulysses).
     AllToAll,
   };
   Kind kind = Auto;
-  /// Of AllToAll: how many neighbours share heads; the others share queries, as
-  /// in a ring (USP). 0: all of them.
+  /// For AllToAll: the number of neighbours that share heads; the others share
+  /// queries, as in a ring (USP). 0: all of them.
   int64_t headDevices = 0;
 
   /// "all_to_all:2".
@@ -51,12 +52,12 @@ struct ContextMethod {
 /// all_to_all:U".
 extern const llvm::StringLiteral kContextMethods;
 
-/// The methods that `auto` compares, in the order that breaks ties: of
-/// `devices` that have `heads` query heads each before they share them, more
-/// than which cannot share heads.
+/// The methods that `auto` compares, in the order that breaks ties, for
+/// `devices` devices with `heads` query heads each before sharing. At most
+/// `heads` devices can share heads.
 std::vector<ContextMethod> listContextMethods(int64_t devices, int64_t heads);
 
-/// The method of a name, with U from 1; none for any other text.
+/// Parses the name of a method, with U from 1; none for any other text.
 std::optional<ContextMethod> parseContextMethod(llvm::StringRef text);
 
 } // namespace tessera

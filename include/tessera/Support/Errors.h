@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A check of a problem or of a solution returns llvm::Error. A check that finds
-// several errors joins them: llvm::toString gives one line for each.
+// several errors joins them: llvm::toString prints one line for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@ namespace tessera {
 /// Joins an error with this message to `errors`.
 void addError(llvm::Error &errors, const llvm::Twine &message);
 
-/// The error with `prefix` before its message. Success stays success.
+/// Puts `prefix` before the message of an error. Success stays success.
 llvm::Error prefixError(const llvm::Twine &prefix, llvm::Error error);
 
-/// The first of joined errors, alone. Success stays success.
+/// Returns the first of joined errors. Success stays success.
 llvm::Error takeFirst(llvm::Error errors);
 
 } // namespace tessera

@@ -1,12 +1,11 @@
-//===- Frameworks.h - How frameworks run a plan -----------------*- C++ -*-===//
+//===- Frameworks.h - Settings of frameworks --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a training framework fixes of a plan (kernels, overlap, copies, types)
-// as presets of the plan's own fields: one table, of which `tessera plan
-// --framework` and the scoring of published runs are made. docs/plan.md lists
-// it.
+// The settings that a training framework fixes (kernels, overlap, copies,
+// types), as presets of the plan's own fields. One table serves `tessera plan
+// --framework` and the scoring of published runs. docs/plan.md lists it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +18,34 @@ namespace tessera {
 
 /// A framework whose settings are known.
 enum class Framework {
-  /// Megatron-Core with Transformer Engine: fused kernels, all overlap but that
-  /// of tp. It is also what an unknown framework of today is taken to be.
+  /// Megatron-Core with Transformer Engine: fused kernels, all overlap except
+  /// tp's. Also the assumption for an unknown framework of today.
   MegatronCore,
   /// Megatron-LM as of 2021: unfused attention, dropout, no overlap.
   Megatron2021,
-  /// NeMo and Megatron-Bridge: Megatron-Core with collectives of tp beside
-  /// matmuls.
+  /// NeMo and Megatron-Bridge: Megatron-Core that overlaps collectives of tp
+  /// with matmuls.
   NeMo,
-  /// FSDP2 and DTensor of PyTorch, compiled.
+  /// PyTorch's FSDP2 and DTensor, compiled.
   Torchtitan,
-  /// FSDP of PyTorch around layers that run op by op (llm-foundry).
+  /// PyTorch's FSDP around layers that run op by op (llm-foundry).
   FSDP,
   /// Megatron-DeepSpeed as of 2022.
   DeepSpeed,
-  /// Hugging Face's, op by op.
+  /// Hugging Face's framework, op by op.
   Nanotron,
   /// The programs that this compiler makes.
   Tessera,
 };
 
-/// Gives `given` the framework's setting of each field that `own` was not
-/// given: those hold over the framework's. Settings may depend on the axes of
-/// `given`, which has all of `own`.
+/// Sets in `given` the framework's value of each field that `own` does not
+/// give; fields that `own` gives keep their values. Settings may depend on the
+/// axes of `given`, which includes all of `own`.
 void applyFramework(Framework framework, const GivenPlan &own,
                     GivenPlan &given);
 
-/// "attention flash, fused-loss, overlap-tp": the fields that frameworks differ
-/// in as a plan has them, for reports.
+/// "attention flash, fused-loss, overlap-tp": a plan's values of the fields in
+/// which frameworks differ, for reports.
 std::string describeSettings(const Plan &plan);
 
 } // namespace tessera

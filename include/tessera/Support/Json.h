@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every reader of JSON that a user writes begins here: LLVM's parser recurses
-// without a limit.
+// All readers of user-written JSON use this parser, since LLVM's parser
+// recurses without a limit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 
 namespace tessera {
 
-/// Levels of nested lists and objects that are read.
+/// The deepest accepted nesting of lists and objects.
 inline constexpr int kMaxJsonNesting = 100;
 
-/// Whether lists and objects nest more than `limit` deep. Brackets
-/// in strings do not count.
+/// True if lists and objects nest more than `limit` deep. Brackets in strings
+/// do not count.
 inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
   int depth = 0;
   bool inString = false;
@@ -40,8 +40,7 @@ inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
   return depth > limit;
 }
 
-/// Parses one JSON value. The error says what is wrong, to follow a file's
-/// name.
+/// Parses one JSON value. The error is worded to follow a file's name.
 inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
   if (isJsonNestedDeeper(text, kMaxJsonNesting))
     return llvm::createStringError("expects JSON of at most " +

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The packaged LLVM is built with NDEBUG, and llvm::Statistic has another
-// layout without it. This header comes first in every file: it fixes the
+// layout without it. Every file includes this header first: it selects the
 // library's layout and leaves our own asserts on.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- LayerNames.h - The layer that a parameter's name tells ---*- C++ -*-===//
+//===- LayerNames.h - The layer in a parameter's name -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// Of "model.layers.3.attn.wq" the part "model.layers.3", up to the first
-/// number; empty if there is none.
+/// Returns the prefix "model.layers.3" of "model.layers.3.attn.wq", up to the
+/// first number; empty if there is none.
 inline llvm::StringRef getLayerPrefix(llvm::StringRef parameter) {
   size_t end = 0;
   while (end < parameter.size()) {

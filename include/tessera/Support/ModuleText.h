@@ -1,12 +1,12 @@
-//===- ModuleText.h - What MLIR's parser cannot take ------------*- C++ -*-===//
+//===- ModuleText.h - Texts that crash MLIR's parser ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's parser calls itself for each bracket inside of another one, and makes
-// room for as many results as the text says: a damaged file can exhaust the
-// stack or the memory. It crashes on array<index: ...>. Such files are refused
-// before they are parsed; ParserGuard.h is for what else the parser crashes on.
+// MLIR's parser recurses on each nested bracket and allocates as many results
+// as the text asks for, so a damaged file can exhaust the stack or the memory.
+// It also crashes on array<index: ...>. These checks refuse such files before
+// parsing; ParserGuard.h handles other crashes of the parser.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 
 namespace tessera {
 
-/// The most brackets around a place of a module, and the most results of an op.
+/// The deepest nesting of brackets in a module, and the most results of an op.
 constexpr int64_t kMaxBracketDepth = 1000, kMaxOpResults = 100000;
 
-/// An error "PATH:LINE:COLUMN: expects ..." where the text of a module
-/// has more of either, or an array of index; bytecode has none of these.
+/// Fails with "PATH:LINE:COLUMN: expects ..." if the text of a module exceeds
+/// either limit, or has an array of index. Bytecode passes.
 llvm::Error checkModuleText(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace tessera

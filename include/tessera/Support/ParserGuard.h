@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's own parser crashes on some texts that are no modules, which no check
-// of a text finds before. What it held then cannot be freed: the process ends,
+// MLIR's own parser crashes on some malformed texts that no check of the text
+// finds first. After a crash its memory cannot be freed, so the process ends,
 // as after any other error, with one line and exit status 1.
 //
 //===----------------------------------------------------------------------===//
@@ -18,9 +18,10 @@
 
 namespace tessera {
 
-/// While it lives, a crash of this process, of a full stack too, is the error
-/// "PATH: error: expects a module that MLIR's parser takes, which crashed" on
-/// stderr, and exit status 1. There is one at a time, around a parse alone.
+/// While it lives, a crash of this process, stack overflow included, prints the
+/// error "PATH: error: expects a module that MLIR's parser takes, which
+/// crashed" to stderr and exits with status 1. Only one may exist at a time,
+/// around a parse alone.
 class ParserGuard {
 public:
   explicit ParserGuard(llvm::StringRef path);

@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table: name, type, range and help of each field of Plan; defaults are
-// those of the struct. Of it are made the options of `tessera plan`, `compile`
-// and `verify`, JSON, `#dist.plan`, and the messages about all of them.
+// One table with the name, type, range and help of each field of Plan; the
+// struct has the defaults. The table generates the options of `tessera plan`,
+// `compile` and `verify`, JSON, `#dist.plan`, and the messages about all of
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@
 
 namespace tessera {
 
-/// One field. In options and JSON it has its name, "micro-batch"; in an
-/// attribute '_' replaces '-'.
+/// One field. Options and JSON use its name, "micro-batch"; an attribute has
+/// '_' instead of '-'.
 class PlanField {
 public:
   /// An integer from `least` to `most`.
@@ -34,35 +35,36 @@ public:
   struct Flag {
     bool Plan::*member;
   };
-  /// At least `least` and below `below`.
+  /// A number from `least` to below `below`.
   struct Number {
     double Plan::*member;
     double least, below = std::numeric_limits<double>::infinity();
   };
-  /// One of some names, or a file.
+  /// One of several names, or a file.
   struct Choice {
-    /// The names; `get` and `set` speak of a name by its index in them.
+    /// The names; `get` and `set` use a name's index.
     llvm::ArrayRef<llvm::StringRef> (*names)();
     size_t (*get)(const Plan &plan);
     void (*set)(Plan &plan, size_t value);
-    /// What holds a file's name, which ends in ".csv", in place of one of the
-    /// names; null if they are all.
+    /// The member for the name of a file, which ends in ".csv" and replaces the
+    /// names; null if the field has no file.
     std::string Plan::*file = nullptr;
   };
-  /// With a syntax of its own.
+  /// A value with its own syntax.
   struct Text {
     /// "none, selective, ... or auto=BYTES".
     llvm::StringRef form;
     std::string (*print)(const Plan &plan);
     bool (*parse)(llvm::StringRef text, Plan &plan);
   };
-  /// Follows from others, and gives one of them where that is not given.
+  /// A value that follows from other fields, and determines one of them if that
+  /// one is not given.
   struct Derived {
     int64_t (Plan::*get)() const;
   };
   using Type = std::variant<Integer, Flag, Number, Choice, Text, Derived>;
 
-  /// Where it can be given and is written.
+  /// The contexts in which a field can be given or is written.
   enum Use : unsigned {
     /// Option of `tessera plan`.
     kPriced = 1,
@@ -70,34 +72,35 @@ public:
     kCompiled = 2,
     kJson = 4,
     kAttribute = 8,
-    /// Compiled programs have its default only.
+    /// Compiled programs support only its default.
     kOnlyPriced = 16,
-    /// Says how a program is partitioned over devices, and nothing of training.
+    /// Says how a program is partitioned over devices, and nothing about
+    /// training.
     kDevices = 32,
-    /// Holds for forward programs too, as kDevices do.
+    /// Applies to forward programs too, as fields with kDevices do.
     kForward = 64,
   };
 
   llvm::StringRef name;
-  /// What its value is called in a help text; empty for a flag.
+  /// The placeholder of its value in a help text; empty for a flag.
   llvm::StringRef value;
   unsigned uses;
   Type type;
-  /// One paragraph; "{}" stands for the names of a choice.
+  /// One paragraph; "{}" is replaced by the names of a choice.
   llvm::StringRef help;
 
   /// `help` with the names and the default.
   std::string getHelp() const;
-  /// "--micro-batch"; "--no-overlap" of a flag that is on by default.
+  /// "--micro-batch"; "--no-overlap" for a flag that is on by default.
   std::string getOption() const;
   /// "micro_batch".
   std::string getParameter() const;
-  /// What it expects: "an integer from 1 to 4".
+  /// The expected values: "an integer from 1 to 4".
   std::string getForm() const;
-  /// Its value as an option gives it: "8", "selective", "true".
+  /// Its value as an option spells it: "8", "selective", "true".
   std::string print(const Plan &plan) const;
-  /// False, with the plan as it was, if the text is no value or one out of
-  /// range.
+  /// Sets the field from a text. Returns false and leaves the plan unchanged if
+  /// the text is not a value or is out of range.
   bool parse(llvm::StringRef text, Plan &plan) const;
   llvm::json::Value toJson(const Plan &plan) const;
   bool isEqual(const Plan &a, const Plan &b) const;
@@ -112,7 +115,7 @@ llvm::ArrayRef<PlanField> getPlanFields();
 /// The field of this name; null if there is none.
 const PlanField *findPlanField(llvm::StringRef name);
 
-/// A plan as a person gives it: some of its fields.
+/// A plan as a user gives it: some of its fields.
 class GivenPlan {
 public:
   Plan plan;
@@ -120,33 +123,33 @@ public:
   bool isEmpty() const { return given.none(); }
   /// True if the field of this name was given; false for an unknown name.
   bool has(llvm::StringRef name) const;
-  /// Gives all fields their value of `other`.
+  /// Sets all fields to their values in `other`.
   void set(const Plan &other);
-  /// Gives a field a value; the last one holds. The error names the field, what
-  /// it expects and what it got.
+  /// Sets a field; the last call for a field holds. The error names the field,
+  /// the expected values and the actual text.
   llvm::Error set(llvm::StringRef name, llvm::StringRef text);
   /// Reads "micro-batches=2,lr=1e-3".
   llvm::Error parse(llvm::StringRef text);
-  /// Reads what toJson() writes; absent fields keep their value.
+  /// Reads the output of toJson(); absent fields keep their value.
   llvm::Error read(const llvm::json::Object &object);
-  /// Works out dp where the devices are given and it is not, and the number of
-  /// micro-batches where the sequences of a step are given. An error if they
-  /// contradict what else is given, or a field is out of its range.
+  /// Computes dp if only the devices are given, and the number of micro-batches
+  /// if the sequences of a step are given. Fails if they contradict other given
+  /// fields, or if a field is out of its range.
   llvm::Error complete();
 
 private:
   bool assign(const PlanField &field, llvm::StringRef text);
   void forget(llvm::StringRef name);
 
-  /// By position in the table.
+  /// One bit per field of the table.
   llvm::SmallBitVector given;
-  /// What was given in place of dp and of micro-batches.
+  /// Given values that determine dp and the number of micro-batches.
   int64_t gpus = 0, globalBatch = 0;
 };
 
 /// All fields of a plan.
 llvm::json::Object toJson(const Plan &plan);
-/// The plan that an object gives completely.
+/// Reads and completes a plan; fields absent from the object have defaults.
 llvm::Expected<Plan> planFromJson(const llvm::json::Object &object);
 
 } // namespace tessera

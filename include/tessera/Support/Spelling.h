@@ -1,9 +1,9 @@
-//===- Spelling.h - Suggest what a misspelt name meant ----------*- C++ -*-===//
+//===- Spelling.h - Suggestions for misspelt names --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For error messages about names that a user types: keys, options, commands.
+// For error messages about names that users type: keys, options, commands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-/// "; did you mean 'x'?" with the first of the nearest `known` names, or ""
-/// when none is within two edits.
+/// Returns "; did you mean 'x'?" with the first of the nearest `known` names,
+/// or "" if none is within two edits.
 inline std::string didYouMean(llvm::StringRef name,
                               llvm::ArrayRef<llvm::StringRef> known) {
   llvm::StringRef best;

@@ -1,4 +1,4 @@
-//===- TemporaryFile.h - A file that does not stay --------------*- C++ -*-===//
+//===- TemporaryFile.h - A file that is removed at the end ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,9 @@
 
 namespace tessera {
 
-/// An empty file in a folder of this process, which is in the system's folder
-/// for temporary ones (TMPDIR). The file is removed with the object, the folder
-/// with the last file, and both by SIGTERM, SIGHUP and SIGINT.
+/// An empty file in a folder of this process inside the system's temporary
+/// folder (TMPDIR). The file is removed with the object, the folder with the
+/// last file, and both on SIGTERM, SIGHUP and SIGINT.
 class TemporaryFile {
 public:
   TemporaryFile() = default;
@@ -25,12 +25,12 @@ public:
   TemporaryFile &operator=(const TemporaryFile &) = delete;
   ~TemporaryFile();
 
-  /// Makes a file `prefix`-NUMBER.`suffix`. To be called once.
+  /// Creates a file `prefix`-NUMBER.`suffix`; call it once.
   llvm::Error create(llvm::StringRef prefix, llvm::StringRef suffix);
 
   llvm::StringRef getPath() const { return path; }
 
-  /// Replaces its content. An error names the file.
+  /// Replaces the content of the file. Errors name the file.
   llvm::Error write(llvm::StringRef text) const;
 
 private:
