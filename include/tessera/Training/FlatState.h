@@ -1,4 +1,4 @@
-//===- FlatState.h - State of sizes that do not divide ----------*- C++ -*-===//
+//===- FlatState.h - State whose sizes do not divide ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +10,10 @@
 // padded with zeros for dp: 4096 become 4098, 1366 per rank. The model's own
 // dimensions are not padded for it.
 //
-// Where tensor parallelism splits dimensions, the tensor is split into tiles,
-// one for each of its devices, and each tile is merged: 64 x 2 x 2 x 16 with tp
-// = 2 on the second dimension is stored as 2 x 2048, padded to 2 x 2049. On a
-// device that is its own shard, as it is in memory.
+// If tensor parallelism splits dimensions, the tensor is split into tiles, one
+// for each of its devices, and each tile is merged: 64 x 2 x 2 x 16 with tp = 2
+// on the second dimension is stored as 2 x 2048, padded to 2 x 2049. On a
+// device that is its own shard, in memory order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,44 +29,44 @@
 
 namespace tessera {
 
-/// Of argument `number` of a global function: the linear index in it of each
-/// element of its logical shape, in row-major order. None if it is stored
-/// in its own shape.
+/// For argument `number` of a global function: the linear index in the stored
+/// tensor of each element of its logical shape, in row-major order. None if it
+/// is stored in its own shape.
 std::optional<std::vector<int64_t>>
 getFlatIndices(mlir::FunctionOpInterface func, unsigned number);
 
-/// The flat layout of one parameter: shapes, sharding, and the ops that
-/// convert.
+/// The flat layout of one parameter: shapes, sharding, and the conversion ops.
 class FlatState {
 public:
-  /// The layout of a parameter of `shape` that is sharded as `inUse` and stored
-  /// sharded over `axes` as well. None if they divide its dimensions, or one
-  /// is in use, or tensor parallelism leaves no dimension to merge.
+  /// The layout of a parameter of `shape` that is used with the sharding
+  /// `inUse` and stored sharded over `axes` as well. None if `axes` divide its
+  /// dimensions, or one of them is in use, or tensor parallelism leaves no
+  /// dimension to merge.
   ///
   /// A dimension of d elements that is split in p shards becomes p x d/p, the p
-  /// go before all others, and all others are merged. Where p does not divide d
-  /// that dimension stays as it is and all stay in their order: what merges are
-  /// neighbours, of which the one with the least padding is sharded.
+  /// go before all others, and all others are merged. If p does not divide d,
+  /// that dimension stays as it is and all stay in their order: then neighbours
+  /// are merged, and the merged dimension with the least padding is sharded.
   static std::optional<FlatState> get(llvm::ArrayRef<int64_t> shape,
                                       const Sharding &inUse,
                                       llvm::ArrayRef<AxisRef> axes);
 
-  /// With padding.
+  /// The stored type, with padding.
   mlir::RankedTensorType getType(mlir::Type element) const;
-  /// Without.
+  /// The stored shape, without padding.
   llvm::ArrayRef<int64_t> getStoredShape() const { return stored; }
   llvm::ArrayRef<int64_t> getLogicalShape() const { return logical; }
-  /// The sharding in use, of this shape; and the sharding that it is stored
+  /// The sharding in use, for this shape; and the sharding that it is stored
   /// with.
   const Sharding &getInUse() const { return inUse; }
   const Sharding &getSharding() const { return sharding; }
 
-  /// The attributes of an argument that is stored so.
+  /// The attributes of an argument that is stored this way.
   llvm::SmallVector<mlir::NamedAttribute> getAttributes(mlir::Builder &b) const;
 
-  /// A tensor of the parameter's shape as one of this shape, and back: views, a
-  /// transposition that moves nothing within a device's shard, and zeros joined
-  /// or cut off.
+  /// Converts a tensor of the parameter's shape to this layout, and back: with
+  /// views, a transposition that moves nothing within a device's shard, and
+  /// zeros that are appended or removed.
   mlir::Value flatten(mlir::OpBuilder &b, mlir::Location loc,
                       mlir::Value value) const;
   mlir::Value unflatten(mlir::OpBuilder &b, mlir::Location loc,
@@ -81,10 +81,10 @@ private:
 
   /// `ordered` is `split` in `order`.
   llvm::SmallVector<int64_t> logical, split, order, ordered, stored;
-  /// By dimension of `logical`.
+  /// Number of tiles of each dimension of `logical`.
   llvm::SmallVector<int64_t> tiles;
-  /// Dimensions of `split` by dimension of `logical`; of `ordered` by dimension
-  /// of `stored`.
+  /// For each dimension of `logical`, its dimensions of `split`; for each of
+  /// `stored`, its dimensions of `ordered`.
   Groups splitGroups, storedGroups;
   unsigned paddedDim = 0;
   int64_t paddedSize = 0;

@@ -16,8 +16,8 @@
 
 namespace tessera {
 
-/// What the options of these passes say on a command line, as structs: the
-/// plan's fields that are given, the mesh (none: the program's), the strategy.
+/// Creates the passes with their options as structs: the given fields of the
+/// plan, the mesh (none: the program's), the strategy.
 std::unique_ptr<mlir::Pass> createPlanTrainingPass(const GivenPlan &given,
                                                    std::optional<Mesh> mesh,
                                                    const Strategy &strategy);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses `dp=2,tp=4` and `dp,tp,sp,zero=3`. A strategy is a short way to write
-// seed shardings and nothing more; --dist-apply-strategy writes them.
+// Parses `dp=2,tp=4` and `dp,tp,sp,zero=3`. A strategy is only a short form of
+// seed shardings; --dist-apply-strategy writes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@
 
 namespace tessera {
 
-/// Parses axes with sizes, major to minor: `dp=2,tp=4`. An error, of one line,
+/// Parses axes with sizes, major to minor: `dp=2,tp=4`. Fails, with one line,
 /// for an empty text, an axis without a size, a repeated axis, a size below 1,
-/// or more devices in all than a mesh can have.
+/// or more devices in total than a mesh can have.
 llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 
 /// "dp=2,tp=4".
@@ -31,11 +31,11 @@ std::string print(const Mesh &mesh);
 /// Axes of a mesh by name, major to minor.
 using AxisNames = llvm::SmallVector<std::string, 1>;
 
-/// What is sharded over the axes that stand for `dp`, `cp` and `tp`, those of
-/// these names unless others are given, and over `pp`. All off: the seeds of
-/// the program are used as they are.
+/// The parts of a program that a strategy shards over the axes for `dp`, `cp`
+/// and `tp` (the axes of these names unless others are given), and over `pp`.
+/// If all are off, the seeds of the program are used as they are.
 struct Strategy {
-  /// The layers over pp, in stages of a pipeline.
+  /// Layers over pp, in stages of a pipeline.
   bool pp = false;
   /// Batch over dp.
   bool dp = false;
@@ -43,21 +43,21 @@ struct Strategy {
   bool tp = false;
   /// The residual stream's sequence over tp.
   bool sp = false;
-  /// 1: optimizer state, 2: gradients too, 3: parameters too, over dp and
-  /// cp.
+  /// ZeRO stage over dp and cp. 1: optimizer state, 2: gradients too, 3:
+  /// parameters too.
   int zero = 0;
-  /// The sequence over cp, in attention too, by a method.
+  /// Sequence over cp, also in attention, by the method `context`.
   bool cp = false;
   ContextMethod context;
   /// The axes of dp, cp (one) and tp.
   AxisNames dpAxes{"dp"}, cpAxes{"cp"}, tpAxes{"tp"};
-  /// What is sharded over all axes but pp is searched.
+  /// A search decides the shardings over all axes but pp.
   bool isSearched = false;
 
   bool isNone() const { return !isSearched && isUnseeded() && !pp; }
-  /// Nothing is seeded but stages.
+  /// True if only stages are seeded.
   bool isUnseeded() const { return !dp && !tp && !sp && zero == 0 && !cp; }
-  /// Some axes are not those of the usual names.
+  /// True if some axes do not have the usual names.
   bool hasOwnAxes() const {
     return dpAxes != AxisNames{"dp"} || cpAxes != AxisNames{"cp"} ||
            tpAxes != AxisNames{"tp"};
@@ -72,18 +72,18 @@ struct Strategy {
 
 /// Parses a list of `pp`, `dp`, `cp` (or `cp=METHOD`, ContextMethod.h), `tp`,
 /// `sp`, `zero=0` to `zero=3`; or `auto`, alone or after `pp`; `none` or the
-/// empty text stand for no strategy. `dp@x+y`, `cp@x` and `tp@x` name the axes
-/// of a mesh that stand for these. Anything else is an error.
+/// empty text mean no strategy. `dp@x+y`, `cp@x` and `tp@x` name the mesh axes
+/// to use for these. Fails for other texts.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.
 std::string print(const Strategy &strategy);
 
-/// The axes of these names that a mesh has and that have several devices.
+/// The axes with these names that a mesh has and that have several devices.
 AxisList getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh);
 
-/// An error if a strategy cannot be used on a mesh: it needs an axis that is
-/// not there, has one twice, or leaves one idle.
+/// Fails if a strategy cannot be used on a mesh: it needs an axis that does not
+/// exist, has one twice, or leaves one idle.
 llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- TrainedFunction.h - The function that is to be trained ---*- C++ -*-===//
+//===- TrainedFunction.h - The function to be trained -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,14 +19,15 @@ struct TrainedFunction {
   mlir::func::FuncOp function;
   /// Arguments with nn.param, in order.
   llvm::SmallVector<mlir::BlockArgument> parameters;
-  /// All other arguments, and which dimension of each is the batch: that named
+  /// All other arguments, and the batch dimension of each: the one named
   /// "batch" in nn.dims, else the first.
   llvm::SmallVector<mlir::BlockArgument> inputs;
   llvm::SmallVector<int64_t> batchDims;
-  /// What is differentiated: the result "loss_sum", or "loss" without one. Null
-  /// of a function that is not trained.
+  /// The value to differentiate: the result "loss_sum", or "loss" without one.
+  /// Null for a function that is not trained.
   mlir::Value lossSum;
-  /// The result "tokens" beside "loss_sum"; null: the loss counts as one.
+  /// The result "tokens" that accompanies "loss_sum"; null: the loss counts as
+  /// one.
   mlir::Value tokens;
 
   /// `inputs` as values.
@@ -42,16 +43,16 @@ struct TrainedFunction {
   }
 };
 
-/// The only function of a module with parameters (nn.param) and a result
-/// "loss_sum" or "loss" (nn.output) that is no training step yet (has no
-/// nn.state). None if there is none. Failure, with an error: there are several,
-/// the loss is no float scalar, or an input is no tensor.
+/// Finds the only function of a module with parameters (nn.param) and a result
+/// "loss_sum" or "loss" (nn.output) that is not yet a training step (has no
+/// nn.state). None if there is none. Fails, with an error, if there are
+/// several, the loss is not a float scalar, or an input is not a tensor.
 mlir::FailureOr<std::optional<TrainedFunction>>
 findTrainedFunction(mlir::ModuleOp module);
 
-/// The only function of a module with parameters that is no training step.
-/// Failure, with an error: there is none, there are several, or an input is no
-/// tensor.
+/// Finds the only function of a module with parameters that is not a training
+/// step. Fails, with an error, if there is none, there are several, or an input
+/// is not a tensor.
 mlir::FailureOr<TrainedFunction> findForwardFunction(mlir::ModuleOp module);
 
 } // namespace tessera

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the compiler builds of a plan: its mesh and strategy, and what it does
-// not build yet.
+// Derives the mesh and strategy that the compiler uses for a plan, and rejects
+// plans that it cannot build yet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,14 @@ namespace tessera {
 /// tp, in which plans are priced; none if there is one device.
 std::optional<Mesh> getMesh(const Plan &plan);
 
-/// What a plan shards over these axes.
+/// The strategy that shards as the plan says.
 Strategy getStrategy(const Plan &plan);
 
-/// Gives a plan the axes that a strategy uses of a mesh.
+/// Sets the axes of a plan from those that a strategy uses of a mesh.
 void setLayout(Plan &plan, const Strategy &strategy, const Mesh &mesh);
 
-/// An error if a plan cannot be compiled, though it may have a price: "pp:
-/// expects 1 ...".
+/// Fails if a plan cannot be compiled, even if it can be priced: "pp: expects 1
+/// ...".
 llvm::Error checkCompiled(const Plan &plan);
 
 } // namespace tessera
