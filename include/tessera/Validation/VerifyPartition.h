@@ -1,17 +1,18 @@
-//===- VerifyPartition.h - Is a local program right? ------------*- C++ -*-===//
+//===- VerifyPartition.h - Checks a local program ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A forward analysis of a local function: of each value, of which value of the
-// reference each device holds which block, and over which axes it is partial.
-// It knows nothing of how the program was made. Ops mean what they say through
-// ShardingRuleOpInterface; collectives what they are defined to do.
+// A forward analysis of a local function: for each value, the value of the
+// reference and the block of it that each device holds, and the axes over which
+// it is partial. It does not depend on how the program was made. Ops mean what
+// they declare through ShardingRuleOpInterface; collectives mean their
+// definition.
 //
 // The local program must compute the reference op by op: an op on blocks of the
 // reference's values must be an op that the reference has. It may reorder and
-// repeat ops, run them on partial values where they are linear, decompose those
-// that have a reduction of their own, and pad.
+// repeat ops, run them on partial values if they are linear, decompose ops with
+// internal reductions, and pad.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,23 +27,23 @@
 
 namespace tessera {
 
-/// What the analysis says of a local program.
+/// The result of the analysis of a local program.
 enum class PartitionAnswer {
   /// On every device each result is the block that its sharding names.
   Proven,
-  /// At `op` some device has not what is needed.
+  /// At `op` some device lacks a needed value.
   Refuted,
-  /// The analysis does not know what `op` does to blocks.
+  /// The analysis cannot model the effect of `op` on blocks.
   NotProvable,
 };
 
-/// The answer and, unless it is Proven, the first op to blame.
+/// The result and, unless it is Proven, the first op at fault.
 struct PartitionVerdict {
   PartitionAnswer answer = PartitionAnswer::Proven;
-  /// The first op that is not as it should be; null if proven.
+  /// The first op at fault; null if proven.
   mlir::Operation *op = nullptr;
   std::string why;
-  /// Where the reference has what is needed, if that is known.
+  /// Location of the needed value in the reference, if known.
   std::optional<mlir::Location> reference;
 
   /// Emits an error at the op, unless proven.
@@ -51,8 +52,8 @@ struct PartitionVerdict {
 
 /// Checks `local`, which is marked `dist.local`, on `mesh`, and the functions
 /// that it calls. `reference` is the global function that it should compute, on
-/// true sizes; what it calls is looked up in its module. Null: only that all
-/// devices agree on some global program whose results are as declared.
+/// true sizes; its callees are looked up in its module. If null, checks only
+/// that all devices agree on some global program whose results are as declared.
 PartitionVerdict verifyPartition(mlir::FunctionOpInterface local,
                                  const Mesh &mesh,
                                  mlir::FunctionOpInterface reference);
@@ -62,16 +63,17 @@ struct ReferenceProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// Keeps a copy of the module in `reference`.
+/// Creates the pass that keeps a copy of the module in `reference`.
 std::unique_ptr<mlir::Pass>
 createKeepReferencePass(std::shared_ptr<ReferenceProgram> reference);
 
-/// Puts the functions in `reference` beside the local ones that were made of
-/// them, private, and names them by dist.reference. The last use of it.
+/// Creates the pass that adds the functions in `reference` next to the local
+/// ones made from them, as private functions, and names them by dist.reference.
+/// Consumes `reference`.
 std::unique_ptr<mlir::Pass>
 createAddReferencePass(std::shared_ptr<ReferenceProgram> reference);
 
-/// `dist-verify-partition` with the functions in `reference`, by name.
+/// Creates `dist-verify-partition` with the functions in `reference`, by name.
 std::unique_ptr<mlir::Pass>
 createVerifyPartitionPass(std::shared_ptr<ReferenceProgram> reference);
 
