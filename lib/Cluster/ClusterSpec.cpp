@@ -1,10 +1,10 @@
-//===- ClusterSpec.cpp - Reading clusters -----------------------*- C++ -*-===//
+//===- ClusterSpec.cpp - Clusters as JSON -----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON form of a cluster, both ways. Whether the numbers can be is
-// ClusterValidate.cpp's.
+// Reads and writes the JSON form of a cluster. ClusterValidate.cpp checks the
+// ranges of the numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,8 @@ int64_t ClusterSpec::innerDevices() const {
 
 namespace {
 
-/// One object of the file. Keeps the first error, names fields by their path,
-/// and knows which keys were asked for.
+/// Reads one object of the file. Keeps the first error, names fields by their
+/// path, and records which keys were read.
 class Reader {
 public:
   Reader(const json::Object &object, std::string path, Error &error)
@@ -102,7 +102,7 @@ public:
     return 0;
   }
 
-  /// {"value": 1.0, "from": "measured", "source": "..."}.
+  /// Reads {"value": 1.0, "from": "measured", "source": "..."}.
   Quantity quantity(StringRef key) {
     const json::Value *value = get(key);
     const json::Object *fields = value ? value->getAsObject() : nullptr;
@@ -133,7 +133,7 @@ public:
     return result;
   }
 
-  /// An object of quantities, in the order of their names.
+  /// Reads an object of quantities, in the order of their names.
   std::vector<std::pair<std::string, Quantity>> quantities(StringRef key) {
     std::vector<std::pair<std::string, Quantity>> result;
     const json::Object *fields = objectAt(key);
@@ -164,7 +164,7 @@ public:
     return nullptr;
   }
 
-  /// Keys that were not asked for are errors.
+  /// Reports keys that were never read as errors.
   void finish() {
     std::set<std::string> names;
     for (const auto &entry : object)

@@ -1,9 +1,9 @@
-//===- ClusterValidate.cpp - Numbers that cannot be -------------*- C++ -*-===//
+//===- ClusterValidate.cpp - Checks the numbers of a cluster ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranges are wide: they find a swapped unit or a slip of three orders of
+// The ranges are wide: they catch a swapped unit or an error of three orders of
 // magnitude, not a wrong data sheet.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,8 @@ using namespace tessera;
 
 namespace {
 
-/// What a number may be, with a hint at the usual mistake on either side.
+/// The valid range of a number, with hints at the usual mistake below and above
+/// it.
 struct Range {
   double low, high;
   const char *unit;

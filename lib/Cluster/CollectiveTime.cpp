@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Closed forms; each algorithm is one function and the cheapest is taken.
+// Closed forms: each algorithm is one function, and the cheapest one is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +17,19 @@ using Kind = CollectiveKind;
 
 namespace {
 
-/// What the algorithms need to know of a group.
+/// The properties of a group that the algorithms need.
 struct Group {
   ArrayRef<LinkSpan> spans;
   double ranks = 1;
-  /// Bytes per second that every device can send while it receives as many,
-  /// when all work together.
+  /// Bytes per second that every device sends and receives at once while all
+  /// devices communicate.
   double bandwidth = INFINITY;
-  /// Seconds of the steps of one turn around the ring.
+  /// Seconds of latency of one turn around the ring.
   double ringLatency = 0;
 
   explicit Group(ArrayRef<LinkSpan> spans) : spans(spans) {
-    // A turn around n devices in N groups of g crosses N - 1 outer links and
-    // n - N inner ones.
+    // A turn around n devices in N groups of g devices crosses N - 1 outer
+    // links and n - N inner links.
     double inner = 1;
     for (const LinkSpan &span : spans)
       ranks *= static_cast<double>(span.size);
@@ -41,7 +41,7 @@ struct Group {
     }
   }
 
-  /// Seconds from the leaves of a tree to its root.
+  /// Latency in seconds from the leaves of a tree to its root.
   double treeLatency() const {
     double seconds = 0;
     for (const LinkSpan &span : spans) {
@@ -53,7 +53,7 @@ struct Group {
   }
 };
 
-/// One of the two protocols.
+/// The constants of a protocol: low-latency or bulk.
 struct Protocol {
   double base, step, share;
 };
@@ -74,8 +74,8 @@ static double tree(const Group &group, double treeLatency,
          2 * bytes / (group.bandwidth * protocol.share);
 }
 
-/// Each device sends to each other one; what stays inside a span and what
-/// leaves it move side by side.
+/// Each device sends to every other one. Transfers inside a span and transfers
+/// that leave it run concurrently.
 static double allToAll(const Group &group, const Protocol &protocol,
                        double bytes) {
   double inner = 1, slowest = 0, latency = 0;
@@ -90,7 +90,7 @@ static double allToAll(const Group &group, const Protocol &protocol,
          slowest;
 }
 
-/// As getDispatchTime() says, with one protocol.
+/// Implements getDispatchTime() for one protocol.
 static double dispatch(const Group &group, const Protocol &protocol,
                        double bytes, double copies) {
   double inner = 1, slowest = 0, latency = 0;
@@ -98,7 +98,7 @@ static double dispatch(const Group &group, const Protocol &protocol,
     auto size = static_cast<double>(span.size);
     double units = group.ranks / inner;
     double reached = units * (1 - std::pow(1 - 1 / units, copies));
-    // Those of its own unit are there already.
+    // Copies for the device's own unit are already there.
     double sent = bytes * reached * (1 - span.parallel / size);
     slowest = std::max(slowest, sent / (span.bandwidth * protocol.share));
     latency = std::max(latency, span.latency);
@@ -108,7 +108,7 @@ static double dispatch(const Group &group, const Protocol &protocol,
          slowest;
 }
 
-/// Every device sends all it has to one other, over the slowest link.
+/// Every device sends all its data to one other device, over the slowest link.
 static double permute(const Group &group, const Protocol &protocol,
                       double bytes) {
   double seconds = 0;
@@ -123,7 +123,7 @@ static double oneProtocol(Kind kind, double bytes, const Group &group,
   switch (kind) {
   case Kind::AllReduce: {
     double seconds = ring(group, protocol, kind, bytes);
-    // A tree inside one level gains nothing on a ring over a switch.
+    // Over a switch, a tree inside one level gains nothing over a ring.
     return group.spans.size() > 1 || group.spans.front().level > 0
                ? std::min(seconds,
                           tree(group, group.treeLatency(), protocol, bytes))
@@ -148,7 +148,7 @@ static double getTime(Kind kind, double tensorBytes, const Group &group,
   Protocol low{library.baseLow, 1, library.lowShare};
   Protocol bulk{library.baseBulk, library.bulkStep, 1};
   double seconds = oneProtocol(kind, tensorBytes, group, bulk);
-  // A library of one protocol.
+  // The library has only one protocol.
   if (library.baseLow == library.baseBulk && library.bulkStep == 1)
     return seconds;
   return std::min(seconds, oneProtocol(kind, tensorBytes, group, low));

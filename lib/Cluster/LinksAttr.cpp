@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Numbers the levels: those of higher bandwidth are further inside.
+/// Numbers the levels by descending bandwidth: faster links are further inside.
 static void setLevels(MeshLinks &links) {
   SmallVector<std::pair<double, double>> rates;
   for (LinkSpans &axis : links.axes)

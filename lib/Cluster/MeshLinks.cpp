@@ -1,11 +1,11 @@
-//===- MeshLinks.cpp - The links under the axes of a mesh -------*- C++ -*-===//
+//===- MeshLinks.cpp - The links of the axes of a mesh ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups are runs of device numbers with a stride; how many of them are in one
-// group of a level follows from the stride and the level's size. Where that is
-// no whole number, Placement.cpp looks at each group.
+// A group is a run of device numbers with a stride. The stride and the size of
+// a level give the number of its devices inside one group of the level. If that
+// is not a whole number, Placement.cpp looks at each group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@
 using namespace llvm;
 using namespace tessera;
 
-/// Appends a span, joined to the last one if that is on the same level.
+/// Appends a span, or merges it into the last span if that is on the same
+/// level.
 static void append(LinkSpans &spans, const LinkSpan &span) {
   if (span.size == 1)
     return;
@@ -37,16 +38,16 @@ MeshLinks MeshLinks::uniform(const Mesh &mesh, double base, double bandwidth) {
   return links;
 }
 
-/// The spans of an axis whose neighbours are `stride` apart; none if they do
-/// not fill some level evenly. `devices`: those of the mesh.
+/// Returns the spans of an axis whose neighbours are `stride` apart, or nothing
+/// if the groups do not fill some level evenly. `devices` is the mesh's number
+/// of devices.
 static std::optional<LinkSpans> evenSpans(ArrayRef<LevelLinks> levels,
                                           int64_t size, int64_t stride,
                                           int64_t devices) {
   LinkSpans spans;
   for (auto [index, level] : llvm::enumerate(levels)) {
     // Neighbours share a group of this level if a whole number of them fills
-    // it, or if the whole mesh is in one; the outermost level takes what is
-    // left.
+    // it, or if the whole mesh is in one. The outermost level takes the rest.
     bool last = index + 1 == levels.size();
     int64_t inside = 1;
     if (last || devices <= level.devices) {
@@ -97,8 +98,8 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
   return links;
 }
 
-/// The part [skip, skip * size) of an axis, counted from its minor end, of the
-/// spans from the inside out.
+/// Returns the spans, from the inside out, of the sub-axis [skip, skip * size),
+/// counted from the minor end of the axis.
 static LinkSpans slice(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
   LinkSpans result;
   for (LinkSpan span : spans) {
@@ -109,7 +110,8 @@ static LinkSpans slice(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
       continue;
     }
     if (span.size % skip) {
-      // No boundary: all that is left counts as being here or further out.
+      // The sub-axis does not start at a span boundary: count all of it at this
+      // level or further out.
       span.size = size;
       append(result, span);
       return result;

@@ -1,10 +1,10 @@
-//===- Placement.cpp - How groups of devices lie on a cluster -------------===//
+//===- Placement.cpp - Placement of groups of devices on a cluster --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups are enumerated; those that lie alike, a whole number of times the
-// second outermost level apart, once.
+// Enumerates the groups. Groups that differ by a whole number of periods of the
+// second outermost level have the same placement and are enumerated once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,8 +85,8 @@ LinkSpan Placement::worstSpan() const {
   span.size = ranks;
   span.bandwidth = std::numeric_limits<double>::infinity();
   double latency = 0, together = span.bandwidth;
-  // A turn around the ring crosses a level's links once for each group of the
-  // level inside that the level joins.
+  // A turn around the ring crosses a level's links (number of inner groups -
+  // number of the level's groups) times.
   int64_t inside = ranks, drivers = 1;
   for (auto [index, level] : enumerate(levels)) {
     bool isLast = index == footprints.size();
@@ -110,14 +110,15 @@ LinkSpan Placement::worstSpan() const {
 
 namespace {
 
-/// A digit of a device's number.
+/// A stride and size in a device's number.
 struct Digit {
   int64_t stride, size;
 };
 
 } // namespace
 
-/// The sizes of a mesh's numbers that `group` does not have, major to minor.
+/// Returns the strides and sizes of the mesh that are not in `group`, major to
+/// minor.
 static SmallVector<Digit> findOthers(const Mesh &mesh,
                                      ArrayRef<AxisRef> group) {
   SmallVector<Digit> others;
@@ -138,7 +139,8 @@ static SmallVector<Digit> findOthers(const Mesh &mesh,
   return others;
 }
 
-/// All numbers with these digits; the digits in descending order of strides.
+/// Returns all device numbers spanned by `digits`, which are in descending
+/// order of strides.
 static SmallVector<int64_t> enumerateNumbers(ArrayRef<Digit> digits) {
   SmallVector<int64_t> numbers = {0};
   for (const Digit &digit : digits) {
