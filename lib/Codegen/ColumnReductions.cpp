@@ -1,12 +1,12 @@
-//===- ColumnReductions.cpp - Column reductions beside their rows ---------===//
+//===- ColumnReductions.cpp - Column reductions fused into row kernels ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A column reduction (a bias's gradient, a norm's gain) reads what a kernel of
-// rows reads or makes as well. Where it is split into chunks of neighbouring
-// rows, the threads that do these rows one by one can add their columns on the
-// way: the tensor is read once for both.
+// A column reduction (the gradient of a bias or of a norm's gain) often reads a
+// tensor that a row kernel reads or computes. If it is split into chunks of
+// consecutive rows, the threads that compute these rows one by one can also add
+// up their columns. The tensor is then read once for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ tessera::getFusedColumnReduction(linalg::GenericOp op) {
   return sum;
 }
 
-/// Whether the op passes a tensor of `shape` element by element.
+/// True if the op reads `value` element by element, as an input.
 static bool readsWhole(linalg::GenericOp op, Value value) {
   return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
     return operand.get() == value && !op.isDpsInit(&operand) &&
@@ -65,8 +65,8 @@ bool tessera::readsSameRows(linalg::GenericOp a, linalg::GenericOp other) {
   });
 }
 
-/// Whether an op that is no such sum itself works row by row on a tensor that
-/// `op` reads whole, or makes it.
+/// True if another op, not a fused column reduction itself, works row by row on
+/// a tensor that `op` reads whole, or computes that tensor.
 static bool hasNeighbour(linalg::GenericOp op, int64_t rows) {
   auto fits = [&](Operation *other) {
     auto generic = dyn_cast_or_null<linalg::GenericOp>(other);
@@ -86,8 +86,9 @@ static bool hasNeighbour(linalg::GenericOp op, int64_t rows) {
   return false;
 }
 
-/// The rows that one chunk adds: enough chunks keep a GPU busy, and a chunk is
-/// worth its row of sums in memory. 0 where there are no such.
+/// Returns the number of rows that one chunk adds. There must be enough chunks
+/// to keep a GPU busy, and enough rows in a chunk to be worth its row of
+/// partial sums in memory. Returns 0 if there is no such number.
 static int64_t getRowsPerSum(int64_t rows, int64_t lastLoop) {
   constexpr int64_t kChunks = 1024, kLeastChunks = 256, kLeastRows = 8;
   int64_t most = std::max(rows / kChunks, kLeastRows);
@@ -100,7 +101,7 @@ static int64_t getRowsPerSum(int64_t rows, int64_t lastLoop) {
 
 std::optional<AffineMap>
 tessera::planFusedColumnReduction(linalg::GenericOp op) {
-  // A thread's sums are in registers.
+  // A thread keeps its sums in registers.
   constexpr int64_t kMostColumns = 8192;
   SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();

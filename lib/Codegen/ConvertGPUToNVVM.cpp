@@ -1,4 +1,4 @@
-//===- ConvertGPUToNVVM.cpp - Kernels of a GPU to NVVM dialect ------------===//
+//===- ConvertGPUToNVVM.cpp - GPU kernels to the NVVM dialect -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The shared memory whose size the launch says is defined elsewhere.
+/// Makes shared memory external: the launch gives its size.
 static void describeShared(gpu::GPUModuleOp device) {
   for (auto global : device.getOps<LLVM::GlobalOp>())
     if (global.getAddrSpace() == unsigned(NVVM::NVVMMemorySpace::Shared))
@@ -46,7 +46,7 @@ static void describeShared(gpu::GPUModuleOp device) {
 }
 
 /// Tensors of one launch do not overlap (a result that overwrites an operand is
-/// the same argument) and are aligned as the arena is.
+/// the same argument) and have the arena's alignment.
 static void describeArguments(gpu::GPUModuleOp device) {
   Builder b(device.getContext());
   for (auto kernel : device.getOps<LLVM::LLVMFuncOp>())
@@ -73,8 +73,8 @@ void tessera::registerConversionInterfaces(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 }
 
-/// libdevice's sin and cos keep a table on the stack for large arguments, and
-/// branch.
+/// Expands sin and cos: libdevice's versions keep a table on the stack for
+/// large arguments, and branch.
 static LogicalResult expandAngles(gpu::GPUModuleOp device) {
   RewritePatternSet patterns(device.getContext());
   populateMathF32ExpansionPatterns(patterns, [](StringRef name) {

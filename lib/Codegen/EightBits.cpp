@@ -1,12 +1,12 @@
-//===- EightBits.cpp - Casts to and from floats of 8 bits -----------------===//
+//===- EightBits.cpp - Casts to and from 8-bit floats ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A number of 8 bits is an f32 with fewer digits and another bias of the
-// exponent, but for those below the least with an exponent, which are multiples
-// of the least number. To round to such a multiple, f32 arithmetic adds a power
-// of two whose last digit it is.
+// A normal 8-bit float is an f32 with fewer fraction bits and another exponent
+// bias. Subnormals are multiples of the smallest subnormal. To round to such a
+// multiple, f32 arithmetic adds a power of two whose last fraction bit is the
+// smallest subnormal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +26,18 @@ constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000,
                   kNaN = 0x7fc00000;
 
 struct Format {
-  /// Bits of fraction, and how much more exponents are in f32.
+  /// The number of fraction bits, and the exponent bias of f32 minus this
+  /// format's.
   int fraction, bias;
-  /// The code of what is beyond: infinity or NaN.
+  /// The code of values out of range: infinity or NaN.
   int32_t beyond;
   bool hasInfinity;
 
-  /// Digits that f32 has more.
+  /// The number of fraction bits that f32 has in addition.
   int shift() const { return 23 - fraction; }
-  /// The least number with an exponent, as f32.
+  /// The bits of the smallest normal number as f32.
   int32_t leastNormal() const { return (bias + 1) << 23; }
-  /// The least number: 2^exponent.
+  /// The exponent e of the smallest subnormal, 2^e.
   int leastExponent() const { return bias + 1 - 127 - fraction; }
 };
 
@@ -48,7 +49,7 @@ std::optional<Format> getFormat(Type type) {
   return std::nullopt;
 }
 
-/// Arithmetic on scalars of 32 bits.
+/// Builds arithmetic on 32-bit scalars.
 struct Bits : ImplicitLocOpBuilder {
   Bits(OpBuilder &builder, Location loc) : ImplicitLocOpBuilder(loc, builder) {}
 
@@ -80,7 +81,7 @@ struct Bits : ImplicitLocOpBuilder {
 
 } // namespace
 
-/// The code of an f32, in 32 bits.
+/// Returns the code of an f32, in 32 bits.
 Value Bits::truncate(Value value, const Format &f) {
   Value bits = cast(value, getI32Type());
   Value magnitude = apply<arith::AndIOp>(bits, kMagnitude);
@@ -104,7 +105,7 @@ Value Bits::truncate(Value value, const Format &f) {
                 code);
 }
 
-/// The f32 of a code in 32 bits.
+/// Returns the f32 for a code in 32 bits.
 Value Bits::extend(Value code, const Format &f) {
   Value magnitude = apply<arith::AndIOp>(code, 0x7f);
   Value sign = apply<arith::ShLIOp>(apply<arith::AndIOp>(code, 0x80), 24);

@@ -1,10 +1,10 @@
-//===- EmulateGPU.cpp - Kernels of a GPU as functions of the host ---------===//
+//===- EmulateGPU.cpp - GPU kernels as functions of the host --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// So that every kernel can be run where there is no GPU: the same code of one
-// thread, which asks the emulator where a GPU has registers of its own.
+// Runs every kernel without a GPU: the same code of one thread calls the
+// emulator where a GPU reads special registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,14 +56,14 @@ func::FuncOp Emulation::declare(StringRef name, TypeRange arguments,
   return func;
 }
 
-/// A call without arguments, of a number as an index.
+/// Calls a function without arguments and returns its number as an index.
 Value Emulation::ask(StringRef name, Type result) {
   func::FuncOp callee = declare(name, {}, result);
   Value value = func::CallOp::create(b, callee, ValueRange()).getResult(0);
   return arith::IndexCastOp::create(b, b.getIndexType(), value);
 }
 
-/// The type without its memory space.
+/// Returns the type without its memory space.
 static Type inOneMemory(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
@@ -113,7 +113,7 @@ LogicalResult Emulation::replace(Operation *op, Value shared) {
 LogicalResult Emulation::lower(gpu::GPUFuncOp kernel, int64_t sharedBytes) {
   b.setLoc(kernel.getLoc());
   b.setInsertionPointToEnd(module.getBody());
-  // The block's shared memory is one more argument.
+  // The block's shared memory is an additional argument.
   auto sharedType = MemRefType::get({sharedBytes}, b.getI8Type());
   SmallVector<Type> types(kernel.getArgumentTypes());
   types.push_back(sharedType);

@@ -1,4 +1,4 @@
-//===- GPUAccess.cpp - How ops of a kernel pass through memory ------------===//
+//===- GPUAccess.cpp - Memory accesses of the ops of a kernel -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,7 @@ bool tessera::readsAlike(const OpPlan &plan, const LoopGroup &group,
     stride *= plan.sizes[loop];
     inGroup.set(loop);
   }
-  // No other loop of the row moves it.
+  // No other loop of the row changes the address.
   for (unsigned loop = plan.rowLoops; loop < plan.sizes.size(); ++loop)
     if (!inGroup.test(loop) && plan.sizes[loop] != 1 &&
         access.strides[loop] != 0)

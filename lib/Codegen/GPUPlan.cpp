@@ -1,4 +1,4 @@
-//===- GPUPlan.cpp - How the threads of a GPU share a kernel --------------===//
+//===- GPUPlan.cpp - Distributes a kernel over the threads of a GPU -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,20 +19,20 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// Threads of a block where nothing speaks for another number.
+/// Default number of threads per block.
 static constexpr int64_t kBlock = 256;
-/// Threads of a block at most: of more, each has too few registers.
+/// Maximum threads per block: with more, each has too few registers.
 static constexpr int64_t kMaxBlock = 512;
-/// Elements that one thread holds of a row, at most.
+/// Maximum elements of a row that one thread holds.
 static constexpr int64_t kMaxHeld = 32;
-/// Elements of all values together that one thread holds, at most.
+/// Maximum elements of all values together that one thread holds.
 static constexpr int64_t kMaxRegisters = 96;
-/// Streaming multiprocessors of the GPU whose rows are counted: an H100 SXM
+/// Streaming multiprocessors assumed by the thresholds on rows: an H100 SXM
 /// (NVIDIA H100 Tensor Core GPU Architecture white paper). One binary serves
 /// all GPUs, so plans do not depend on the GPU that runs them.
 static constexpr int64_t kMultiprocessors = 132;
-/// With fewer rows than two for each multiprocessor, a warp a row would leave
-/// most of the GPU idle: each row has a whole block.
+/// Below two rows per multiprocessor, a warp per row would leave most of the
+/// GPU idle, so each row has a whole block.
 static constexpr int64_t kFewRows = 2 * kMultiprocessors;
 
 std::optional<LinearAccess> GPUPlanner::access(const OpPlan &op,
@@ -43,12 +43,12 @@ std::optional<LinearAccess> GPUPlanner::access(const OpPlan &op,
                          type.getShape(), 0);
 }
 
-/// Elements of a value of the kernel in one row.
+/// Returns the number of elements of a value of the kernel in one row.
 int64_t GPUPlanner::rowElements(Value value) const {
   return cast<RankedTensorType>(value.getType()).getNumElements() / plan.rows;
 }
 
-/// Merges loops of a group that all accesses pass with one stride.
+/// Merges loops of a group that all accesses traverse with one stride.
 void GPUPlanner::makeRuns(OpPlan &op) {
   SmallVector<LinearAccess> accesses;
   for (OpOperand &operand : op.op->getOpOperands())
@@ -90,7 +90,7 @@ void GPUPlanner::chooseWork(OpPlan &op) {
     bool combines = true;
     for (unsigned i = 0; i < generic.getNumResults(); ++i)
       combines &= getCombiner(generic, i) != nullptr;
-    // Otherwise every thread does it from end to end.
+    // Otherwise every thread computes the whole op.
     op.work = combines ? RowWork::Reduction : RowWork::Scalar;
     return;
   }
@@ -125,7 +125,7 @@ void GPUPlanner::addOps(int64_t rows) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-/// Elements that make 16 bytes of most of what the op reads and writes.
+/// Returns the vector length that fills 16 bytes in most accesses of the op.
 int64_t GPUPlanner::bestVector(const OpPlan &op) const {
   const LoopGroup &shared = op.shared();
   if (shared.runs.empty())
@@ -150,12 +150,13 @@ int64_t GPUPlanner::bestVector(const OpPlan &op) const {
   return 1;
 }
 
-/// Whether the threads of a row take chunks of the op's rows.
+/// True if the threads of a row take chunks of the op's rows.
 static bool isChunked(const OpPlan &op) {
   return isShared(op) || op.work == RowWork::ColumnReduction;
 }
 
-/// One width for all ops of equally long rows, so that they share them alike.
+/// Chooses one width for all ops of equally long rows, so that they distribute
+/// them over threads in the same way.
 void GPUPlanner::chooseVectors() {
   llvm::SmallDenseMap<int64_t, int64_t> widths;
   for (const OpPlan &op : plan.ops)
@@ -204,16 +205,16 @@ bool GPUPlanner::isElementwise() const {
   return true;
 }
 
-/// A flat grid, if all ops are elementwise over one space: the whole tensor, or
-/// the kernel's rows.
+/// Makes a flat grid if all ops are elementwise over one space: the whole
+/// tensor, or the kernel's rows.
 bool GPUPlanner::makeFlat() {
   int64_t rows = plan.rows;
   for (int64_t count : {int64_t(1), rows}) {
     addOps(count);
     if (!isElementwise())
       continue;
-    // In one row of everything, what is done once per row would be done by
-    // every thread.
+    // If everything were one row, every thread would compute the ops that run
+    // once per row.
     bool hasScalars = llvm::any_of(
         plan.ops, [](const OpPlan &op) { return op.work == RowWork::Scalar; });
     if (count == 1 && rows != 1 && hasScalars)
@@ -252,7 +253,7 @@ int64_t GPUPlanner::widest() const {
   return chunks;
 }
 
-/// Elements that a thread holds if rows are in registers.
+/// Returns the number of elements that a thread holds if rows are in registers.
 int64_t GPUPlanner::countHeld() const {
   llvm::SmallDenseMap<Value, unsigned> readers;
   int64_t held = 0;
@@ -277,9 +278,9 @@ void GPUPlanner::chooseThreadsPerRow() {
   int64_t chunks = widest();
   int64_t rows = plan.rows / plan.rowsPerSum;
   bool hasFewRows = rows < kFewRows;
-  // Registers that hold sums decide how many warps run beside each other: a
-  // thread has one chunk if a block can (norm backward of 768 columns on an
-  // H200: 65 us with 96 threads a row, 114 us with 32).
+  // Registers for sums limit how many warps run at once, so a thread has one
+  // chunk if a block has enough threads (norm backward of 768 columns on an
+  // H200: 65 us with 96 threads per row, 114 us with 32).
   bool carriesSums = plan.rowsPerSum > 1 && !wantedBlock;
   auto setSizes = [&](int64_t threadsPerRow, int64_t rowsPerBlock) {
     plan.threadsPerRow = threadsPerRow;
@@ -291,7 +292,7 @@ void GPUPlanner::chooseThreadsPerRow() {
     int64_t block = wantedBlock ? wantedBlock : 4 * kWarp;
     int64_t most = llvm::PowerOf2Ceil(rows);
     int64_t rowsPerBlock = std::min(block / threadsPerRow, most);
-    // Whole warps, so that all lanes take part in shuffles.
+    // Use whole warps, so that all lanes take part in shuffles.
     rowsPerBlock = std::max(rowsPerBlock, kWarp / threadsPerRow);
     setSizes(threadsPerRow, wantedBlock ? block / threadsPerRow : rowsPerBlock);
   };
@@ -323,7 +324,7 @@ void GPUPlanner::chooseThreadsPerRow() {
   for (OpPlan &op : plan.ops) {
     if (op.work == RowWork::ColumnReduction && op.chunks < plan.threadsPerRow) {
       op.splits = std::min(plan.threadsPerRow / op.chunks, op.reductions.size);
-      // Partial sums in at most a quarter of the shared memory.
+      // Partial sums take at most a quarter of the shared memory.
       int64_t bytes = 0;
       for (Value value : op.op->getResults())
         bytes += op.parallel.size *
@@ -339,7 +340,7 @@ void GPUPlanner::chooseThreadsPerRow() {
     if (isShared(op) && op.chunksPerThread * op.vector > kMaxHeld)
       plan.unrolled = false;
   }
-  // Sums that are carried are in registers, whatever else there is.
+  // Carried sums are always in registers.
   plan.unrolled |= plan.rowsPerSum > 1;
   plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
 }
@@ -351,8 +352,8 @@ KernelPlan GPUPlanner::run() {
   if (plan.rowsPerSum == 1 && makeFlat())
     return plan;
   chooseVectors();
-  // Where values are kept depends on the threads of a row, and who waits on
-  // where they are kept; a row whose threads may wait has a block.
+  // The storage of values depends on the threads of a row, and the waits depend
+  // on the storage. A row whose threads may wait has a block of its own.
   for (bool converged = false; !converged;) {
     for (OpPlan &op : plan.ops)
       op.waits = false;
@@ -360,7 +361,7 @@ KernelPlan GPUPlanner::run() {
     bool before = needsBlock;
     chooseThreadsPerRow();
     chooseStorage();
-    // One copy of shared memory: it is of the block's only row.
+    // There is one copy of shared memory, for the block's only row.
     needsBlock |= llvm::any_of(plan.valueStorage, [](const auto &entry) {
       return entry.second == ValueStorage::Shared;
     });

@@ -1,10 +1,10 @@
-//===- GPUPlanner.h - Makes the plan of a kernel ----------------*- C++ -*-===//
+//===- GPUPlanner.h - Plans a kernel for a GPU ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From shapes and maps: what each op does in a row, how many neighbours a
-// thread takes, how many threads a row has, and where values are.
+// Plans from shapes and maps: the work of each op in a row, the consecutive
+// elements per thread, the threads per row, and the storage of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// Whether the threads of a row share an op's rows element by element.
+/// True if the threads of a row share an op's rows element by element.
 inline bool isShared(const OpPlan &op) {
   return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
          op.work == RowWork::FusedColumnReduction;

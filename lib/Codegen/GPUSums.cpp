@@ -1,4 +1,4 @@
-//===- GPUSums.cpp - Sums of threads together -----------------------------===//
+//===- GPUSums.cpp - Sums over the threads of a GPU -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
-// Sums that are carried from row to row
+// Sums carried from row to row
 //===----------------------------------------------------------------------===//
 
-/// Adds the row to the sums; a thread without a chunk adds what it never
+/// Adds the row to the sums. A thread without a chunk adds values that it never
 /// stores.
 void GPUThreadCode::lowerCarried() {
   Elements &sums = carried[op];
@@ -35,7 +35,7 @@ void GPUThreadCode::lowerCarried() {
   chunk.clear();
 }
 
-/// The rows of a chunk, one after the other, then its sums.
+/// Lowers the rows of a chunk one after the other, then stores its sums.
 void GPUThreadCode::lowerRowsInTurn(Value chunk) {
   Value first = scale(chunk, plan.rowsPerSum);
   SmallVector<Value> starts;
@@ -62,7 +62,7 @@ void GPUThreadCode::lowerRowsInTurn(Value chunk) {
     row = add(first, loop.getInductionVar());
     take(loop.getRegionIterArgs());
     lowerOps();
-    // The next row's partial sums come where this one's are read.
+    // The next row's partial sums overwrite the buffer that this row reads.
     if (plan.sharedBytes)
       gpu::BarrierOp::create(b);
     SmallVector<Value> sums;
@@ -111,7 +111,7 @@ Value GPUThreadCode::combine(unsigned result, Value a, Value other) {
   return b.clone(*combiner, mapping)->getResult(0);
 }
 
-/// Whether a sum starts with what changes nothing.
+/// True if a sum starts with its neutral element.
 bool GPUThreadCode::startsNeutral(unsigned result) {
   linalg::GenericOp generic = op->op;
   auto fill =
@@ -127,8 +127,8 @@ bool GPUThreadCode::startsNeutral(unsigned result) {
          *arith::getNeutralElement(getCombiner(generic, result));
 }
 
-/// The value of the lane whose number differs in the bits of `mask`. Lanes
-/// exchange words of 32 bits.
+/// Returns the value of the lane whose number differs in the bits of `mask`.
+/// Lanes exchange 32-bit words.
 Value GPUThreadCode::exchange(Value value, int64_t mask) {
   Type type = value.getType(), word = b.getI32Type();
   unsigned bits = type.getIntOrFloatBitWidth();
@@ -161,7 +161,7 @@ Value GPUThreadCode::exchange(Value value, int64_t mask) {
              : integer;
 }
 
-/// The sum over the threads of a row, the same for all of them.
+/// Returns the sum over the threads of a row, the same for all of them.
 Value GPUThreadCode::reduceRow(unsigned result, Value value, int64_t scratch) {
   for (int64_t mask = std::min(plan.threadsPerRow, kWarp) / 2; mask >= 1;
        mask /= 2)

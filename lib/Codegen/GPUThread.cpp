@@ -1,4 +1,4 @@
-//===- GPUThread.cpp - Where a thread is, reads and writes ----------------===//
+//===- GPUThread.cpp - Addresses and accesses of a GPU thread -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,8 @@ using namespace tessera;
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// A quotient or remainder of a number below `bound`, in 32 bits if that fits.
+/// Builds a quotient or remainder of a number below `bound`, in 32 bits if that
+/// fits.
 Value GPUThreadCode::divide(Value value, int64_t by, int64_t bound,
                             bool remainder) {
   if (remainder && bound <= by)
@@ -34,7 +35,7 @@ Value GPUThreadCode::divide(Value value, int64_t by, int64_t bound,
   return arith::IndexCastUIOp::create(b, b.getIndexType(), result);
 }
 
-/// The number of a group as one number a run.
+/// Splits the linear index of a group into one index per run.
 SmallVector<Value> GPUThreadCode::indicesOf(const LoopGroup &group,
                                             Value number) {
   SmallVector<Value> values(group.runs.size());
@@ -93,7 +94,7 @@ Value GPUThreadCode::loopIndex(unsigned loop) {
   return inGroup(op->reductions, moved(op->reductions, reductionIndex));
 }
 
-/// The offset of a map that is not linear.
+/// Evaluates the offset of a map that is not linear.
 Value GPUThreadCode::evaluate(AffineMap map, const Storage &buffer) {
   SmallVector<Value> loops;
   for (unsigned i = 0; i < op->sizes.size(); ++i)
@@ -142,8 +143,9 @@ std::optional<LinearAccess> GPUThreadCode::access(OpOperand &operand,
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-/// Elements of one access of at most 16 bytes; 1 if single ones are read: those
-/// that fill their bytes are in a vector as in memory, others do not.
+/// Returns the number of elements of one access of at most 16 bytes. It is 1
+/// for elements that do not fill their bytes: a vector of them has another
+/// layout than memory.
 static int64_t accessWidth(Type element, int64_t vector) {
   int64_t bytes = rt::getElementBytes(element);
   if (element.getIntOrFloatBitWidth() != 8 * bytes)
@@ -174,7 +176,7 @@ GPUThreadCode::Elements GPUThreadCode::loadVector(OpOperand &operand,
   return values;
 }
 
-/// Reads what the op wants of a chunk as vectors.
+/// Reads the op's operands of a chunk as vectors.
 void GPUThreadCode::loadChunk(unsigned number) {
   round = number;
   element = 0;
@@ -235,7 +237,7 @@ Value GPUThreadCode::load(OpOperand &operand) {
                  ? address(*linear)
                  : evaluate(generic.getMatchingIndexingMap(&operand), memory);
   Value loaded = memref::LoadOp::create(b, memory.memref, at);
-  // The same for all elements of the chunk.
+  // The value is the same for all elements of the chunk.
   if (linear && op->vector > 1 &&
       linear->strides[op->shared().runs.back().last] == 0)
     known = {loaded};
@@ -283,7 +285,7 @@ void GPUThreadCode::when(Value condition, llvm::function_ref<void()> build) {
   build();
 }
 
-/// Writes what the op made of a chunk, where that is in memory.
+/// Writes the op's results of a chunk that are in memory.
 void GPUThreadCode::storeResults(ArrayRef<Elements> results, Value condition) {
   linalg::GenericOp generic = op->op;
   bool stores = llvm::any_of(generic->getResults(),

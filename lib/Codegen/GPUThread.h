@@ -3,14 +3,14 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Op by op, as the plan says. A thread takes chunks of neighbouring elements
-// with 16-byte accesses where these are aligned. Sums go up a warp by exchanges
-// of registers, then over the warps of a block through shared memory, always in
-// the same order.
+// Emits the ops one by one, as the plan says. A thread takes chunks of
+// consecutive elements with 16-byte accesses where these are aligned. Sums are
+// reduced within a warp by shuffles of registers, then over the warps of a
+// block through shared memory, always in the same order.
 //
-// No thread leaves the common path before a barrier or an exchange: threads
-// without a row repeat the last one and store nothing, a thread without a
-// chunk repeats the last one and adds nothing.
+// No thread leaves the common path before a barrier or a shuffle: threads
+// without a row repeat the last one and store nothing; a thread without a chunk
+// repeats the last one and adds nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ public:
   /// operands.
   llvm::SmallVector<mlir::Type> argumentTypes() const;
   /// Writes the code at `point`, for a thread of a block with these numbers.
-  /// `arguments` are of the types above, `module` holds constant tables.
+  /// `arguments` have the types above; `module` holds constant tables.
   void emit(mlir::OpBuilder point, mlir::gpu::GPUModuleOp module,
             mlir::Value block, mlir::Value thread, mlir::ValueRange arguments);
 
@@ -100,32 +100,33 @@ private:
 
   llvm::ArrayRef<InPlace> inPlace;
   const KernelPlan &plan;
-  /// The row, the thread's number in it, whether there is one; null is yes.
+  /// The row, the thread's number in it, and whether the row exists (null if it
+  /// always does).
   mlir::Value row, lane, hasRow;
-  /// Of a flat grid, the chunk.
+  /// The chunk, in a flat grid.
   mlir::Value flatChunk;
   mlir::Value shared;
-  /// Values of one element a row.
+  /// Values with one element per row.
   llvm::DenseMap<mlir::Value, mlir::Value> rowScalars;
-  /// Chunks that are in registers: of values, by round; of tensors that were
-  /// read, by round and way of reading.
+  /// Chunks in registers: of values, by round; of tensors that were read, by
+  /// round and access strides.
   std::map<std::pair<void *, unsigned>, Elements> held;
   std::map<std::pair<void *, std::vector<int64_t>>, Elements> kept;
-  /// The sums that a step goes on with, of each op that carries some: by chunk,
+  /// The sums carried by each op with a fused column reduction, by chunk,
   /// element and result.
   llvm::MapVector<const OpPlan *, Elements> carried;
 
-  // The op that is lowered, and where its loops are.
+  // The op being lowered, and the positions of its loops.
   const OpPlan *op = nullptr;
   llvm::SmallVector<mlir::Value> rowIndices, parallelIndices, reductionIndices;
   mlir::Value parallelIndex, reductionIndex;
-  /// The element of the chunk, and what was read of the chunk by operand.
+  /// The element of the chunk, and the loaded values of the chunk by operand.
   int64_t element = 0;
   unsigned round = 0;
   llvm::DenseMap<unsigned, Elements> chunk;
 };
 
-/// Bytes of `count` partial sums in shared memory.
+/// Returns the bytes of `count` partial sums in shared memory.
 int64_t partialBytes(int64_t count, mlir::Type type);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- GPUValueStorage.cpp - Where GPU kernels keep values ----------------===//
+//===- GPUValueStorage.cpp - Storage of values in GPU kernels -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Whether all readers in the kernel go through the row as its maker does.
+/// True if all readers in the kernel traverse the row in the same way as the op
+/// that computes it.
 bool GPUPlanner::isReadAlike(Value value) const {
   int64_t elements = rowElements(value);
   auto alike = [&](const OpPlan &op, OpOperand &operand) {
@@ -53,8 +54,8 @@ void GPUPlanner::chooseStorage() {
     }
 }
 
-/// Threads wait where one reads what others wrote, or writes over what others
-/// read.
+/// Finds the ops at which threads wait: they read elements that other threads
+/// wrote, or overwrite elements that other threads read.
 void GPUPlanner::findWaits() {
   SmallPtrSet<Value, 8> written, readByOthers;
   Operation *terminator = kernel.front().getTerminator();

@@ -1,10 +1,9 @@
-//===- GPUWork.cpp - What the threads of a GPU do for one op --------------===//
+//===- GPUWork.cpp - The code of a GPU thread for one op ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function for each kind of work that a plan names, but for fused column
-// reductions.
+// Has one function per kind of work in a plan, except fused column reductions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,8 +118,8 @@ void GPUThreadCode::lowerSums() {
   storeResults(results, hasRow);
 }
 
-/// Adds to the sums of the first split those of the others, which are in shared
-/// memory by then: one split after the other.
+/// Adds the sums of the other splits, which are in shared memory by then, to
+/// the sums of the first split, in order.
 void GPUThreadCode::addPartials(SmallVector<Elements> &sums, Value split,
                                 Value chunk, Value isActive) {
   int64_t scratch = op->scratch, width = op->parallel.size;
@@ -152,7 +151,7 @@ void GPUThreadCode::addPartials(SmallVector<Elements> &sums, Value split,
 void GPUThreadCode::lowerColumns() {
   linalg::GenericOp generic = op->op;
   unsigned numResults = generic->getNumResults();
-  // Sums of the rows begin, begin + splits, ... of one chunk.
+  // Sums the rows begin, begin + splits, ... of one chunk.
   auto sumRows = [&](Value number, Value begin, bool fromStart) {
     atParallel(scale(number, op->vector));
     chunk.clear();

@@ -135,7 +135,7 @@ Value GenericBuilder::cast(Value value, Type type) {
       return arith::ExtFOp::create(*this, type, value);
     if (from > to)
       return arith::TruncFOp::create(*this, type, value);
-    // f16 and bf16: through f32.
+    // Cast f16 and bf16 through f32.
     return cast(cast(value, getF32Type()), type);
   }
   if (from < to)

@@ -1,4 +1,4 @@
-//===- IntegerDivision.cpp - Integer division for every divisor -----------===//
+//===- IntegerDivision.cpp - Integer division defined for every divisor ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// `value` in each element of `type`.
+/// Returns `value` in each element of `type`.
 static Value constant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
   TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -22,15 +22,15 @@ static Value constant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
   return arith::ConstantOp::create(b, attr);
 }
 
-/// Computes with 1 in place of divisors that have no quotient, and selects what
-/// is defined for them.
+/// Replaces divisors without a quotient by 1, and selects the defined result
+/// for them.
 static void define(Operation *op) {
   Value number = op->getOperand(0), divisor = op->getOperand(1);
   Type type = number.getType();
   bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
   bool isSigned = !isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op);
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  // Of one bit, 1 is -1: its division is that by 1, as without a sign.
+  // In one signed bit, 1 means -1. Its division equals the unsigned one.
   if (isSigned && getElementTypeOrSelf(type).isInteger(1)) {
     Operation *made = isRemainder ? arith::RemUIOp::create(b, number, divisor)
                                   : arith::DivUIOp::create(b, number, divisor);

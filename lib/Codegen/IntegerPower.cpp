@@ -1,4 +1,4 @@
-//===- IntegerPower.cpp - Integer powers as products ----------------------===//
+//===- IntegerPower.cpp - Integer powers as multiplications ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace tessera;
 using arith::CmpIPredicate;
 
-/// The product of the squares that the bits of the exponent name: as many
-/// rounds as it has bits.
+/// Multiplies the repeated squares selected by the bits of the exponent, in as
+/// many rounds as it has bits.
 static void expand(math::IPowIOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value base = op.getLhs(), exponent = op.getRhs();
@@ -48,8 +48,8 @@ static void expand(math::IPowIOp op) {
                                        arith::MulIOp::create(b, square, square),
                                        arith::ShRUIOp::create(b, rest, one)});
   }
-  // Of numbers other than 1 and -1 a negative power is less than 1; of 0 it is
-  // a division by zero.
+  // A negative power of a number other than 1 and -1 has a magnitude below 1; a
+  // negative power of 0 is a division by zero.
   Value isUnit = is(CmpIPredicate::eq, base, one);
   Value isMinusUnit = is(CmpIPredicate::eq, base, number(-1));
   Value ofMinusUnit = arith::SelectOp::create(b, isOdd, base, one);

@@ -1,4 +1,4 @@
-//===- KernelCode.cpp - What all lowerings of a kernel share --------------===//
+//===- KernelCode.cpp - Code shared by all lowerings of a kernel ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,15 +88,15 @@ Value KernelCode::linear(ArrayRef<Value> indices, ArrayRef<int64_t> strides) {
 Value KernelCode::startValue(OpOperand &init) {
   if (auto fill = init.get().getDefiningOp<linalg::FillOp>())
     return scalars.lookup(fill.getInputs()[0]);
-  // Nothing is known of it: any value is right.
+  // The tensor is uninitialized: any start value is right.
   if (init.get().getDefiningOp<tensor::EmptyOp>())
     return arith::ConstantOp::create(
         b, cast<TypedAttr>(b.getZeroAttr(getElementTypeOrSelf(init.get()))));
   return load(init);
 }
 
-/// arith.maxnumf or arith.minnumf as comparisons: LLVM makes vectors of a loop
-/// over them that leave out its last iterations.
+/// Expands arith.maxnumf and arith.minnumf to comparisons: LLVM vectorizes a
+/// loop over them without its last iterations.
 static Value expandNumber(ImplicitLocOpBuilder &b, Operation *op, Value x,
                           Value y) {
   auto closer = isa<arith::MaxNumFOp>(op) ? arith::CmpFPredicate::OGT

@@ -1,11 +1,11 @@
-//===- KernelCode.h - What all lowerings of a kernel share ------*- C++ -*-===//
+//===- KernelCode.h - Code shared by all lowerings of a kernel --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel on tensors has one meaning and two lowerings, to loops for the host
-// and to threads for a device. They share how bodies become scalar code and how
-// flat memory is indexed; each says where values and loops come from.
+// A kernel on tensors has two lowerings: to loops for the host and to threads
+// for a device. They share the lowering of bodies to scalar code and the
+// indexing of flat memory; each one provides the values and loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,37 +25,38 @@ public:
   virtual ~KernelCode();
 
 protected:
-  /// Where a tensor of the kernel is.
+  /// The memory of a tensor of the kernel.
   struct Storage {
     mlir::Value memref;
     llvm::SmallVector<int64_t> shape;
-    /// Leading dimensions that are not stored: a buffer of one row.
+    /// The number of leading dimensions that are not stored: the buffer holds
+    /// one row.
     unsigned dropped = 0;
   };
 
-  /// The memory of a whole tensor, of one dimension.
+  /// Returns the one-dimensional memory type of a whole tensor.
   static mlir::MemRefType flat(mlir::RankedTensorType type);
-  /// A constant of the kernel: a scalar, or a table in the read-only data of
-  /// `symbols`, an op that holds symbols.
+  /// Creates a constant of the kernel: a scalar, or a table in the read-only
+  /// data of `symbols`, an op with a symbol table.
   void createConstant(mlir::arith::ConstantOp op, mlir::Operation *symbols);
 
-  /// `a + b`; `b` where there is no `a`.
+  /// Returns `a + b`, or `b` if `a` is null.
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value scale(mlir::Value a, int64_t factor);
   mlir::Value index(int64_t value);
-  /// Sum of the indices times the strides.
+  /// Returns the sum of the indices times the strides.
   mlir::Value linear(llvm::ArrayRef<mlir::Value> indices,
                      llvm::ArrayRef<int64_t> strides);
 
-  /// The index of loop `loop` of the op that is lowered.
+  /// Returns the index of loop `loop` of the op being lowered.
   virtual mlir::Value loopIndex(unsigned loop) = 0;
-  /// What the op that is lowered reads at the loops' position.
+  /// Loads an operand of the op being lowered at the loops' position.
   virtual mlir::Value load(mlir::OpOperand &operand) = 0;
-  /// What an accumulator starts with: the value of a fill, or what is there; 0
-  /// where that may be anything.
+  /// Returns the start value of an accumulator: the value of a fill, or the
+  /// contents of `init`. Returns 0 if the contents are arbitrary.
   mlir::Value startValue(mlir::OpOperand &init);
-  /// The body of `op` at the loops' position; gives what it yields. What
-  /// accumulates gets the flag `reassoc` too where `reassociates`.
+  /// Emits the body of `op` at the loops' position and returns the yielded
+  /// values. Ops that accumulate also get the flag `reassoc` if `reassociates`.
   llvm::SmallVector<mlir::Value> body(mlir::linalg::GenericOp op,
                                       mlir::ValueRange accumulators,
                                       bool reassociates);
@@ -64,8 +65,8 @@ protected:
   mlir::ImplicitLocOpBuilder b;
   int64_t rows;
   llvm::DenseMap<mlir::Value, Storage> storage;
-  /// Index operands and scalar constants of the kernel, and what of the body
-  /// that is lowered is known beforehand.
+  /// Index operands and scalar constants of the kernel, and the body's values
+  /// that are known in advance.
   mlir::IRMapping scalars;
 
 private:

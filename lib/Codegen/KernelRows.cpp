@@ -29,7 +29,7 @@ bool tessera::staysInRow(AffineMap map, unsigned rowLoops) {
   return true;
 }
 
-/// The most loops that can count rows.
+/// Returns the maximum number of loops that can count rows.
 static unsigned getMaxRowLoops(linalg::GenericOp op) {
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   unsigned loops = 0;
@@ -73,8 +73,8 @@ SmallVector<int64_t> tessera::getRowCounts(linalg::GenericOp op) {
 int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   if (auto sum = getFusedColumnReduction(op))
     return sum->rows;
-  // A row of fewer elements costs more to find than to compute; fewer rows
-  // leave threads without work.
+  // A row of fewer elements costs more to locate than to compute; fewer rows
+  // leave threads idle.
   constexpr int64_t kRows = 64;
   const int64_t kElements = onGPU ? 1 : 128;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -82,8 +82,8 @@ int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   int64_t rows = 1, elements = 1;
   for (auto [i, size] : llvm::enumerate(sizes))
     (i < loops ? rows : elements) *= size;
-  // Without a reduction, the last dimension is what a row holds, unless that is
-  // all there is.
+  // Without a reduction, the last dimension is inside a row, unless it is the
+  // only dimension.
   bool holdsLast = loops > 1 && loops == sizes.size() && rows > sizes.back();
   while (loops > 1 && ((holdsLast && loops == sizes.size()) ||
                        (rows > 0 && elements < kElements &&

@@ -1,4 +1,4 @@
-//===- LowerGPUKernels.cpp - A kernel on tensors as GPU threads -----------===//
+//===- LowerGPUKernels.cpp - Lowers a kernel on tensors to GPU threads ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace tessera;
 // Function and memory
 //===----------------------------------------------------------------------===//
 
-/// The tensors that are in memory outside, in the order of arguments.
+/// Returns the tensors in global memory, in the order of arguments.
 SmallVector<Value> GPUThreadCode::memoryValues() const {
   SmallVector<Value> values;
   func::FuncOp func = kernel;
@@ -43,7 +43,7 @@ SmallVector<Type> GPUThreadCode::argumentTypes() const {
   return types;
 }
 
-/// A buffer in the block's shared memory.
+/// Creates a view of a buffer in the block's shared memory.
 Value GPUThreadCode::view(int64_t offset, Type element, int64_t count) {
   auto type = MemRefType::get(
       {count}, element, MemRefLayoutAttrInterface(),
@@ -125,7 +125,7 @@ void GPUThreadCode::forRounds(
   }
 }
 
-/// A loop over all reductions from `begin` on that carries sums.
+/// Builds a loop over all reductions, from `begin` on, that carries sums.
 SmallVector<Value> GPUThreadCode::sumLoop(
     Value begin, int64_t step, ValueRange starts,
     llvm::function_ref<SmallVector<Value>(ValueRange)> build) {
@@ -134,7 +134,7 @@ SmallVector<Value> GPUThreadCode::sumLoop(
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   atReduction(loop.getInductionVar());
-  // What is read in the loop is not known after it.
+  // Values loaded in the loop are not available after it.
   auto before = kept;
   scf::YieldOp::create(b, build(loop.getRegionIterArgs()));
   kept = std::move(before);
@@ -222,7 +222,8 @@ void GPUThreadCode::lowerRows(Value block, Value thread) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// An empty kernel at the end of `module`; the builder is in it.
+/// Creates an empty kernel at the end of `module` and moves the builder into
+/// it.
 static gpu::GPUFuncOp createKernel(ImplicitLocOpBuilder &b,
                                    gpu::GPUModuleOp module, StringRef name,
                                    ArrayRef<Type> types, int64_t block) {
@@ -255,7 +256,7 @@ GPUKernel tessera::lowerGPUKernel(gpu::GPUModuleOp module, func::FuncOp kernel,
 
 namespace {
 
-/// Calls of a batch that run the same code.
+/// The calls of a batch that run the same code.
 struct Variant {
   const BatchMember *first;
   SmallVector<const BatchMember *> members;
@@ -264,7 +265,7 @@ struct Variant {
 
 } // namespace
 
-/// The arguments of the call of this number within a variant.
+/// Returns the arguments of the call with this number within a variant.
 static SmallVector<Value> chooseArguments(ImplicitLocOpBuilder &b,
                                           const Variant &variant, Value number,
                                           ValueRange arguments) {
@@ -296,7 +297,7 @@ static SmallVector<Value> chooseArguments(ImplicitLocOpBuilder &b,
 GPUKernel tessera::lowerGPUBatch(gpu::GPUModuleOp module, Location loc,
                                  ArrayRef<BatchMember> members,
                                  ArrayRef<Type> types, StringRef name) {
-  // One block size for all, so that no thread is without work.
+  // All members use one block size, so that no thread is idle.
   constexpr int64_t kBlock = 256;
   SmallVector<Variant, 0> variants;
   for (const BatchMember &member : members) {
@@ -319,13 +320,13 @@ GPUKernel tessera::lowerGPUBatch(gpu::GPUModuleOp module, Location loc,
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   gpu::ReturnOp end = gpu::ReturnOp::create(b);
   b.setInsertionPoint(end);
-  // Blocks are dealt out variant by variant, in each call by call.
+  // Blocks are assigned variant by variant, and call by call within a variant.
   int64_t first = 0;
   for (const Variant &variant : variants) {
     int64_t count = variant.members.size() * variant.plan.grid;
     made.sharedBytes = std::max(made.sharedBytes, variant.plan.sharedBytes);
-    // One after the other, not within each other: the GPU keeps track of only
-    // so many branches at a time.
+    // The conditions follow each other instead of nesting: the GPU tracks only
+    // a limited depth of branches.
     OpBuilder::InsertionGuard guard(b);
     if (variants.size() > 1) {
       Value from = arith::ConstantIndexOp::create(b, first);

@@ -1,16 +1,16 @@
-//===- LowerKernels.cpp - A kernel on tensors as loops on memory ----------===//
+//===- LowerKernels.cpp - Lowers a kernel on tensors to loops on memory ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One loop over rows; in it, op by op, loops over what is left of each op's
-// iteration space, parallel dimensions outside and reductions inside, their
-// accumulators in registers; except that the last dimension stays innermost.
+// Builds one loop over rows. Inside, each op has loops over the rest of its
+// iteration space: parallel dimensions outside, reductions inside, with
+// accumulators in registers. The last dimension stays innermost in any case.
 // All memory is flat and indexed linearly, so that LLVM sees unit strides.
-// Floating-point ops get the flag `contract`; the op that accumulates a sum
-// gets `reassoc` too, without which no reduction becomes vectors. No flag
-// speaks of NaN or infinity: masks are -inf. A reduction ends where everything
-// after is masked.
+// Floating-point ops get the flag `contract`. The op that accumulates a sum
+// also gets `reassoc`, without which LLVM does not vectorize a reduction. No
+// flag excludes NaN or infinity: masks are -inf. A reduction ends before masked
+// padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +36,14 @@ public:
   func::FuncOp run(StringRef name);
 
 private:
-  /// One op while it is lowered.
+  /// The op being lowered.
   struct Loops {
     linalg::GenericOp op;
     unsigned rowLoops = 0;
     SmallVector<int64_t> sizes;
     SmallVector<Value> ivs;
     SmallVector<unsigned> parallel, reductions;
-    /// Iterations of a reduction loop where they are not all of them.
+    /// The trip counts of reduction loops that end early.
     DenseMap<unsigned, Value> ends;
   };
 
@@ -54,7 +54,8 @@ private:
   Value address(AffineMap map, const Storage &storage);
   Value loopIndex(unsigned loop) override;
   Value load(OpOperand &operand) override;
-  /// Loops over `dims` with `body` in the innermost; these carry no values.
+  /// Builds loops over `dims` with `body` in the innermost; they carry no
+  /// values.
   void nest(ArrayRef<unsigned> dims, llvm::function_ref<void()> body);
   void storeResults(ValueRange values);
   void lowerColumns();
@@ -67,7 +68,7 @@ private:
 
   ArrayRef<InPlace> inPlace;
   Value row;
-  /// Of the op that is lowered.
+  /// The loops of the op being lowered.
   Loops loops;
 };
 
@@ -119,7 +120,8 @@ func::FuncOp KernelLowering::createFunction(StringRef name) {
   return func;
 }
 
-/// Memory for one row of each value that stays inside, and the constants.
+/// Allocates one row of memory for each value inside the kernel, and creates
+/// the constants.
 void KernelLowering::createBuffers() {
   for (Operation &op : kernel.front()) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
@@ -146,7 +148,7 @@ void KernelLowering::createBuffers() {
 // Indices
 //===----------------------------------------------------------------------===//
 
-/// Loop number `loop` of the row: an index from the row's number.
+/// Returns the index of loop `loop` of the row, computed from the row's number.
 Value KernelLowering::coordinate(unsigned rowLoops, unsigned loop,
                                  ArrayRef<int64_t> sizes) {
   int64_t below = 1;
@@ -173,8 +175,8 @@ Value KernelLowering::evaluate(AffineExpr expr) {
   return affine::expandAffineExpr(b, b.getLoc(), expr, dims, {});
 }
 
-/// The linear index of an access. One that stays in its row starts at the row's
-/// first element, without taking the row's number apart.
+/// Returns the linear index of an access. An access that stays in its row
+/// starts at the row's first element, without delinearizing the row's number.
 Value KernelLowering::address(AffineMap map, const Storage &buffer) {
   SmallVector<int64_t> strides = rt::getRowMajorStrides(buffer.shape);
   ArrayRef<AffineExpr> results = map.getResults();
@@ -254,9 +256,9 @@ void KernelLowering::storeResults(ValueRange values) {
   }
 }
 
-/// A reduction whose innermost loop is parallel, as a sum of rows: accumulators
-/// are in memory and the parallel loops innermost, or each element would be
-/// read from a column.
+/// Lowers a reduction whose innermost loop is parallel as a sum of rows:
+/// accumulators are in memory and the parallel loops innermost. Otherwise the
+/// loop would read a column for each element.
 void KernelLowering::lowerColumns() {
   linalg::GenericOp op = loops.op;
   nest(loops.parallel, [&] {
@@ -270,8 +272,8 @@ void KernelLowering::lowerColumns() {
   accumulateInMemory(order, /*reassociates=*/true);
 }
 
-/// The loops `order`, with accumulators that are read and written at each
-/// iteration.
+/// Builds the loops `order`, with accumulators that are read and written in
+/// each iteration.
 void KernelLowering::accumulateInMemory(ArrayRef<unsigned> order,
                                         bool reassociates) {
   linalg::GenericOp op = loops.op;
@@ -287,7 +289,7 @@ void KernelLowering::accumulateInMemory(ArrayRef<unsigned> order,
   });
 }
 
-/// Writes what a result starts with to all of its row.
+/// Writes the start values of a result to all of its row.
 void KernelLowering::copyStart(OpOperand &init, Value result) {
   if (init.get().getDefiningOp<tensor::EmptyOp>())
     return;
@@ -314,8 +316,8 @@ void KernelLowering::copyStart(OpOperand &init, Value result) {
   memref::StoreOp::create(b, start, to.memref, at(to));
 }
 
-/// An op whose results depend on more than its parallel loops: iteration after
-/// iteration, in order, on memory.
+/// Lowers an op whose results depend on more than its parallel loops:
+/// iterations run in order, on memory.
 void KernelLowering::lowerInMemory() {
   linalg::GenericOp op = loops.op;
   for (auto [result, init] :
@@ -327,7 +329,7 @@ void KernelLowering::lowerInMemory() {
   accumulateInMemory(order, /*reassociates=*/false);
 }
 
-/// Of a reduction whose padding is masked the loop ends before it.
+/// Ends the loop of a reduction before its masked padding.
 void KernelLowering::endBeforePadding() {
   std::optional<ReductionEnd> end = findReductionEnd(loops.op);
   if (!end || end->loop < loops.rowLoops)

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask in the body of a reduction makes a conditional combination of it,
-// which LLVM does not turn into vectors. Padding is at the end, so that the
-// loop can stop before it and needs no mask.
+// A mask in the body of a reduction makes the combination conditional, and LLVM
+// does not vectorize it. Padding is at the end, so the loop can stop before it
+// and needs no mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// True if `combiner` gives its other operand back beside `value`. The sign of
-/// a zero is not asked for: sums are started with 0.
+/// True if `combiner` returns its other operand when one operand is `value`.
+/// Ignores the sign of a zero: sums start with 0.
 static bool isNeutral(Operation *combiner, Value value) {
   if (isa<arith::AddFOp>(combiner))
     return matchPattern(value, m_AnyZeroFloat());
@@ -26,8 +26,8 @@ static bool isNeutral(Operation *combiner, Value value) {
          constant == *arith::getNeutralElement(combiner);
 }
 
-/// What masks the value that result number `number` combines; null if nothing
-/// does, or if the body does more with its accumulator.
+/// Returns the mask of the value that result number `number` combines. Returns
+/// null if there is none, or if the body uses its accumulator otherwise.
 static arith::CmpIOp findMask(linalg::GenericOp op, unsigned number) {
   Operation *combiner = getCombiner(op, number);
   if (!combiner)
@@ -41,7 +41,7 @@ static arith::CmpIOp findMask(linalg::GenericOp op, unsigned number) {
   return select.getCondition().getDefiningOp<arith::CmpIOp>();
 }
 
-/// `mask` as the end of a loop.
+/// Returns `mask` as the end of a loop.
 static std::optional<ReductionEnd> asEnd(linalg::GenericOp op,
                                          arith::CmpIOp mask) {
   APInt end;
@@ -57,7 +57,7 @@ static std::optional<ReductionEnd> asEnd(linalg::GenericOp op,
   if (auto sum = position.getDefiningOp<arith::AddIOp>()) {
     position = sum.getLhs();
     result.offset = sum.getRhs();
-    // A position that the body computes is not known before the loop.
+    // A position computed in the body is unknown before the loop.
     if (result.offset.getParentBlock() == op.getBody())
       return std::nullopt;
   }

@@ -13,10 +13,10 @@
 
 namespace tessera {
 
-/// Where the loop of a reduction may end: from there on it combines nothing but
-/// what leaves its accumulators alone.
+/// The end of a reduction loop: iterations from there on leave the accumulators
+/// unchanged.
 struct ReductionEnd {
-  /// A reduction loop; its index plus `offset`, null for 0, stays below `end`.
+  /// A reduction loop; its index plus `offset` (null for 0) stays below `end`.
   unsigned loop = 0;
   mlir::Value offset;
   int64_t end = 0;
@@ -24,8 +24,8 @@ struct ReductionEnd {
   llvm::SmallVector<mlir::arith::CmpIOp, 1> masks;
 };
 
-/// The end of a reduction all of whose values are masked by one position, with
-/// what is neutral in their combination; none for any other op.
+/// Returns the end of a reduction whose values are all masked by one position
+/// with a neutral element; none for any other op.
 std::optional<ReductionEnd> findReductionEnd(mlir::linalg::GenericOp op);
 
 } // namespace tessera

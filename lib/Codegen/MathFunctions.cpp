@@ -1,12 +1,13 @@
-//===- MathFunctions.cpp - Functions of f32 in branch-free code -----------===//
+//===- MathFunctions.cpp - Branch-free functions of f32 -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over these become vectors. They stand in for MLIR's polynomials, which
-// saturate where a result overflows or underflows, take denormals for the least
-// normal number, and know angles of a few turns only. The polynomials are those
-// of Cephes (Moshier, "Methods and Programs for Mathematical Functions", 1989).
+// LLVM vectorizes loops over these functions. They replace MLIR's polynomials,
+// which saturate where a result overflows or underflows, treat subnormals as
+// the smallest normal number, and reduce only angles of a few turns. The
+// polynomials are from Cephes (Moshier, "Methods and Programs for Mathematical
+// Functions", 1989).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,8 @@ using arith::CmpFPredicate;
 
 namespace {
 
-/// Builds scalar arithmetic; products and sums may be contracted.
+/// Builds scalar arithmetic; a multiplication and an addition may be
+/// contracted.
 class Builder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -77,15 +79,16 @@ public:
   Value fromBits(Value bits) {
     return arith::BitcastOp::create(*this, getF32Type(), bits);
   }
-  /// Horner's rule, the coefficient of the highest power first.
+  /// Evaluates a polynomial by Horner's rule, highest power first.
   Value polynomial(Value x, ArrayRef<double> coefficients) {
     Value sum = number(coefficients.front());
     for (double coefficient : coefficients.drop_front())
       sum = add(mul(sum, x), number(coefficient));
     return sum;
   }
-  /// The nearest integer of a number below 2^22, as a number and as bits. A
-  /// cast would make NaN poison; this gives some integer.
+  /// Returns the nearest integer of a number below 2^22, as a float and as
+  /// bits. A cast would turn NaN into poison; this returns an arbitrary
+  /// integer.
   std::pair<Value, Value> nearest(Value x) {
     constexpr float kShift = 0x1.8p23f;
     Value shifted = add(x, number(kShift));
@@ -98,12 +101,12 @@ public:
 // Exponentials
 //===----------------------------------------------------------------------===//
 
-/// ln 2 in two parts, of which the first has so few digits that its product
+/// ln 2 as a sum of two constants. The first has so few bits that its product
 /// with an exponent is exact.
 constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
 
-/// `y` times 2^n, n from -252 to 254, rounded once: the product of two halves
-/// overflows and underflows where the result does.
+/// Returns `y` times 2^n for n from -252 to 254, rounded once. Multiplying by
+/// two powers overflows or underflows only if the result does.
 Value scaleByPower(Builder &b, Value y, Value n) {
   auto power = [&](Value exponent) {
     Value biased = b.addInt(exponent, b.integer(127));
@@ -113,7 +116,8 @@ Value scaleByPower(Builder &b, Value y, Value n) {
   return b.mul(b.mul(y, power(half)), power(b.subInt(n, half)));
 }
 
-/// `x` brought to where the result is 0 or infinite already; NaN stays.
+/// Clamps `x` to the range outside which the result is 0 or infinite; NaN
+/// stays.
 Value clamp(Builder &b, Value x, double low, double high) {
   Value isLow = b.is(CmpFPredicate::OLT, x, b.number(low));
   x = b.select(isLow, b.number(low), x);
@@ -121,7 +125,7 @@ Value clamp(Builder &b, Value x, double low, double high) {
   return b.select(isHigh, b.number(high), x);
 }
 
-/// e^r for |r| at most ln 2 / 2.
+/// Returns e^r for |r| at most ln 2 / 2.
 Value exponentialNear0(Builder &b, Value r) {
   Value p =
       b.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
@@ -148,8 +152,8 @@ Value expand(Builder &b, math::Exp2Op op) {
 // Logarithms
 //===----------------------------------------------------------------------===//
 
-/// A number as 2^exponent * (1 + f), f between sqrt(1/2) - 1 and sqrt(2) - 1,
-/// and ln(1 + f) - f.
+/// A number as 2^exponent * (1 + f), f between sqrt(1/2) - 1 and sqrt(2) - 1.
+/// `rest` is ln(1 + f) - f.
 struct Logarithm {
   Value exponent, f, rest;
 };
@@ -174,7 +178,8 @@ Logarithm getLogarithm(Builder &b, Value x) {
   return {b.add(exponent, bias), f, rest};
 }
 
-/// The logarithm `y` of `x`, or what it is where x is not a positive number.
+/// Returns the logarithm `y` of `x`, or the result for an `x` that is not a
+/// positive finite number.
 Value withPoles(Builder &b, Value x, Value y) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -193,7 +198,7 @@ Value expand(Builder &b, math::LogOp op) {
 
 Value expand(Builder &b, math::Log2Op op) {
   Logarithm log = getLogarithm(b, op.getOperand());
-  // The factor less 1, so that most of the sum is exact.
+  // Use the factor minus 1, so that most of the sum is exact.
   Value factor = b.number(M_LOG2E - 1);
   Value y = b.add(b.mul(log.rest, factor), b.mul(log.f, factor));
   y = b.add(b.add(b.add(y, log.rest), log.f), log.exponent);
@@ -205,17 +210,17 @@ Value expand(Builder &b, math::Log2Op op) {
 //===----------------------------------------------------------------------===//
 
 constexpr StringLiteral kQuarterTurns = "quarter_turns";
-/// Exponents of f32 from that of 1 on, and of infinity.
+/// The number of f32 exponents from 2^0 up, including infinity's.
 constexpr int kNumExponents = 129;
 
-/// For each exponent k, the quarter turns that a number m from 1 to 2
-/// represents in m * 2^k, modulo 4: m is a multiple of 2^-23, so 2^(k - 23) *
-/// 2/pi may be taken modulo 4 (Payne and Hanek, "Radian reduction for
-/// trigonometric functions", 1983). The first half has the digits of that down
-/// to 2^-27, so that the product with an f32 is exact, the second half the 53
-/// that follow. Infinity has none.
+/// Returns, for each exponent k, the quarter turns per unit of m modulo 4, for
+/// an angle m * 2^k with m from 1 to 2. m is a multiple of 2^-23, so 2^(k - 23)
+/// * 2/pi may be taken modulo 4 (Payne and Hanek, "Radian reduction for
+/// trigonometric functions", 1983). The first half of the table has the bits
+/// down to 2^-27, so that the product with an f32 is exact. The second half has
+/// the next 53 bits. The entry of infinity is NaN.
 DenseElementsAttr getQuarterTurns(Builder &b) {
-  // 2/pi, binary digits after the point.
+  // 2/pi, the binary digits after the point.
   constexpr unsigned kBits = 256, kHighBits = 29, kLowBits = 53;
   llvm::APInt digits(
       kBits, "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561",
@@ -223,11 +228,11 @@ DenseElementsAttr getQuarterTurns(Builder &b) {
   SmallVector<double> values;
   for (bool isHigh : {true, false}) {
     for (int k = 0; k + 1 < kNumExponents; ++k) {
-      // The first digit is that of 2.
+      // The first digit has the value 2.
       llvm::APInt turns = k < 25 ? digits.lshr(25 - k) : digits.shl(k - 25);
       llvm::APInt high = turns.lshr(kBits - kHighBits);
       llvm::APInt low = turns.shl(kHighBits).lshr(kBits - kLowBits);
-      // Times 2^23.
+      // Scale by 2^23.
       values.push_back(isHigh ? std::ldexp(double(high.getZExtValue()), -4)
                               : std::ldexp(double(low.getZExtValue()), -57));
     }
@@ -237,7 +242,8 @@ DenseElementsAttr getQuarterTurns(Builder &b) {
   return DenseElementsAttr::get(type, ArrayRef<double>(values));
 }
 
-/// The table, once in the module or GPU module that `op` is in.
+/// Returns the table, created once in the module or GPU module that contains
+/// `op`.
 Value getTable(Builder &b, Operation *op) {
   Operation *symbols = SymbolTable::getNearestSymbolTable(op);
   auto type = MemRefType::get({2 * kNumExponents}, b.getF64Type());
@@ -251,8 +257,8 @@ Value getTable(Builder &b, Operation *op) {
   return memref::GetGlobalOp::create(b, type, kQuarterTurns);
 }
 
-/// An angle from -pi/4 to pi/4, and the number of quarter turns that it was
-/// more, modulo 4 in its last two bits. NaN for infinity and NaN.
+/// Reduces an angle to -pi/4 to pi/4. Also returns the number of quarter turns
+/// removed, modulo 4 in its last two bits. Returns NaN for infinity and NaN.
 std::pair<Value, Value> reduceAngle(Builder &b, Operation *op, Value x) {
   Value bits = b.toBits(x);
   Value exponent = arith::ShRUIOp::create(
@@ -281,7 +287,7 @@ std::pair<Value, Value> reduceAngle(Builder &b, Operation *op, Value x) {
   return {angle, count};
 }
 
-/// The sine of an angle and so many quarter turns.
+/// Returns the sine of an angle plus `quarters` quarter turns.
 Value sine(Builder &b, Value angle, Value quarters) {
   Value square = b.mul(angle, angle);
   Value ofSine = b.polynomial(

@@ -1,12 +1,12 @@
-//===- NarrowFloats.cpp - Floats of 16 bits without instructions ----------===//
+//===- NarrowFloats.cpp - 16-bit floats without instructions for them -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rewrites scalars and vectors of LLVM IR before the middle end runs, so that
 // it vectorizes the arithmetic. Loads, stores, selects, phis and elements of
-// vectors, which only move bits, do so as integers: LLVM moves vectors of bf16
-// by way of f32.
+// vectors only move bits and do so as integers: LLVM moves vectors of bf16
+// through f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ constexpr uint32_t kMagnitudeBits = 0x7fffffff, kInfinityBits = 0x7f800000;
 /// f16: bits of fraction that f32 has more, exponents that f32 has more, and
 /// the code of infinity.
 constexpr uint32_t kHalfShift = 13, kHalfBias = 112, kHalfInfinity = 0x7c00;
-/// An integer of fewer bits is exact in f32.
+/// An integer with fewer bits is exact in f32.
 constexpr unsigned kExactBits = 25;
 
 class Expander {
@@ -39,12 +39,12 @@ public:
   void run(llvm::Function &function);
 
 private:
-  /// Whether arithmetic on the type is done in f32.
+  /// True if arithmetic on the type is done in f32.
   bool isNarrow(Type *type) const {
     type = type->getScalarType();
     return type->isBFloatTy() || (type->isHalfTy() && !computesHalf);
   }
-  /// `type`, or a vector of it where `like` is a vector.
+  /// Returns `type`, or a vector of it if `like` is a vector.
   static Type *withShape(Type *type, Type *like) {
     auto *vector = dyn_cast<llvm::VectorType>(like);
     return vector ? llvm::VectorType::get(type, vector->getElementCount())
@@ -84,8 +84,9 @@ private:
 // Casts
 //===----------------------------------------------------------------------===//
 
-/// The f32 next to an f64 whose last bit is 1, or the same number. It rounds to
-/// a type with at least two bits less as the f64 does (Boldo and Melquiond,
+/// Returns an f64 as f32, rounded to odd: the same number if it is exact,
+/// otherwise the neighbour whose last bit is 1. Rounding that to a type with at
+/// least two bits less gives the same as rounding the f64 (Boldo and Melquiond,
 /// "Emulation of a FMA and correctly-rounded sums: proved algorithms using
 /// rounding to odd", 2008).
 Value *Expander::roundToOdd(Value *wide) {
@@ -104,7 +105,7 @@ Value *Expander::roundToOdd(Value *wide) {
   return b.CreateBitCast(b.CreateSelect(odd, bits, other), type);
 }
 
-/// The code of bf16, in 32 bits, of the bits of an f32.
+/// Returns the code of bf16, in 32 bits, for the bits of an f32.
 Value *Expander::roundBfloat(Value *bits) {
   Value *upper = b.CreateLShr(bits, 16);
   Value *odd = b.CreateAnd(upper, constant(bits, 1));
@@ -115,9 +116,8 @@ Value *Expander::roundBfloat(Value *bits) {
                         b.CreateLShr(sum, 16));
 }
 
-/// The code of f16, in 32 bits, of an f32. Numbers below the least with an
-/// exponent of its own are rounded by adding 0.5, whose last bit is the least
-/// f16.
+/// Returns the code of f16, in 32 bits, for an f32. Adding 0.5, whose last
+/// fraction bit is the smallest subnormal f16, rounds subnormals.
 Value *Expander::roundHalf(Value *wide) {
   Value *bits = toBits(wide);
   Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitudeBits));
@@ -145,7 +145,7 @@ Value *Expander::roundHalf(Value *wide) {
   return b.CreateOr(code, sign);
 }
 
-/// The f32 of a code of f16 in 32 bits.
+/// Returns the f32 for an f16 code in 32 bits.
 Value *Expander::extendHalf(Value *code) {
   Type *type = withShape(b.getFloatTy(), code->getType());
   Value *magnitude = b.CreateAnd(code, constant(code, 0x7fff));
@@ -164,7 +164,7 @@ Value *Expander::extendHalf(Value *code) {
   return b.CreateBitCast(b.CreateOr(bits, sign), type);
 }
 
-/// `wide`, f32 or f64, rounded to the narrow `type`.
+/// Rounds `wide`, f32 or f64, to the narrow `type`.
 Value *Expander::narrow(Value *wide, Type *type) {
   if (wide->getType()->getScalarType()->isDoubleTy())
     wide = roundToOdd(wide);
@@ -176,7 +176,7 @@ Value *Expander::narrow(Value *wide, Type *type) {
   return b.CreateBitCast(code, type);
 }
 
-/// A narrow value as f32; others as they are.
+/// Converts a narrow value to f32; returns others unchanged.
 Value *Expander::widen(Value *value) {
   Type *type = value->getType();
   if (!isNarrow(type))
@@ -216,7 +216,7 @@ Value *Expander::expandCast(llvm::CastInst &op) {
   }
 }
 
-/// The same intrinsic on f32.
+/// Calls the same intrinsic on f32.
 Value *Expander::expandCall(llvm::IntrinsicInst &call) {
   if (call.getType()->isVoidTy() ||
       call.getIntrinsicID() == llvm::Intrinsic::is_fpclass ||
@@ -240,8 +240,8 @@ Value *Expander::expandCall(llvm::IntrinsicInst &call) {
   return isNarrow(call.getType()) ? narrow(wide, call.getType()) : wide;
 }
 
-/// What only moves bits, as integers: LLVM knows how to move those, whatever
-/// the processor. Null for any other instruction.
+/// Rewrites an instruction that only moves bits to integers, which LLVM moves
+/// well on any processor. Returns null for any other instruction.
 Value *Expander::expandMove(llvm::Instruction &op) {
   Type *type = op.getType();
   Type *bits = withShape(b.getInt16Ty(), type);
@@ -279,7 +279,7 @@ Value *Expander::expandMove(llvm::Instruction &op) {
   return b.CreateBitCast(made, type);
 }
 
-/// What replaces the instruction; null where it stays.
+/// Returns the replacement of the instruction, or null if it stays.
 Value *Expander::expand(llvm::Instruction &op) {
   Type *type = op.getType();
   if (auto *store = dyn_cast<llvm::StoreInst>(&op)) {

@@ -85,8 +85,7 @@ linalg::GenericOp tessera::reorder(GenericBuilder &b, linalg::GenericOp op,
   return rebuild(b, op, op.getDpsInputs(), op.getDpsInits(), maps, iterators);
 }
 
-/// Whether `value` is computed in the body of `op` from what a result has so
-/// far.
+/// True if the body of `op` computes `value` from an accumulator.
 static bool readsAccumulator(linalg::GenericOp op, Value value) {
   Block *body = op.getBody();
   SmallVector<Value> pending{value};
