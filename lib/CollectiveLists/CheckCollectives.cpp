@@ -1,4 +1,4 @@
-//===- CheckCollectives.cpp - Holds functions to their lists --------------===//
+//===- CheckCollectives.cpp - Checks functions against their lists --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ struct CheckCollectivesPass
   }
 
 private:
-  /// Nothing is known of a function without a list. A bound becomes the exact
-  /// list.
+  /// Accepts a function without a list. Replaces a list that is a bound by the
+  /// exact list.
   static LogicalResult check(FunctionOpInterface func) {
     std::optional<CollectiveList> list = CollectiveList::read(func);
     if (!list || func.isExternal())

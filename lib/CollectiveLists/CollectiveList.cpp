@@ -1,4 +1,4 @@
-//===- CollectiveList.cpp - The collectives that must come ----------------===//
+//===- CollectiveList.cpp - The expected collectives of a function --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,12 +25,12 @@ std::string ListedCollective::print() const {
   });
   Type wire = getWireType(element, reduces);
   os << "} of " << numElements << " x " << (wire ? wire : element);
-  // Lists are strings of their own.
+  // Entries of a list are strings, in which quotes would need escapes.
   llvm::erase(text, '"');
   return text;
 }
 
-/// The attributes that say what a collective does to elements.
+/// Returns the attributes that determine a collective's effect on elements.
 static SmallVector<NamedAttribute, 4> getAttributes(Operation *op) {
   SmallVector<NamedAttribute, 4> found;
   for (NamedAttribute attr : op->getAttrDictionary()) {
@@ -105,7 +105,7 @@ void CollectiveList::takeOff(const CollectiveList &before,
   }
 }
 
-/// `2 of X` and `at most 2 of X`: how an entry is written.
+/// Separators of an entry: `2 of X` or `at most 2 of X`.
 static constexpr llvm::StringLiteral kOf = " of ", kAtMost = "at most ";
 
 std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
@@ -120,7 +120,7 @@ std::optional<CollectiveList> CollectiveList::read(FunctionOpInterface func) {
     list.bound |= text.consume_front(kAtMost);
     auto [number, collective] = text.split(kOf);
     int64_t count = 0;
-    // An entry that cannot be read is a collective that the function lacks.
+    // An unreadable entry counts as a collective that the function lacks.
     if (number.getAsInteger(10, count))
       count = 1;
     list.times[collective.str()] += count;
@@ -185,7 +185,7 @@ void tessera::addExpected(Operation *op, const ListedCollective &collective,
   if (!list)
     return;
   list->add(collective, number * getTimesRun(op));
-  // An empty list does not say that it is a bound.
+  // An empty list has no entry that marks it as a bound.
   list->setBound();
   list->write(func);
 }

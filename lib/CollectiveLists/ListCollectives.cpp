@@ -1,4 +1,4 @@
-//===- ListCollectives.cpp - Writes down what was proven ------------------===//
+//===- ListCollectives.cpp - Records the proven collectives ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ namespace {
 struct ListCollectivesPass
     : tessera::impl::ListCollectivesPassBase<ListCollectivesPass> {
   void runOnOperation() override {
-    // A function that was listed, as in the text of a later phase, keeps what
-    // was proven.
+    // A function that already has a list, as in the text of a later phase,
+    // keeps the proven one.
     for (auto func : getOperation().getOps<FunctionOpInterface>())
       if (!func.isExternal() && !CollectiveList::read(func)) {
         CollectiveList list = CollectiveList::collect(func);

@@ -1,11 +1,11 @@
-//===- WidenCollectives.cpp - Integers that the runtime knows -------------===//
+//===- WidenCollectives.cpp - Widens integers for the runtime -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime moves integers of 1, 8, 16, 32 and 64 bits and reduces all of
-// these but 16, which NCCL lacks. Others travel in the next wider type: sums
-// wrap alike, and the order of numbers stays.
+// these but 16, which NCCL lacks. Other integers are sent as the next wider
+// type: sums wrap in the same way, and the order of numbers is kept.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- WireTypes.h - What elements travel as --------------------*- C++ -*-===//
+//===- WireTypes.h - Element types of collectives on the wire ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// Returns the type that elements of a collective, which may reduce them,
-/// travel as; null where the runtime knows theirs. See WidenCollectives.cpp.
+/// Returns the type in which a collective, which may reduce its elements, sends
+/// them; null if the runtime supports their own type. See WidenCollectives.cpp.
 mlir::Type getWireType(mlir::Type element, bool reduces);
 
 } // namespace tessera
