@@ -1,12 +1,12 @@
-//===- BucketCollectives.cpp - Does small collectives as one --------------===//
+//===- BucketCollectives.cpp - Merges small collectives -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the problems of Buckets.h off a block of a local function, one for each
-// kind of collectives that may be done as one, and writes dist.bucket. When
-// values are ready follows from rough times of the ops; a bucket is where
-// its last member can begin, and ops that read its results go after it.
+// Builds the problem of Buckets.h for a block of a local function, one for each
+// kind of collectives that can merge, and writes dist.bucket. Rough op times
+// tell when values are ready. A bucket is placed where its last member can
+// start; ops that read its results move after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// A copy is a kernel of its own, which takes as long to begin as a step of a
+/// A copy is a kernel of its own, whose launch takes as long as one step of a
 /// collective on default links.
 static constexpr double kCopyLatency = 1e-6;
 
 namespace {
 
-/// What members of a bucket have in common: op, axes, mesh, reduction, type of
-/// elements.
+/// The common properties of a bucket's members: op, axes, mesh, reduction,
+/// element type.
 using BucketKey =
     std::tuple<OperationName, Attribute, Attribute, Attribute, Type>;
 
@@ -86,10 +86,10 @@ private:
 // The problem
 //===----------------------------------------------------------------------===//
 
-/// True of the gather of a value from outside the block, and of a cast or
-/// reshape of one, or of one that collectives have moved: it could be done at
-/// any time. A parameter is gathered where it is used, so that it does not stay
-/// whole before.
+/// True for the all-gather of a value from outside the block, also through
+/// casts, reshapes and collectives that move it. It could run at any time, but
+/// a parameter is gathered where it is used, so that the whole parameter does
+/// not stay live before.
 static bool gathersFromOutside(Operation *gather) {
   if (!isa<dist::AllGatherOp>(gather))
     return false;
@@ -105,7 +105,7 @@ static bool gathersFromOutside(Operation *gather) {
   return true;
 }
 
-/// None for what is not put in buckets.
+/// Returns nothing for collectives that do not go into buckets.
 static std::optional<BucketKey> getKey(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
   if (!collective || collective.getFromAttr() ||
@@ -130,8 +130,8 @@ void BlockBuckets::number() {
   for (Operation &op : block) {
     numbers[&op] = ops.size();
     ops.push_back(&op);
-    // All that reads sums over micro-batches comes after them, so what these
-    // take is left out: it shifts all alike.
+    // All readers of the sums over micro-batches come after them. The time of
+    // collectives inside would delay all of them equally, so it is left out.
     auto isNoWork = [](Operation *inner) {
       return isa<dist::CollectiveOpInterface, dist::BucketOp>(inner);
     };
@@ -144,15 +144,15 @@ void BlockBuckets::number() {
   }
 }
 
-/// The number of the op of this block that makes a value; -1 for others.
+/// Returns the number of the op of this block that defines a value, or -1.
 int BlockBuckets::getDefinition(Value value) const {
   Operation *op = value.getDefiningOp();
   return op && op->getBlock() == &block ? numbers.lookup(op) : -1;
 }
 
-/// Seconds of the copies of a member that is not alone. An all-reduced tensor
-/// is computed and read in the bucket, where it is aligned as a separate
-/// tensor would be. The shards of several devices are apart and need copies.
+/// Returns the seconds of a member's copies if it is not alone in a bucket. An
+/// aligned all-reduced tensor is computed and read in the bucket's buffer. The
+/// shards of several devices are apart and need copies.
 static double getCopyTime(Operation *op, int64_t bytes) {
   if (isa<dist::AllReduceOp>(op) && bytes % TESSERA_RT_ARENA_ALIGNMENT == 0)
     return 0;
@@ -162,7 +162,7 @@ static double getCopyTime(Operation *op, int64_t bytes) {
   return kCopyLatency + 2 * copied / getWorkRates(op).bytesPerSecond;
 }
 
-/// Sorts members by when they are ready.
+/// Adds the members to the problem, sorted by the time at which they are ready.
 void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
                             BucketProblem &problem) {
   llvm::stable_sort(members, [&](Operation *a, Operation *b) {
@@ -178,8 +178,9 @@ void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
   }
 }
 
-/// Which members each needs, through whatever ops: by what these read, and by
-/// the order of those that have effects, as exchanges between pp ranks.
+/// Finds the last member that each member needs through any ops: by their
+/// reads, and by the order of ops with effects, such as exchanges between pp
+/// ranks.
 void BlockBuckets::setNeeded(ArrayRef<Operation *> members,
                              BucketProblem &problem) {
   llvm::DenseMap<Operation *, int> memberNumbers;
@@ -216,7 +217,7 @@ static double toMicroseconds(double seconds) {
   return std::round(seconds * 1e9) / 1e3;
 }
 
-/// The bucket that begins with member `begin`.
+/// Reports the bucket that begins with member `begin`.
 void BlockBuckets::report(ArrayRef<Operation *> members,
                           const BucketProblem &problem, size_t begin) const {
   size_t end = begin + members.size();
@@ -236,7 +237,7 @@ void BlockBuckets::report(ArrayRef<Operation *> members,
       << remark::metric("usLess", toMicroseconds(alone - time));
 }
 
-/// Why the bucket [begin, end) is not one with [before, begin).
+/// Reports why the bucket [begin, end) is not merged with [before, begin).
 void BlockBuckets::reportBoundary(ArrayRef<Operation *> members,
                                   const BucketProblem &problem, size_t before,
                                   size_t begin, size_t end) const {
@@ -254,8 +255,9 @@ void BlockBuckets::reportBoundary(ArrayRef<Operation *> members,
 // Rewrite
 //===----------------------------------------------------------------------===//
 
-/// What is scattered in each micro-batch, so that only parts are kept, shall
-/// not wait for a bucket of all: an eighth of it may.
+/// Limits a bucket of reduce-scatters that run in each micro-batch to an eighth
+/// of their bytes: they exist so that only shards are kept, and must not all
+/// wait for one bucket.
 int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
   auto accumulate = dyn_cast<dist::AccumulateOp>(block.getParentOp());
   if (!accumulate || !accumulate.getReduceEach() ||
@@ -267,7 +269,8 @@ int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
   return std::min(maxBytes, static_cast<int64_t>(bytes / 8));
 }
 
-/// Seconds of a collective like `op`, given the bytes that a device puts in.
+/// Returns a function from the bytes of a device's operand to the seconds of a
+/// collective like `op`.
 std::function<double(int64_t)> BlockBuckets::getTimes(Operation *op) const {
   auto collective = cast<dist::CollectiveOpInterface>(op);
   return [this, kind = *collective.getCollectiveKind(),
@@ -318,8 +321,8 @@ static int64_t getResultBytes(Operation *op) {
   return static_cast<int64_t>(getTensorBytes(op->getResult(0).getType()));
 }
 
-/// The casts, reshapes and permutes from `point` to `gather` that make what it
-/// gathers, the last one first; nothing if a gather is among them.
+/// Returns the casts, reshapes and permutes from `point` to `gather` that
+/// compute its operand, the last one first; nothing if a gather is among them.
 static std::optional<SmallVector<Operation *>>
 getMakersAfter(Operation *point, Operation *gather) {
   SmallVector<Operation *> makers;
@@ -334,10 +337,11 @@ getMakersAfter(Operation *point, Operation *gather) {
   return makers;
 }
 
-/// Gathers of one layer that have one key. The bucket is where its first
-/// member is used, so the others are gathered early; that, and the buffer that
-/// they are copied out of, takes no more than the largest gathered parameter.
-/// Returns those that gather what others have gathered.
+/// Puts gathers of one layer with one key into a bucket. The bucket is placed
+/// at its first member, so the others are gathered early. The early results and
+/// the buffer that they are copied from take at most as many bytes as the
+/// largest gathered parameter. Returns the gathers whose operands depend on
+/// other gathers.
 SmallVector<Operation *>
 BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
                               int64_t mostBytes) {
@@ -387,8 +391,8 @@ void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
       alike = runGathersOfKey(alike, mostBytes);
 }
 
-/// Layers are gathered one after the other, so a layer is what is side by
-/// side; one that is gathered again begins anew.
+/// Layers are gathered one after the other, so consecutive gathers of one layer
+/// form a group; gathering a value again starts a new group.
 void BlockBuckets::runGathers() {
   SmallVector<SmallVector<Operation *>> layers;
   std::optional<std::string> current;

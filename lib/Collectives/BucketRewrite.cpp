@@ -1,4 +1,4 @@
-//===- BucketRewrite.cpp - Collectives become one bucket ------------------===//
+//===- BucketRewrite.cpp - Replaces collectives by one bucket -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,14 +24,14 @@ void tessera::forEachRead(Operation *op,
 }
 
 namespace {
-/// The position at which collectives become one, and the ops that follow.
+/// The position of the merged collective, and the ops that follow it.
 struct BucketMove {
-  /// The first of them.
+  /// The first of the collectives.
   Operation *first = nullptr;
-  /// The last op that makes what they take; null if all is there before the
-  /// first of them.
+  /// The last op that computes an operand of the collectives; null if all
+  /// operands are ready before the first collective.
   Operation *lastReady = nullptr;
-  /// Ops that need a result and are before `lastReady`, in order.
+  /// Ops before `lastReady` that need a result, in order.
   SmallVector<Operation *> moved;
 };
 } // namespace
@@ -53,7 +53,7 @@ static BucketMove findMove(ArrayRef<Operation *> members) {
     return move;
   }
   llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
-  // Ops with effects, as exchanges between pp ranks, keep their order.
+  // Ops with effects, such as exchanges between pp ranks, keep their order.
   bool movesEffects = false;
   for (Operation *op = move.first; op;
        op = op == move.lastReady ? nullptr : op->getNextNode()) {

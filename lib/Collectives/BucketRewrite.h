@@ -1,4 +1,4 @@
-//===- BucketRewrite.h - Collectives become one bucket ----------*- C++ -*-===//
+//===- BucketRewrite.h - Replaces collectives by one bucket -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-/// Values that an op reads, also in its regions.
+/// Calls `callback` for each value that an op reads, also in its regions.
 void forEachRead(mlir::Operation *op,
                  llvm::function_ref<void(mlir::Value)> callback);
 
-/// Bytes that stay alive for longer if the collectives become one bucket, but
-/// for what they take and give themselves:
+/// Returns the bytes that stay alive for longer if the collectives become one
+/// bucket, apart from their own operands and results:
 ///
 ///     w0 = ...                      w0 = ...
 ///     a = all_gather x              w1 = ...
@@ -26,12 +26,12 @@ void forEachRead(mlir::Operation *op,
 ///     y = ...                       use a, w0
 ///     b = all_gather y
 ///
-/// Here those of w0.
+/// Here these are the bytes of w0.
 int64_t getKeptBytes(llvm::ArrayRef<mlir::Operation *> members);
 
-/// One dist.bucket for collectives of a block, none of which needs another's
-/// result, after what they all need; ops that need one of them and are
-/// before it follow it.
+/// Replaces collectives of a block, which do not need each other's results, by
+/// one dist.bucket after all their operands. Ops before it that need a result
+/// move after it.
 void joinAsBucket(llvm::ArrayRef<mlir::Operation *> members);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- Buckets.cpp - Which collectives are done as one --------------------===//
+//===- Buckets.cpp - Chooses which collectives to merge -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -100,8 +100,8 @@ Error BucketPlan::verify(const BucketProblem &problem) const {
 
 namespace {
 
-/// A way to split the first members: what it takes, and the split of fewer
-/// members that it goes on from.
+/// A way to split the first members into buckets: its times, and the split of
+/// fewer members that it extends.
 struct Split {
   double finish = 0, busy = 0;
   size_t buckets = 0, begin = 0, previous = 0;
@@ -111,7 +111,7 @@ struct Split {
 
 static constexpr size_t kMaxCuts = 64;
 
-/// Keeps those than which no other is better in both times, by `finish`.
+/// Keeps the Pareto-optimal splits in both times, sorted by `finish`.
 static void keepBest(std::vector<Split> &splits) {
   std::stable_sort(splits.begin(), splits.end(),
                    [](const Split &a, const Split &b) {
@@ -127,8 +127,8 @@ static void keepBest(std::vector<Split> &splits) {
   splits = std::move(best);
 }
 
-/// The splits of the first `end` members that end with a bucket which begins at
-/// `begin` or before; `splits` are those of fewer members.
+/// Returns the best splits of the first `end` members into buckets. `splits`
+/// has the best splits of fewer members.
 static std::vector<Split> extend(const BucketProblem &problem,
                                  const std::vector<std::vector<Split>> &splits,
                                  size_t end) {
@@ -164,7 +164,7 @@ BucketPlan tessera::planBuckets(const BucketProblem &problem) {
   splits[0].push_back({});
   for (size_t end = 1; end <= count; ++end)
     splits[end] = extend(problem, splits, end);
-  // Times that differ by rounding are equal.
+  // Treats times that differ by rounding as equal.
   const std::vector<Split> &whole = splits[count];
   double latest = whole.front().finish * (1 + 1e-9);
   size_t chosen = 0;
@@ -201,7 +201,7 @@ std::vector<size_t> tessera::chooseTogether(const BucketProblem &problem) {
     alone += problem.getTime(member.bytes);
     if (bytes > problem.maxBytes)
       break;
-    // Times that differ by rounding are equal.
+    // Treats times that differ by rounding as equal.
     double saved = alone - problem.getTime(bytes) - copies;
     if (i > 0 && saved > most + 1e-9 * alone) {
       most = saved;

@@ -3,10 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests that keep a partition from getting worse. The error names what
-// costs most, or the first that is not allowed. Bytes and counts are those of
-// local functions. A gathered tensor is whole where its sharding says so in the
-// global form, and in the local form if it is the same on all devices.
+// Tests use these limits to keep a partition from getting worse. The error
+// names the most expensive collective, or the first one that is not allowed.
+// Bytes and counts are from local functions. A gathered tensor is whole in the
+// global form if its sharding says so, and in the local form if it is the same
+// on all devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ using namespace tessera;
 
 namespace {
 
-/// Limits; negative: none.
+/// The limits; a negative number means no limit.
 struct Budget {
   int64_t maxBytes = -1;
   int64_t maxCollectives = -1;
@@ -33,7 +34,7 @@ struct Budget {
 
 } // namespace
 
-/// The function's own limits where it has them.
+/// Returns `budget`, overridden by the function's own limits.
 static Budget getBudget(Operation *func, Budget budget) {
   auto attr =
       func->getAttrOfType<DictionaryAttr>(dist::DistDialect::kBudgetAttr);
@@ -47,7 +48,7 @@ static Budget getBudget(Operation *func, Budget budget) {
   return budget;
 }
 
-/// `all_reduce over {"x"} of tensor<8xf32> (2 times, 48 bytes)`.
+/// Prints `all_reduce over {"x"} of tensor<8xf32> (2 times, 48 bytes)`.
 static std::string describe(const CollectiveUse &use) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -71,8 +72,8 @@ static InFlightDiagnostic refuseGather(dist::AllGatherOp op, const Mesh &mesh) {
          << "all_gather over " << axes << " to " << op.getType();
 }
 
-/// In the local form. A gather of what is the same on its devices already is
-/// none.
+/// Checks the local form. A gather of a value that is the same on all devices
+/// already is allowed.
 static LogicalResult checkLocalGathers(FunctionOpInterface func,
                                        const Mesh &mesh) {
   DeviceAxes axes(func, mesh);

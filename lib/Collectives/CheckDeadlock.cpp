@@ -1,13 +1,13 @@
-//===- CheckDeadlock.cpp - Every rank comes to its end --------------------===//
+//===- CheckDeadlock.cpp - Checks that no rank waits forever --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All ranks run one program, so collectives alone are posted by all in the
-// order of the program: a total order of each communicator, and of all
-// together. Sends and receives are run by some coordinates only, and each pair
-// joins two points of the program; then what each rank posts is written down
-// and checked.
+// All ranks run one program, so all of them post collectives in program order:
+// a total order on each communicator, and on all together. Only some
+// coordinates run sends and receives, and each pair connects two points of the
+// program. For a program with sends and receives, the pass lists the
+// communications that each rank posts, and checks them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ using namespace tessera;
 // Starts, waits and slots
 //===----------------------------------------------------------------------===//
 
-/// The slot of a start or wait; none before they are given out.
+/// Returns the slot of a start or wait; none before slots are assigned.
 static std::optional<int64_t> getSlot(Operation *op) {
   auto slot = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr);
   return slot ? std::optional<int64_t>(slot.getInt()) : std::nullopt;
 }
 
-/// Each start has its wait in its block, and a slot that nothing else has
-/// meanwhile. `taken` are the starts that are in flight, by slot.
+/// Checks that each start has its wait in its block, and a slot that no other
+/// start uses meanwhile. `taken` has the starts in flight, by slot.
 static LogicalResult checkStarts(Block &block,
                                  std::map<int64_t, Operation *> taken) {
   for (Operation &op : block) {
@@ -90,7 +90,7 @@ public:
   void read(Block &block);
 
   CommunicationOrder order;
-  /// An op of each communication.
+  /// The op of each communication.
   SmallVector<Operation *> ops;
 
 private:
@@ -101,12 +101,12 @@ private:
                    int64_t tag, bool sends);
 
   const Mesh &mesh;
-  /// Of the first member and the axes of a group.
+  /// The communicator of a group, by its first member and axes.
   std::map<std::pair<int64_t, std::string>, unsigned> communicators;
-  /// Number of a transfer: of a sender, a receiver and a tag, the how-many-eth.
+  /// The number of a transfer, by sender, receiver, tag and count of earlier
+  /// transfers with the same ones.
   std::map<std::tuple<int64_t, int64_t, int64_t, unsigned>, unsigned> transfers;
-  /// How many a rank has posted with a peer and a tag: {rank, peer, tag,
-  /// sends}.
+  /// The number of transfers that a rank has posted: {rank, peer, tag, sends}.
   std::map<std::tuple<int64_t, int64_t, int64_t, bool>, unsigned> posted;
 };
 
@@ -159,7 +159,7 @@ void OrderReader::addTransfer(Operation *op, StringRef axis, int64_t from,
     int64_t sender = sends ? rank : peer, receiver = sends ? peer : rank;
     unsigned number = posted[{rank, peer, tag, sends}]++;
     auto [it, isNew] = transfers.insert({{sender, receiver, tag, number}, 0});
-    // Each is a communicator of its own.
+    // Each transfer is a communicator of its own.
     if (isNew)
       it->second =
           addCommunication(op,
@@ -180,7 +180,7 @@ void OrderReader::read(Block &block) {
     else if (auto recv = dyn_cast<dist::RecvOp>(op))
       addTransfer(recv, recv.getAxis(), recv.getFrom(), recv.getTo(),
                   recv.getTag(), /*sends=*/false);
-    // Twice shows how the end of an iteration meets the begin of the next.
+    // Two runs show how the end of an iteration meets the start of the next.
     for (int64_t run = 0, runs = std::min<int64_t>(getNumRuns(&op), 2);
          run < runs; ++run)
       for (Region &region : op.getRegions())

@@ -13,12 +13,12 @@
 
 namespace tessera {
 
-/// The type with dimension `dim` divided by `count`.
+/// Returns the type with dimension `dim` divided by `count`.
 mlir::RankedTensorType getChunkType(mlir::RankedTensorType type, int64_t dim,
                                     int64_t count);
 
-/// The op on other operands, with a result of another type. `mapping` has its
-/// operands.
+/// Clones the op with other operands and a result of another type. `mapping`
+/// has its operands.
 mlir::Value cloneChunk(mlir::OpBuilder &builder, mlir::Operation *op,
                        mlir::IRMapping &mapping, mlir::RankedTensorType type);
 

@@ -1,4 +1,4 @@
-//===- CollectiveReport.cpp - What a local program communicates -----------===//
+//===- CollectiveReport.cpp - Reports the communication of a local program ===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ using namespace tessera;
 // Collectives of a function
 //===----------------------------------------------------------------------===//
 
-/// How often the op runs in one call of its function.
+/// Returns the number of runs of the op in one call of its function.
 static int64_t getRuns(Operation *op) {
   int64_t runs = 1;
   for (Operation *parent = op->getParentOp(); parent;
@@ -36,7 +36,7 @@ static int64_t getRuns(Operation *op) {
   return runs;
 }
 
-/// Bytes that a device puts into a collective.
+/// Returns the bytes of a device's operand of a collective.
 static double getLocalBytes(RankedTensorType type) {
   int64_t bits =
       type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
@@ -80,7 +80,7 @@ std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
     use->count = getRuns(op);
     if (auto it = exposed.find(op->getParentOp()); it != exposed.end())
       use->exposed = it->second;
-    // Members of a bucket follow each other; they are one collective.
+    // Members of a bucket are consecutive and count as one collective.
     if (joins) {
       uses.back().bytes += use->bytes;
       uses.back().time = use->time;
@@ -93,7 +93,8 @@ std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
 }
 
 std::vector<CollectiveRow> tessera::summarize(ArrayRef<CollectiveUse> uses) {
-  // By kind and first use: the order does not hang on what axes are called.
+  // Rows are sorted by kind and first use, so the order does not depend on the
+  // names of axes.
   llvm::MapVector<StringRef, size_t> firstUse;
   for (const CollectiveUse &use : uses)
     firstUse.insert({use.axes, firstUse.size()});

@@ -1,4 +1,4 @@
-//===- CommunicationOrder.cpp - Do ranks wait for each other? -------------===//
+//===- CommunicationOrder.cpp - Checks ranks for deadlocks ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ static std::string rankName(unsigned rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// Each member posts each communication once, and nobody else does.
+/// Checks that each member posts each communication once, and nobody else does.
 static std::optional<Deadlock> checkMembers(const CommunicationOrder &order) {
   std::vector<std::vector<unsigned>> posted(order.communications.size());
   for (auto [rank, communications] : llvm::enumerate(order.ranks))
@@ -41,7 +41,8 @@ static std::optional<Deadlock> checkMembers(const CommunicationOrder &order) {
   return std::nullopt;
 }
 
-/// The members of a communicator post its communications in one order.
+/// Checks that all members of a communicator post its communications in one
+/// order.
 static std::optional<Deadlock>
 checkCommunicators(const CommunicationOrder &order) {
   struct First {
@@ -59,7 +60,7 @@ checkCommunicators(const CommunicationOrder &order) {
       if (isNew || it->second.communications == posts)
         continue;
       const std::vector<unsigned> &other = it->second.communications;
-      // Where members are the same, so are lengths.
+      // The same communications are posted, so the lengths are equal.
       size_t at = 0;
       while (at + 1 < std::min(posts.size(), other.size()) &&
              posts[at] == other[at])
@@ -75,7 +76,7 @@ checkCommunicators(const CommunicationOrder &order) {
   return std::nullopt;
 }
 
-/// A cycle of "some rank posts a right before b", looked for depth first.
+/// Looks for a cycle of "some rank posts a right before b", depth first.
 static std::optional<Deadlock> checkCycles(const CommunicationOrder &order) {
   unsigned n = order.communications.size();
   // Successors, each with a rank that posts them in this order.

@@ -1,4 +1,4 @@
-//===- DeviceAxes.cpp - Axes by which devices differ ----------------------===//
+//===- DeviceAxes.cpp - Axes along which devices differ -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace tessera;
 // Sets of axes
 //===----------------------------------------------------------------------===//
 
-/// The sub-axes of `axis` that are before and after `other`.
+/// Returns the sub-axes of `axis` before and after `other`.
 static AxisList subtract(const AxisRef &axis, const AxisRef &other) {
   int64_t low = std::max(axis.preSize, other.preSize);
   int64_t high = std::min(axis.end(), other.end());
@@ -100,10 +100,10 @@ void DeviceAxes::visitCollective(dist::CollectiveOpInterface op,
          makesEqual ? withoutAxes(operand, moved) : uniteAxes(operand, moved));
 }
 
-/// Arguments of a region are made of the operands, one of each where there are
-/// as many; results of what it yields.
+/// Derives the axes of region arguments from the operands, one by one if there
+/// are as many, and the axes of results from the yielded values.
 void DeviceAxes::visitRegions(Operation &op, const AxisList &operands) {
-  // What a loop carries may come from its end.
+  // A loop-carried value may come from the end of an iteration.
   bool isLoop = isa<LoopLikeOpInterface>(op);
   AxisList yielded = operands;
   for (Region &region : op.getRegions()) {

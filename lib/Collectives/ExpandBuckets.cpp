@@ -1,12 +1,12 @@
-//===- ExpandBuckets.cpp - Buckets become one collective ------------------===//
+//===- ExpandBuckets.cpp - Expands buckets to one collective --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The collective works on one buffer of all members. An all-reduce needs no
-// order in it. A reduce-scatter and an all-gather split the buffer into a row
-// for each device of a group, so the buffer is a matrix with a column block for
-// each member.
+// order in it. A reduce-scatter and an all-gather split the buffer into one row
+// per device of a group, so the buffer is a matrix with a column block per
+// member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ static RankedTensorType getType(Value value) {
 // Moving elements
 //===----------------------------------------------------------------------===//
 
-/// The same elements, in row-major order, in another shape: through one
-/// dimension, since any two shapes meet there.
+/// Reshapes in row-major order, through one dimension: any shape can be
+/// collapsed to it and expanded from it.
 Value BucketExpansion::reshape(Value value, ArrayRef<int64_t> shape) {
   RankedTensorType type = getType(value);
   if (type.getShape() == shape)
@@ -95,8 +95,8 @@ Value BucketExpansion::concat(ArrayRef<Value> chunks, int64_t dim) {
   return tensor::ConcatOp::create(b, dim, chunks);
 }
 
-/// Columns [begin, begin + count) of a matrix, or elements of a vector. None of
-/// them are taken at 0: an offset is of an element that is there.
+/// Returns columns [begin, begin + count) of a matrix, or elements of a vector.
+/// An empty slice starts at 0, since an offset must be in range.
 Value BucketExpansion::getColumns(Value matrix, int64_t begin, int64_t count) {
   RankedTensorType type = getType(matrix);
   SmallVector<int64_t> offsets(type.getRank(), 0), sizes(type.getShape()),
@@ -108,7 +108,7 @@ Value BucketExpansion::getColumns(Value matrix, int64_t begin, int64_t count) {
                                         ValueRange(), offsets, sizes, strides);
 }
 
-/// A tensor of three dimensions with the first two swapped.
+/// Swaps the first two of three dimensions.
 Value BucketExpansion::swapFirst(Value value) {
   RankedTensorType type = getType(value);
   int64_t first = type.getDimSize(0), second = type.getDimSize(1);
@@ -125,7 +125,8 @@ Value BucketExpansion::swapFirst(Value value) {
 
 void BucketExpansion::expandAllReduce() {
   auto first = cast<dist::AllReduceOp>(*bucket.getMembers().front());
-  // What begins at a multiple of the alignment can stay where it is made.
+  // Aligned members come first: a value at a multiple of the alignment needs no
+  // copy.
   auto isAligned = [](Value value) {
     auto bytes = static_cast<int64_t>(getTensorBytes(value.getType()));
     return bytes % TESSERA_RT_ARENA_ALIGNMENT == 0;
@@ -154,7 +155,7 @@ void BucketExpansion::expandAllReduce() {
   }
 }
 
-/// Products of the sizes of the dimensions before `dim`, and from it on.
+/// Returns the products of the dimension sizes before `dim`, and from `dim` on.
 static std::pair<int64_t, int64_t> getOuterAndInner(ArrayRef<int64_t> shape,
                                                     int64_t dim) {
   return {ShapedType::getNumElements(shape.take_front(dim)),
@@ -216,7 +217,8 @@ void BucketExpansion::expandAllGather() {
   }
 }
 
-/// One collective as its members are, of all their elements in a row.
+/// Lists one collective with the members' attributes, on all their elements in
+/// one dimension.
 void BucketExpansion::expect() {
   ListedCollective listed = listOp(*bucket.getMembers().begin());
   for (NamedAttribute &attr : listed.attributes)

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a ring of n devices each step multiplies one chunk while another one
-// travels to the neighbour: n steps, n - 1 permutes, the bytes of the
+// In a ring of n devices, each step multiplies one chunk while another one is
+// sent to the neighbour: n steps, n - 1 permutes, and the same bytes as the
 // collective.
 //
 //===----------------------------------------------------------------------===//
@@ -50,8 +50,8 @@ public:
       operands.map(argument, input);
   }
 
-  /// Lists the chunks that go around: the shard that is gathered, or sums of
-  /// the shard that is scattered.
+  /// Lists the permutes of the chunks around the ring: shards of the gathered
+  /// tensor, or sums of the scattered shards.
   void expect(Value chunk, int64_t distance) {
     addExpected(op,
                 listRotation(chunk, getElementTypeOrSelf(chunk),
@@ -62,7 +62,7 @@ public:
   void expandScatter(dist::ReduceScatterOp scatter);
 
 private:
-  /// What each device's neighbour `distance` before it holds.
+  /// Returns the value of each device's neighbour `distance` before it.
   Value receive(Value value, int64_t distance);
   Value add(Value sum, Value value);
 
@@ -91,7 +91,7 @@ Value Ring::add(Value sum, Value value) {
   return arith::AddIOp::create(b, sum, value);
 }
 
-/// Step s has the chunk of the s-th device after this one.
+/// Step s multiplies the chunk of the s-th device after this one.
 void Ring::expandGather(dist::AllGatherOp gather) {
   SmallVector<Operation *> matmuls = op.getMatmuls();
   SmallVector<SmallVector<Value>> chunks(matmuls.size() + 1);
@@ -119,7 +119,7 @@ void Ring::expandGather(dist::AllGatherOp gather) {
   }
   for (auto [result, yielded] :
        llvm::zip_equal(op.getResults(), op.getYield().getOperands())) {
-    // What is gathered, where it is yielded too, or the result of a matmul.
+    // The yielded value is the gathered tensor or the result of a matmul.
     unsigned index = 0;
     while (index < matmuls.size() && matmuls[index] != yielded.getDefiningOp())
       ++index;
@@ -131,8 +131,9 @@ void Ring::expandGather(dist::AllGatherOp gather) {
   op.erase();
 }
 
-/// Step s computes an addend of the chunk of the (s + 1)-th device before this
-/// one, whose sum comes by from the neighbour; the last is the device's own.
+/// Step s computes an addend for the chunk of the (s + 1)-th device before this
+/// one, and adds it to the sum from the neighbour. The last step is for the
+/// device's own chunk.
 void Ring::expandScatter(dist::ReduceScatterOp scatter) {
   Operation *matmul = op.getMatmuls().front();
   auto [number, dim] = *dist::findParallelOperand(matmul, scatter.getDim());

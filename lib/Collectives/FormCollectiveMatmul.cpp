@@ -1,10 +1,10 @@
-//===- FormCollectiveMatmul.cpp - Matmuls beside their collective ---------===//
+//===- FormCollectiveMatmul.cpp - Forms collective matmuls ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds matmuls next to a collective that could run in chunks beside it,
-// prices both, and takes the shorter one.
+// Finds matmuls next to a collective that can run in chunks while it
+// communicates, estimates both forms, and takes the faster one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +29,15 @@ namespace {
 struct RingCandidate {
   dist::CollectiveOpInterface collective;
   SmallVector<Operation *> matmuls;
-  /// Of each matmul the dimension of its result that is split into chunks.
+  /// For each matmul, the dimension of its result that is split into chunks.
   SmallVector<unsigned> dims;
-  /// Before which the op would stand.
+  /// The op before which the collective matmul would be inserted.
   Operation *point = nullptr;
-  /// The gathered value has other users.
+  /// True if the gathered value has other users.
   bool yieldsGathered = false;
 };
 
-/// Seconds of a candidate as it is and around a ring.
+/// Seconds of a candidate as it is, and as a ring.
 struct RingTimes {
   double apart = 0, ring = 0;
 };
@@ -132,7 +132,8 @@ static std::optional<RingCandidate> findScatter(dist::ReduceScatterOp scatter) {
 // Prices
 //===----------------------------------------------------------------------===//
 
-/// Seconds of a matmul of which `operand` is `count` times smaller in `dim`.
+/// Returns the seconds of a matmul whose `operand` is `count` times smaller in
+/// `dim`.
 static double getChunkSeconds(Operation *matmul, unsigned operand, int64_t dim,
                               unsigned resultDim, int64_t count) {
   Block scratch;
@@ -151,7 +152,7 @@ static double getChunkSeconds(Operation *matmul, unsigned operand, int64_t dim,
   return getKernelSeconds(chunk.getDefiningOp(), getWorkRates(matmul));
 }
 
-/// Seconds of passes over a tensor, in `kernels` kernels.
+/// Returns the seconds of `passes` over a tensor in `kernels` kernels.
 static double getPassSeconds(const WorkRates &rates, Type type, double passes,
                              int64_t kernels) {
   return double(kernels) * rates.kernelFloor +
@@ -165,7 +166,7 @@ static RingTimes getTimes(const RingCandidate &candidate,
   AxisList axes = op.getAxes().toAxes(mesh);
   int64_t count = numShards(axes);
   auto gather = dyn_cast<dist::AllGatherOp>(*op);
-  // What travels in a step is one device's part.
+  // Each step sends one device's chunk.
   Type part = gather ? gather.getInput().getType() : op->getResult(0).getType();
   double travel = getCollectiveTime(links, mesh, CollectiveKind::Permute,
                                     getTensorBytes(part), axes);

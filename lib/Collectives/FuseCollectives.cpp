@@ -1,11 +1,11 @@
-//===- FuseCollectives.cpp - Joins and cancels collectives ----------------===//
+//===- FuseCollectives.cpp - Merges and cancels collectives ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Local rewrites of a local program, each of which moves fewer bytes or the
-// same in fewer collectives. The families are in Fuse*.cpp; here they take
-// turns until nothing changes.
+// Applies local rewrites to a local program. Each moves fewer bytes, or the
+// same bytes in fewer collectives. The families are in Fuse*.cpp; this file
+// runs them in turn until nothing changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ void FusionContext::missed(Operation *op, StringRef what, StringRef why) const {
         << remark::add("{0}", what.str()) << remark::reason("{0}", why.str());
 }
 
-/// One round of all families.
+/// Runs one round of all families.
 static bool fuse(Block &block, const FusionContext &context) {
   bool changed = mergeEqual(block, context);
   changed |= fuseMovements(block, context);

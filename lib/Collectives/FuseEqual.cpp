@@ -1,11 +1,11 @@
-//===- FuseEqual.cpp - Does equal collectives once ------------------------===//
+//===- FuseEqual.cpp - Merges equal collectives ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parameter that rests in shards is gathered for each use on purpose: its
-// whole value shall not stay. Two of its gathers are one where what then stays
-// live longer is small enough.
+// A parameter stored in shards is gathered again for each use on purpose, so
+// that the whole parameter does not stay live. Two of its gathers are merged if
+// the bytes that live longer are few enough.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace tessera;
 
 namespace {
 
-/// Values that live longer than they would have, by the numbers of the ops
+/// Bytes that live longer than before the merge, and the numbers of the ops
 /// between which they do.
 struct Extension {
   unsigned begin, end;
@@ -67,7 +67,8 @@ bool EqualMerger::mayShare(Operation *first, Operation *second) {
                   countBytes(first->getResult(0))};
   if (added.begin >= added.end)
     return true;
-  // More than all that overlap are never live at one time.
+  // The sum over all overlapping extensions is an upper bound of the live
+  // bytes.
   int64_t live = added.bytes;
   for (const Extension &e : extensions)
     if (e.begin < added.end && added.begin < e.end)
@@ -82,8 +83,8 @@ bool EqualMerger::mayShare(Operation *first, Operation *second) {
   return true;
 }
 
-/// True for an argument, for a cast or reshape of one, and for what was made of
-/// them before the loop whose body the block is.
+/// True for an argument, a cast or reshape of one, and any value from outside
+/// the block (such as from before the loop).
 static bool isParameter(Value value, Block &block) {
   if (value.getParentBlock() != &block)
     return true;

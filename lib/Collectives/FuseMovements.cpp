@@ -1,4 +1,4 @@
-//===- FuseMovements.cpp - Gathers, slices and all-to-alls in a row -------===//
+//===- FuseMovements.cpp - Sequences of gathers, slices and all-to-alls ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Replaces `op` by `value` and erases what is not used any more.
+/// Replaces `op` by `value` and erases ops without remaining uses.
 static void replace(Operation *op, Value value) {
   Operation *source = op->getOperand(0).getDefiningOp();
   op->getResult(0).replaceAllUsesWith(value);
@@ -19,13 +19,14 @@ static void replace(Operation *op, Value value) {
     source->erase();
 }
 
-/// True if all of `source` is for `op`: what they become moves no more.
+/// True if `op` is the only user of `source`, so that merging them moves no
+/// more.
 static bool isOnlyFor(Operation *source, Operation *op) {
   return source->hasOneUse() && source->getBlock() == op->getBlock();
 }
 
-/// The axes of `sliced` before those of `gathered`, which come last in it; none
-/// if they do not.
+/// Returns the axes of `sliced` before its suffix `gathered`; none if it does
+/// not end with `gathered`.
 static std::optional<AxisList> getLeading(ArrayRef<AxisRef> sliced,
                                           ArrayRef<AxisRef> gathered) {
   if (sliced.size() < gathered.size() ||
@@ -34,8 +35,9 @@ static std::optional<AxisList> getLeading(ArrayRef<AxisRef> sliced,
   return AxisList(sliced.drop_back(gathered.size()));
 }
 
-/// slice of one dimension after the all_gather of another over the same axes:
-/// an all_to_all, after the slice over axes that are the slice's alone.
+/// Rewrites the slice of one dimension after the all_gather of another over the
+/// same axes to an all_to_all. The slice's additional axes are sliced before
+/// it.
 static bool toAllToAll(dist::AllSliceOp slice, dist::AllGatherOp gather,
                        const FusionContext &context) {
   AxisList gathered = context.toAxes(gather.getAxes());
@@ -63,7 +65,7 @@ static bool toAllToAll(dist::AllSliceOp slice, dist::AllGatherOp gather,
   return true;
 }
 
-/// slice of one dimension after the all_gather of another: before it.
+/// Moves the slice of one dimension before the all_gather of another.
 static bool sliceFirst(dist::AllSliceOp slice, dist::AllGatherOp gather,
                        const FusionContext &context) {
   if (!isOnlyFor(gather, slice)) {
@@ -87,8 +89,8 @@ static bool sliceFirst(dist::AllSliceOp slice, dist::AllGatherOp gather,
   return true;
 }
 
-/// slice(all_gather): nothing, or a gather over fewer axes where the slice
-/// takes the major part of what was gathered.
+/// Removes slice(all_gather), or leaves a gather over fewer axes if the slice
+/// takes the major axes of the gathered ones.
 static bool cancel(dist::AllSliceOp slice, const FusionContext &context) {
   auto gather = slice.getInput().getDefiningOp<dist::AllGatherOp>();
   if (!gather)
@@ -120,7 +122,7 @@ static bool cancel(dist::AllSliceOp slice, const FusionContext &context) {
   return true;
 }
 
-/// all_gather(all_gather) and slice(slice) along one dimension.
+/// Merges all_gather(all_gather) or slice(slice) along one dimension.
 template <typename Op>
 static bool join(Op second, const FusionContext &context, StringRef what) {
   auto first = second.getInput().template getDefiningOp<Op>();
@@ -130,8 +132,7 @@ static bool join(Op second, const FusionContext &context, StringRef what) {
     context.missed(second, what, "the value between has another use");
     return false;
   }
-  // A gather takes the minor axes away first, a slice adds the major ones
-  // first.
+  // A gather removes the minor axes first; a slice adds the major axes first.
   AxisList axes = context.toAxes(second.getAxes()),
            inner = context.toAxes(first.getAxes());
   if (isa<dist::AllSliceOp>(second.getOperation()))
@@ -146,8 +147,9 @@ static bool join(Op second, const FusionContext &context, StringRef what) {
   return true;
 }
 
-/// all_to_all d to e, then e to f over the same axes: d to f, or nothing; then
-/// all_gather of e over them: all_gather of d.
+/// Merges an all_to_all d to e with a following op on e over the same axes: an
+/// all_to_all e to f becomes d to f (or nothing), an all_gather of e becomes an
+/// all_gather of d.
 static bool follow(Operation *op, dist::AxesAttr axes, int64_t gathered,
                    const FusionContext &context) {
   auto first = op->getOperand(0).getDefiningOp<dist::AllToAllOp>();

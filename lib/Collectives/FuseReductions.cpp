@@ -1,4 +1,4 @@
-//===- FuseReductions.cpp - Reductions with what follows them -------------===//
+//===- FuseReductions.cpp - Reductions and the ops after them -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The local type of the operand divided by `n` along `dim`.
+/// Returns the operand's local type with dimension `dim` divided by `n`.
 static RankedTensorType getShardType(Value value, int64_t dim, int64_t n) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -19,8 +19,7 @@ static RankedTensorType getShardType(Value value, int64_t dim, int64_t n) {
   return type.clone(shape);
 }
 
-/// The longest part at the front of `axes` that is in `set`, and what of the
-/// set is left.
+/// Returns the longest prefix of `axes` inside `set`, and the rest of the set.
 static std::pair<AxisList, AxisList> takePrefix(ArrayRef<AxisRef> axes,
                                                 ArrayRef<AxisRef> set) {
   AxisList prefix, left(set);
@@ -34,7 +33,7 @@ static std::pair<AxisList, AxisList> takePrefix(ArrayRef<AxisRef> axes,
   return {prefix, left};
 }
 
-/// all_reduce over A, then slices over lists that begin with the same P within
+/// Rewrites an all_reduce over A whose slices all begin with the same P within
 /// A: reduce_scatter over P, all_reduce over the rest of A, slices over the
 /// rest of the lists.
 static bool scatter(dist::AllReduceOp reduce, const FusionContext &context) {
@@ -95,7 +94,8 @@ static bool scatter(dist::AllReduceOp reduce, const FusionContext &context) {
   return true;
 }
 
-/// reduce_scatter, then only the gather that undoes the scattering.
+/// Rewrites a reduce_scatter used only by the inverse all_gather to an
+/// all_reduce.
 static bool reduceWhole(dist::AllGatherOp gather,
                         const FusionContext &context) {
   auto scatter = gather.getInput().getDefiningOp<dist::ReduceScatterOp>();
@@ -119,8 +119,8 @@ static bool reduceWhole(dist::AllGatherOp gather,
   return true;
 }
 
-/// An op that is linear in two reductions over the same axes that it alone
-/// uses: it runs on the partial values, and its result is reduced.
+/// Rewrites an op that is linear in two reductions over the same axes, which
+/// only it uses: it runs on the partial values, and its result is reduced.
 static bool reduceOnce(Operation *op, const FusionContext &context) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumOperands() != 2 || op->getNumResults() != 1)

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A collective that moves whole elements (not one that adds them up) commutes
-// with an elementwise op of one operand. Only casts change how much it moves.
+// A collective that moves whole elements (without adding them up) commutes with
+// a unary elementwise op. Only casts change the number of bytes that it moves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ static void swap(Operation *first, Operation *second) {
   first->erase();
 }
 
-/// collective, cast to a smaller type.
+/// Moves a cast to a smaller type before the collective.
 static bool castBefore(Operation *cast, const FusionContext &context) {
   Operation *source = cast->getOperand(0).getDefiningOp();
   if (!movesElements(source) ||
@@ -72,7 +72,7 @@ static bool castBefore(Operation *cast, const FusionContext &context) {
   return true;
 }
 
-/// cast to a larger type, collective.
+/// Moves a cast to a larger type after the collective.
 static bool castAfter(Operation *op, const FusionContext &context) {
   Operation *cast = op->getOperand(0).getDefiningOp();
   if (!isCast(cast) ||

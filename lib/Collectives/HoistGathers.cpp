@@ -1,4 +1,4 @@
-//===- HoistGathers.cpp - Gathers before a loop, not in it ----------------===//
+//===- HoistGathers.cpp - Hoists gathers out of loops ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,19 +17,21 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Ops that make what is gathered, at most: a bucket has one for each member,
-/// and one for its shape.
+/// Maximum number of ops that compute a gather's operand: a bucket has one op
+/// for each member, and one for its shape.
 static constexpr size_t kMaxOps = 256;
 
-/// Gathers of a loop that are tried: each takes as long as the whole pass.
+/// Maximum number of a loop's gathers to try: each try takes as long as the
+/// pass.
 static constexpr size_t kMaxTried = 2;
 
-/// What would save less of the loop's time is not worth trying.
+/// Minimum share of the loop's time that a candidate must save.
 static constexpr double kLeastShare = 1e-3;
 
 namespace {
 
-/// A start of a gather, its wait and what makes its operand, in order.
+/// The start of a gather, its wait and the ops that compute its operand, in
+/// order.
 using Chain = SmallVector<Operation *>;
 
 /// A gather of a loop that could be before it.
@@ -46,8 +48,8 @@ static bool isGatherStart(Operation *op) {
   return start && isa<dist::AllGatherOp>(start.getBody().front().front());
 }
 
-/// Adds what makes `value` in the loop. False if that needs what changes there,
-/// or has other effects.
+/// Adds the ops in the loop that compute `value`. Returns false if one depends
+/// on an iteration or has other effects.
 static bool addMakers(scf::ForOp loop, Value value,
                       llvm::SetVector<Operation *> &ops) {
   if (!loop.getRegion().isAncestor(value.getParentRegion()))
@@ -74,8 +76,8 @@ static std::optional<Chain> getChain(scf::ForOp loop, dist::WaitOp wait) {
   return ops.takeVector();
 }
 
-/// Ops of `block`, all after `from` if there is one, that do the same as
-/// those of the chain and are none of them; nothing if there are none.
+/// Finds ops of `block`, after `from` if it is given, that are equivalent to
+/// the chain but not in it; nothing if there are none.
 static std::optional<Chain> findEqual(const Chain &chain, Block &block,
                                       Operation *from) {
   llvm::DenseMap<Value, Value> same;
@@ -113,8 +115,8 @@ static std::optional<Chain> findEqual(const Chain &chain, Block &block,
   return equal;
 }
 
-/// Moves the chain to before the loop. What does the same, in the loop or
-/// after it, is not done again.
+/// Moves the chain before the loop. Equivalent ops in the loop and after it use
+/// its result.
 static void hoist(scf::ForOp loop, dist::WaitOp wait) {
   auto func = loop->getParentOfType<FunctionOpInterface>();
   std::optional<CollectiveList> list = CollectiveList::read(func);
@@ -158,7 +160,7 @@ static SmallVector<GatherCandidate> findCandidates(scf::ForOp loop,
     std::optional<Chain> chain = getChain(loop, wait);
     if (!chain)
       continue;
-    // The last micro-batch is after the loop.
+    // A gather after the loop, for the last micro-batch, also saves its time.
     bool isAfter = findEqual(*chain, *loop->getBlock(), loop).has_value();
     double saved = (runs + isAfter) * exposed - tasks.problem.tasks[i].seconds;
     if (saved > kLeastShare * runs * times.seconds)
@@ -173,7 +175,8 @@ static SmallVector<GatherCandidate> findCandidates(scf::ForOp loop,
   return candidates;
 }
 
-/// Times that differ by rounding are equal; no order at all is the longest.
+/// Treats times that differ by rounding as equal. No order at all is the
+/// longest.
 static bool isShorter(std::optional<double> a, std::optional<double> b) {
   return a && (!b || *a < *b * (1 - 1e-9));
 }
@@ -198,7 +201,8 @@ static void tell(GatherCandidate candidate, std::optional<double> before,
     add(remark::missed(loc, options), ": it takes too much memory");
 }
 
-/// Seconds of the function with the gather before the loop; on a copy.
+/// Returns the seconds of a copy of the function with the gather before the
+/// loop.
 static std::optional<double> tryHoisted(func::FuncOp func, scf::ForOp loop,
                                         dist::WaitOp wait,
                                         EvaluateOverlap evaluate) {

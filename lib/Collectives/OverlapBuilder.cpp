@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tensors share memory is decided as the planner of the arena does it, so
-// that the peak of an order is what the planner will find, up to gaps. An op is
-// a task; a start and its wait are one. A block of memory lists the tasks that
-// write or read it, which is its live interval in any order:
+// Values share memory as in the arena's planner, so that the peak of an order
+// is the planner's, except for gaps. An op is a task; a start and its wait are
+// one task. A block of memory lists the tasks that write or read it, which give
+// its live interval in any order:
 //
 //     op                               task  after  over  blocks touched
 //     %1 = rt.kernel @a(%0)            0     -      -     %0, %1
@@ -15,10 +15,10 @@
 //     %3 = dist.wait %f, %1            1
 //     %4 = rt.kernel @c(%2, %3)        3     2, 1   -     %2, %3, %4
 //
-// "after" has the true dependences. Where values share memory there are anti-
-// dependences too (R. Allen, K. Kennedy: Optimizing Compilers for Modern
+// "after" has the true dependences. Values that share memory add
+// anti-dependences (R. Allen, K. Kennedy: Optimizing Compilers for Modern
 // Architectures, 2001, section 2.2): if @c wrote %4 over %2, it would also come
-// after all that read %2.
+// after all readers of %2.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ int64_t tessera::getNumRuns(Operation *op) {
       0);
 }
 
-/// True if at most one of the op's regions runs, as of scf.if.
+/// True if at most one of the op's regions runs, as in scf.if.
 static bool runsOneRegion(Operation *op) {
   auto branches = dyn_cast<RegionBranchOpInterface>(op);
   if (!branches || op->getNumRegions() < 2)
@@ -130,19 +130,19 @@ private:
   CollectivePricer pricer;
   llvm::DenseMap<Operation *, unsigned> taskOf;
   llvm::StringMap<int> communicators;
-  /// Number of the memory of each value; what comes from outside has memory
-  /// without bytes.
+  /// The memory number of each value. Values from outside have memory without
+  /// bytes.
   llvm::DenseMap<Value, unsigned> memoryOf;
   SmallVector<int64_t> memoryEnd;
-  /// Values that are stored at the address of another one.
+  /// Values stored at the address of another one.
   llvm::DenseSet<Value> kept;
-  /// Made of parameters alone.
+  /// Values computed from parameters alone.
   llvm::DenseSet<Value> resting;
 };
 
 } // namespace
 
-/// The value whose memory `value` is a view of; null if it is none.
+/// Returns the value that `value` is a view of, or null.
 static Value getViewed(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
@@ -150,8 +150,8 @@ static Value getViewed(Value value) {
   return {};
 }
 
-/// A part of what a collective makes, before memory is planned: it will be a
-/// view.
+/// True for a part of a collective's result, before memory is planned: it will
+/// become a view.
 static bool isPartOfCollective(Operation &op) {
   auto copy = dyn_cast<rt::CopyOp>(op);
   if (!copy || !copy.mayBeInPlace() ||
@@ -168,8 +168,8 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-/// Everything that an op reads: its operands, and what its regions read from
-/// outside.
+/// Returns all values that an op reads: its operands, and the values from
+/// outside that its regions read.
 static llvm::SetVector<Value> getReads(Operation &op) {
   llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
   for (Region &region : op.getRegions())
@@ -200,7 +200,7 @@ void TaskBuilder::number() {
   }
 }
 
-/// The collective that an op is or starts; null if it moves nothing.
+/// Returns the collective that an op is or starts; null if it moves nothing.
 Operation *TaskBuilder::firstCollective(Operation &op) const {
   Operation *inner = &op;
   if (auto start = dyn_cast<dist::StartOp>(op))
@@ -214,14 +214,14 @@ static double getBytes(Value value) {
       rt::getTensorBytes(cast<RankedTensorType>(value.getType())));
 }
 
-/// Whether a tensor has several rows before this dimension.
+/// True if a tensor has several rows before this dimension.
 static bool hasRows(Value value, uint64_t dim) {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   return llvm::any_of(shape.take_front(dim),
                       [](int64_t size) { return size > 1; });
 }
 
-/// Seconds of what puts the chunks of a collective in order.
+/// Returns the seconds of the reordering of a collective's chunks.
 static double getReorderTime(Operation *collective, const WorkRates &rates) {
   Value input = collective->getOperand(0), result = collective->getResult(0);
   double before = getReorderSeconds(getBytes(input), rates),
@@ -247,8 +247,8 @@ bool tessera::crossesStages(dist::CollectiveOpInterface op) {
          });
 }
 
-/// The time of an order on a device that moves a share of its hidden transfers
-/// itself, which then do not run beside its kernels:
+/// Returns the time of an order if the device itself moves a share of its
+/// hidden transfers. That share does not overlap with its kernels:
 ///
 ///     kernels    |k k k k k|        6 s of transfers, 4 of them hidden:
 ///     transfers    |t t t t|t t|    7 s, and 4 x share more
@@ -277,7 +277,7 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
                                          use.axes, use.bytes};
     return;
   }
-  // What has an effect, and loops, stay where they are.
+  // Ops with effects, and loops, keep their position.
   task.isBarrier =
       op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op) ||
       (op.getNumRegions() && isa<scf::ForOp, dist::AccumulateOp>(op));
@@ -322,7 +322,7 @@ void TaskBuilder::addOrder(Operation &op, unsigned task) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The last task that reads the value or a view of it.
+/// Returns the last task that reads the value or a view of it.
 int64_t TaskBuilder::lastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
@@ -340,7 +340,7 @@ int64_t TaskBuilder::lastUse(Value value) const {
 unsigned TaskBuilder::blockOf(Value value) {
   auto [it, isNew] = memoryOf.insert({value, memoryEnd.size()});
   if (isNew) {
-    // From outside: it lives as long as the block.
+    // A value from outside lives as long as the block.
     memoryEnd.push_back(INT64_MAX);
     problem().blocks.emplace_back();
   }
@@ -353,8 +353,8 @@ void TaskBuilder::touch(unsigned memory, unsigned task) {
     tasks.push_back(task);
 }
 
-/// Whether the result is written over an operand that dies here. All other
-/// tasks that touch that memory then come before: a write after read must wait
+/// True if the result is written over an operand that dies here. All other
+/// tasks that use that memory then come before: a write after read must wait
 /// for the reads.
 ///
 ///     0  %1 = a(%0)
@@ -395,7 +395,7 @@ bool TaskBuilder::reuse(Operation &op, unsigned task, OpResult result) {
 }
 
 void TaskBuilder::addResults(Operation &op, unsigned task) {
-  // What a start gives is the result of its wait.
+  // The result of a start is the result of its wait.
   Operation *maker = &op;
   if (auto start = dyn_cast<dist::StartOp>(op))
     if (dist::WaitOp wait = findWait(start))
@@ -407,7 +407,7 @@ void TaskBuilder::addResults(Operation &op, unsigned task) {
       memoryOf[result] = blockOf(viewed);
       continue;
     }
-    // What a loop carries is stored where its start is.
+    // A loop-carried value is stored at the address of its start value.
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       unsigned memory = blockOf(loop.getInits()[result.getResultNumber()]);
       memoryOf[result] = memory;
@@ -428,8 +428,8 @@ void TaskBuilder::addResults(Operation &op, unsigned task) {
 }
 
 /// Calls `fn` with each value that is stored in the memory of another one, and
-/// with the other: what a loop carries, results that take the place of an
-/// argument.
+/// with the value written there: loop-carried values, and results that
+/// overwrite an argument.
 void TaskBuilder::forEachKept(llvm::function_ref<void(Value, Value)> fn) {
   auto visit = [&](Value memory, Value written) {
     while (Value viewed = getViewed(written))
@@ -455,8 +455,8 @@ void TaskBuilder::forEachKept(llvm::function_ref<void(Value, Value)> fn) {
       visit(argument, terminator->getOperand(result.getInt()));
 }
 
-/// An op that writes into the memory of another value comes after all its
-/// readers.
+/// Orders an op that writes into the memory of another value after all readers
+/// of that value.
 void TaskBuilder::keepWritesLast() {
   forEachKept([&](Value memory, Value written) {
     auto found = memoryOf.find(memory);
@@ -476,17 +476,17 @@ bool TaskBuilder::rests(Value value) const {
   return resting.contains(value) || getParameterName(value);
 }
 
-/// Parameters are there from the begin and could all be gathered at the begin,
-/// into memory that they would fill for long. So a gather starts no earlier
-/// than the work on the layer before its own:
+/// Parameters are ready from the start, so all gathers could run at the start
+/// and fill memory for long. A gather therefore starts no earlier than the work
+/// on the layer before its own:
 ///
 ///     layer                     0         1         2
 ///     first task with its       3         5         8
 ///     gathered parameters
 ///     its gathers start from    0         3         5
 void TaskBuilder::limitPrefetch() {
-  // By the first op that needs them: what only passes a value on (a transfer, a
-  // view) needs it for the op that needs its own result.
+  // The layer follows from the first op that needs a task. Ops that only pass a
+  // value on (transfers, views) count as the op that needs their result.
   SmallVector<std::pair<unsigned, unsigned>> gathers;
   std::vector<unsigned> needed(problem().tasks.size(), problem().tasks.size());
   for (unsigned i = problem().tasks.size(); i-- > 0;) {
@@ -538,13 +538,14 @@ BlockTasks TaskBuilder::build() {
     if (out.ops[task] == &op)
       addTask(op);
     else if (isa<dist::WaitOp>(op))
-      // The source lives to here, whatever else reads it.
+      // The source of a transfer lives until the wait, even without another
+      // reader.
       touch(blockOf(op.getOperand(1)), task);
     addOrder(op, task);
   }
   keepWritesLast();
   limitPrefetch();
-  // What is read, but by no task, is no problem.
+  // Blocks without tasks or bytes are not part of the problem.
   llvm::erase_if(problem().blocks, [](const OverlapBlock &memory) {
     return memory.tasks.empty() || memory.bytes == 0;
   });

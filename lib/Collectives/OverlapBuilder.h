@@ -16,18 +16,18 @@
 
 namespace tessera {
 
-/// A block of a local function as a problem. Besides what data flow asks for,
-/// an order keeps in place what the program has in place: an op that may write
-/// over an operand that dies there, or over what a loop or an argument carries,
-/// stays after all others that read it.
+/// A block of a local function as a scheduling problem. Besides data
+/// dependences, an order preserves writes in place: an op that may write over
+/// an operand that dies there, or over a loop-carried value or an argument,
+/// stays after all other readers.
 struct BlockTasks {
   OverlapProblem problem;
-  /// Of each task the op; of a collective itself, or its dist.start.
+  /// The op of each task; for a collective, itself or its dist.start.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// The order of the block. A collective without a start is waited for
-  /// at once.
+  /// The order of the block. A collective without a start is waited for at
+  /// once.
   OverlapOrder order;
-  /// What travels: the kind and the axes of each collective, bytes that a
+  /// A transfer: the kind and axes of the collective, and the bytes that a
   /// device receives.
   struct Transfer {
     llvm::StringRef kind;
@@ -37,22 +37,22 @@ struct BlockTasks {
   llvm::DenseMap<unsigned, Transfer> transfers;
 };
 
-/// The tasks of a block of a local function; of its loops too, as one task
-/// each.
+/// Returns the tasks of a block of a local function. Each of its loops is one
+/// task.
 BlockTasks buildOverlapTasks(mlir::Block &block);
 
 /// True for a collective over the stage axis. Other pp ranks run other
-/// functions, whose ops would be put into another order: so it stays where it
-/// is, and all ops before and after it.
+/// functions, whose ops would be ordered differently. So it keeps its position
+/// relative to all ops before and after it.
 bool crossesStages(dist::CollectiveOpInterface op);
 
-/// For each dist.start of a function the share of its collective's time in
-/// which nothing else runs.
+/// Returns, for each dist.start of a function, the share of its collective's
+/// time in which nothing else runs.
 llvm::DenseMap<mlir::Operation *, double>
 getExposedShares(mlir::FunctionOpInterface func);
 
-/// The dist.wait of a dist.start, whose future has one use in the same block;
-/// null if it is not so.
+/// Returns the dist.wait of a dist.start whose future has one use, in the same
+/// block; null otherwise.
 dist::WaitOp findWait(dist::StartOp start);
 
 } // namespace tessera

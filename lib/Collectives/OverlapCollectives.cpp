@@ -1,10 +1,10 @@
-//===- OverlapCollectives.cpp - Communication beside work -----------------===//
+//===- OverlapCollectives.cpp - Overlaps communication with work ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives become starts and waits, and ops move between them. The order is
-// found in OverlapSchedule.cpp; the planner of the arena says whether its
+// Splits collectives into starts and waits, and moves ops between them.
+// OverlapSchedule.cpp finds the order; the arena's planner checks that its
 // memory is within the limit.
 //
 //     %1 = dist.all_reduce %0              %f = dist.start %0 { all_reduce }
@@ -12,8 +12,8 @@
 //     %3 = rt.kernel @u(%1, %2)            %1 = dist.wait %f, %0
 //                                          %3 = rt.kernel @u(%1, %2)
 //
-// Loops come before the blocks around them, since a loop is one op there, whose
-// time is that of the order inside.
+// Loops come before the blocks around them: there, a loop is one op with the
+// time of its inner order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ dist::StartOp tessera::startCollective(dist::CollectiveOpInterface op) {
   return start;
 }
 
-/// Collectives in flight at one time, at most: without loops, in a loop, and
+/// Maximum number of collectives in flight: without loops, in a loop, and
 /// around one.
 static constexpr unsigned kElsewhere = rt::kTransferSlot,
                           kInLoop = kElsewhere / 2,
@@ -67,19 +67,19 @@ static constexpr unsigned kElsewhere = rt::kTransferSlot,
 
 namespace {
 
-/// One function: its blocks with collectives, those of loops first.
+/// One function: its blocks with collectives, inner loops first.
 class FunctionOverlap {
 public:
   FunctionOverlap(func::FuncOp func) : func(func) {}
 
-  /// Splits the collectives. False if there are none.
+  /// Splits the collectives. Returns false if there are none.
   bool split();
   /// Finds the blocks.
   void prepare();
   /// Orders each block within `slack` bytes above the peak of the blocking
-  /// order; below it, where that is negative, as far as that goes.
+  /// order. If `slack` is negative, gets below that peak as far as possible.
   void schedule(int64_t slack);
-  /// As it was before schedule().
+  /// Restores the order from before schedule().
   void restore();
   void remark(std::optional<int64_t> before, std::optional<int64_t> after);
 
@@ -110,8 +110,8 @@ bool FunctionOverlap::split() {
 }
 
 void FunctionOverlap::prepare() {
-  // A walk comes to the blocks inside an op first, so to loops before what is
-  // around them.
+  // A walk visits the blocks inside an op first, so it visits loops before the
+  // block around them.
   func.walk([&](Block *block) {
     if (!block->getOps<dist::StartOp>().empty())
       blocks.push_back(block);
@@ -164,7 +164,7 @@ static remark::RemarkOpts getOptions() {
   return remark::RemarkOpts::name("OverlapCollectives").category("partition");
 }
 
-/// Tasks that compute for some time, in the order in which they do.
+/// Returns the tasks that compute for some time, in execution order.
 static SmallVector<unsigned> getRuns(const BlockTasks &tasks) {
   SmallVector<unsigned> runs;
   for (OverlapEvent event : tasks.order)
@@ -174,9 +174,10 @@ static SmallVector<unsigned> getRuns(const BlockTasks &tasks) {
   return runs;
 }
 
-/// What runs between the start of a collective and its wait, and whether that
-/// is long enough: "all_gather over dp runs beside 2 ops, longest rt.matmul".
-/// Ops run one after the other, so those beside it are neighbours in `runs`.
+/// Reports the ops that run between the start of a collective and its wait, and
+/// whether they take long enough: "all_gather over dp runs beside 2 ops,
+/// longest rt.matmul". Ops run one after the other, so the overlapping ones are
+/// consecutive in `runs`.
 void FunctionOverlap::remarkTransfer(const BlockTasks &tasks,
                                      const OverlapTimes &times,
                                      ArrayRef<unsigned> runs, unsigned task) {
@@ -258,14 +259,14 @@ struct OverlapCollectivesPass
     : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
   using OverlapCollectivesPassBase::OverlapCollectivesPassBase;
 
-  /// Orders the blocks so that the arena is no more than `limit` bytes, if it
-  /// is known. Returns the arena; of the order as it was where no other one
-  /// fits.
+  /// Orders the blocks so that the arena is at most `slack` bytes above
+  /// `before`, if that is known, and returns the arena's bytes. Keeps the
+  /// original order if no other one fits.
   std::optional<int64_t> arrange(FunctionOverlap &work, func::FuncOp func,
                                  std::optional<int64_t> before, int64_t slack) {
     // The scheduler counts live bytes; only the planner sees gaps between them.
-    // So the order gets less and less room until the planned arena fits, at
-    // last an eighth of the arena less than the blocking order takes.
+    // So the order gets less and less room until the planned arena fits, in the
+    // end an eighth of the arena less than the blocking order takes.
     int64_t step = before.value_or(0) / 32;
     for (int64_t tried : {slack, slack / 2, int64_t(0), -step, -4 * step}) {
       work.schedule(tried);

@@ -1,12 +1,12 @@
-//===- OverlapSchedule.cpp - Work and transfers side by side --------------===//
+//===- OverlapSchedule.cpp - List scheduling of work and transfers --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // List scheduling with a clock (R. L. Graham: Bounds on Multiprocessing Timing
-// Anomalies, 1969). Each turn starts the collectives that can start, the one
-// first whose result is needed first, and then runs one op: the next of the
-// program, unless it would stall and another one need not. Four ops and an
+// Anomalies, 1969). Each turn starts the collectives that can start, ordered by
+// the first op that needs their result, and then runs one op: the next of the
+// program, or a later one if only the next one would stall. Four ops and an
 // all-reduce R, all in memory that fits:
 //
 //     program    a: 4 s, R: 6 s after a, b: 3 s, u: 2 s after R, c: 2 s
@@ -20,7 +20,7 @@
 // else can run, and the device waits.
 //
 // Memory: an op or a collective that begins before its turn must leave room for
-// the forecast of the rest in program order, which a segment tree holds.
+// the rest in program order. A segment tree holds this forecast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@
 
 using namespace tessera;
 
-/// How many ops ahead one is looked for that need not stall.
+/// Number of ops to look ahead for one that does not stall.
 static constexpr unsigned kWindow = 256;
 
 namespace {
@@ -46,7 +46,7 @@ public:
   OverlapOrder run();
 
 private:
-  /// Who goes first: (needed, number).
+  /// The priority of a task: (needed, number).
   using Turn = std::pair<unsigned, unsigned>;
 
   const OverlapTask &task(unsigned i) const { return problem.tasks[i]; }
@@ -57,8 +57,8 @@ private:
   bool fits(unsigned i) const {
     return live + bytesToBegin(i) + task(i).insideBytes <= limit;
   }
-  /// Whether what begins before its turn leaves room for all that is before
-  /// it in the program.
+  /// True if a task that begins before its turn leaves room for all tasks
+  /// before it in the program.
   bool fitsEarly(unsigned i) const {
     return fits(i) &&
            (i <= front || planned.get(front, i) <= limit - bytesToBegin(i));
@@ -84,40 +84,40 @@ private:
   int64_t limit;
   OverlapOrder order;
   std::vector<bool> started, over;
-  /// When a collective that was started is over.
+  /// The time at which a started collective ends.
   std::vector<double> finish;
-  /// Position of the first task that needs a collective: who goes first.
+  /// The position of the first task that needs a collective: its priority.
   std::vector<unsigned> needed;
-  /// Of tasks that touch blocks.
+  /// The blocks that each task touches.
   std::vector<llvm::SmallVector<unsigned, 4>> blocksOf;
   std::vector<unsigned> blockLeft;
   std::vector<bool> blockLives;
-  /// What each task is one of the `after` of, and how many of its own `after`
-  /// have not started.
+  /// The tasks that have each task in their `after`, and the number of each
+  /// task's `after` that have not started.
   std::vector<llvm::SmallVector<unsigned, 4>> users;
   std::vector<unsigned> unstarted;
-  /// Collectives that have not started; and on each communicator those of them
-  /// whose `after` all have.
+  /// Collectives that have not started; and, per communicator, the waiting ones
+  /// whose `after` have all started.
   std::set<Turn> waiting;
   std::map<int, std::set<Turn>> readyOn;
-  /// Those of them that are not looked at yet, by (notBefore, number).
+  /// Collectives that may not start yet, by (notBefore, number).
   std::set<Turn> later;
-  /// In flight, by (finish, number).
+  /// Collectives in flight, by (finish, number).
   std::set<std::pair<double, unsigned>> flying;
   llvm::DenseMap<int, double> communicatorFree;
   double now = 0;
   int64_t live = 0;
-  /// Bytes that live while each task runs, were everything from now on in the
-  /// order of the program, one after the other.
+  /// Live bytes while each task runs, if all tasks from now on ran one by one
+  /// in program order.
   SegmentTree planned;
-  /// In makeRoom, which is not asked for again.
+  /// True inside makeRoom, which does not call itself again.
   bool makesRoom = false;
   /// The first op that has not run, and the next barrier from it on.
   unsigned front = 0, barrier = 0;
-  /// Ops that have not run and whose `after` all have started.
+  /// Ops that have not run and whose `after` have all started.
   std::set<unsigned> readyOps;
-  /// The end of the next kWindow ops after `front` that have not run, and how
-  /// many of them are there.
+  /// The end of the next kWindow ops after `front` that have not run, and their
+  /// number.
   unsigned windowEnd = 0, inWindow = 0;
   /// All collectives before this one have started.
   unsigned firstTransfer = 0;
@@ -125,8 +125,8 @@ private:
 
 } // namespace
 
-/// Bytes that live while each task runs, in the order of the program: prefix
-/// sums of the bytes that come with a task and are gone after it.
+/// Returns the live bytes while each task runs in program order: prefix sums of
+/// the bytes allocated before a task and freed after it.
 static std::vector<int64_t> getProfile(const OverlapProblem &problem) {
   std::vector<int64_t> live(problem.tasks.size() + 1, 0);
   for (const OverlapBlock &block : problem.blocks) {
@@ -152,8 +152,9 @@ ListScheduler::ListScheduler(const OverlapProblem &problem, int64_t limit)
   blocksOf.resize(n);
   users.resize(n);
   needed.assign(n, n);
-  // The first op that needs a task, also through tasks that take no time and
-  // through other collectives. Backwards, so that users are done first.
+  // Finds the first op that needs a task, also through tasks that take no time
+  // and through other collectives. Goes backwards, so that users are done
+  // first.
   for (unsigned i = n; i-- > 0;) {
     bool passesOn = task(i).isTransfer() || task(i).seconds == 0;
     for (unsigned other : task(i).after)
@@ -211,7 +212,7 @@ void ListScheduler::end(unsigned i) {
   over[i] = true;
 }
 
-/// What comes after it may be ready now.
+/// Users of the task may be ready now.
 void ListScheduler::noteStarted(unsigned i) {
   started[i] = true;
   for (unsigned user : users[i]) {
@@ -224,8 +225,8 @@ void ListScheduler::noteStarted(unsigned i) {
   }
 }
 
-/// A communicator carries one collective after the other, so this one is over
-/// as long after the later of now and the end of the last one there.
+/// A communicator runs its collectives one by one, so this one starts at the
+/// later of now and the end of the previous one there.
 void ListScheduler::start(unsigned i) {
   double &free = communicatorFree[task(i).communicator];
   finish[i] = free = std::max(now, free) + task(i).seconds;
@@ -239,7 +240,7 @@ void ListScheduler::start(unsigned i) {
 }
 
 void ListScheduler::wait(unsigned i) {
-  // Making room for what it needs may have started it and waited for it.
+  // Making room for the ops before may have started it and waited for it.
   if (over[i])
     return;
   now = std::max(now, finish[i]);
@@ -260,7 +261,7 @@ void ListScheduler::compute(unsigned i) {
   moveFront();
 }
 
-/// Past ops that have run. A collective holds nothing up but barriers.
+/// Moves `front` past ops that have run. Collectives delay only barriers.
 void ListScheduler::moveFront() {
   unsigned n = problem.tasks.size(), before = front;
   while (front < n && (started[front] || task(front).isTransfer()))
@@ -279,8 +280,8 @@ void ListScheduler::moveFront() {
 // What to do next
 //===----------------------------------------------------------------------===//
 
-/// When a task can begin without a stall: infinity if something that it needs
-/// has not run or started.
+/// Returns the time at which a task can begin without a stall: infinity if it
+/// needs a task that has not run or started.
 double ListScheduler::readyTime(unsigned i) const {
   double ready = 0;
   for (unsigned other : task(i).after) {
@@ -298,8 +299,8 @@ bool ListScheduler::isStartable(unsigned i) const {
          flying.size() < problem.maxInFlight && fitsEarly(i);
 }
 
-/// The first from `turn` on whose communicator is free now, or by the time
-/// `until`.
+/// Returns the first collective from `turn` on whose communicator is free now
+/// or before the time `until`.
 std::optional<ListScheduler::Turn>
 ListScheduler::nextReady(Turn turn, double until) const {
   std::optional<Turn> next;
@@ -314,7 +315,7 @@ ListScheduler::nextReady(Turn turn, double until) const {
   return next;
 }
 
-/// Starts what would have its communicator before the next op has run.
+/// Starts the collectives whose communicator is free before the next op ends.
 void ListScheduler::startTransfers() {
   while (!later.empty() && later.begin()->first <= front) {
     unsigned i = later.begin()->second;
@@ -330,7 +331,7 @@ void ListScheduler::startTransfers() {
     turn = {next->first, i + 1};
     if (!isStartable(i))
       continue;
-    // All of these are over by the clock, but may not have been waited for.
+    // All of these have ended by the clock, but may not have been waited for.
     for (unsigned other : task(i).after)
       if (!over[other])
         wait(other);
@@ -338,10 +339,10 @@ void ListScheduler::startTransfers() {
   }
 }
 
-/// Until the task fits, or nothing is to gain: waits for collectives in flight,
-/// those first that are over first, then runs those whose turn has passed while
-/// their communicator was taken, since they hold operands that would be free by
-/// now.
+/// Makes room until the task fits, or nothing is left to free. First waits for
+/// collectives in flight, in the order in which they end. Then runs collectives
+/// whose turn has passed while their communicator was busy: they hold operands
+/// that would be free by now.
 void ListScheduler::makeRoom(unsigned i) {
   auto it = flying.begin();
   while (!fits(i) && it != flying.end()) {
@@ -365,7 +366,7 @@ void ListScheduler::makeRoom(unsigned i) {
   makesRoom = false;
 }
 
-/// Starts a collective that an op needs now, whatever it takes.
+/// Starts a collective that an op needs now, at any cost.
 void ListScheduler::startNow(unsigned i) {
   for (unsigned other : task(i).after) {
     if (over[other])
@@ -383,8 +384,8 @@ void ListScheduler::startNow(unsigned i) {
   start(i);
 }
 
-/// Ends collectives that are long over, if that frees memory: an estimate that
-/// is half of the truth stalls nothing.
+/// Waits for collectives that ended long ago if that frees memory. "Long ago"
+/// allows for an estimate of half the true time, so that it stalls nothing.
 void ListScheduler::waitForFinished() {
   llvm::SmallVector<unsigned> finished;
   for (auto [when, i] : flying) {
@@ -397,7 +398,8 @@ void ListScheduler::waitForFinished() {
     wait(i);
 }
 
-/// An op after the next one that can run at once, of the next kWindow.
+/// Finds an op after the next one, within the next kWindow, that can run at
+/// once.
 std::optional<unsigned> ListScheduler::findOther() const {
   unsigned end = std::min(barrier, windowEnd);
   for (auto it = readyOps.upper_bound(front); it != readyOps.end(); ++it) {
@@ -434,7 +436,7 @@ OverlapOrder ListScheduler::run() {
     makeRoom(next);
     compute(next);
   }
-  // Collectives whose result no op needs.
+  // Start the collectives whose result no op needs.
   for (unsigned i = 0; i < n; ++i)
     if (!started[i])
       startNow(i);
@@ -449,10 +451,9 @@ OverlapOrder tessera::scheduleOverlap(const OverlapProblem &problem,
   OverlapTimes blocking = timeOverlap(problem, best);
   int64_t slack = std::max<int64_t>(limit - blocking.peakBytes, 0);
   int64_t bound = std::max(limit, blocking.peakBytes);
-  // What runs before its turn leaves room for the rest, but a collective whose
-  // turn has passed while its communicator was taken holds operands longer, and
-  // then room for both sides is needed all at once. So less and less is given
-  // away.
+  // A task that runs before its turn leaves room for the rest. But a collective
+  // whose turn has passed while its communicator was busy holds its operands
+  // longer, and then both need room at once. So each attempt gets less memory.
   auto isFound = [&](int64_t aim) {
     OverlapOrder order = ListScheduler(problem, aim).run();
     OverlapTimes times = timeOverlap(problem, order);

@@ -1,9 +1,9 @@
-//===- OverlapTimes.cpp - What an order of work and transfers takes -------===//
+//===- OverlapTimes.cpp - Simulates an order of work and transfers --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks an order, and runs it once: a discrete event simulation with one clock
+// Checks an order, and simulates it: a discrete event simulation with one clock
 // for the device and one for each communicator. "run a, start R, run b, run c,
 // wait R, run u" of 4, 6, 3, 2 and 2 seconds:
 //
@@ -78,8 +78,8 @@ static std::string nameOf(OverlapEvent event) {
   return kinds[event.kind] + std::to_string(event.task);
 }
 
-/// For each task the number of barriers before it in the program. Tasks of
-/// equal numbers may exchange their order.
+/// Returns, for each task, the number of barriers before it in the program.
+/// Tasks with equal numbers may swap.
 static std::vector<unsigned> countBarriers(const OverlapProblem &problem) {
   std::vector<unsigned> counts;
   unsigned count = 0;
@@ -94,8 +94,8 @@ Error tessera::verifyOverlap(const OverlapProblem &problem,
                              ArrayRef<OverlapEvent> order) {
   std::vector<State> states(problem.tasks.size(), State::Waiting);
   std::vector<unsigned> barriers = countBarriers(problem);
-  // Of each number of barriers, tasks that have not begun: a barrier may run
-  // once those of its own number have.
+  // The tasks that have not begun, by number of barriers before them: a barrier
+  // may run when all tasks with its own number have begun.
   std::vector<unsigned> left(barriers.empty() ? 1 : barriers.back() + 2, 0);
   for (unsigned count : barriers)
     ++left[count];
@@ -142,7 +142,7 @@ Error tessera::verifyOverlap(const OverlapProblem &problem,
 // Times and bytes
 //===----------------------------------------------------------------------===//
 
-/// The most bytes that live at one time.
+/// Returns the maximum of the live bytes.
 static int64_t getPeak(const OverlapProblem &problem,
                        ArrayRef<OverlapEvent> order) {
   std::vector<unsigned> begins(problem.tasks.size()), ends = begins;
@@ -151,8 +151,8 @@ static int64_t getPeak(const OverlapProblem &problem,
       begins[event.task] = position;
     ends[event.task] = position;
   }
-  // Bytes that come at a position, and that are gone after it. A block lives
-  // from the first event of its tasks to the last one.
+  // The bytes allocated at a position, and freed after it. A block lives from
+  // the first event of its tasks to the last one.
   std::vector<int64_t> come(order.size() + 1), go = come;
   for (const OverlapBlock &block : problem.blocks) {
     unsigned first = order.size(), last = 0;
@@ -179,7 +179,7 @@ OverlapTimes tessera::timeOverlap(const OverlapProblem &problem,
   times.peakBytes = getPeak(problem, order);
   llvm::DenseMap<int, double> communicatorFree;
   double now = 0;
-  // When nothing is computed, in order.
+  // The times without computation, in order.
   std::vector<std::pair<double, double>> stalls;
   for (OverlapEvent event : order) {
     const OverlapTask &task = problem.tasks[event.task];
@@ -204,8 +204,8 @@ OverlapTimes tessera::timeOverlap(const OverlapProblem &problem,
     }
   }
   times.seconds = now;
-  // The exposed time of a collective is its overlap with stalls, of which none
-  // meets another: a binary search finds the first one.
+  // The exposed time of a collective is its overlap with stalls, which are
+  // disjoint: a binary search finds the first one.
   for (unsigned i = 0; i < problem.tasks.size(); ++i) {
     if (!problem.tasks[i].isTransfer())
       continue;

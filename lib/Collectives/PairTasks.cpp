@@ -1,12 +1,12 @@
-//===- PairTasks.cpp - F and BW of different micro-batches as one function ===//
+//===- PairTasks.cpp - F and BW of two micro-batches in one function ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An action such as F0.3|BW1.2 runs two tasks that need nothing of each other.
-// One function has the ops of both, so that collectives of one can run under
-// the work of the other. The next op is of the task of whose work the smaller
-// share is done:
+// An action such as F0.3|BW1.2 runs two independent tasks. One function has the
+// ops of both, so that collectives of one can run during the work of the other.
+// The next op is taken from the task that has done the smaller share of its
+// work:
 //
 //     F    a: 2 s, R, b: 2 s          a   c   R   S   b   d
 //     BW   c: 3 s, S, d: 3 s     =>
@@ -37,14 +37,13 @@ using schedule::ActionKind;
 
 namespace {
 
-/// The ops of a task in order, and the share of its work that is done before
-/// each.
+/// The ops of a task in order, and the share of its work done before each.
 struct TaskOps {
   explicit TaskOps(func::FuncOp func);
   SmallVector<std::pair<Operation *, double>> ops;
 };
 
-/// Makes the functions of the pairs of one pipeline.
+/// Creates the functions of the pairs of one pipeline.
 class Pairing {
 public:
   explicit Pairing(rt::PipelineOp op) : op(op) {}
@@ -86,14 +85,14 @@ func::FuncOp Pairing::findTask(int64_t kind, int64_t chunk) {
   return nullptr;
 }
 
-/// True if there is something to run under the work of the other task.
+/// True if the task has a collective to hide behind the other task's work.
 static bool communicates(func::FuncOp task) {
   return task
       .walk([](dist::CollectiveOpInterface) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
-/// The results of the pipeline that a task writes.
+/// Returns the results of the pipeline that a task writes.
 static llvm::SmallDenseSet<int64_t> findWritten(func::FuncOp task) {
   llvm::SmallDenseSet<int64_t> written;
   for (unsigned i = 0; i < task.getNumArguments(); ++i) {

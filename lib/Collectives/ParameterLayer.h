@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parameters that are gathered where they are used are gathered layer by layer.
-// A layer is the number in the parameters' names.
+// Parameters that are gathered before their use are gathered layer by layer. A
+// layer is the number in the parameters' names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@
 
 namespace tessera {
 
-/// The name of the parameter that `value` is, an argument of a function; null
-/// if it is none.
+/// Returns the name of the parameter if `value` is one, an argument of a
+/// function; null otherwise.
 mlir::StringAttr getParameterName(mlir::Value value);
 
-/// "blocks.3" of what is made of a parameter of that block, by ops of which it
-/// is the first tensor; "" of one that belongs to no block. Nothing of what is
-/// not made of a parameter.
+/// Returns the layer, such as "blocks.3", of the parameter that `value` is
+/// computed from, following first operands; "" if that parameter is in no
+/// block, and nothing if there is no parameter.
 std::optional<std::string> getParameterLayer(mlir::Value value);
 
 } // namespace tessera

@@ -1,10 +1,11 @@
-//===- PipelineTransfers.cpp - What pp ranks send each other --------------===//
+//===- PipelineTransfers.cpp - Transfers between pp ranks -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A list says which chunks receive for which micro-batches, and the chunk's
-// tasks say what. In phase partition the tasks are regions, later functions.
+// A list gives the chunks that receive and their micro-batches; the chunk's
+// tasks give the values. In phase partition the tasks are regions, later they
+// are functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ using schedule::ActionKind;
 
 namespace {
 
-/// Values that a chunk receives for one micro-batch.
+/// The values that a chunk receives for one micro-batch.
 struct Received {
   int64_t values = 0, bytes = 0;
 
@@ -30,8 +31,8 @@ struct Received {
   }
 };
 
-/// Values received, by chunk: activations for its forward and gradients for its
-/// backward.
+/// The values received, by chunk: activations for its forward and gradients for
+/// its backward.
 struct ChunkTransfers {
   llvm::DenseMap<int64_t, Received> activations, gradients;
 };
@@ -58,7 +59,7 @@ static ChunkTransfers getChunks(rt::PipelineOp op) {
   ChunkTransfers chunks;
   for (func::FuncOp function : op.getTaskFunctions()) {
     auto task = function->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kTaskAttr);
-    // A pair repeats the tasks that it was made of.
+    // A pair repeats the tasks that it is built from.
     if (!task || function->hasAttr(rt::RTDialect::kBesideAttr))
       continue;
     Received activations, gradients;
@@ -78,7 +79,7 @@ static ChunkTransfers getChunks(rt::PipelineOp op) {
   return chunks;
 }
 
-/// Adds up what the list receives.
+/// Adds up the receives of the list.
 static void addReceives(CollectiveRow &row, StringRef list,
                         const ChunkTransfers &chunks,
                         llvm::function_ref<double(int64_t)> getTime) {
@@ -118,7 +119,7 @@ tessera::getPipelineTransfers(FunctionOpInterface func) {
   CollectiveRow receives, exchanges;
   receives.name = "recv";
   exchanges.name = "exchange";
-  // How much of it the list hides is not known here.
+  // The share hidden by the list is unknown here.
   receives.exposedBytes = CollectiveRow::kUnknown;
   func->walk([&](Operation *op) {
     if (auto pipeline = dyn_cast<dist::PipelineOp>(op)) {

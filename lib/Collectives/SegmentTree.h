@@ -1,11 +1,11 @@
-//===- SegmentTree.h - The largest of a range of numbers --------*- C++ -*-===//
+//===- SegmentTree.h - Maximum of a range of numbers ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Additions to a range and the maximum of a range, each in O(log n): a segment
-// tree with lazy addition (Bentley, "Solutions to Klee's rectangle problems",
-// 1977).
+// Adds to a range and returns the maximum of a range, each in O(log n): a
+// segment tree with lazy addition (Bentley, "Solutions to Klee's rectangle
+// problems", 1977).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// Numbers at positions: adds to a range of them, gives the largest of one.
+/// Numbers by position, with addition to a range and maximum of a range.
 class SegmentTree {
 public:
   explicit SegmentTree(llvm::ArrayRef<int64_t> values)
@@ -31,7 +31,7 @@ public:
     if (begin < end)
       add(1, 0, size, begin, end, bytes);
   }
-  /// INT64_MIN of an empty range.
+  /// Returns INT64_MIN for an empty range.
   int64_t get(unsigned begin, unsigned end) const {
     return begin < end ? get(1, 0, size, begin, end) : INT64_MIN;
   }

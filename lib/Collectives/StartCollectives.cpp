@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is not started yet is started and waited for at once; each start and its
-// wait get a slot of the runtime. Which ops run between them has been decided
+// Starts all other collectives and waits for them at once. Each start and its
+// wait get a slot of the runtime. The ops between starts and waits were chosen
 // before.
 //
 //===----------------------------------------------------------------------===//
@@ -24,14 +24,14 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Collectives in flight at one time, at most.
+/// Maximum number of collectives in flight.
 static constexpr unsigned kNumSlots = rt::kTransferSlot;
 
-/// Slots that a loop finds free, at least.
+/// Minimum number of free slots for a loop.
 static constexpr unsigned kLoopSlots = 16;
 
-/// The lowest free slot for each collective in flight. Where all are taken, the
-/// oldest wait moves up. `taken` are those of collectives that are in flight
+/// Assigns the lowest free slot to each collective in flight. If all are taken,
+/// the oldest wait moves up. `taken` has the slots of collectives in flight
 /// around the block.
 static void assignSlots(Block &block, llvm::SmallBitVector taken) {
   SmallVector<dist::StartOp> inFlight;
@@ -49,7 +49,7 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
     (*oldest.getFuture().getUsers().begin())->moveBefore(before);
     release(oldest);
   };
-  // The order as it was: a wait that moves up has been seen to.
+  // Iterates over the original order: a wait that moved up is already handled.
   SmallVector<Operation *> order;
   for (Operation &op : block)
     order.push_back(&op);
@@ -79,10 +79,11 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
   }
 }
 
-/// A sum that is scattered right after it is made, where nothing else reads it:
-/// else it would stay whole until what the program has between.
+/// Moves the reduce-scatter of a sum right after the sum if nothing else reads
+/// it. Otherwise the whole sum would stay live until then.
 static void scatterEarly(Block &block) {
-  // Other pp ranks run other functions, which meet this one in its order.
+  // Other pp ranks run other functions, which communicate with this one in its
+  // order.
   for (Operation &op : block)
     if (isa<dist::ExchangeOp, dist::SendOp, dist::RecvOp, rt::PipelineOp>(op))
       return;
