@@ -1,4 +1,4 @@
-//===- CodegenUnits.cpp - A program as modules compiled apart -------------===//
+//===- CodegenUnits.cpp - Splits a program into units ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@ using namespace tessera;
 using llvm::Function;
 using llvm::GlobalValue;
 
-/// The functions whose bodies refer to each global, in the module's order. A
-/// reference by a variable's value is one by nullptr.
+/// Returns the functions whose bodies refer to each global, in the module's
+/// order. A reference from another global is recorded as nullptr.
 static llvm::MapVector<GlobalValue *, llvm::SetVector<Function *>>
 findReaders(llvm::Module &module) {
   llvm::MapVector<GlobalValue *, llvm::SetVector<Function *>> readers;
@@ -43,7 +43,7 @@ findReaders(llvm::Module &module) {
   return readers;
 }
 
-/// The unit of each defined global that is not in the first.
+/// Returns the unit of each defined global that is not in the first unit.
 static llvm::DenseMap<const GlobalValue *, unsigned>
 assignUnits(llvm::Module &module, unsigned maxHot) {
   auto readers = findReaders(module);
@@ -71,7 +71,7 @@ assignUnits(llvm::Module &module, unsigned maxHot) {
     return std::tuple(groups[rhs].second, lhs) <
            std::tuple(groups[lhs].second, rhs);
   });
-  // The next largest group goes where there is least.
+  // Assigns the next largest group to the unit with the smallest load.
   std::vector<unsigned> loads(std::min<size_t>(maxHot, groups.size()), 0);
   llvm::DenseMap<Function *, unsigned> partOfGroup;
   for (unsigned number : order) {
@@ -95,7 +95,8 @@ assignUnits(llvm::Module &module, unsigned maxHot) {
   return units;
 }
 
-/// Lets other units refer to what only this module knew.
+/// Gives local symbols external, hidden linkage, so that other units can refer
+/// to them.
 static void exportLocals(llvm::Module &module) {
   for (GlobalValue &value : module.global_values())
     if (value.hasLocalLinkage()) {
@@ -104,7 +105,7 @@ static void exportLocals(llvm::Module &module) {
     }
 }
 
-/// Drops declarations that nothing in the unit refers to.
+/// Drops declarations without a use in the unit.
 static void dropUnused(llvm::Module &unit) {
   for (Function &function : llvm::make_early_inc_range(unit))
     if (function.isDeclaration() && function.use_empty())

@@ -1,4 +1,4 @@
-//===- CompileUnits.cpp - Objects of a program's units --------------------===//
+//===- CompileUnits.cpp - Compiles a program's units to objects -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,12 +21,12 @@
 using namespace tessera;
 using llvm::Expected;
 
-/// Instructions of a module below which it is compiled as one: the fixed cost
-/// of a unit is about that of this many.
+/// A module with fewer instructions is compiled as one unit: the fixed cost of
+/// a unit is about the time for this many instructions.
 static constexpr unsigned kMinInstructions = 1000;
 
-/// Units of kernels at most; not the number of processors: an object is the
-/// same on every machine.
+/// Maximum number of units of kernels. It does not depend on the number of
+/// processors: an object is the same on every machine.
 static constexpr unsigned kMaxHotUnits = 8;
 
 Expected<std::unique_ptr<llvm::TargetMachine>>
@@ -70,7 +70,7 @@ static Expected<ObjectBytes> compile(llvm::Module &code,
   auto machine = createMachine(options);
   if (!machine)
     return machine.takeError();
-  // Kernels stream through rows: the widest vectors that there are.
+  // Kernels stream through rows, so they use the widest vectors.
   if ((*machine)->getMCSubtargetInfo()->checkFeatures("+avx512f"))
     for (llvm::Function &function : code)
       if (!function.isDeclaration())
@@ -85,7 +85,7 @@ static Expected<ObjectBytes> compile(llvm::Module &code,
   tuning.LoopUnrolling = false;
   expandNarrowFloats(code, **machine);
   optimize(code, **machine, options.optLevel, tuning);
-  // Between casts that stay, LLVM has made some of it narrow again.
+  // LLVM has made some operations between the remaining casts narrow again.
   expandNarrowFloats(code, **machine);
 
   ObjectBytes bytes;

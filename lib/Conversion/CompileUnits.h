@@ -1,4 +1,4 @@
-//===- CompileUnits.h - Objects of a program's units ------------*- C++ -*-===//
+//===- CompileUnits.h - Compiles a program's units to objects ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,14 +19,14 @@ namespace tessera {
 /// The bytes of an object file.
 using ObjectBytes = llvm::SmallVector<char, 0>;
 
-/// LLVM's target for this machine's architecture and the options' cpu. An error
-/// for a cpu that LLVM does not know.
+/// Returns LLVM's target for this machine's architecture and the options' cpu.
+/// Fails if LLVM does not know the cpu.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(const ObjectOptions &options);
 
-/// The module's object, or those of its units where it is large: the step as it
-/// is, kernels optimized, in parallel on all processors. The same module gives
-/// the same objects on every machine.
+/// Returns the module's object, or the objects of its units if it is large: the
+/// step unoptimized, kernels optimized, in parallel on all processors. The same
+/// module gives the same objects on every machine.
 llvm::Expected<std::vector<ObjectBytes>>
 compileUnits(std::unique_ptr<llvm::Module> module,
              const ObjectOptions &options);

@@ -1,11 +1,11 @@
-//===- ConvertRTToLLVM.cpp - Everything becomes LLVM dialect --------------===//
+//===- ConvertRTToLLVM.cpp - Lowers a program to the LLVM dialect ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels and scalars by upstream conversions with bare pointers; then steps
-// (StepToLLVM); then the entries of kernels, which unpack the arguments that
-// the runtime passes.
+// Upstream conversions with bare pointers lower kernels and scalars, then
+// StepToLLVM lowers steps. Last, each kernel gets an entry that unpacks the
+// arguments from the runtime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ using rt::RTDialect;
 // Kernels, manifest
 //===----------------------------------------------------------------------===//
 
-/// Gives the entry of a kernel its body: unpack the arguments, call.
+/// Gives the entry of a kernel its body: unpacks the arguments and calls the
+/// kernel.
 static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   ImplicitLocOpBuilder b(kernel.getLoc(), entry.getContext());
   entry.setLinkage(LLVM::Linkage::Internal);
@@ -67,8 +68,8 @@ static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-/// What a program for a device, or for the emulator of one, says of its
-/// kernels.
+/// Defines the tables of kernels in a program for a device, or for the emulator
+/// of one.
 static void describeDevice(ModuleOp module,
                            ArrayRef<LLVM::LLVMFuncOp> emulated) {
   SmallVector<StringRef> names;
@@ -85,9 +86,8 @@ static void describeDevice(ModuleOp module,
     defineImages(module, {});
 }
 
-/// Kernels are called by their entries only; tensors of one call do not overlap
-/// (a result that overwrites an operand is the same argument) and are aligned
-/// as the arena is.
+/// Only entries call kernels. Tensors of one call do not overlap (a result that
+/// overwrites an operand is the same argument) and have the arena's alignment.
 static void finishKernels(ModuleOp module) {
   OpBuilder b(module.getContext());
   bool isHost = rt::getTarget(module) == rt::Target::Host;
@@ -115,7 +115,7 @@ static void finishKernels(ModuleOp module) {
       emulated.push_back(kernel);
       continue;
     }
-    // None if nothing launches it.
+    // A kernel that is never launched has no entry.
     if (auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(
             (kernel.getSymName() + kEntrySuffix).str()))
       defineEntry(entry, kernel);
@@ -138,12 +138,12 @@ static void createManifest(ModuleOp module) {
   module->removeAttr(RTDialect::kManifestAttr);
 }
 
-/// exp, tanh, log and the like become polynomials, which are vectors where the
-/// loop is; narrow floats are computed in f32. What is not named here, and f64,
-/// calls the library: of the other polynomials of MLIR, those of atan and erfc
-/// have wrong digits, those of atan2 and cbrt divide, which is wrong for
-/// infinities and zeros, and those that MathFunctions.h stands in for are wrong
-/// for the largest and the least numbers.
+/// Lowers exp, tanh, log and similar functions to polynomials, which LLVM
+/// vectorizes inside a vectorized loop. Narrow floats are computed in f32.
+/// Other functions, and f64, call the library. MLIR's other polynomials are not
+/// accurate enough: atan and erfc have wrong digits, atan2 and cbrt divide,
+/// which is wrong for infinities and zeros, and those that MathFunctions.h
+/// replaces are wrong for the largest and the smallest numbers.
 static LogicalResult approximateMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   keepSignsOfErrorFunctions(module);
@@ -171,8 +171,8 @@ static LogicalResult approximateMath(ModuleOp module) {
   config.setStrictness(GreedyRewriteStrictness::ExistingOps);
   if (failed(applyOpPatternsGreedily(inF32, std::move(polynomials), config)))
     return failure();
-  // The conversion to LLVM subtracts 1 from an exponential, and adds 1 to what
-  // it takes the logarithm of.
+  // Calls the library for the other expm1 and log1p: the conversion to LLVM
+  // would compute exp(x) - 1 and log(1 + x).
   SmallVector<Operation *> inF64;
   module.walk([&](Operation *op) {
     if (isa<math::ExpM1Op, math::Log1pOp>(op))
@@ -182,7 +182,7 @@ static LogicalResult approximateMath(ModuleOp module) {
   populateMathToLibmConversionPatterns(calls);
   if (failed(applyOpPatternsGreedily(inF64, std::move(calls), config)))
     return failure();
-  // Exponentials and logarithms that the polynomials have left.
+  // Lowers the exponentials and logarithms that the polynomials introduced.
   config.setStrictness(GreedyRewriteStrictness::AnyOp);
   return applyPatternsGreedily(module, frozen, config);
 }
@@ -216,7 +216,7 @@ struct ConvertRTToLLVMPass
       return signalPassFailure();
     finishKernels(module);
     createManifest(module);
-    // The mesh has done its work: what it says is in the manifest.
+    // The mesh is no longer needed: the manifest has its contents.
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (op.getName().getDialectNamespace() == "dist")
         op.erase();

@@ -1,4 +1,4 @@
-//===- DeviceProgram.cpp - What a program for a device defines ------------===//
+//===- DeviceProgram.cpp - The symbols of a program for a device ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace tessera;
 
 namespace {
 
-/// Builds globals at the head of a module.
+/// Builds globals at the start of a module.
 class Globals {
 public:
   explicit Globals(ModuleOp module)
@@ -33,7 +33,7 @@ public:
                            LLVM::Linkage::External, name,
                            b.getI32IntegerAttr(value), /*alignment=*/4);
   }
-  /// A constant whose value `build` gives.
+  /// Defines a constant with the value that `build` returns.
   void computed(StringRef name, Type type, LLVM::Linkage linkage,
                 llvm::function_ref<Value()> build) {
     auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, linkage,
@@ -42,8 +42,8 @@ public:
     b.createBlock(&global.getInitializerRegion());
     LLVM::ReturnOp::create(b, build());
   }
-  /// An array whose elements `build` gives; it has one where there are none,
-  /// as C has no empty arrays.
+  /// Defines an array with the elements that `build` returns. An empty array
+  /// gets one zero element, as C has no empty arrays.
   void array(StringRef name, Type element, size_t count, LLVM::Linkage linkage,
              llvm::function_ref<Value(size_t)> build) {
     auto type = LLVM::LLVMArrayType::get(element, std::max<size_t>(count, 1));
@@ -77,7 +77,8 @@ void tessera::defineKernelNames(ModuleOp module, ArrayRef<StringRef> names) {
   globals.number("tessera_program_num_kernels", names.size());
 }
 
-/// Unpacks the arguments, asks for the shared memory, and calls.
+/// Defines an entry that unpacks the arguments, gets the shared memory and
+/// calls the kernel.
 static LLVM::LLVMFuncOp defineEntry(Globals &globals, LLVM::LLVMFuncOp shared,
                                     LLVM::LLVMFuncOp kernel) {
   ImplicitLocOpBuilder &b = globals.b;

@@ -1,9 +1,9 @@
-//===- DeviceProgram.h - What a program for a device defines ----*- C++ -*-===//
+//===- DeviceProgram.h - The symbols of a program for a device --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The symbols that tessera_rt_cuda.h expects of a program, in LLVM dialect.
+// Defines the symbols that tessera_rt_cuda.h requires, in LLVM dialect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,15 @@ void defineKernelNames(mlir::ModuleOp module,
                        llvm::ArrayRef<mlir::StringRef> names);
 
 /// Defines tessera_program_emulated_kernels: null unless the program is for the
-/// emulator, else of each kernel, of which there may be none, an entry that
-/// unpacks its arguments. A kernel's last argument is the block's shared
+/// emulator. Otherwise it has, for each kernel (there may be none), an entry
+/// that unpacks its arguments. A kernel's last argument is the block's shared
 /// memory.
 void defineEmulatedKernels(mlir::ModuleOp module, bool isEmulated,
                            llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> kernels);
 
-/// One of tessera_program_images.
+/// An element of tessera_program_images.
 struct DeviceImage {
-  /// 80, 90, 100.
+  /// The compute capability: 80, 90, 100.
   int arch = 0;
   bool isPTX = false;
   std::string data;

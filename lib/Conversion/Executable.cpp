@@ -39,7 +39,7 @@ void tessera::registerExecutableTranslations(mlir::DialectRegistry &registry) {
 // Object
 //===----------------------------------------------------------------------===//
 
-/// Runs a C++ compiler driver found on PATH to make `output`.
+/// Runs a C++ compiler driver found on PATH to create `output`.
 static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output);
 
 static Error writeFile(StringRef path, StringRef bytes) {
@@ -58,7 +58,7 @@ static Error writeFile(StringRef path, StringRef bytes) {
                                  ": cannot be written: " + failure.message());
 }
 
-/// One relocatable object of several.
+/// Merges objects into one relocatable object.
 static Expected<ObjectBytes> merge(llvm::ArrayRef<ObjectBytes> objects) {
   std::vector<std::unique_ptr<TemporaryFile>> files;
   std::vector<std::string> paths;
@@ -132,8 +132,9 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
   return path.str().str();
 }
 
-/// What the archive LIB.a needs on the link line after it, from LIB.link beside
-/// it: words and paths, in order. None where there is no such file.
+/// Returns the words and paths that the link line needs after the archive
+/// LIB.a, in order, from the file LIB.link next to it. Returns none if there is
+/// no such file.
 static std::vector<std::string> wordsAfter(StringRef library) {
   llvm::SmallString<128> path(library);
   llvm::sys::path::replace_extension(path, "link");
@@ -148,7 +149,8 @@ static std::vector<std::string> wordsAfter(StringRef library) {
   return words;
 }
 
-/// One line of a linker's log: the symbols that it lacks, or its first error.
+/// Summarizes a linker's log in one line: the undefined symbols, or the first
+/// error.
 static std::string summarize(StringRef log) {
   llvm::SetVector<StringRef> symbols;
   llvm::SmallVector<StringRef> lines;

@@ -1,4 +1,4 @@
-//===- GPUImages.cpp - Kernels of a GPU to machine code -------------------===//
+//===- GPUImages.cpp - Compiles GPU kernels to machine code ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,8 +36,8 @@ using llvm::StringRef;
 // LLVM IR to PTX
 //===----------------------------------------------------------------------===//
 
-/// A version of PTX that knows all architectures and parameters of more than
-/// 4 KB; CUDA 12.8 and later read it.
+/// A version of PTX that supports all architectures and more than 4 KB of
+/// parameters. It needs CUDA 12.8 or later.
 static constexpr llvm::StringLiteral kFeatures = "+ptx87";
 
 static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(int arch) {
@@ -58,7 +58,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(int arch) {
   return machine;
 }
 
-/// Takes what the module calls of libdevice into it.
+/// Links the functions of libdevice that the module calls into it.
 static Error linkLibdevice(llvm::Module &module, StringRef toolkit) {
   bool callsIt = llvm::any_of(module, [](const llvm::Function &function) {
     return function.isDeclaration() && function.getName().starts_with("__nv_");
@@ -143,7 +143,7 @@ static Error start(Assembly &run, StringRef ptxas, StringRef ptx) {
   return run.process.start(ptxas, arguments, run.log.getPath());
 }
 
-/// The number before `unit` in a line; 0 if there is none.
+/// Returns the number before `unit` in a line, or 0 if there is none.
 static int numberBefore(StringRef line, StringRef unit) {
   size_t at = line.find(unit);
   if (at == StringRef::npos)
@@ -155,7 +155,7 @@ static int numberBefore(StringRef line, StringRef unit) {
   return value;
 }
 
-/// What `ptxas -v` prints.
+/// Parses the output of `ptxas -v`.
 static void readLog(StringRef log, int arch, std::vector<KernelUse> &uses) {
   KernelUse use;
   size_t first = uses.size();
@@ -176,7 +176,7 @@ static void readLog(StringRef log, int arch, std::vector<KernelUse> &uses) {
       use.name.clear();
     }
   }
-  // It says the last kernel first.
+  // ptxas reports the last kernel first.
   std::reverse(uses.begin() + first, uses.end());
 }
 
@@ -199,7 +199,7 @@ static Expected<DeviceImage> finish(Assembly &run,
   return DeviceImage{run.arch, false, (*cubin)->getBuffer().str()};
 }
 
-/// All cubins; the runs go side by side.
+/// Assembles all cubins; the runs of ptxas are concurrent.
 static Expected<std::vector<DeviceImage>>
 assemble(mlir::gpu::GPUModuleOp kernels, const ImageOptions &options,
          std::string &lowestPTX, std::vector<KernelUse> &uses) {
@@ -265,7 +265,7 @@ Expected<std::string> tessera::findCUDAToolkit() {
     llvm::sys::path::append(library, "nvvm", "libdevice", "libdevice.10.bc");
     return llvm::sys::fs::can_execute(ptxas) && llvm::sys::fs::exists(library);
   };
-  // What a user names stands alone.
+  // A toolkit named by the user is the only candidate.
   for (const char *variable : {"TESSERA_CUDA_PATH", "CUDA_HOME"})
     if (const char *value = std::getenv(variable); value && *value) {
       if (isToolkit(value))

@@ -1,4 +1,4 @@
-//===- KernelReport.cpp - What kernels use of a GPU -----------------------===//
+//===- KernelReport.cpp - Resources of GPU kernels ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- KnownSymbols.cpp - What generated code may call --------------------===//
+//===- KnownSymbols.cpp - Functions that generated code may call ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,10 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// libc's.
+/// Functions of libc.
 static constexpr StringRef kMemoryFunctions[] = {"memcpy", "memmove", "memset"};
 
-/// libm's, for f64; those for f32 end in f.
+/// Functions of libm for f64; the names for f32 end in f.
 static constexpr StringRef kMathFunctions[] = {
     "acos",  "acosh", "asin",      "asinh", "atan",   "atan2",     "atanh",
     "cbrt",  "ceil",  "cos",       "cosh",  "erf",    "erfc",      "exp",
@@ -25,7 +25,7 @@ static constexpr StringRef kMathFunctions[] = {
     "rint",  "round", "roundeven", "sin",   "sincos", "sinh",      "sqrt",
     "tan",   "tanh",  "trunc"};
 
-/// The runtime's, declared in tessera_rt.h, and the emulator's.
+/// Functions of the runtime, declared in tessera_rt.h, and of the emulator.
 static constexpr StringRef kRuntimePrefixes[] = {"tessera_rt_", "tessera_emu_"};
 
 bool tessera::isKnownSymbol(StringRef name) {

@@ -1,11 +1,11 @@
-//===- KnownSymbols.h - What generated code may call ------------*- C++ -*-===//
+//===- KnownSymbols.h - Functions that generated code may call --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a processor lacks an instruction, LLVM calls a function instead. Which
-// of them a machine has depends on its libraries, so a program might compile
-// and not link. This is the home of the list of those that every machine has.
+// If a processor lacks an instruction, LLVM calls a function instead. Not every
+// machine's libraries have it, so a program might compile and not link. This
+// list has the functions that every machine has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,12 @@
 
 namespace tessera {
 
-/// Whether generated code may refer to a function that it does not define: the
-/// runtime's, and some of libc's and libm's.
+/// True if generated code may refer to a function without defining it: those in
+/// the runtime, and some in libc and libm.
 bool isKnownSymbol(llvm::StringRef name);
 
-/// An error that names the undefined symbols of an object, made for `cpu`, that
-/// are not known.
+/// Returns an error with the unknown undefined symbols of an object made for
+/// `cpu`.
 llvm::Error checkSymbols(llvm::MemoryBufferRef object, llvm::StringRef cpu);
 
 } // namespace tessera

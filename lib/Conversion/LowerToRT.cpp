@@ -1,4 +1,4 @@
-//===- LowerToRT.cpp - The step becomes calls on offsets ------------------===//
+//===- LowerToRT.cpp - Lowers the step to calls on offsets ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,7 @@ LogicalResult StepLowering::recordOffsets() {
         return WalkResult::interrupt();
       }
       offsets[result] = ofResults[i];
-      // What a loop carries has one offset.
+      // A loop-carried value has one offset.
       if (auto loop = dyn_cast<scf::ForOp>(op))
         offsets[loop.getRegionIterArg(i)] = ofResults[i];
     }
@@ -115,7 +115,7 @@ LogicalResult StepLowering::lower(Operation *op) {
   return success();
 }
 
-/// A loop over calls that reads its flag before each iteration.
+/// Builds a loop over calls that reads its flag before each iteration.
 LogicalResult StepLowering::lowerWhile(scf::ForOp op) {
   auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
   OpBuilder::InsertionGuard guard(b);
@@ -130,7 +130,7 @@ LogicalResult StepLowering::lowerWhile(scf::ForOp op) {
   return success();
 }
 
-/// A loop over calls; what it carries is in memory.
+/// Builds a loop over calls; the loop-carried values are in memory.
 LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
   if (op->hasAttr(RTDialect::kWhileAttr))
     return lowerWhile(op);
@@ -144,8 +144,8 @@ LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
   return lowerAll(*op.getBody());
 }
 
-/// Every op of a block, and calls for the blocks of memory that begin before it
-/// and end after it.
+/// Lowers every op of a block, with calls at the begin and end of memory
+/// blocks.
 LogicalResult StepLowering::lowerAll(Block &block) {
   auto forEach = [](Operation &op, StringRef name, auto body) {
     auto triples = op.getAttrOfType<DenseI64ArrayAttr>(name);
@@ -191,7 +191,7 @@ LogicalResult StepLowering::run(StringRef name) {
 // The program
 //===----------------------------------------------------------------------===//
 
-/// Collectives of a function over the stage axis.
+/// Counts a function's collectives over the stage axis.
 static int64_t countOverStages(func::FuncOp step, const Mesh &mesh) {
   int64_t count = 0;
   step.walk([&](dist::CollectiveOpInterface op) {
@@ -202,14 +202,14 @@ static int64_t countOverStages(func::FuncOp step, const Mesh &mesh) {
   return count;
 }
 
-/// The pipeline that a step function runs; null without one.
+/// Returns the pipeline that a step function runs, or null.
 static rt::PipelineOp findPipeline(func::FuncOp step) {
   auto ops = step.front().getOps<rt::PipelineOp>();
   return ops.empty() ? rt::PipelineOp() : *ops.begin();
 }
 
 namespace {
-/// A step function, and the tasks that it calls.
+/// Lowers a step function and the tasks that it calls.
 struct PPRankLowering {
   PPRankLowering(ProgramLowering &program, func::FuncOp func)
       : program(program), func(func),
@@ -224,7 +224,7 @@ struct PPRankLowering {
 };
 } // namespace
 
-/// Replaces the functions: tasks keep their names, since the step calls them.
+/// Replaces the functions. Tasks keep their names, since the step calls them.
 LogicalResult PPRankLowering::run(const std::string &name) {
   SmallVector<func::FuncOp> tasks;
   if (rt::PipelineOp pipeline = findPipeline(func))
@@ -243,7 +243,7 @@ LogicalResult PPRankLowering::run(const std::string &name) {
   return success();
 }
 
-/// True of lists and exchanges between pp ranks.
+/// True for lists and exchanges between pp ranks.
 static bool isOfStages(Operation &op) {
   auto pipeline = dyn_cast<rt::PipelineOp>(op);
   return isa<dist::ExchangeOp>(op) ||
@@ -253,8 +253,8 @@ static bool isOfStages(Operation &op) {
           }));
 }
 
-/// Lists and exchanges are between coordinates of the stage axis, of which the
-/// function must be one.
+/// Checks that a function with lists or exchanges belongs to a coordinate of
+/// the stage axis.
 static LogicalResult checkStages(func::FuncOp step, const Mesh &mesh) {
   for (Operation &op : step.front()) {
     if (!isOfStages(op))
@@ -284,7 +284,7 @@ static LogicalResult lowerProgram(ModuleOp module, const Mesh &mesh,
       return failure();
     results.push_back(ranks.back()->step.getResultOffsets());
   }
-  // Its hash is that of the program before it is changed.
+  // The manifest's hash is computed on the program before lowering changes it.
   FailureOr<std::string> manifest = buildManifest(*steps, mesh, results, name);
   if (failed(manifest))
     return failure();
@@ -299,7 +299,7 @@ static LogicalResult lowerProgram(ModuleOp module, const Mesh &mesh,
     if (failed(rank->run("step" + suffix)))
       return failure();
   }
-  // Kernels on tensors have become loops.
+  // Erases kernels on tensors, which have been lowered to loops.
   SmallPtrSet<Operation *, 16> loops;
   for (auto &entry : program.loops)
     loops.insert(entry.second);

@@ -1,10 +1,10 @@
-//===- Manifest.cpp - What a program says of itself -----------------------===//
+//===- Manifest.cpp - The manifest of a program ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime knows a program by this text only. The format is documented in
-// runtime/include/tessera_rt.h.
+// The manifest is the runtime's only description of a program.
+// runtime/include/tessera_rt.h documents the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
   return op->getMesh().toMesh();
 }
 
-/// Nothing for what no argument or result may be: numbers of 8 bits are for the
-/// program itself.
+/// Returns an empty name for types that no argument or result may have: 8-bit
+/// types are internal to the program.
 static StringRef getTypeName(Type type) {
   switch (rt::getRuntimeType(type).value_or(-1)) {
   case TESSERA_RT_F32:
@@ -59,7 +59,7 @@ static StringRef getTypeName(Type type) {
   }
 }
 
-/// {"kind": "normal", "std": ...} of a #nn.init.
+/// Returns {"kind": "normal", "std": ...} for a #nn.init.
 static json::Value getInit(nn::InitAttr init) {
   switch (init.getKind()) {
   case nn::InitKind::Zeros:
@@ -78,22 +78,22 @@ static json::Value getInit(nn::InitAttr init) {
 }
 
 namespace {
-/// What the manifest says of one argument or result.
+/// The manifest's fields of an argument or result.
 struct Described {
   std::string name;
   Type type;
   dist::ShardingAttr sharding;
   DenseI64ArrayAttr globalShape;
   json::Value offset;
-  /// Of a value that is stored in another shape than its own.
+  /// Set if a value is stored in another shape than its own.
   DenseI64ArrayAttr storedShape, logicalShape, tiles;
-  /// In which order dimensions are stored (nn.order), or null.
+  /// The order in which dimensions are stored (nn.order), or null.
   ArrayAttr order;
 };
 } // namespace
 
-/// For each dimension the chunks in the order in which they are stored; empty
-/// for one in its own order.
+/// Returns, for each dimension, the chunks in storage order; empty for a
+/// dimension in its own order.
 static json::Array getOrder(ArrayAttr orders) {
   json::Array dims;
   for (Attribute attr : orders) {
@@ -152,7 +152,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
   return value;
 }
 
-/// `name`, with a number after it where it is taken.
+/// Returns `name`, with a number appended if it is taken.
 static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
   std::string unique = name.str();
   for (unsigned i = 1; !taken.insert(unique).second; ++i)
@@ -169,21 +169,21 @@ namespace {
 struct ProgramValue {
   func::FuncOp step;
   unsigned index;
-  /// By pp rank, -1 where it is not.
+  /// The offset by pp rank; -1 on ranks without the value.
   SmallVector<int64_t> offsets;
-  /// Among all of them.
+  /// The position among all arguments or results.
   int64_t position = 0;
-  /// Of a result, the argument that is donated to it.
+  /// The argument donated to this value, if it is a result.
   std::optional<unsigned> donor;
 
-  /// One integer without a pipeline.
+  /// Returns an integer without a pipeline, otherwise an array by pp rank.
   json::Value getOffset() const {
     if (offsets.size() == 1)
       return offsets.front();
     return json::Array(offsets);
   }
 };
-/// By their numbers in the program before it was split over pp ranks.
+/// Values by their numbers in the program before it was split over pp ranks.
 using ProgramValues = std::map<int64_t, ProgramValue>;
 } // namespace
 
@@ -246,7 +246,7 @@ collectResults(ArrayRef<func::FuncOp> steps,
   return values;
 }
 
-/// Name of an argument: that of a parameter, of state or of an input.
+/// Returns the name of an argument: a parameter, state or an input.
 static std::string getArgumentName(func::FuncOp step, unsigned i) {
   for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
                         nn::NNDialect::kInputAttr})
@@ -255,7 +255,7 @@ static std::string getArgumentName(func::FuncOp step, unsigned i) {
   return "arg" + std::to_string(getArgumentNumber(step, i));
 }
 
-/// Name of a result: its own, or that of the argument that is donated to it.
+/// Returns the name of a result: its own, or its donated argument's.
 static std::string getResultName(const ProgramValue &result) {
   func::FuncOp step = result.step;
   if (auto name = step.getResultAttrOfType<StringAttr>(
@@ -266,8 +266,8 @@ static std::string getResultName(const ProgramValue &result) {
   return "result" + std::to_string(getResultNumber(step, result.index));
 }
 
-/// Adds what the runtime does with argument `i`: its role, the parameter that
-/// it is a copy of, the result that follows it.
+/// Adds the runtime's information on argument `i`: its role, the parameter that
+/// it copies, the result that follows it.
 static void addRole(func::FuncOp step, unsigned i, StringRef name,
                     const ProgramValues &results, json::Object &value) {
   Type element =
@@ -302,7 +302,7 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
         results.at(getResultNumber(step, donated.getInt())).position;
 }
 
-/// Adds where files of weights have a parameter.
+/// Adds the location of a parameter in weight files.
 static LogicalResult addSource(func::FuncOp step, unsigned i, StringRef name,
                                json::Object &value) {
   auto source =
@@ -399,7 +399,7 @@ static FailureOr<json::Array> describeResults(const ProgramValues &results,
   return described;
 }
 
-/// Bytes at the peak, by what they hold.
+/// Returns the bytes at the peak, by category.
 static json::Object describeMemory(func::FuncOp step) {
   json::Object entries;
   if (auto memory =
@@ -410,7 +410,7 @@ static json::Object describeMemory(func::FuncOp step) {
   return entries;
 }
 
-/// What a rank receives in a step, by axes.
+/// Returns the traffic that a rank receives per step, by axes.
 static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
   json::Array entries;
   for (const PlannedTraffic &traffic : planTraffic(step, mesh)) {
@@ -424,7 +424,7 @@ static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
   return entries;
 }
 
-/// What the lists of the pp ranks are; nothing where no list is run.
+/// Describes the lists of the pp ranks; nothing if no list is run.
 static std::optional<json::Object>
 describePipeline(ArrayRef<func::FuncOp> steps) {
   std::optional<json::Object> described;
@@ -467,7 +467,7 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
   if (axes.empty())
     axes.push_back(json::Object{{"name", "device"}, {"size", 1}});
 
-  // The text of the program stands for it: equal text, equal code.
+  // The hash of the program's text identifies it: equal text gives equal code.
   std::string text;
   llvm::raw_string_ostream os(text);
   largest->getParentOfType<ModuleOp>().print(os,
@@ -491,11 +491,11 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
     object["pp_axis"] =
         json::Object{{"stride", axis.stride}, {"size", axis.size}};
   }
-  // The list of one pp rank, which stacks results, is no pipeline.
+  // A list on a single pp rank, which stacks results, is not a pipeline.
   std::optional<json::Object> pipeline = describePipeline(steps);
   if (pipeline && steps.size() > 1)
     object["pipeline"] = std::move(*pipeline);
-  // The runtime that the program is linked with; an emulated GPU is one too.
+  // The runtime to link the program with; an emulated GPU counts as CUDA too.
   if (rt::getTarget(largest) != rt::Target::Host)
     object["target"] = "cuda";
   return llvm::formatv("{0}", manifest).str();

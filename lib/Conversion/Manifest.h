@@ -1,4 +1,4 @@
-//===- Manifest.h - What a program says of itself ---------------*- C++ -*-===//
+//===- Manifest.h - The manifest of a program -------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,13 @@
 
 namespace tessera {
 
-/// The mesh of a module; a mesh without axes, of one device, if it has none.
+/// Returns the mesh of a module, or a mesh of one device without axes if it has
+/// none.
 mlir::FailureOr<Mesh> getMeshOrSingle(mlir::ModuleOp module);
 
-/// The manifest in JSON, as runtime/include/tessera_rt.h describes it, of step
-/// functions whose tensors have offsets: one, or those of a pipeline by pp
-/// rank. `results` are the offsets of their results, in bytes.
+/// Returns the manifest as JSON (see runtime/include/tessera_rt.h) for step
+/// functions whose tensors have offsets: one, or one per pp rank of a pipeline.
+/// `results` are the offsets of their results, in bytes.
 mlir::FailureOr<std::string>
 buildManifest(llvm::ArrayRef<mlir::func::FuncOp> steps, const Mesh &mesh,
               llvm::ArrayRef<llvm::SmallVector<int64_t>> results,

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// The middle end as `clang -O<level>` runs it for `machine`, level 0 to 3.
+/// Runs the middle end like `clang -O<level>` for `machine`, level 0 to 3.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               unsigned level, llvm::PipelineTuningOptions tuning = {});
 

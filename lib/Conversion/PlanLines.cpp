@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts what is in a scheduled step; decides nothing.
+// Summarizes a scheduled step and changes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ using namespace tessera;
 // Communication
 //===----------------------------------------------------------------------===//
 
-/// How often an op of a function runs each time that the function does: the
-/// product of the loops around it.
+/// Returns the runs of an op per run of its function: the product of the trip
+/// counts of the loops around it.
 static int64_t countRuns(Operation *op, Operation *function) {
   int64_t runs = 1;
   for (Operation *parent = op->getParentOp(); parent != function;
@@ -41,7 +41,7 @@ namespace {
 class TrafficCounter {
 public:
   explicit TrafficCounter(const Mesh &mesh) : mesh(mesh) {}
-  /// What the function does, `runs` times.
+  /// Adds the communication of `runs` runs of the function.
   void addFunction(func::FuncOp func, int64_t runs);
   std::vector<PlannedTraffic> take();
 
@@ -72,7 +72,7 @@ void TrafficCounter::add(StringRef kind, ArrayRef<AxisRef> axes, int64_t bytes,
     calls->second += runs;
 }
 
-/// Receives of the list, and its tasks as often as it runs them.
+/// Adds the receives of the list, and each of its tasks as often as it runs.
 void TrafficCounter::addPipeline(rt::PipelineOp op) {
   SmallVector<func::FuncOp> tasks = op.getTaskFunctions();
   SmallVector<int64_t> runs(tasks.size(), 0);
@@ -134,7 +134,7 @@ std::vector<PlannedTraffic> tessera::planTraffic(func::FuncOp step,
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Bytes as "12.34 MB" (10^6).
+/// Formats bytes as "12.34 MB" (10^6).
 static std::string readableBytes(int64_t bytes) {
   constexpr StringLiteral units[] = {"B", "kB", "MB", "GB", "TB"};
   double number = double(bytes);
@@ -146,13 +146,13 @@ static std::string readableBytes(int64_t bytes) {
   return llvm::formatv("{0:f2} {1}", number, units[unit]).str();
 }
 
-/// "28 tensors", "1 tensor".
+/// Returns "28 tensors", or "1 tensor".
 static std::string plural(int64_t count, StringRef noun,
                           StringRef ending = "s") {
   return (Twine(count) + " " + noun + (count == 1 ? "" : ending)).str();
 }
 
-/// 1234567 as "1,234,567".
+/// Formats 1234567 as "1,234,567".
 static std::string withSeparators(int64_t number) {
   std::string text = std::to_string(number);
   for (int64_t i = int64_t(text.size()) - 3; i > 0; i -= 3)
@@ -169,7 +169,7 @@ static std::string describeMesh(const Mesh &mesh) {
   return text;
 }
 
-/// How the program is trained.
+/// Describes precision, gradients, micro-batches, ZeRO and recompute.
 static std::string describeTraining(const Plan &plan) {
   if (plan.forward)
     return "; forward, " + plural(plan.microBatches, "micro-batch", "es");
@@ -187,7 +187,7 @@ static std::string describeNumber(double number) {
   return text;
 }
 
-/// Optimizer and learning rate.
+/// Describes the optimizer and the learning rate.
 static std::string describeOptimizer(const Plan &plan) {
   bool isAdamW = plan.optimizer == OptimizerKind::AdamW;
   std::string text = "optimizer: " + stringify(plan.optimizer).str();
@@ -209,7 +209,7 @@ static std::string describeOptimizer(const Plan &plan) {
   return text;
 }
 
-/// Elements of an argument on all ranks, without padding.
+/// Returns the elements of an argument on all ranks, without padding.
 static int64_t countElements(func::FuncOp step, unsigned argument) {
   auto shape = step.getArgAttrOfType<DenseI64ArrayAttr>(
       argument, nn::NNDialect::kStoredShapeAttr);
@@ -223,7 +223,7 @@ static int64_t countElements(func::FuncOp step, unsigned argument) {
   return count;
 }
 
-/// Bytes that padding takes of an argument, on average over the ranks.
+/// Returns the bytes of an argument's padding, on average over the ranks.
 static double getPaddingBytes(func::FuncOp step, unsigned argument,
                               const Mesh &mesh) {
   if (!step.getArgAttr(argument, nn::NNDialect::kStoredShapeAttr) &&
@@ -241,7 +241,8 @@ static double getPaddingBytes(func::FuncOp step, unsigned argument,
   return rt::getTensorBytes(type) * share;
 }
 
-/// Parameters of all pp ranks, each once, and what one rank has of them.
+/// Describes the parameters of all pp ranks, each counted once, and one rank's
+/// share.
 static std::string describeParameters(ArrayRef<func::FuncOp> steps,
                                       func::FuncOp largest, const Mesh &mesh) {
   int64_t tensors = 0, elements = 0, bytes = 0, stateBytes = 0;

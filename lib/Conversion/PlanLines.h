@@ -13,36 +13,36 @@
 
 namespace tessera {
 
-/// What a rank sends and receives in a step over one set of axes.
+/// A rank's traffic per step over one set of axes.
 struct PlannedTraffic {
   /// "dp" or "dp,tp".
   std::string axes;
   /// Bytes that one rank receives, by bandwidth-optimal algorithms.
   int64_t bytes = 0;
-  /// "all_gather" and how often, in alphabetic order.
+  /// Collectives such as "all_gather" and their counts, in alphabetic order.
   std::vector<std::pair<std::string, int64_t>> calls;
 };
 
-/// The communication of one step of a scheduled function, by axes in the order
-/// of their first use. The bodies of loops, and tasks of a pipeline, count as
-/// often as they run.
+/// Returns the communication of one step of a scheduled function, by axes in
+/// the order of their first use. The bodies of loops and the tasks of a
+/// pipeline count as often as they run.
 std::vector<PlannedTraffic> planTraffic(mlir::func::FuncOp step,
                                         const Mesh &mesh);
 
-/// The schedule of a step function's module: a name, or the file that has it.
+/// Returns the schedule of a step function's module: a name, or its file.
 std::string getScheduleName(mlir::func::FuncOp step);
 
-/// What the runtime prints before the first step, at most six lines: the mesh
-/// and how the program is trained, its pipeline, parameters, memory,
-/// communication, optimizer. Memory and communication are those of the pp rank
-/// with the largest arena.
+/// Returns the lines that the runtime prints before the first step, at most
+/// six: the mesh and the training options, its pipeline, parameters, memory,
+/// communication, optimizer. Memory and communication are for the pp rank with
+/// the largest arena.
 std::vector<std::string> describePlan(llvm::ArrayRef<mlir::func::FuncOp> steps,
                                       const Mesh &mesh);
 
-/// Size of the arena of a step function, in bytes.
+/// Returns the size of the arena of a step function, in bytes.
 int64_t getArenaBytes(mlir::func::FuncOp step);
 
-/// The step function with the largest arena, the first of several.
+/// Returns the step function with the largest arena, the first of several.
 mlir::func::FuncOp getLargest(llvm::ArrayRef<mlir::func::FuncOp> steps);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- StepCalls.cpp - Calls of libraries and copies ----------------------===//
+//===- StepCalls.cpp - Library calls and copies of a step -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Makes the memory of a result hold the initial value: it is there already,
-/// or is copied.
+/// Copies the initial value into the memory of a result, unless they share it.
 void StepLowering::startFrom(Value init, Value result) {
   if (offsetOf(init) == offsetOf(result))
     return;
@@ -27,7 +26,7 @@ void StepLowering::lowerMatmul(rt::MatmulOp op) {
   Type resultElement = op.getResult().getType().getElementType();
   int64_t offsets[] = {offsetOf(op.getLhs()), offsetOf(op.getRhs()),
                        offsetOf(op.getResult())};
-  // A device adds what is stored elsewhere.
+  // On a device, the call itself adds an initial value stored elsewhere.
   if (op.getInit() && device && op.getLayout().getBatch() == 1 &&
       offsetOf(op.getInit()) != offsets[2]) {
     rt::CallMatmulFusedOp::create(
@@ -76,8 +75,8 @@ void StepLowering::lowerScaledMatmul(rt::ScaledMatmulOp op) {
                                  b.getArrayAttr(types), offsets);
 }
 
-/// The call for attention or its gradients; tensors are its operands, then its
-/// results.
+/// Lowers attention or its gradients; the call's tensors are the operands, then
+/// the results.
 template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
   ArrayRef<int64_t> q = op.getQ().getType().getShape();
   SmallVector<Value> positions;
@@ -142,7 +141,7 @@ void StepLowering::lowerConcat(rt::ConcatOp op) {
   int64_t offset = offsetOf(op.getResult());
   for (Value source : op.getSources()) {
     auto part = cast<RankedTensorType>(source.getType());
-    // A source that was made at its own offset in the result is not copied.
+    // A source computed at its own offset in the result is not copied.
     if (offsetOf(source) != offset)
       rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
                              rt::getRowMajorStrides(part.getShape()), offset,

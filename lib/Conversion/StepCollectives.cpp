@@ -21,7 +21,7 @@ SmallVector<int64_t> StepLowering::stridedAxesOf(dist::AxesAttr axes) const {
   return pairs;
 }
 
-/// Product of the sizes from `begin` to `end`.
+/// Returns the product of the sizes from `begin` to `end`.
 static int64_t product(ArrayRef<int64_t> shape, int64_t begin, int64_t end) {
   int64_t result = 1;
   for (int64_t i = begin; i < end; ++i)
@@ -41,7 +41,7 @@ static int64_t getRuntimeReduction(dist::ReductionKind kind) {
   llvm_unreachable("unknown reduction");
 }
 
-/// The next number for a collective over these axes.
+/// Returns the next number for a collective over these axes.
 int64_t StepLowering::takeNumber(const AxisList &axes) {
   bool isOverStages = llvm::any_of(
       axes, [&](const AxisRef &ref) { return mesh.stageAxis == ref.axis; });
@@ -155,11 +155,11 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
 // Between pp ranks
 //===----------------------------------------------------------------------===//
 
-/// Tag of exchanges: not that of activations, 0, nor of gradients, 1.
+/// The tag of exchanges. Activations have tag 0, gradients 1.
 static constexpr int64_t kExchangeTag = 2;
 
-/// Each pair of members in turn, in the order of their numbers: the lower one
-/// sends first. So no member waits for one that waits for it.
+/// Exchanges with each other member, pairs in ascending order. The lower member
+/// of a pair sends first, so that no two members wait for each other.
 void StepLowering::lowerExchange(dist::ExchangeOp op) {
   AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   int64_t pair[] = {axis.stride, axis.size};
@@ -202,7 +202,7 @@ void StepLowering::lowerExchange(dist::ExchangeOp op) {
 
 /// Calls the list, whose transfers get numbers of their own.
 void StepLowering::lowerPipeline(rt::PipelineOp op) {
-  // One pp rank needs no axis.
+  // A single pp rank needs no axis.
   AxisStride axis{/*stride=*/1, /*size=*/1};
   if (mesh.stageAxis)
     axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));

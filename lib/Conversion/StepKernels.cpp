@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tessera;
 using rt::RTDialect;
 
-/// Where the results of a call overwrite operands of it.
+/// Finds the results of a call that overwrite one of its operands.
 static SmallVector<InPlace>
 findInPlace(rt::KernelOp op, llvm::function_ref<int64_t(Value)> operandOffset,
             llvm::function_ref<int64_t(unsigned)> resultOffset) {
@@ -89,8 +89,8 @@ void StepLowering::createLaunch(StringRef name, ArrayRef<int64_t> addresses,
                              made.sharedBytes, addresses, scalarValues);
 }
 
-/// One launch for all calls of a batch. An operand of several of them is one
-/// argument.
+/// Builds one launch for all calls of a batch. An operand shared by several
+/// calls is one argument.
 void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
   auto offsetInside = [&](Value value) {
     return offsetOf(op.getOperand(cast<BlockArgument>(value).getArgNumber()));
@@ -145,7 +145,8 @@ void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
         }
         member.arguments.push_back(it->second);
       }
-  // Calls in several functions are one kernel, unless they write elsewhere.
+  // Equal calls in several functions share a kernel if they write in place
+  // alike.
   std::string name = op.getCallee().str();
   for (auto [i, member] : llvm::enumerate(members))
     for (InPlace pair : member.inPlace)

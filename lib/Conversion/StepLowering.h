@@ -21,20 +21,20 @@
 
 namespace tessera {
 
-/// What all functions of a program have in common.
+/// The state shared by all functions of a program.
 struct ProgramLowering {
   mlir::ModuleOp module;
   const Mesh &mesh;
-  /// Kernels of the host, as loops, by name.
+  /// The host's kernels as loops, by name.
   llvm::StringMap<mlir::func::FuncOp> loops;
-  /// Kernels of a device, and their number in its module.
+  /// The device's kernels, and their number in its module.
   mlir::gpu::GPUModuleOp device;
   llvm::StringMap<std::pair<GPUKernel, int64_t>> deviceKernels;
 };
 
-/// Numbers of the collectives of one pp rank. Those over the stage axis come
-/// first: their numbers are the same on all pp ranks, whose functions have
-/// different ones of the others.
+/// Sequence numbers of the collectives of one pp rank. Those over the stage
+/// axis come first, so that their numbers are the same on all pp ranks, whose
+/// functions differ in the other collectives.
 struct SequenceNumbers {
   int64_t overStages = 0, others = 0;
 };
@@ -48,10 +48,9 @@ public:
         b(step.getLoc(), step.getContext()), lowered(program.loops),
         device(program.device), deviceKernels(program.deviceKernels),
         numbers(numbers) {}
-  /// Reads the offsets that rt-plan-arena has left. Fails, with an error,
-  /// where there are none.
+  /// Reads the offsets from rt-plan-arena. Emits an error if they are missing.
   mlir::LogicalResult recordOffsets();
-  /// Offsets of the results.
+  /// Returns the offsets of the results.
   llvm::SmallVector<int64_t> getResultOffsets();
   /// Builds a function of calls, with this name, in front of it.
   mlir::LogicalResult run(llvm::StringRef name);

@@ -1,10 +1,11 @@
-//===- StepToLLVM.cpp - Step functions and tasks become LLVM --------------===//
+//===- StepToLLVM.cpp - Lowers step functions and tasks to LLVM -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By hand, because each call's status is checked: a step may have some hundred
-// thousand ops, so it is expanded where no further pass reads it.
+// Emits LLVM directly, because each call's status is checked. A step may have
+// some hundred thousand ops, so this expansion comes after all passes that read
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,7 @@ private:
   Value constant(int64_t value) {
     return LLVM::ConstantOp::create(b, b.getI64Type(), value);
   }
-  /// What an index has become; its cast goes with the others.
+  /// Casts an index to i64. The cast is removed with the others.
   Value toInt64(Value index) {
     return UnrealizedConversionCastOp::create(b, b.getI64Type(), index)
         .getResult(0);
@@ -54,16 +55,15 @@ private:
   ModuleOp module;
   ImplicitLocOpBuilder b;
   Type pointer;
-  /// Of the function that is being converted.
+  /// The function being converted, with its context and arena.
   LLVM::LLVMFuncOp step;
   Value context, arena;
-  /// Begins of a task's segments, and the addresses that they have in the
-  /// arena.
+  /// The begins of a task's segments, and their addresses in the arena.
   SmallVector<int64_t> segments;
   SmallVector<Value> bases;
   /// Stack space for the packed arguments of one call.
   Value packed;
-  /// Returns a status that is not 0; null if nothing can fail.
+  /// The block that returns a nonzero status; null if nothing can fail.
   Block *failed = nullptr;
   llvm::StringMap<LLVM::LLVMFuncOp> declared;
   llvm::MapVector<Attribute, StringRef> tables;
@@ -86,7 +86,7 @@ LLVM::LLVMFuncOp StepToLLVM::declare(StringRef name, Type result,
              b, name, LLVM::LLVMFunctionType::get(result, types));
 }
 
-/// A constant array; equal ones are one.
+/// Returns a constant array; equal arrays are shared.
 Value StepToLLVM::table(ArrayRef<int64_t> values) {
   if (values.empty())
     return LLVM::ZeroOp::create(b, pointer);
@@ -108,8 +108,8 @@ Value StepToLLVM::table(ArrayRef<int64_t> values) {
   return LLVM::AddressOfOp::create(b, pointer, it->second);
 }
 
-/// An offset in the arena: of a task, one that is counted from the begin of the
-/// segment that it is in.
+/// Returns an offset in the arena. In a task, it is relative to the begin of
+/// the segment that contains it.
 Value StepToLLVM::offset(int64_t offset) {
   const int64_t *next = llvm::upper_bound(segments, offset);
   if (next == segments.begin())
@@ -140,14 +140,14 @@ void StepToLLVM::defineFunctions(StringRef name, LLVM::Linkage linkage,
   LLVM::ReturnOp::create(b, all);
 }
 
-/// A pointer to such an array.
+/// Returns a pointer to such an array.
 Value StepToLLVM::functions(ArrayRef<StringRef> names) {
   std::string name = "tasks_" + std::to_string(numFunctionTables++);
   defineFunctions(name, LLVM::Linkage::Internal, names);
   return LLVM::AddressOfOp::create(b, pointer, name);
 }
 
-/// Writes arguments to the stack and gives their address.
+/// Writes arguments to the stack and returns their address.
 Value StepToLLVM::store(ArrayRef<Value> values) {
   for (auto [i, value] : llvm::enumerate(values)) {
     Value address = LLVM::GEPOp::create(b, pointer, b.getI64Type(), packed,
@@ -202,8 +202,8 @@ Value StepToLLVM::lower(const CallArgument &argument) {
   llvm_unreachable("unknown argument");
 }
 
-/// A call, a branch to the function's end where its status is not 0, and the
-/// result that it has left.
+/// Lowers a call: emits it, a branch to the function's end for a nonzero
+/// status, and the load of its result.
 void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
@@ -262,8 +262,8 @@ void StepToLLVM::run(LLVM::LLVMFuncOp func) {
                                                       argument.scalars.size()));
     }
   });
-  // A block ends after each call; the last is split first, so that few ops
-  // move.
+  // Ends a block after each call, last call first, so that each split moves few
+  // ops.
   for (Operation *op : llvm::reverse(ops))
     if (isa<rt::RuntimeCallOpInterface>(op))
       op->getBlock()->splitBlock(op->getNextNode());
@@ -315,8 +315,8 @@ void StepToLLVM::run(LLVM::LLVMFuncOp func) {
   for (StringRef name : {RTDialect::kStepAttr, RTDialect::kArenaBytesAttr,
                          RTDialect::kSegmentsAttr})
     step->removeAttr(name);
-  // A list of calls, up to some ten thousand, each made once: there is nothing
-  // to optimize, and passes that are not linear in the length of a function
+  // Do not optimize the step: it is a list of up to some ten thousand calls
+  // that each run once. Passes that are not linear in the length of a function
   // took longer for it than for all kernels.
   step.setNoInline(true);
   step.setOptimizeNone(true);

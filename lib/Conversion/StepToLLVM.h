@@ -1,4 +1,4 @@
-//===- StepToLLVM.h - Step functions and tasks become LLVM ------*- C++ -*-===//
+//===- StepToLLVM.h - Lowers step functions and tasks to LLVM ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,11 @@
 
 namespace tessera {
 
-/// The function through which the runtime calls a kernel has the kernel's name
-/// and this.
+/// The suffix of the function through which the runtime calls a kernel.
 constexpr llvm::StringLiteral kEntrySuffix = "_entry";
 
 /// Converts the functions marked `rt.step`, whose scalars and control flow are
-/// LLVM dialect by now, and defines the program's table of step functions.
+/// already LLVM dialect, and defines the program's table of step functions.
 void convertSteps(mlir::ModuleOp module);
 
 } // namespace tessera
