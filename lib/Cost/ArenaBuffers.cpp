@@ -1,20 +1,21 @@
-//===- ArenaBuffers.cpp - What passes need beside activations -------------===//
+//===- ArenaBuffers.cpp - Buffers of an arena besides activations ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The buffers of programs whose memory is planned as one arena: those of this
-// compiler. Parameters are gathered, and gradients reduced, one after the
-// other, so that two are there at once: one at work and one on its way. What a
-// task of a pipeline keeps is one block, which lives to the end of the last
-// task that reads it:
+// The buffers of programs whose memory is planned as one arena, as this
+// compiler does. Parameters are gathered, and gradients reduced, one after the
+// other, so that two are live at once: one in use and one in transfer. A
+// pipeline task keeps its values in one block, which lives until the end of the
+// last task that reads it:
 //
 //     F0  F1  F2  B0  W0         activations of 3 micro-batches, and while B0
-//     |-----------|              runs the gradients that it makes for W0, which
-//                 |---|          take the place of activations only after it
+//     |-----------|              runs the gradients that it computes for W0;
+//                 |---|          they reuse the activations' memory after it
 //
-// The peak is where most of this is there: at the turn from the forward to the
-// backward in the head, in a block, or in the table of the first stage.
+// The peak has most of these buffers: at the turn from the forward to the
+// backward in the head, in a block, or in the embedding table of the first
+// stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using namespace tessera::cost;
 
 namespace {
 
-/// Bytes beside the activations, at one time.
+/// Bytes live at one time in addition to the activations.
 struct Buffers {
   double gathered = 0, reduced = 0, workspace = 0;
   double sum() const { return gathered + reduced + workspace; }
@@ -34,11 +35,11 @@ struct Buffers {
 
 /// Sizes of the layers of a stage.
 struct StageSizes {
-  /// Elements of the largest parameter of the blocks, of the head, of the
+  /// Elements of the largest parameter of the blocks, of the head and of the
   /// table.
   double block = 0, head = 0, table = 0;
   /// Bytes of temporaries of the blocks and of the head; of an activation; of
-  /// the gradients that a chunk's B makes for its W.
+  /// the gradients that a chunk's B computes for its W.
   double blockWork = 0, headWork = 0, output = 0, forWeightGrad = 0;
 };
 
@@ -77,7 +78,8 @@ void MemoryModel::addArenaBuffers(StageMemory &stage, const Plan &plan,
   if (plan.zero == 3)
     gathered =
         plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0);
-  // A gradient before it is added to those of earlier micro-batches.
+  // Bytes per element of a gradient before it is added to the sum over
+  // micro-batches.
   double added = plan.microBatches > 1 ? gradient : 0;
 
   Buffers block, head, table;
@@ -85,15 +87,15 @@ void MemoryModel::addArenaBuffers(StageMemory &stage, const Plan &plan,
   block.reduced = scattersEach ? 2 * sizes.block * gradient : 0;
   block.workspace =
       sizes.blockWork + sizes.output + (scattersEach ? 0 : sizes.block * added);
-  // At the turn the head's parameter is there for the forward, and comes again
-  // for the backward. The two are tasks of their own in a pipeline.
+  // At the turn, the head's parameter is gathered for the forward and again for
+  // the backward. In a pipeline these are two tasks.
   double twice = isPipeline ? 1 : 2;
   head.gathered = twice * (sizes.head + sizes.block) * gathered;
   head.reduced = scattersEach ? sizes.head * gradient : 0;
   head.workspace =
       sizes.headWork + sizes.output + (scattersEach ? 0 : sizes.head * added);
-  // The table's gradient is made when its micro-batch is gone, but for frames
-  // of a pipeline; before it is scattered it is copied.
+  // The table's gradient is computed when its micro-batch is over, except for
+  // the block of a pipeline task. It is copied before it is scattered.
   if (isPipeline) {
     table.reduced = scattersEach ? 2 * sizes.table * gradient : 0;
     table.workspace =
@@ -106,7 +108,7 @@ void MemoryModel::addArenaBuffers(StageMemory &stage, const Plan &plan,
     head = Buffers();
   Buffers most = larger(larger(block, head), table);
   if (splits) {
-    // Gradients of parameters are made in W.
+    // B computes no gradients of parameters; W does.
     Buffers inputGrad;
     inputGrad.gathered = sizes.head > 0
                              ? std::max(head.gathered, block.gathered)

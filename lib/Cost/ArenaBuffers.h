@@ -1,4 +1,4 @@
-//===- ArenaBuffers.h - What passes need beside activations -----*- C++ -*-===//
+//===- ArenaBuffers.h - Buffers of an arena besides activations -*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,8 @@
 
 namespace tessera::cost {
 
-/// Bytes that are there again while one group of `count` layers goes backward.
+/// Returns the bytes recomputed while one group of `count` layers goes
+/// backward.
 double recomputedBytes(const LayerMemory &layer, double count,
                        const Plan &plan);
 

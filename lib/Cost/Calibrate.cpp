@@ -1,11 +1,11 @@
-//===- Calibrate.cpp - Constants from measurements of a cluster -----------===//
+//===- Calibrate.cpp - Calibrates constants from measurements -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each constant is moved until the median of predicted over measured is one,
-// over the samples in which nothing else matters as much. Medians, since the
-// first runs of a benchmark are often slow.
+// Changes each constant until the median of predicted over measured is one,
+// over the samples that depend on it most. Uses medians, since the first runs
+// of a benchmark are often slow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Sizes above which a collective's time is its bandwidth's, and below which it
-/// is its latency's; FLOPs of a matmul that fills a device, and of one that is
-/// all floor.
+/// Above kLargeBytes, bandwidth determines a collective's time; below
+/// kSmallBytes, latency does. A matmul of kLargeFlops fills a device; the
+/// kernel floor determines the time of one of kSmallFlops.
 static constexpr double kLargeBytes = 64e6, kSmallBytes = 32e3;
 static constexpr double kLargeFlops = 1e11, kSmallFlops = 1e7;
 
@@ -41,7 +41,7 @@ struct Fit {
   std::string field;
   Quantity *quantity;
   double low, high;
-  /// Predicted over measured seconds of each sample.
+  /// Returns predicted over measured seconds of each sample.
   std::function<std::vector<double>()> ratios;
   /// True if a larger constant makes things faster.
   bool isRate;
@@ -73,7 +73,7 @@ static std::optional<Refinement> refine(const Fit &fit,
     (tooSlow == fit.isRate ? low : high) = middle;
   }
   result.errorAfter = medianError(fit.ratios());
-  // What cannot be explained by this constant is not forced on it.
+  // Keep the old value if the constant does not explain the error.
   if (result.errorAfter >= result.errorBefore) {
     fit.quantity->value = result.before;
     return std::nullopt;
@@ -91,7 +91,7 @@ static LinkSpans spansOfRanks(const ClusterSpec &cluster, int64_t ranks) {
   return makeMeshLinks(cluster, mesh).axes.front();
 }
 
-/// Outermost level that consecutive ranks reach.
+/// Returns the outermost level that consecutive ranks reach.
 static unsigned levelOf(const ClusterSpec &cluster, int64_t ranks) {
   unsigned level = 0;
   for (const LinkSpan &span : spansOfRanks(cluster, ranks))
@@ -125,7 +125,7 @@ static void addLinkFits(std::vector<Fit> &fits, ClusterSpec &cluster,
   }
 }
 
-/// The device's constant of that name; added if the file does not state it.
+/// Returns the device's constant with that name; adds it if the file lacks it.
 static Quantity *findOrAddConstant(DeviceSpec &device, StringRef name) {
   for (auto &[known, quantity] : device.constants)
     if (known == name)
@@ -163,7 +163,7 @@ static void addMatmulFits(std::vector<Fit> &fits, ClusterSpec &cluster,
     if (ratios(choose).empty())
       return;
     findOrAddConstant(cluster.device, name);
-    // Constants may move when others are added: look it up at each use.
+    // Adding a constant may move the others: look it up at each use.
     fits.push_back({std::string("device.constants.") + name, nullptr, low, high,
                     [ratios, choose] { return ratios(choose); }, isRate});
   };
@@ -191,8 +191,8 @@ tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
   std::vector<Fit> fits;
   addLinkFits(fits, cluster, measurements);
   addMatmulFits(fits, cluster, measurements);
-  // Efficiency and latency of a level both matter a little where the other
-  // matters most: a second round makes them converge.
+  // Efficiency and latency of a level influence each other slightly. A second
+  // round makes them converge.
   std::vector<Refinement> refinements;
   for (int round = 0; round < 2; ++round)
     for (const Fit &fit : fits) {

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Closed forms over the records of Work.h; nothing here knows of layers.
+// Closed forms over the records of Work.h, independent of layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +26,18 @@ static const Tile kTiles[] = {{256, 128}, {128, 256}, {128, 128},
 static const double kSplits[] = {1, 2, 4, 8};
 
 /// Elements of a tile's operands that a multiprocessor can load while it
-/// multiplies one row of a full tile: sets how much slower small tiles are.
+/// multiplies one row of a full tile. It determines how much slower small tiles
+/// are.
 static const double kTileReuse = 10;
 
-/// Rate of a tile relative to the largest.
+/// Returns the rate of a tile relative to the largest tile.
 static double tileRate(const Tile &tile) {
   double reuse = tile.m * tile.n / (tile.m + tile.n);
   double best = 256.0 * 128.0 / (256.0 + 128.0);
   return reuse / (reuse + kTileReuse) * (best + kTileReuse) / best;
 }
 
-/// Share of the rate that is left where rows are no multiple of 16 bytes.
+/// Share of the rate for rows that are not a multiple of 16 bytes.
 static const double kUnalignedRate = 1.0 / 3;
 
 static bool isAligned(const MatmulDims &dims, DType type) {
@@ -60,7 +61,7 @@ static double matmulRate(const DeviceModel &device, DType type) {
 double tessera::cost::matmulSeconds(const DeviceModel &device,
                                     const MatmulDims &dims, DType type) {
   double rate = matmulRate(device, type) / device.multiprocessors;
-  // To fill a tile's pipeline, and to store its results in 16 bits, takes as
+  // Filling a tile's pipeline, and storing its results in 16 bits, takes as
   // long as with 16-bit operands.
   double fill =
       device.matmulFill *
@@ -86,15 +87,15 @@ double tessera::cost::matmulSeconds(const DeviceModel &device,
 /// 2023, figures 4 to 6: 1.3 to 2.5 times slower).
 static const double kFirstRate = 0.6;
 
-/// By how much a head dimension of 64 is slower in kernels without the device's
-/// newest instructions (Dao 2023, figures 4 to 6).
+/// Slowdown of a head dimension of 64 in kernels without the device's newest
+/// instructions (Dao 2023, figures 4 to 6).
 static const double kPortableNarrow = 0.06;
 
-/// FLOPs of the backward of attention over those of its forward: five matmuls
-/// for two.
+/// FLOPs of the backward of attention over the FLOPs of its forward: five
+/// matmuls to two.
 static const double kBackwardFlops = 2.5;
 
-/// Keys that a query is multiplied with on average: half of all under a causal
+/// Returns the average number of keys per query: half of all under a causal
 /// mask.
 static double averageKeys(const OpWork &op, bool backward) {
   const MatmulDims &d = op.matmul;
@@ -119,7 +120,7 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
   double blocks = double(op.matmul.batch) * std::ceil(op.matmul.m / 128.0);
   double waves = blocks / device.multiprocessors;
   double quantised = std::ceil(waves) / waves;
-  // Longer runs of blocks even out what quantisation loses.
+  // Longer runs of blocks even out the quantisation loss.
   double idle = waves >= 4 ? 1 : quantised;
   return op.flops / rate * narrow * filled * idle;
 }
@@ -146,7 +147,7 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
          op.kernels * device.kernelFloor;
 }
 
-/// Seconds of the driver to launch a kernel, where one call of the framework
+/// Seconds of the driver to launch a kernel, if one call of the framework
 /// launches many.
 static const double kDriverLaunch = 4e-6;
 

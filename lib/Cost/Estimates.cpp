@@ -1,4 +1,4 @@
-//===- Estimates.cpp - What a model needs, before any plan ------*- C++ -*-===//
+//===- Estimates.cpp - A model's needs before any plan ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

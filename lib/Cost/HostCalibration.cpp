@@ -15,12 +15,12 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Other work on a machine only adds to what a program takes, so the lower
-/// quartile of the rounds is believed, up to this distance to the median, as a
-/// share of the term.
+/// Other work on a machine only slows a program down, so a term is the lower
+/// quartile of the rounds. Calibration fails if the distance to the median, as
+/// a share of the term, is more than kMostSpread.
 static constexpr double kBelieved = 0.25, kMostSpread = 0.2;
 static constexpr unsigned kSweeps = 100;
-/// What a link or a library takes at least in a cluster file.
+/// Minimum latency of a link or a library in a cluster file.
 static constexpr double kLeastLatency = 1e-9;
 
 /// Constants of a processor, which the model of a GPU does not have.
@@ -41,7 +41,7 @@ StringRef tessera::cost::getHostField(HostTerm term) {
   return kFields[static_cast<size_t>(term)];
 }
 
-/// The value at a share of sorted numbers, between two of them where needed.
+/// Returns the quantile of sorted numbers, with linear interpolation.
 static double quantile(ArrayRef<double> sorted, double share) {
   double at = share * double(sorted.size() - 1);
   auto low = static_cast<size_t>(at);
@@ -49,9 +49,9 @@ static double quantile(ArrayRef<double> sorted, double share) {
   return sorted[low] + (at - double(low)) * (sorted[high] - sorted[low]);
 }
 
-/// Whether a term may take no time: a step between neighbours, where groups of
-/// two and of all ranks take as long; and the start of a collective, where the
-/// steps take all of it.
+/// True if a term may be zero: a step between neighbours, if groups of two and
+/// of all ranks take equally long; and the base of a collective, if its steps
+/// take all of the time.
 static bool mayBeNone(HostTerm term) {
   return term == HostTerm::Step || term == HostTerm::Collective;
 }
@@ -92,11 +92,12 @@ Expected<HostSeconds> tessera::cost::fitHost(ArrayRef<HostProbe> probes) {
 }
 
 /// An all-reduce over all n ranks takes base + 2 (n - 1) steps. It is no slower
-/// than two, over pairs and over the halves that they join, which take two
-/// bases and n steps; where it was measured so, other work was in between. Both
-/// numbers then get smaller steps of the same sum.
+/// than one over pairs and one over the halves that they join, which take two
+/// bases and n steps together. A measurement that contradicts this was
+/// disturbed by other work. Then shrinks the step and raises the base, with the
+/// same total.
 static void keepWhole(double &base, double &step, int64_t ranks) {
-  // What is equal is taken apart.
+  // The factor makes one all-reduce strictly faster than two.
   constexpr double kFaster = 0.9;
   double most = ranks > 2 ? kFaster / double(ranks - 2) : 0;
   if (ranks <= 2 || step <= most * base)
@@ -117,7 +118,7 @@ ClusterSpec tessera::cost::makeHostCluster(const HostSeconds &seconds,
   auto known = [](double value, const char *why) {
     return Quantity{value, Provenance::Guess, why};
   };
-  // A rank has a share of a processor.
+  // Each rank has a share of a processor if there are more ranks.
   double slower = std::max(1.0, double(machine.ranks) / machine.processors);
   auto of = [&](HostTerm term) {
     return seconds[static_cast<size_t>(term)] * slower;

@@ -1,10 +1,10 @@
-//===- LayerStyles.cpp - Other ways to run a layer --------------*- C++ -*-===//
+//===- LayerStyles.cpp - Variants of the kernels of a layer -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rewrites of the records of a forward pass. Each makes a new list of entries
-// from the old one, in order.
+// Rewrites the records of a forward pass. Each rewrite builds a new list of
+// entries from the old one, in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 using namespace tessera::cost;
 
-/// Rebuilds a layer's program: `rewrite(op)` appends what stands for an op.
+/// Rebuilds a layer's program: `rewrite(op)` appends the replacement of an op.
 template <typename RewriteT>
 static void rewriteOps(LayerWork &layer, RewriteT rewrite) {
   LayerWork old = std::move(layer);
@@ -30,7 +30,7 @@ static void rewriteOps(LayerWork &layer, RewriteT rewrite) {
   }
 }
 
-/// A kernel that passes once over its operands and results.
+/// Returns a kernel that passes once over its operands and results.
 static OpWork passOver(OpClass kind, const char *name, double read,
                        double written) {
   OpWork op;
@@ -111,14 +111,14 @@ void tessera::cost::unfuseNorms(LayerWork &layer) {
       continue;
     double elements = op.bytesWritten / byteWidth(op.dtype);
     double width = byteWidth(op.dtype);
-    // Five of the six read f32 or write it, as above.
+    // Five of the six kernels read or write f32.
     op.bytesRead = elements * (2 * width + 4 * 4);
     op.bytesWritten = elements * (2 * width + 3 * 4);
     op.kernels = 6;
   }
 }
 
-/// The op of an item if it is a matmul with a parameter.
+/// Returns the op of an item if it is a matmul with a parameter.
 static OpWork *findMatmul(LayerWork &layer, const WorkItem *item) {
   if (!item || item->kind != WorkItem::Kind::Op)
     return nullptr;
@@ -150,12 +150,12 @@ void tessera::cost::fuseEpilogues(LayerWork &layer) {
   }
 }
 
-/// What an unfused loss keeps.
+/// The tensor that an unfused loss keeps.
 static const char *const kProbabilities = "loss.probabilities";
 
-/// The kernels of a loss in f32, after the cast of the logits. Where PyTorch's
-/// ops run one by one, log-softmax is one of them; Megatron's loss, whose rows
-/// may be sharded, takes maximum, exponentials, sum and quotient apart.
+/// Adds the kernels of a loss in f32, after the cast of the logits. PyTorch's
+/// separate ops include log-softmax. Megatron's loss, whose rows may be
+/// sharded, computes maximum, exponentials, sum and quotient separately.
 static void addLossKernels(LayerWork &layer, double wide, bool isLogSoftmax) {
   auto add = [&](OpClass kind, const char *name, double read, double written) {
     layer.add(passOver(kind, name, read, written));
@@ -163,8 +163,8 @@ static void addLossKernels(LayerWork &layer, double wide, bool isLogSoftmax) {
   };
   if (isLogSoftmax) {
     add(OpClass::RowReduction, "loss.log_softmax", wide, wide);
-    // Of the rows of its gradient all but one element are zeros, which are
-    // written none the less.
+    // All but one element in each row of its gradient are zero, but are written
+    // too.
     add(OpClass::Elementwise, "loss.zeros", 0, wide)->forwardOnly = true;
     return;
   }
@@ -185,7 +185,7 @@ void tessera::cost::unfuseLoss(LayerWork &layer, bool isLogSoftmax,
     layer.add(passOver(OpClass::Elementwise, "loss.cast", narrow, wide));
     layer.ops.back().linear = true;
     addLossKernels(layer, wide, isLogSoftmax);
-    // Their gradient, before it is cast.
+    // The gradient of the probabilities, before it is cast.
     layer.workspaceBytes += double(1 + copies) * wide;
     layer.saved.push_back({kProbabilities, wide});
   });
@@ -217,12 +217,12 @@ void tessera::cost::chunkLoss(LayerWork &layer, int64_t chunks) {
       tensor.bytes /= double(chunks);
   if (layer.outputBytes == logits)
     layer.outputBytes /= double(chunks);
-  // The gradients of the chunks' inputs are put together in f32.
+  // The gradients of the chunks' inputs are assembled in f32.
   layer.workspaceBytes = layer.workspaceBytes / double(chunks) + 4 * input;
 }
 
 void tessera::cost::addLossMetrics(LayerWork &layer, int64_t count) {
-  // Over tp the loss is several kernels, of which the first reads the logits.
+  // Over tp the loss is several kernels; the first one reads the logits.
   double logits = 0;
   rewriteOps(layer, [&](const OpWork &op) {
     layer.add(op);
@@ -261,7 +261,8 @@ void tessera::cost::addGatherCopies(LayerWork &layer, int64_t bytes,
     layer.add(copy);
 }
 
-/// Ranks among which the result of an item is scattered over tp right after it.
+/// Returns the ranks over which an item's result is scattered on tp right after
+/// it, or 1.
 static double scatteredRanks(const LayerWork &layer, size_t item) {
   if (item + 1 == layer.items.size() ||
       layer.items[item + 1].kind != WorkItem::Kind::Comm)
@@ -321,9 +322,9 @@ void tessera::cost::appendAdapterBackward(LayerWork &layer) {
   }
 }
 
-/// A norm, which can write its result in 8 bits as well. Activations between
-/// matmuls are kernels of PyTorch's compiler, which know nothing of scales
-/// (MLP of Megatron-Core).
+/// True for a norm, which can also write its result in 8 bits. Activations
+/// between matmuls are kernels of PyTorch's compiler, which do not support
+/// scales (MLP of Megatron-Core).
 static bool canCast(const OpWork &op) {
   return op.kind == OpClass::RowReduction && !op.linear;
 }
@@ -373,7 +374,7 @@ void tessera::cost::keepWideResults(LayerWork &layer,
                                     const MatmulFormat &format) {
   if (format.isKnown)
     return;
-  // Whole vectors of columns, so that rows stay aligned.
+  // Use whole vectors of columns, so that rows stay aligned.
   constexpr int64_t kVector = 64;
   double wide = format.wideBlocks;
   for (OpWork &op : layer.ops)
@@ -408,8 +409,8 @@ void tessera::cost::packDocuments(LayerWork &layer, double share) {
       op.flops *= share;
 }
 
-/// Keys and values of `ranks` parts are gathered; in a ring chunk by chunk,
-/// beside the attention.
+/// Gathers keys and values over `ranks` ranks. In a ring, chunks are sent
+/// during the attention.
 static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
                        std::string axis, bool isRing) {
   if (ranks <= 1)

@@ -47,8 +47,8 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
       group.push_back({context, mesh.sizes[context] / inner, inner});
       continue;
     }
-    // Experts are sharded over neighbours on the data axis.
-    // Heads of attention are shared by neighbours on the context axis.
+    // Experts are sharded over neighbours on the data axis. Attention heads are
+    // split over neighbours on the context axis.
     if (axis == "cp_heads" || axis == "cp_queries") {
       unsigned context = *mesh.find("cp");
       int64_t outer = mesh.sizes[context] / headRanks;
@@ -68,15 +68,15 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   return links.spansOf(mesh, group);
 }
 
-/// Share of the network cards' bandwidth that a ring without PXN has where it
-/// comes into a node by one device and leaves it by another: the way from that
-/// one to the card of the first is through the processors, where no card reads
-/// a device's memory. Alike in vTrain's runs with groups of 4 and of 2 of a
-/// node's 8 devices and in BLOOM's with groups of 2, both with four cards a
-/// node.
+/// Share of the network cards' bandwidth for a ring without PXN that enters a
+/// node at one device and leaves it at another. The path from the latter to the
+/// former's card crosses the processors, and no card there reads a device's
+/// memory. The share is the same in vTrain's runs with groups of 4 and of 2 out
+/// of a node's 8 devices, and in BLOOM's with groups of 2, both with four cards
+/// per node.
 static constexpr double kProcessorShare = 0.25;
 
-/// Whether a collective goes around rings or along trees.
+/// True if a collective runs along rings or trees.
 static bool hasRings(CollectiveKind kind) {
   return kind != CollectiveKind::AllToAll && kind != CollectiveKind::Permute;
 }
@@ -99,7 +99,7 @@ double Machine::seconds(CollectiveKind kind, double bytes,
 bool Machine::registersBuffers(ArrayRef<std::string> axes) const {
   if (!registered)
     return false;
-  // A span that several devices of a node drive is also links inside of nodes.
+  // A span driven by several devices of a node also has links inside nodes.
   LinkSpans group = spans(axes);
   return group.size() == 1 && group.front().parallel == 1;
 }
@@ -177,13 +177,13 @@ PassTime &PassTime::operator+=(const PassTime &o) {
   return *this;
 }
 
-/// Host time to issue a collective beside that of a kernel: the library plans
-/// it, and the compute stream is made to wait for it. The library's part does
-/// not grow with what a framework takes for an op.
+/// Host seconds to issue a collective in addition to a kernel: the library
+/// plans it, and the compute stream has to wait for it. The library's time does
+/// not depend on the framework's time per op.
 static const double kCollectiveHostSeconds = 13e-6;
 
-/// Seconds by which the collective of an item, which takes `seconds`, is longer
-/// than the matmul that it can run beside.
+/// Returns how many seconds longer an item's collective of `seconds` is than
+/// the matmul that hides it.
 static double unhiddenSeconds(const LayerWork &layer, size_t item,
                               double seconds, const DeviceModel &device) {
   using Beside = CommWork::Beside;

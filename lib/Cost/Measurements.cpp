@@ -17,7 +17,7 @@ using namespace tessera::cost;
 
 namespace {
 
-/// Lines of a text, with their numbers.
+/// The lines of a text, with their numbers.
 class Lines {
 public:
   Lines(StringRef text, StringRef file) : rest(text), file(file) {}
@@ -48,7 +48,7 @@ struct NcclRow {
 
 } // namespace
 
-/// The collective by the name of its program, if the text has one.
+/// Returns the collective by the name of its program, if the text has one.
 static std::optional<CollectiveKind> kindByName(StringRef text) {
   constexpr std::pair<StringLiteral, CollectiveKind> kPrograms[] = {
       {"all_reduce_perf", CollectiveKind::AllReduce},
@@ -63,8 +63,9 @@ static std::optional<CollectiveKind> kindByName(StringRef text) {
   return std::nullopt;
 }
 
-/// The collective by what nccl-tests counts as moved: 2 (n-1)/n of the size for
-/// an all-reduce, (n-1)/n for scatter and gather.
+/// Returns the collective by the bytes that nccl-tests counts as moved: 2
+/// (n-1)/n of the size for an all-reduce, (n-1)/n for reduce-scatter and
+/// all-gather.
 static CollectiveKind kindByRatio(ArrayRef<NcclRow> rows) {
   const NcclRow &largest = rows.back();
   double ratio = largest.busBandwidth / largest.algorithmBandwidth;
@@ -93,7 +94,7 @@ static Expected<Measurements> parseNccl(StringRef text, StringRef fileName) {
     SmallVector<StringRef> cells;
     trimmed.split(cells, ' ', -1, /*KeepEmpty=*/false);
     NcclRow row;
-    // Lines of other programs are among the rows.
+    // Skip lines of other programs among the rows.
     if (cells.size() < 8 || cells[0].getAsDouble(row.bytes) ||
         cells[5].getAsDouble(row.micros) ||
         cells[6].getAsDouble(row.algorithmBandwidth) ||
@@ -118,7 +119,7 @@ static Expected<Measurements> parseNccl(StringRef text, StringRef fileName) {
   return result;
 }
 
-/// A column of a table by one of several names; -1: there is none.
+/// Returns the first column with one of several names, or -1.
 static int findColumn(ArrayRef<StringRef> header, ArrayRef<StringRef> names) {
   for (auto [i, cell] : enumerate(header))
     if (is_contained(names, cell.trim().lower()))
@@ -135,10 +136,10 @@ static std::optional<DType> parseType(StringRef name) {
 
 namespace {
 
-/// Columns of a table of matmuls.
+/// The columns of a table of matmuls.
 struct Columns {
   int m, n, k, batch, type, time;
-  /// Of the time's unit; 0: the column is TFLOP/s.
+  /// Seconds per unit of the time column; 0 if it is TFLOP/s.
   double unit;
 };
 
@@ -223,7 +224,7 @@ static Expected<Measurements> parseMatmuls(StringRef text, StringRef fileName) {
 
 Expected<Measurements> tessera::cost::parseMeasurements(StringRef text,
                                                         StringRef fileName) {
-  // nccl-tests begins with lines of comments, or with those of a launcher.
+  // nccl-tests starts with comment lines, or with lines of a launcher.
   bool isNccl = text.contains("busbw") || text.contains("nccl-tests");
   return isNccl ? parseNccl(text, fileName) : parseMatmuls(text, fileName);
 }

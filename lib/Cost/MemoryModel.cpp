@@ -1,5 +1,4 @@
-//===- MemoryModel.cpp - Bytes of a device, by category -----------*- C++
-//-*-===//
+//===- MemoryModel.cpp - Bytes of a device, by category ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +19,7 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Scales of 8-bit moments: two floats for each block of 2048 (Dettmers et al.
+/// Scales of 8-bit moments: two floats per block of 2048 (Dettmers et al.
 /// 2022).
 static constexpr double kScaleBytes = 2 * 4.0 / 2048;
 
@@ -57,7 +56,7 @@ StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
   case Precision::FP8:
     bytes.parameter = 1;
     break;
-  // What is kept is in 16 bits: operands are cast for each matmul.
+  // Parameters are stored in 16 bits: operands are cast for each matmul.
   default:
     bytes.parameter = 2;
     break;
@@ -106,10 +105,10 @@ MemoryBytes::categories() const {
           {"margin", margin}};
 }
 
-/// Bytes of the gradients of an op's result and of its operands, which are
-/// there at once while the latter are made. Of kernels one after the other,
-/// what one of them moves is. The gradient of a softmax is written over the one
-/// that it is made of, as Megatron's kernels do.
+/// Returns the bytes of the gradients of an op's result and operands, which are
+/// live together while the latter are computed. For an op of several kernels,
+/// only the bytes of one kernel count. The gradient of a softmax overwrites the
+/// gradient that it is computed from, as in Megatron's kernels.
 static double gradientBytes(const OpWork &op) {
   if (op.kind == OpClass::Matmul)
     return op.weight ? double(op.matmul.batch) * double(op.matmul.m) *
@@ -180,8 +179,8 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
                            double count, const Plan &plan,
                            const StateBytes &each) const {
   auto add = [&](const ParameterWork &group, const StateBytes &each) {
-    // A bidirectional pipeline has each stage twice, on ranks that share it;
-    // our programs shard each copy for itself.
+    // A bidirectional pipeline has each stage twice, on ranks that share its
+    // state. This compiler's programs shard each copy separately.
     bool sharesCopies = plan.schedule == ScheduleKind::DualPipe &&
                         plan.pp > 1 && plan.gradBuffers;
     double ranks = double(plan.dp) * double(plan.cp) /
@@ -190,7 +189,7 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
       ranks = std::min<double>(ranks, plan.shardRanks);
     StateBytes state =
         shardedState(count * group.elements, each, plan.zero, ranks);
-    // Scattered once per step, they are whole until then.
+    // Gradients scattered once per step are whole until then.
     if (plan.zero == 2 && plan.scatter != Scatter::Each &&
         !(plan.scatter == Scatter::Round && plan.hasRounds()))
       state.gradient = count * group.elements * each.gradient;
@@ -207,7 +206,7 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
     add({"", layer.adapters, 1}, trainedStateBytes(plan));
 }
 
-/// What one micro-batch leaves of `count` layers in a row.
+/// Returns the bytes that one micro-batch keeps for `count` consecutive layers.
 static double keptBytes(const LayerMemory &layer, double count,
                         const Plan &plan) {
   if (!layer.isRecomputed)
@@ -283,7 +282,7 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
         std::max(workspace, std::max(layer.workspace, layer.gradients) +
                                 recomputedBytes(layer, entry.run.count, plan));
   }
-  // The gradient of an activation is there beside what makes the next one.
+  // The gradient of an activation is live while the next one is computed.
   stage.bytes.workspace = workspace + output;
   addGradientBuffers(stage, plan, each);
 }
@@ -295,7 +294,7 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerMemory &layer = kinds[entry.run.kind];
     largestLayer = std::max(largestLayer, layer.parameters);
-    // When the first layer's gradient is made, its micro-batch is gone.
+    // When the first layer's gradient is computed, its micro-batch is over.
     if (!layer.isFirst)
       largestParameter = std::max(largestParameter, layer.largestParameter);
     chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));
@@ -303,31 +302,31 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
   }
   double gradient = std::max(0.0, each.gradient - double(plan.gradCopyBytes));
   bool eachMicroBatch = plan.zero == 2 && plan.scatter == Scatter::Each;
-  // A gradient before it is added to those of earlier micro-batches.
+  // A gradient before it is added to the sum over micro-batches.
   if (plan.microBatches > 1 && plan.zero != 3 && !eachMicroBatch &&
       plan.gradDType != GradDType::Both)
     stage.bytes.workspace += largestParameter * gradient;
-  // Of the layer that is reduced, whole.
+  // The gradients of the layer being reduced, unsharded.
   if (plan.zero == 3 || eachMicroBatch)
     stage.bytes.communication += largestLayer * gradient;
-  // Of the chunk at work and of the one that is scattered.
+  // The gradients of the chunk in use and of the chunk being scattered.
   if (plan.zero == 2 && plan.scatter == Scatter::Round && plan.hasRounds())
     stage.bytes.communication +=
         2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
-  // One layer at work and the next one on its way, in the type of matmuls.
+  // One layer in use and the next one in transfer, in the type of matmuls.
   if (plan.zero == 3)
     stage.bytes.gathered =
         2 * largestLayer *
         (plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0));
 }
 
-/// Bytes of the device's context and of the collective library.
+/// Returns the bytes of the device's context and of the collective library.
 static double contextBytes(const Plan &plan, const MemoryConstants &constants) {
   return constants.deviceContext +
          (plan.gpus() > 1 ? constants.collectiveContext : 0);
 }
 
-/// True if some rank does B and W apart while nothing else runs beside B.
+/// True if some rank runs B and W separately, and B is not part of a pair.
 static bool splitsBackward(const schedule::Pipeline &pipeline) {
   if (!pipeline.list)
     return schedule::splitsBackward(pipeline.kind) &&
@@ -340,8 +339,8 @@ static bool splitsBackward(const schedule::Pipeline &pipeline) {
       });
 }
 
-/// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
-/// has each stage twice.
+/// `chunks` is by stage of a micro-batch's path; a bidirectional pipeline has
+/// each stage twice.
 std::vector<StageMemory>
 MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
                     schedule::PipelinePricer &pricer,
@@ -357,8 +356,8 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
                     schedule::PipelinePricer &pricer,
                     const MemoryConstants &constants) const {
   const schedule::ScheduleProblem &problem = pipeline.problem;
-  // Between its input gradient and its weight gradients a micro-batch keeps a
-  // share of the activations of blocks, and weightOperands of the head.
+  // Between B and W, a micro-batch keeps a share of the activations of blocks,
+  // and weightOperands of the head.
   std::vector<std::vector<double>> listed[2];
   auto liveAtPeak =
       [&](double kept,
@@ -391,7 +390,7 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
     addActivations(stage, plan);
     addBuffers(stage, plan, each, splitsBackward(pipeline));
     MemoryBytes &bytes = stage.bytes;
-    // The peak is before the backward or after it.
+    // The peak is before the backward (activations) or after it (gradients).
     if (!plan.gradBuffers && plan.microBatches == 1)
       bytes.gradients -=
           std::min(bytes.gradients, bytes.activations + bytes.logits);
@@ -414,7 +413,8 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
   Plan most = plan;
   most.zero = zero;
   most.scatter = Scatter::Each;
-  // Two copies of the model are on twice the ranks that shard it.
+  // The two copies of a bidirectional pipeline are sharded over twice the
+  // ranks, so the bytes per rank are the same.
   most.schedule = ScheduleKind::OneFOneB;
   double kept = 0;
   for (const ModelWork::Run &run : layers) {
@@ -426,7 +426,7 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
                       : keptBytes(layer, run.count, plan);
   }
   const MemoryBytes &state = sum.bytes;
-  // Gradients may take the place of activations.
+  // Gradients may reuse the memory of activations.
   double held = plan.gradBuffers ? state.gradients
                                  : std::max(0.0, state.gradients - kept);
   double bytes = state.parameters + held + state.optimizer +

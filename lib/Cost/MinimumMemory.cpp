@@ -1,4 +1,4 @@
-//===- MinimumMemory.cpp - Memory of a model before there is a plan -------===//
+//===- MinimumMemory.cpp - Memory of a model before a plan ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three forms: comma-separated rows, JSON, the log of a program.
+// Three formats: comma-separated rows, JSON, the log of a program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Works out what the given fields leave open; the sequences of a step are
-/// those of `base` where the layout does not give them.
+/// Derives the missing fields. The sequences per step are taken from `base` if
+/// the layout does not give them.
 static Expected<Plan> complete(GivenPlan &given, const Plan &base) {
   if (Error error = given.complete())
     return std::move(error);
@@ -32,7 +32,7 @@ static Expected<Plan> complete(GivenPlan &given, const Plan &base) {
   return given.plan;
 }
 
-/// A plan with the fields of a text over those of `base`.
+/// Returns `base` with the fields of a text replaced.
 static Expected<Plan> parseLayout(StringRef text, const Plan &base) {
   GivenPlan given;
   given.plan = base;
@@ -62,7 +62,7 @@ static bool isPositive(double number) {
 // Comma-separated
 //===----------------------------------------------------------------------===//
 
-/// The cells of a line; quotes keep commas.
+/// Splits a line into cells; quotes keep commas.
 static SmallVector<std::string> splitCells(StringRef line) {
   SmallVector<std::string> cells(1);
   bool quoted = false;
@@ -79,7 +79,7 @@ static SmallVector<std::string> splitCells(StringRef line) {
 
 namespace {
 
-/// Reads rows into observations, by the name of their column.
+/// Reads rows into observations, by column name.
 class RowReader {
 public:
   RowReader(StringRef file, const Plan &base) : file(file), base(base) {}
@@ -288,7 +288,7 @@ parseObjects(StringRef text, StringRef file, const Plan &base) {
 // The log of a program
 //===----------------------------------------------------------------------===//
 
-/// The median of the steps after the first, which loads and allocates.
+/// Uses the median of the steps after the first one, which loads and allocates.
 static Expected<std::vector<Observation>>
 parseLog(StringRef text, StringRef file, const Plan &base) {
   std::vector<double> seconds;

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The maximum of the posterior of a linear model of logarithms with a Gaussian
-// prior (Bishop 2006, section 3.3), iterated with derivatives by differences.
+// Computes the maximum of the posterior of a linear model of logarithms with a
+// Gaussian prior (Bishop 2006, section 3.3), iterated with finite differences.
 // Times of runs have long tails: their noise has Student's t distribution,
 // whose maximum is found by weights that fall with the residual (Lange, Little
 // and Taylor 1989).
@@ -28,8 +28,8 @@ using namespace tessera::cost;
 
 namespace {
 
-/// A kind of work: the constants that its time goes by, and how far one
-/// framework is from another in it.
+/// A kind of work: the constants that determine its time, and the spread of
+/// frameworks around them.
 struct Kind {
   const char *name;
   double spread;
@@ -70,8 +70,7 @@ static void scaleHost(ClusterSpec &cluster, double factor) {
       factor);
 }
 
-/// Spreads are those of frameworks of one device around its constants
-/// (docs/cost.md).
+/// Spreads of the frameworks of one device around its constants (docs/cost.md).
 static constexpr Kind kKinds[] = {{"matmuls and attention", 0.12, scaleCompute},
                                   {"memory-bound kernels", 0.15, scaleMemory},
                                   {"collectives", 0.20, scaleLinks},
@@ -79,17 +78,17 @@ static constexpr Kind kKinds[] = {{"matmuls and attention", 0.12, scaleCompute},
 static constexpr size_t kNumKinds = std::size(kKinds);
 using Factors = std::array<double, kNumKinds>;
 
-/// Deviation of the logarithm of one run's time from another like it (four of
-/// five layouts that differ in the batch alone are within 5 %, ratioDoubt()),
-/// and of its memory.
+/// Deviation of the logarithm of a run's time from a similar run (four of five
+/// layouts that differ only in the batch are within 5 %, ratioDoubt()), and of
+/// its memory.
 static constexpr double kNoise = 0.03, kMemorySpread = 0.08,
                         kMemoryNoise = 0.03;
 /// Degrees of freedom of the noise of times: one run in 20 is off by more than
 /// 2.8 deviations.
 static constexpr double kTailFreedom = 4;
-/// What an observation may contradict a price by.
+/// Maximum factor between an observation and its price.
 static constexpr double kMost = 3;
-/// An observation that counts less than this share of one that is met is an
+/// An observation whose weight is below this share of an exact one is an
 /// outlier.
 static constexpr double kOutlierShare = 0.1;
 
@@ -119,7 +118,7 @@ static Factors solve(std::array<Factors, kNumKinds> a, Factors b) {
 
 namespace {
 
-/// The posterior's normal equations around some factors.
+/// The posterior's normal equations around given factors.
 struct Normal {
   std::array<Factors, kNumKinds> matrix{};
   Factors right{};
@@ -127,8 +126,8 @@ struct Normal {
 
 } // namespace
 
-/// What an observation counts whose logarithm is `residual` off, of one that is
-/// met.
+/// Returns the weight of an observation whose logarithm is off by `residual`,
+/// relative to an exact one.
 static double shareOf(double residual) {
   double deviations = residual / kNoise;
   return kTailFreedom / (kTailFreedom + deviations * deviations);
@@ -183,7 +182,7 @@ static Error checkObservation(const Observation &observation,
   return Error::success();
 }
 
-/// Predicted over measured, for all that are used.
+/// Returns predicted over measured seconds of all used observations.
 static Expected<std::vector<double>>
 ratiosOf(const ClusterSpec &cluster, ArrayRef<const Observation *> used,
          const PriceFunction &price) {
@@ -197,8 +196,8 @@ ratiosOf(const ClusterSpec &cluster, ArrayRef<const Observation *> used,
   return ratios;
 }
 
-/// The observations that can be used; the fit is told of the others, and of the
-/// memory of all.
+/// Returns the usable observations. Records the other ones, and the memory of
+/// all of them, in `fit`.
 static Expected<std::vector<const Observation *>>
 select(const ClusterSpec &cluster, ArrayRef<Observation> observations,
        StringRef model, const PriceFunction &price, ObservedFit &fit) {
@@ -216,7 +215,7 @@ select(const ClusterSpec &cluster, ArrayRef<Observation> observations,
           formatv("{0}: bytes: expects at most the {1:e3} of a device but got "
                   "{2:e3}",
                   observation.where, capacity, observation.bytes));
-    // A run that was seen is not refused for a margin.
+    // A run that took place is not rejected for the margin of the prediction.
     if (priced->bytes > 1.25 * capacity)
       return createStringError(formatv(
           "{0}: layout: expects one that fits a device of {1:e3} bytes but "
@@ -255,7 +254,7 @@ Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
   fit.numUsed = used->size();
   Factors logs{};
   Normal normal;
-  // Weights change slowly where an observation is far off.
+  // Weights change slowly if an observation is far off.
   constexpr int kMostIterations = 100;
   constexpr double kConverged = 1e-5;
   double largest = 1;

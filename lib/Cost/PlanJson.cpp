@@ -1,4 +1,4 @@
-//===- PlanJson.cpp - A plan's report as JSON; two of them ------*- C++ -*-===//
+//===- PlanJson.cpp - A plan's report as JSON, and comparisons --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,7 +95,7 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
 
 namespace {
 
-/// One number of both reports, and its name.
+/// A number of both reports, and its name.
 struct Pair {
   std::string name;
   double a = 0, b = 0;
@@ -103,8 +103,8 @@ struct Pair {
 
 } // namespace
 
-/// Numbers of two objects side by side: names of the first in its order of
-/// names, then those of the second alone.
+/// Pairs the numbers of two objects by name, in the order of the first object;
+/// names only in the second come last.
 static std::vector<Pair> sideBySide(const json::Object &a,
                                     const json::Object &b) {
   std::map<std::string, Pair> pairs;
@@ -125,7 +125,8 @@ static std::vector<Pair> sideBySide(const json::Object &a,
   return result;
 }
 
-/// What compare() needs of a report; an error names what is missing.
+/// The fields of a report that compare() needs. Reading fails with an error
+/// that names a missing field.
 namespace {
 struct ReportFields {
   const json::Object *plan, *step, *causes, *memory, *categories;
@@ -199,7 +200,7 @@ static void printPlanDifferences(const json::Object &a, const json::Object &b,
       table.addRow({key, valueText(*x.plan, key), valueText(*y.plan, key)});
 }
 
-/// Causes by which the tokens of a step take a different time.
+/// Prints the causes of a difference in time for the tokens of a step.
 static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
                                  StringRef nameA, StringRef nameB,
                                  raw_ostream &os) {
@@ -233,7 +234,7 @@ static void printMemoryDifferences(const ReportFields &x, const ReportFields &y,
   memory.print(os);
 }
 
-/// The verdict and the cause that speaks most for it.
+/// Prints the verdict and the cause that contributes most to it.
 static void printVerdict(const ReportFields &x, const ReportFields &y,
                          StringRef nameA, StringRef nameB, raw_ostream &os) {
   double ratio = y.tokensPerSecond / x.tokensPerSecond;
@@ -244,7 +245,7 @@ static void printVerdict(const ReportFields &x, const ReportFields &y,
   } else {
     os << formatv("{0} gives {1:f1} % more tokens per second", faster,
                   100 * gain);
-    // Causes favour the faster plan by the seconds that it has less of them.
+    // A cause favours the faster plan by the seconds that it saves.
     double sign = ratio >= 1 ? 1 : -1;
     const Pair *most = nullptr;
     std::vector<Pair> pairs = sideBySide(*x.causes, *y.causes);

@@ -30,7 +30,7 @@ std::string tessera::cost::secondsText(double seconds) {
 
 std::string tessera::cost::intervalText(double seconds,
                                         const Interval &interval) {
-  // Both ends in the unit of the middle.
+  // Both ends use the unit of the middle.
   double unit = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
   return formatv("{0} (80 %: {1:f2} to {2:f2})", secondsText(seconds),
                  unit * interval.low, unit * interval.high);
@@ -44,7 +44,7 @@ std::string tessera::cost::countText(double count) {
   return formatv("{0:f0}", count);
 }
 
-/// 16777216 as "16,777,216".
+/// Formats 16777216 as "16,777,216".
 static std::string grouped(double number) {
   std::string digits = formatv("{0:f0}", number);
   for (size_t i = digits.size(); i > 3; i -= 3)
@@ -74,14 +74,14 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
     os << formatv("as {0}: {1}\n", report.framework, describeSettings(l));
 }
 
-/// Stages in a row with the same numbers are one line.
+/// True if consecutive stages have the same numbers and share a line.
 static bool looksTheSame(const StageMemory &a, const StageMemory &b) {
   return a.liveMicroBatches == b.liveMicroBatches &&
          a.bytes.total() == b.bytes.total() &&
          a.bytes.activations == b.bytes.activations;
 }
 
-/// Prints the blocks of each chunk, equal neighbours together.
+/// Prints the blocks of each chunk; equal neighbours are merged.
 static void printBlocks(ArrayRef<double> blocks, raw_ostream &os) {
   if (blocks.empty())
     return;
@@ -185,13 +185,14 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
                   100 * report.bottleneckShare);
 }
 
-/// Bytes that the busiest stage receives, and the bubble of the schedule.
+/// Prints the bytes that the busiest stage receives, and the bubble of the
+/// schedule.
 static void printTraffic(const PlanReport &report, raw_ostream &os) {
   if (report.plan.pp > 1)
     os << formatv("bubble of the schedule alone, with equal stages and no "
                   "transfers: {0:f1} % of it\n",
                   100 * report.scheduleBubble);
-  // Bytes of which no digit is left are not said.
+  // Skip numbers that would be printed as 0.00.
   std::string text;
   for (const Traffic &traffic : report.traffic)
     if (traffic.bytes >= 0.005e9)

@@ -1,4 +1,4 @@
-//===- PlanReport.cpp - What a plan needs, takes and costs ------*- C++ -*-===//
+//===- PlanReport.cpp - Memory, time and cost of a plan ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ bool PlanReport::fits() const {
   return headroom() >= 0 && offloaded <= offloadCapacity;
 }
 
-/// Name of the outermost level that a group of axes reaches.
+/// Returns the name of the outermost level that a group of axes reaches.
 static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
                            ArrayRef<std::string> axes) {
   unsigned level = 0;
@@ -34,8 +34,9 @@ static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
   return cluster.levels[level].name;
 }
 
-/// Collectives that the kernels of the busiest stage wait for, by axis; what is
-/// left of `exposed` is by what ran beside kernels.
+/// Adds the collectives that the kernels of the busiest stage wait for, by
+/// axis. The rest of `exposed` comes from collectives that overlap with
+/// kernels.
 static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
                          const StageMemory &stage, const Plan &plan,
                          const ClusterSpec &cluster, const Machine &machine,
@@ -98,7 +99,7 @@ static std::vector<Cause> listCauses(const StepTime &step,
        plan.offload == Offload::None ? "memory bandwidth" : "host link"});
   causes.push_back({"once per step", step.fixed, "fixed"});
   causes.push_back({"slowest device", step.stragglers, "stragglers"});
-  // What rounding leaves of a difference is no cause.
+  // Drop causes that are only rounding errors.
   erase_if(causes, [&](const Cause &cause) {
     return cause.seconds <= 1e-9 * step.total;
   });
@@ -115,13 +116,13 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
   for (const ModelWork::Run &run : work.layers) {
     const LayerWork &layer = work.kinds[run.kind];
     modelFlops += run.count * layer.modelFlops;
-    // Of attention all scores, as the model's FLOPs count it, though a causal
+    // Attention counts all scores, as in the model's FLOPs, although a causal
     // kernel skips half of them.
     for (const OpWork &op : layer.ops)
       if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
         flops += run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
   }
-  // Sums above are of one micro-batch on one device of each stage.
+  // The sums above are for one micro-batch on one device of each stage.
   double perDevice = double(plan.microBatches) / double(plan.pp);
   modelFlops *= perDevice;
   flops *= perDevice;
@@ -135,7 +136,7 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
   report.hfu = flops / report.stepSeconds / report.peak;
 }
 
-/// Bytes of the busiest stage, and the bubble of the schedule.
+/// Adds the bytes of the busiest stage, and the bubble of the schedule.
 static Error addTraffic(PlanReport &report, const ModelWork &work,
                         const PricedModel &model, size_t busiest,
                         schedule::PipelinePricer &pricer) {
@@ -183,8 +184,8 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
   report.dollars = report.deviceHours * question.price;
 }
 
-/// Puts another split in place of one by time that does not fit, if one takes
-/// as long and does.
+/// Replaces a split by time that does not fit by another one, if one fits and
+/// takes as long.
 static Error fitStages(const PricedModel &model, const MemoryModel &memory,
                        Plan &split, const Plan &given, const Machine &machine,
                        schedule::PipelinePricer &pricer,

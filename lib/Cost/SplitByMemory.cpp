@@ -12,11 +12,11 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// A fullest stage that is so much too large does not fit by any split that
-/// takes as long.
+/// If the fullest stage is this many times too large, no split that takes as
+/// long fits.
 static constexpr double kHopeless = 1.5;
 
-/// Splits that are tried, at most: a search asks for many plans.
+/// Maximum number of splits to try: a search evaluates many plans.
 static constexpr int kMaxTried = 32;
 
 bool tessera::cost::isSplitByTime(const Plan &plan) {
@@ -26,8 +26,8 @@ bool tessera::cost::isSplitByTime(const Plan &plan) {
 
 namespace {
 
-/// Descends from a split to one whose fullest stage needs less, until none is
-/// found that takes as long.
+/// Moves from a split to one whose fullest stage needs less, as long as there
+/// is one that takes as long.
 class SplitFitter {
 public:
   SplitFitter(const PricedModel &model, const MemoryModel &memory,
@@ -64,7 +64,7 @@ private:
   Plan best;
   double peak = 0, mean = 0;
   int fullest = 0, tried = 0;
-  /// Bound and price of the step that is split by time.
+  /// The lower bound and the price of the step that is split by time.
   double least = 0;
   std::optional<double> seconds;
 };
@@ -81,8 +81,7 @@ void SplitFitter::measure(const Plan &plan, const StagedModel &staged) {
     mean += stage.bytes.total() / double(stages.size());
 }
 
-/// Chunks without a block are those at the ends at most, which have layers
-/// besides.
+/// Only the chunks at the ends may have no block, since they have other layers.
 bool SplitFitter::isLegal(const std::vector<double> &counts) const {
   return llvm::all_of(ArrayRef(counts).drop_front().drop_back(),
                       [](double count) { return count > 0; }) &&
@@ -119,7 +118,7 @@ bool SplitFitter::consider(const Plan &plan) {
 void SplitFitter::tryEven() {
   Plan even = best;
   even.stageLayers.clear();
-  // The blocks are written down: a plan that is split evenly by itself has
+  // Write the blocks to the plan: a plan that splits evenly by itself lists
   // none.
   std::vector<double> counts;
   for (const ModelWork::Runs &runs : assignChunks(model.layers, even))
@@ -132,7 +131,7 @@ void SplitFitter::tryEven() {
   consider(even);
 }
 
-/// Moves a block off the fullest rank, to the chunk where most is gained.
+/// Moves a block off the fullest rank, to the chunk with the largest gain.
 bool SplitFitter::moveBlock() {
   const schedule::ScheduleProblem &problem = byTime.getPipeline().problem;
   Plan from = best;

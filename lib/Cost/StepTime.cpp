@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums layers to chunks, hands the chunks to the pipeline's pricer, and adds
-// what comes once per step.
+// Sums layers into chunks, passes the chunks to the pipeline's pricer, and adds
+// the work that runs once per step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ double tessera::cost::stragglerShare(int64_t devices) {
   return kDeviation * largest;
 }
 
-/// What the optimizer's own kernels move.
+/// Returns the bytes per parameter that the optimizer's own kernels move.
 static double ownOptimizerBytes(const Plan &plan) {
   double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
   bool isAdamW = plan.optimizer == OptimizerKind::AdamW ||
@@ -82,9 +82,9 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
   return ownOptimizerBytes(plan) + double(plan.optimizerCopyBytes);
 }
 
-/// Blocks of each chunk. `front` and `back` layers are before and after the
-/// blocks beside the embedding and the head: the ends get fewer blocks for
-/// them.
+/// Returns the blocks of each chunk. `front` and `back` layers come before and
+/// after the blocks, in addition to the embedding and the head: the ends get
+/// fewer blocks for them.
 static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
                                             int64_t back, const Plan &plan) {
   if (!plan.stageLayers.empty())
@@ -93,13 +93,13 @@ static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
   int64_t layers = front + blocks + back;
   int64_t most = llvm::divideCeilSigned(layers, chunks);
   std::vector<double> counts(chunks, static_cast<double>(most));
-  // Short chunks go where the embedding and the head are; more of them, to the
-  // end of the pipeline.
+  // Short chunks go to the ends, which have the embedding and the head. An odd
+  // one goes to the end of the pipeline.
   int64_t shortChunks = most * chunks - layers;
   for (int64_t i = 0; i < shortChunks; ++i)
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
   if (double(front) > counts.front() || double(back) > counts.back()) {
-    // More layers than an end takes: the blocks alone are distributed.
+    // An end cannot hold that many layers: distribute the blocks alone.
     return distributeBlocks(blocks, 0, 0, plan);
   }
   counts.front() -= front;
@@ -117,8 +117,8 @@ size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
 
 std::vector<ModelWork::Runs>
 tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
-  // The longest run are the blocks; what is before and after it goes to the
-  // ends of the pipeline, the embedding first and the head last.
+  // The longest run has the blocks. Layers before and after it go to the ends
+  // of the pipeline, the embedding first and the head last.
   size_t blocks = findBlocks(layers);
   int64_t front = 0, back = 0;
   for (size_t i = 1; i < blocks; ++i)
@@ -138,8 +138,8 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   return chunks;
 }
 
-/// What kernels and collectives beside them take: the longer of the two, and
-/// the share of the other by which it slows it.
+/// Returns the seconds of overlapping kernels and collectives: the longer of
+/// the two, and a share of the shorter one for the mutual slowdown.
 static double besideSeconds(double kernels, double comm,
                             const DeviceModel &device) {
   return std::max(kernels, comm) +
@@ -201,17 +201,17 @@ static ChunkTime sumChunk(const PricedModel &model,
 
 namespace {
 
-/// Seconds of collectives of a stage's gradients, and of new parameters.
+/// Seconds to reduce a stage's gradients, and to gather new parameters.
 struct GradientTime {
   double reduce = 0, gather = 0;
 };
 
 } // namespace
 
-/// Elements of a bucket of gradients: a layer's, or more where many devices
-/// share them, so that the parts stay large and the steps of rings few: half a
-/// million for each device (Megatron-Core takes a million; half of it gives the
-/// growth of published weak scaling).
+/// Returns the elements of a bucket of gradients: a layer's, or more if many
+/// devices share them, so that shards stay large and rings have few steps. The
+/// minimum is half a million per device. (Megatron-Core takes a million; half
+/// of it gives the growth of published weak scaling.)
 static double bucketElements(double layer, const Plan &plan) {
   return std::max(layer, 5e5 * double(plan.dp) * double(plan.cp));
 }
@@ -219,15 +219,15 @@ static double bucketElements(double layer, const Plan &plan) {
 /// The axes over which gradients are reduced.
 static const std::string kDataAxes[] = {"dp", "cp"};
 
-/// Reduces gradients over the devices that share their parameters, bucket by
-/// bucket, and gathers what ZeRO shards.
+/// Returns the seconds to reduce gradients, bucket by bucket, over the devices
+/// that share their parameters, and to gather parameters that ZeRO shards.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Plan &plan, const Machine &machine) {
   static const std::string experts[] = {"edp", "cp"};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
-  // Where only some of the devices shard the state, all of them reduce, and a
-  // device gathers from those.
+  // If only some of the devices shard the state, all of them reduce, and a
+  // device gathers from the sharding ones.
   bool isPart = plan.shardRanks && plan.shardRanks < plan.dp * plan.cp;
   CollectiveKind reduce = plan.zero == 0 || isPart
                               ? CollectiveKind::AllReduce
@@ -255,14 +255,14 @@ static GradientTime gradientSeconds(const PricedModel &model,
   return time;
 }
 
-/// Exposed seconds of a collective beside kernels that take `window`, which it
-/// slows by a share of its time.
+/// Returns the exposed seconds of a collective that overlaps with kernels of
+/// `window` seconds and slows them by a share of its time.
 static double exposedSeconds(double comm, double window, double slowdown) {
   return std::max(0.0, comm - window) + slowdown * std::min(comm, window);
 }
 
-/// Seconds of the optimizer: its pass over the state, or the state's way to
-/// where it rests and back.
+/// Returns the seconds of the optimizer: its pass over the state, or the
+/// transfer of offloaded state to its memory and back.
 static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                                const Machine &machine) {
   double data = double(plan.dp) * plan.cp;
@@ -293,14 +293,14 @@ static void addStepTail(StepTime &step, const PricedModel &model,
   double data = double(plan.dp) * plan.cp;
   if (plan.zero < 3 && data > 1) {
     GradientTime comm = gradientSeconds(model, runs, plan, machine);
-    // Hidden behind the backward of the last micro-batch, but for the last
-    // bucket, which waits for the last layer.
+    // The backward of the last micro-batch hides the reduction, except for the
+    // last bucket, which waits for the last layer.
     double window =
         plan.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
     double slowdown = machine.dataSlowdown(kDataAxes);
     step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, slowdown);
-    // Where gradients are scattered more than once, those before the last hide
-    // behind the backward of their own micro-batches.
+    // If gradients are scattered more than once, the backward of their own
+    // micro-batches hides all but the last scatter.
     if (plan.zero == 2 && plan.scatters() > 1) {
       double times = double(plan.scatters());
       double own = window * double(plan.microBatches) / times;
@@ -310,9 +310,9 @@ static void addStepTail(StepTime &step, const PricedModel &model,
   step.optimizer = optimizerSeconds(stage, plan, machine);
 }
 
-/// Seconds of sending an activation to the next stage. Where every device of tp
-/// holds the whole of it, each sends its part and the parts are gathered on the
-/// other side (Narayanan et al. 2021, section 4.1).
+/// Returns the seconds to send an activation to the next stage. If every device
+/// of tp has the whole activation, each sends a chunk and the receivers gather
+/// the chunks (Narayanan et al. 2021, section 4.1).
 static double transferSeconds(double bytes, const Plan &plan,
                               const Machine &machine) {
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
@@ -322,7 +322,7 @@ static double transferSeconds(double bytes, const Plan &plan,
          machine.seconds(CollectiveKind::AllGather, bytes, tensor);
 }
 
-/// Times of all chunks and links.
+/// Returns the times of all chunks and links.
 static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
                                              const schedule::Pipeline &pipeline,
                                              const PricedModel &model,
@@ -331,8 +331,9 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   const schedule::ScheduleProblem &p = pipeline.problem;
   size_t block = model.layers[findBlocks(model.layers)].kind;
   double link = transferSeconds(model.kinds[block].outputBytes, plan, machine);
-  // A rank receives and sends for each action. In line it does both at once or
-  // one after the other; beside kernels each of them slows those.
+  // A rank receives and sends for each action. Without overlap it does both at
+  // once, or one after the other. With overlap each transfer slows the kernels
+  // instead.
   double inLine = plan.batchTransfers ? 1 : 2;
   double wait = (plan.overlap ? std::min(inLine, 2 * machine.transferSlowdown())
                               : inLine) *
@@ -343,7 +344,7 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   for (int rank = 0; rank < p.ranks; ++rank)
     for (int chunk = 0; chunk < p.chunks; ++chunk) {
       const ChunkTime &sum = chunks[p.stageOf({rank, chunk})];
-      // Of two chunks, the backward is the other's.
+      // In a pair with two chunks, the backward belongs to the other chunk.
       const ChunkTime &other =
           chunks[p.stageOf({rank, p.chunks == 2 ? 1 - chunk : chunk})];
       times.chunks[rank * p.chunks + chunk] = {
@@ -354,7 +355,7 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   return times;
 }
 
-/// The pipeline of a list that fits the plan.
+/// Returns the pipeline of a list that fits the plan.
 static Expected<schedule::Pipeline>
 makeListed(const Plan &plan, const schedule::PipelinePricer &pricer) {
   const schedule::ListedSchedule *list = pricer.findList(plan.scheduleFile);
@@ -450,9 +451,10 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
 // A step
 //===----------------------------------------------------------------------===//
 
-/// Seconds that exposed gradients of so many parameters take at least. The time
-/// of a collective is concave in its bytes, so buckets take no less than all at
-/// once; of what is hidden, the share is exposed by which it slows kernels.
+/// Returns a lower bound of the seconds of exposed gradients for so many
+/// parameters. The time of a collective is concave in its bytes, so buckets
+/// take no less than one collective for all of them. Hidden collectives still
+/// slow kernels, and that share of their time is exposed.
 static double leastGradientSeconds(double parameters, const Plan &plan,
                                    const Machine &machine) {
   if (plan.zero == 3 || parameters <= 0)
@@ -475,7 +477,7 @@ double tessera::cost::leastRankSeconds(const ChunkTime &front,
   if (!pairs)
     return std::max(
         {all.seconds() / double(pp), front.seconds(), back.seconds()});
-  // Rank 0 has both ends, or each with half of the micro-batches.
+  // Rank 0 has both ends, or each of them for half of the micro-batches.
   ChunkTime ends = front;
   ends.add(back, 1);
   return std::max(all.busy(true, device) / double(pp),
@@ -495,7 +497,7 @@ double tessera::cost::leastStepSeconds(const PricedModel &model,
     if (paired ? pairs : alone)
       longest = std::min(longest, leastRankSeconds(front, all, back, plan.pp,
                                                    paired, machine.device));
-  // Parameters of a rank that is busy for so long.
+  // The parameters of a rank that is busy for `longest` seconds.
   double density = INFINITY;
   for (const PricedModel::Kind &kind : model.kinds)
     if (kind.sum.seconds() > 0)
@@ -550,7 +552,7 @@ double StagedModel::leastSeconds() const {
   const schedule::ScheduleProblem &p = pipeline.problem;
   double link = times.links.empty() ? 0 : times.links.front(), least = 0;
   bool joined = !pipeline.list && !schedule::splitsBackward(pipeline.kind);
-  // What a micro-batch takes to a stage, and back from it.
+  // The seconds of a micro-batch up to a stage, and from there back.
   std::vector<double> there{0}, back{0};
   for (int stage = 0; stage + 1 < p.stages(); ++stage) {
     schedule::Slot slot = p.slotOf(stage, 0);
@@ -578,7 +580,7 @@ double StagedModel::pipelineSeconds(schedule::PipelinePricer &pricer) const {
   double least = leastSeconds();
   if (plan.pp == 1)
     return least;
-  // Of a large pipeline the price is a line through smaller ones.
+  // The price of a large pipeline is extrapolated from smaller ones.
   return std::max(simulate(pricer).makespan, least);
 }
 

@@ -1,4 +1,4 @@
-//===- TextTable.cpp - Columns that line up ---------------------*- C++ -*-===//
+//===- TextTable.cpp - Tables with aligned columns --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ void TextTable::print(llvm::raw_ostream &os) const {
       std::string pad(widths[i] - cell.size(), ' ');
       line += "  " + (left.count(i) ? cell + pad : pad + cell);
     }
-    // Nothing follows the last cell.
+    // Remove the spaces after the last cell.
     line.erase(line.find_last_not_of(' ') + 1);
     os << line << "\n";
   }

@@ -1,4 +1,4 @@
-//===- Traffic.cpp - Bytes that a device receives in a step ---------------===//
+//===- Traffic.cpp - Bytes that a device receives per step ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,14 +23,14 @@ class TrafficSum {
 public:
   explicit TrafficSum(const Plan &plan) : plan(plan) {}
 
-  /// Devices of a group over these axes.
+  /// Returns the number of devices of a group over these axes.
   double countRanks(ArrayRef<std::string> axes) const {
     double ranks = 1;
     for (const std::string &axis : axes)
       ranks *= sizeOf(axis);
     return ranks;
   }
-  /// `bytes` as of CommWork.
+  /// Adds `bytes`, as in CommWork.
   void add(CollectiveKind kind, ArrayRef<std::string> axes, double bytes);
   std::vector<Traffic> list() const;
 
@@ -43,8 +43,8 @@ private:
 
 } // namespace
 
-/// Axes as of Machine: experts are sharded over a part of the data axis, and
-/// heads of attention over a part of the context axis.
+/// Uses the same axes as Machine: experts are sharded over a sub-axis of the
+/// data axis, and attention heads over a sub-axis of the context axis.
 double TrafficSum::sizeOf(StringRef axis) const {
   auto heads = double(std::max<int64_t>(plan.cpMethod.headDevices, 1));
   return StringSwitch<double>(axis)
@@ -82,8 +82,8 @@ std::vector<Traffic> TrafficSum::list() const {
   return list;
 }
 
-/// Bytes of a collective; of an all-to-all that sends once to each device, by
-/// how many of them it sends to.
+/// Returns the bytes of a collective. An all-to-all that sends one copy per
+/// device counts the devices that receive one.
 static double dispatchedBytes(const CommWork &comm, double ranks) {
   if (comm.copies == 0)
     return comm.bytes;
@@ -101,7 +101,7 @@ static void addLayers(const ModelWork &work, const StageMemory &stage,
                   dispatchedBytes(comm, sum.countRanks(comm.axes)));
 }
 
-/// Gradients of the parameters, and the new ones, once per step.
+/// Adds the gradients of the parameters, and the new parameters, once per step.
 static void addGradients(const ModelWork &work, const StageMemory &stage,
                          const Plan &plan, TrafficSum &sum) {
   if (plan.zero == 3)
@@ -128,7 +128,7 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
   }
 }
 
-/// Activations from the stage before and gradients from the one after.
+/// Adds activations from the previous stage and gradients from the next one.
 static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
                          const schedule::ScheduleProblem &problem,
                          double microBatches, TrafficSum &sum) {
@@ -141,8 +141,8 @@ static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
       received += from >= 0 && from < problem.stages() &&
                   problem.slotOf(from, 0).rank != int(rank);
   }
-  // Devices of tp that do not shard the sequence send a part each, and the
-  // parts are gathered.
+  // Devices of tp that do not shard the sequence send a chunk each, and the
+  // receivers gather the chunks.
   bool isCut = plan.tp > 1 && !plan.sp;
   double all = received * microBatches * bytes;
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each forward record gives its backward ones by a rule of its class; what is
-// saved between them was listed when the forward pass was read.
+// Derives the backward records of each forward record by a rule for its class.
+// The tensors saved between them were listed when the forward pass was read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// The matmul with the same record's numbers but other dimensions.
+/// Returns a matmul with the same record but other dimensions.
 static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
                             int64_t k) {
   OpWork derived = op;
@@ -24,7 +24,7 @@ static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
   double batch = op.matmul.batch;
   double width = op.operandBytes > 0 ? op.operandBytes : byteWidth(op.dtype);
   derived.bytesRead = width * batch * (double(m) * k + double(k) * n);
-  // Results are in 16 bits at least.
+  // Results have at least 16 bits.
   double resultWidth = width < 2 ? 2 : width;
   derived.bytesWritten = resultWidth * batch * double(m) * n;
   return derived;
@@ -55,8 +55,8 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
     return;
   OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
   double elements = d.batch * double(d.k) * d.n;
-  // The sum is read while tiles multiply. What is written is once they are
-  // done.
+  // The old sum is read while tiles multiply, and the new one is written after
+  // that.
   weight.bytesRead += sums.kernels ? 0 : sums.bytes * elements;
   weight.bytesWritten = 0;
   weight.epilogueBytes = (sums.kernels ? sums.own : sums.bytes) * elements;
@@ -82,7 +82,8 @@ GradientSums tessera::cost::makeGradientSums(const Plan &plan) {
     sums.kernels = 2;
   } else if (plan.sumsApart) {
     sums.own = plan.precision == Precision::F32 ? 4 : 2;
-    // A sum of the same type is that of the first micro-batch, moved.
+    // If both have one type, the first micro-batch's gradient becomes the sum
+    // itself.
     double added = sums.own == sums.bytes
                        ? 1 - 1 / double(std::max<int64_t>(plan.microBatches, 1))
                        : 1;
@@ -98,8 +99,8 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
   OpWork backward = op;
   backward.pass = Pass::BackwardInput;
   if (op.parameterSum > 0 && !frozen) {
-    // Rows are summed the other way through the operands, as part of the call
-    // that makes the gradient beside it.
+    // The sum over rows goes the other way through the operands. The call for
+    // the input's gradient includes it.
     OpWork sum;
     sum.kind = OpClass::RowReduction;
     sum.name = "parameter_sum";
@@ -112,7 +113,8 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
   case OpClass::Matmul:
     return appendMatmulBackward(layer, op, sums, frozen);
   case OpClass::Attention:
-    // Scores again, then the gradients of scores, values, queries, keys.
+    // Computes the scores again, then the gradients of scores, values, queries,
+    // keys.
     backward.flops *= 2.5;
     backward.bytesRead *= 2;
     backward.bytesWritten *= 2;
@@ -126,7 +128,7 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
     return layer.add(backward);
   case OpClass::Elementwise:
   case OpClass::RowReduction:
-    // The gradient of a plain sum or maximum is one value a row, which its
+    // The gradient of a plain sum or maximum is one value per row, which its
     // readers repeat.
     if (op.forwardOnly || (op.linear && op.kind == OpClass::RowReduction))
       return;
@@ -138,7 +140,7 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
   }
 }
 
-/// Lets a gather or a scatter run beside the matmul that reads or makes it.
+/// Overlaps a gather or a scatter with the matmul that reads or computes it.
 static void overlapMatmul(CommWork &comm) {
   comm.overlappable = true;
   comm.beside = comm.kind == CollectiveKind::AllGather
@@ -163,8 +165,8 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   }
   if (comm.beside != CommWork::Beside::Any)
     overlapMatmul(dual);
-  // What was gathered for the forward pass only (parameters, keys and values)
-  // is gathered again.
+  // Tensors gathered for the forward pass only (parameters, keys and values)
+  // are gathered again.
   bool again = comm.parameter ||
                (comm.kind == CollectiveKind::AllGather && !comm.axes.empty() &&
                 llvm::StringRef(comm.axes.front()).starts_with("cp"));
@@ -174,7 +176,7 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
     layer.add(dual);
 }
 
-/// Appends what is computed again of a forward op.
+/// Appends the recomputation of a forward op.
 static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
   op.pass = Pass::Recompute;
   switch (recompute) {
@@ -183,7 +185,7 @@ static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
   case Recompute::Auto:
     llvm_unreachable("expects a checked plan");
   case Recompute::Selective:
-    // Fused attention never kept its scores: there is nothing to choose.
+    // Fused attention never keeps its scores, so nothing needs recomputing.
     if (op.attentionCore)
       layer.add(op);
     return;
@@ -207,8 +209,8 @@ static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
   }
 }
 
-/// Collectives of activations that a recomputation needs: their results are
-/// operands of what is done again, but for sums that a policy keeps.
+/// True for collectives of activations that a recomputation repeats, because
+/// recomputed ops read their results. Excludes sums that a policy keeps.
 static bool isRepeated(const CommWork &comm, Recompute recompute) {
   // The gather of a parameter for the backward serves both.
   if (comm.parameter)
@@ -227,7 +229,7 @@ static bool isTensorGather(const CommWork &comm) {
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
                                    const GradientSums &sums, bool frozen,
                                    bool gathersAgain) {
-  // Under Recompute::Matmuls what is gathered again is there for both.
+  // Under Recompute::Matmuls the recomputation's gather serves both.
   gathersAgain &= !frozen && recompute != Recompute::Matmuls;
   std::vector<WorkItem> forward = layer.items;
   for (const OpWork &op : layer.ops)
@@ -250,7 +252,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
       appendCommBackward(layer, comm, frozen);
       if (!gathersAgain || !isTensorGather(comm))
         continue;
-      // Beside the matmul of the input's gradient.
+      // The collective overlaps with the matmul of the input's gradient.
       comm.pass = Pass::BackwardInput;
       comm.overlappable = true;
       comm.beside = CommWork::Beside::LastMatmul;
@@ -259,9 +261,9 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   }
 }
 
-/// Gathers and scatters over tp go in chunks beside the matmul that reads or
-/// makes them; scatters of a gradient beside that of its parameter, which comes
-/// after it. Sums over tp have to be whole.
+/// Overlaps gathers and scatters over tp, in chunks, with the matmul that reads
+/// or computes them. The scatter of a gradient overlaps with the matmul of the
+/// parameter's gradient, which comes after it. Sums over tp must be whole.
 static void overlapTensorAxis(LayerWork &layer) {
   for (CommWork &comm : layer.comms)
     if (!comm.axes.empty() && comm.axes.front() == "tp" &&

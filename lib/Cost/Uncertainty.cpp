@@ -1,9 +1,9 @@
-//===- Uncertainty.cpp - How far a prediction may be off ------------------===//
+//===- Uncertainty.cpp - Uncertainty of a prediction ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Widths are those of left-out rows; independent causes add in squares.
+// Widths come from left-out rows; independent causes add in squares.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Of a Laplace distribution of scale 1, four of five are within ln 5.
+/// 80 % of a Laplace distribution of scale 1 are within ln 5.
 static const double kUnitWidth = std::log(5.0);
 
 Doubt::Doubt(double width) : width(width) {}
@@ -39,7 +39,8 @@ Doubt Doubt::plus(const Doubt &other) const {
 
 namespace {
 
-/// Widths by what is new, in logarithms: of what is not, and of each cause.
+/// Widths in logarithms: of observed and of known plans, and of each new
+/// property.
 struct Widths {
   double observed, known, device, framework, precision, sequence, size, experts,
       feature;
@@ -64,7 +65,7 @@ struct Widths {
 
 } // namespace
 
-// What bench/validate_cost --leave-one-out prints of left-out rows.
+// Output of bench/validate_cost --leave-one-out for left-out rows.
 static constexpr Widths kTime = {
     0.08, kKnownTimeWidth, 0.12, 0.10, 0.15, 0.10, 0.05, 0.17, 0.08};
 static constexpr Widths kMemory = {0.06, 0.09, 0.03, 0.12, 0.05,
@@ -80,7 +81,7 @@ Doubt tessera::cost::memoryDoubt(const Novelty &novelty) {
   return Doubt(kMemory.of(novelty));
 }
 
-// What bench/validate_cost --pairs prints of pairs in sweeps.
+// Output of bench/validate_cost --pairs for pairs in sweeps.
 static constexpr double kOtherBatch = 0.05, kOtherAxes = 0.06,
                         kOtherStages = 0.06, kOtherMemory = 0.04;
 
@@ -124,7 +125,7 @@ double tessera::cost::probabilityFaster(const Plan &a, double secondsA,
   return probabilityBelow(secondsA, secondsB, ratioDoubt(a, b));
 }
 
-/// Whether the price of a plan depends on a constant.
+/// True if the price of a plan depends on a constant.
 static bool isUsed(StringRef constant, const Plan &plan) {
   if (constant == "matmul_rate_fp8" || constant == "matmul_rate_fp4") {
     bool isFour = unitsOf(plan.precision) == DType::FP4;
@@ -142,7 +143,7 @@ static bool isUsed(StringRef constant, const Plan &plan) {
   return true;
 }
 
-/// The numbers that a plan's price depends on and that are guesses.
+/// Returns the guessed numbers that a plan's price depends on.
 static std::vector<std::string> listGuesses(const Plan &plan,
                                             const ClusterSpec &cluster) {
   std::vector<std::string> guesses;
@@ -171,7 +172,8 @@ static std::vector<std::string> listGuesses(const Plan &plan,
   return guesses;
 }
 
-/// What the published runs that the constants are fitted on do not have.
+/// Returns the plan's properties that none of the published runs have from
+/// which the constants are fitted.
 static std::vector<std::string> listUncovered(const Plan &plan,
                                               const ClusterSpec &cluster) {
   std::vector<std::string> uncovered;
@@ -200,14 +202,14 @@ static std::vector<std::string> listUncovered(const Plan &plan,
 Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
                                  StringRef framework,
                                  std::vector<std::string> *reasons) {
-  // Presets with runs among those that the constants are fitted on.
+  // Presets that have runs among those used to fit the constants.
   static constexpr StringRef fitted[] = {"megatron-2021", "nemo", "torchtitan",
                                          "fsdp", "deepspeed"};
   std::vector<std::string> guesses = listGuesses(plan, cluster),
                            uncovered = listUncovered(plan, cluster);
   Novelty novelty;
-  // A few guesses are as many features that were not seen; with more of them,
-  // the device was not.
+  // A few guesses count as that many unseen features; with more of them, the
+  // device counts as unseen.
   novelty.device = guesses.size() > 3;
   novelty.features = uncovered.size() + (novelty.device ? 0 : guesses.size());
   novelty.framework = !is_contained(fitted, framework);

@@ -1,4 +1,4 @@
-//===- Work.cpp - What a program does on one device -------------*- C++ -*-===//
+//===- Work.cpp - A program's work on one device ----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
