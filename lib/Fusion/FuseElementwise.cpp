@@ -1,10 +1,10 @@
-//===- FuseElementwise.cpp - Elementwise ops move into their consumers ----===//
+//===- FuseElementwise.cpp - Fuses elementwise ops into their consumers ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Producers move into their consumers, under a rule for what may be computed
-// twice. Afterwards generics that only move data become rt.copy.
+// Fuses producers into their consumers, with a rule for which ones may be
+// computed twice. Afterwards generics that only move data become rt.copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,32 +24,32 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// True if the body costs no more than the read that it replaces: it passes an
-/// input on, or casts it.
+/// True if the body only passes an input on or casts it, so that it costs no
+/// more than the read that it replaces.
 static bool isFree(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
     return isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(inner);
   });
 }
 
-/// Whether the producer of this operand moves into its consumer.
+/// True if the producer of this operand may be fused into its consumer.
 static bool mayFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  // Into a loop nothing moves: it would be computed again and again.
+  // Nothing moves into a loop, which would compute it again in each iteration.
   if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
     return false;
   if (isFree(producer))
     return true;
-  // Computed once for each element: not along a dimension that the consumer
-  // broadcasts.
+  // Each element must be computed once: the consumer must not broadcast the
+  // operand.
   AffineMap map = consumer.getMatchingIndexingMap(operand);
   return producer.getNumResults() == 1 && producer.getResult(0).hasOneUse() &&
          map.isPermutation();
 }
 
-/// The loop that each dimension of a pure copy's source is read at, if the
-/// generic is one.
+/// Returns the loop that indexes each dimension of the source if the generic is
+/// a pure copy.
 static std::optional<SmallVector<unsigned>> matchCopy(linalg::GenericOp op) {
   Block *body = op.getBody();
   if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
@@ -89,20 +89,20 @@ static void convertToCopy(linalg::GenericOp op) {
   op.erase();
 }
 
-/// The number that a constant tensor consists of; null if there are several.
+/// Returns the number that fills a constant tensor; null if there are several.
 static TypedAttr getSplat(Operation *op) {
   auto values =
       dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
   return values ? values.getSplatValue<TypedAttr>() : TypedAttr();
 }
 
-/// A generic that makes the value of a fill or of a constant tensor.
+/// Builds a generic with the value of a fill or of a constant tensor.
 static Value buildValue(GenericBuilder &b, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return b.map(type.getShape(), type.getElementType(), {},
                  [&](ValueRange) { return fill.getInputs()[0]; });
-  // One number is no table of the tensor's size in the program.
+  // A splat needs no table of the tensor's size in the program.
   if (TypedAttr splat = getSplat(op))
     return b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
       return arith::ConstantOp::create(b, splat);
@@ -112,8 +112,8 @@ static Value buildValue(GenericBuilder &b, Operation *op) {
                [](ValueRange v) { return v[0]; });
 }
 
-/// Gives fills and constants that are read as tensors a generic of their own;
-/// those that only start a reduction stay.
+/// Gives fills and constants that are read as tensors a generic of their own.
+/// Those that only start a reduction stay.
 static void materialize(func::FuncOp func) {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
@@ -127,11 +127,10 @@ static void materialize(func::FuncOp func) {
     bool isFill = isa<linalg::FillOp>(op);
     auto needsMemory = [&](OpOperand &use) {
       auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-      // A fill is understood as the start of a reduction, a constant as an
-      // input.
+      // A fill may start a reduction, and a constant may be an input.
       return !generic || generic.isDpsInit(&use) != isFill;
     };
-    // A loop writes over the value that it starts with: it gets one of its own.
+    // A loop overwrites its start value, so it gets a copy of its own.
     Value shared;
     for (OpOperand &use :
          llvm::make_early_inc_range(op->getResult(0).getUses())) {
@@ -152,9 +151,9 @@ static void materialize(func::FuncOp func) {
   }
 }
 
-/// Upstream's patterns but for the fusion itself, which takes time in the
-/// square of an op's size: fills and splats become scalars of bodies, what
-/// nothing reads goes.
+/// Returns upstream's patterns without the fusion itself, which is quadratic in
+/// an op's size. Fills and splats become scalars of bodies, and unused values
+/// are erased.
 static FrozenRewritePatternSet getSimplifications(MLIRContext *context) {
   RewritePatternSet patterns(context);
   linalg::populateElementwiseOpsFusionPatterns(

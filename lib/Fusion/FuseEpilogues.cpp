@@ -1,12 +1,12 @@
-//===- FuseEpilogues.cpp - Matmuls take a part of what follows ------------===//
+//===- FuseEpilogues.cpp - Fuses ops into the epilogues of matmuls --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Biases, GELU and its gradient, tensors that are added, sums of an operand's
-// columns: a library has them as the epilogue of a matmul, where they cost no
-// passage through memory. What a kernel has for nothing, because its result is
-// read within the kernel only, it keeps.
+// Libraries support biases, GELU and its gradient, added tensors, and column
+// reductions of an operand as the epilogue of a matmul, where they need no pass
+// through memory. Ops that cost nothing in a kernel, because only that kernel
+// reads their result, stay there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using rt::EpilogueKind;
 
 namespace {
 
-/// A matmul, whichever op it is.
+/// A matmul, with an epilogue or without.
 struct Gemm {
   Operation *op = nullptr;
   Value lhs, rhs, init, bias;
@@ -60,7 +60,7 @@ private:
   bool fuseSumsOfResult(linalg::GenericOp op, Value tensor);
 
   Block &block;
-  /// The kernel that each op would be in; made when it is asked for.
+  /// The kernel that each op would be in; computed on demand.
   llvm::DenseMap<Operation *, unsigned> groupOf;
 };
 
@@ -70,8 +70,8 @@ private:
 // Matmuls
 //===----------------------------------------------------------------------===//
 
-/// The matmul that makes `value`, if it is of this block and one that a
-/// library may do more with.
+/// Returns the matmul that computes `value` if it is in this block and a
+/// library may give it an epilogue.
 Gemm EpilogueFuser::getGemm(Value value) const {
   Operation *def = value.getDefiningOp();
   Gemm gemm;
@@ -86,7 +86,7 @@ Gemm EpilogueFuser::getGemm(Value value) const {
             fused.getInit(),
             fused.getBias(),
             fused.getLayout()};
-  // No library has epilogues of f64.
+  // No library has epilogues for f64.
   if (!gemm || def->getBlock() != &block || gemm.layout.getBatch() != 1 ||
       gemm.layout.getLdc() != gemm.layout.getN() ||
       getElementTypeOrSelf(value.getType()).isF64())
@@ -94,21 +94,21 @@ Gemm EpilogueFuser::getGemm(Value value) const {
   return gemm;
 }
 
-/// A matmul with nothing besides, whose result one op reads.
+/// Returns a matmul without an epilogue whose result has one use.
 Gemm EpilogueFuser::getFreeGemm(Value value) const {
   Gemm gemm = getGemm(value);
   return gemm && isa<rt::MatmulOp>(gemm.op) && value.hasOneUse() ? gemm
                                                                  : Gemm();
 }
 
-/// Whether the value is there before `op`, an op of the block.
+/// True if the value is defined before `op`, an op of the block.
 bool EpilogueFuser::comesBefore(Value value, Operation *op) const {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != &block || def->isBeforeInBlock(op);
 }
 
-/// True if others than its own kernel read what `op` makes: it is in memory in
-/// any case.
+/// True if an op outside its own kernel reads the result of `op`, so that it is
+/// written to memory in any case.
 bool EpilogueFuser::isWritten(linalg::GenericOp op) {
   if (groupOf.empty())
     for (auto [number, group] : llvm::enumerate(planFusion(block).groups))
@@ -120,8 +120,7 @@ bool EpilogueFuser::isWritten(linalg::GenericOp op) {
   });
 }
 
-/// The matmul with what follows it, at `point`, or where the last operand is
-/// there.
+/// Creates the matmul with its epilogue at `point`, or after its last operand.
 rt::MatmulFusedOp EpilogueFuser::create(const Gemm &gemm, EpilogueKind kind,
                                         Value init, Value bias, Value argument,
                                         TypeRange extras, Operation *point) {
@@ -146,8 +145,8 @@ rt::MatmulFusedOp EpilogueFuser::create(const Gemm &gemm, EpilogueKind kind,
 // What follows each element
 //===----------------------------------------------------------------------===//
 
-/// Matmuls that are added, to each other or to a tensor, become one chain; the
-/// last one takes the bias and GELU.
+/// Turns matmuls that are added to each other or to a tensor into one chain.
+/// The last one takes the bias and GELU.
 bool EpilogueFuser::fuseTerms(linalg::GenericOp op,
                               const EpilogueMatch &match) {
   SmallVector<Gemm> gemms;
@@ -192,10 +191,11 @@ bool EpilogueFuser::fuseTerms(linalg::GenericOp op,
   return true;
 }
 
-/// GELU of a matmul that others read too: it is the matmul's argument.
+/// Fuses the GELU of a matmul. If the matmul's result has other users, the
+/// fused op also writes it.
 bool EpilogueFuser::fuseGeluOfKept(linalg::GenericOp op, Value tensor) {
   Gemm gemm = getGemm(tensor);
-  // A repetition in the backward would make its result too early.
+  // A recomputation in the backward would compute its result too early.
   bool isFirst = gemm && llvm::all_of(tensor.getUsers(), [&](Operation *u) {
                    Operation *user = block.findAncestorOpInBlock(*u);
                    return user == op || op->isBeforeInBlock(user);
@@ -227,7 +227,7 @@ bool EpilogueFuser::fuseGradient(linalg::GenericOp op,
   return true;
 }
 
-/// Fuses the op if it is a gradient of GELU, or another form, as is asked for.
+/// Fuses the op if it is a GELU gradient (`isGradient`), or else another form.
 void EpilogueFuser::fuse(linalg::GenericOp op, bool isGradient) {
   if (op.getNumReductionLoops() || op.getNumResults() != 1)
     return;
@@ -254,8 +254,8 @@ void EpilogueFuser::fuse(linalg::GenericOp op, bool isGradient) {
 // Column reductions
 //===----------------------------------------------------------------------===//
 
-/// The kind of a matmul that sums `columns` columns of `tensor`, an operand
-/// that it contracts over rows; none if it does not.
+/// Returns the kind of a matmul that sums `columns` columns of `tensor`, an
+/// operand that it contracts over rows; none if it cannot.
 static EpilogueKind getSumKind(const Gemm &gemm, Value tensor,
                                int64_t columns) {
   rt::MatmulLayoutAttr l = gemm.layout;
@@ -271,8 +271,8 @@ static EpilogueKind getSumKind(const Gemm &gemm, Value tensor,
   return EpilogueKind::None;
 }
 
-/// A bias's gradient: the matmul of the weight's gradient reads the tensor
-/// too.
+/// Fuses the gradient of a bias into the matmul of the weight's gradient, which
+/// reads the tensor too.
 bool EpilogueFuser::fuseSumsOfOperand(linalg::GenericOp op, Value tensor) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Gemm found;
@@ -292,7 +292,7 @@ bool EpilogueFuser::fuseSumsOfOperand(linalg::GenericOp op, Value tensor) {
   }
   if (!found)
     return false;
-  // Where sums are read before, the matmul moves up to them.
+  // If the sums are read before the matmul, it moves up to them.
   bool isEarly =
       !found.op->isBeforeInBlock(op) &&
       llvm::any_of(op->getUsers(), [&](Operation *user) {
@@ -331,7 +331,7 @@ bool EpilogueFuser::fuseSumsOfResult(linalg::GenericOp op, Value tensor) {
   return true;
 }
 
-/// Sums that a kernel of the same rows can carry along stay there.
+/// Column reductions that fuse into a kernel over the same rows stay there.
 void EpilogueFuser::fuseSums(linalg::GenericOp op) {
   Value tensor = matchColumnReduction(op);
   if (tensor && !planFusedColumnReduction(op) && !fuseSumsOfOperand(op, tensor))
@@ -339,7 +339,7 @@ void EpilogueFuser::fuseSums(linalg::GenericOp op) {
 }
 
 void EpilogueFuser::run() {
-  // Gradients first: what they read is in memory then.
+  // Gradients come first, so that their arguments are in memory.
   for (bool isGradient : {true, false})
     for (auto op :
          llvm::make_early_inc_range(block.getOps<linalg::GenericOp>()))

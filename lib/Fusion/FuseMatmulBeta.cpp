@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A matmul, or a table's gradient, that is only added to a value which ends
-// there is added by the library call itself: gradients over micro-batches,
-// those of a value with several uses, both parts of a tied table.
+// If a matmul or an embedding table's gradient is only added to a value with no
+// later use, the library call itself adds it (beta = 1). Examples are gradients
+// over micro-batches, gradients of a value with several uses, and the two
+// gradients of a tied table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The operand that a call adds to; null if the op is none that can.
+/// Returns the operand that a call adds to; null if the op has none.
 static MutableOperandRange *getInit(Operation *op,
                                     std::optional<MutableOperandRange> &init) {
   if (auto matmul = dyn_cast_or_null<rt::MatmulOp>(op))
@@ -33,7 +34,7 @@ static MutableOperandRange *getInit(Operation *op,
   return init ? &*init : nullptr;
 }
 
-/// Whether the op adds its two inputs, element by element.
+/// True if the op adds its two inputs, element by element.
 static bool isPlainSum(linalg::GenericOp op) {
   Block *body = op.getBody();
   if (op.getNumDpsInputs() != 2 || op.getNumResults() != 1 ||
@@ -47,16 +48,16 @@ static bool isPlainSum(linalg::GenericOp op) {
          llvm::is_contained(add->getOperands(), body->getArgument(1));
 }
 
-/// Whether nothing else reads the value. The sum may name it twice: as what it
-/// adds, and as the tensor that its result is like.
+/// True if nothing else reads the value. The sum may use it twice: as an
+/// addend, and as the tensor that gives its result's shape.
 static bool isReadOnlyBy(Value value, Operation *op) {
   return llvm::all_of(value.getUsers(),
                       [&](Operation *user) { return user == op; });
 }
 
-/// The first call of the chain of calls that ends in `value`, which `reader`
-/// reads, each added to the one before: the one that adds to nothing yet; null
-/// if there is none.
+/// Returns the first call of a chain, in which each call adds to the previous
+/// one, that ends in `value`, an operand of `reader`. The first call has no
+/// addend yet. Returns null if there is none.
 static Operation *getChainStart(Value value, Operation *reader) {
   std::optional<MutableOperandRange> init;
   Operation *op = value.getDefiningOp();
@@ -66,20 +67,20 @@ static Operation *getChainStart(Value value, Operation *reader) {
   return init->empty() ? op : getChainStart((*init)[0].get(), op);
 }
 
-/// Makes the calls that end in `value` begin with `sum`, and moves them after
-/// it: operands stay in front of them.
+/// Makes the chain that ends in `value` start from `sum`, and moves it after
+/// `sum`. Operands stay before the calls.
 static bool addOnto(Value value, Value sum, linalg::GenericOp add) {
   Block *block = add->getBlock();
   Operation *start = getChainStart(value, add);
   auto type = cast<RankedTensorType>(value.getType());
-  // A narrow sum would be rounded once instead of twice: leave it. Nothing adds
-  // to its own result.
+  // Leave a narrow sum: it would be rounded once instead of twice. A value
+  // cannot be added to itself.
   if (!start || value == sum || !isReadOnlyBy(sum, add) ||
       type != sum.getType() || type.getElementTypeBitWidth() < 32)
     return false;
   Operation *def = sum.getDefiningOp();
-  // What a function is called with is not written over; a loop's own sum is.
-  // What a kernel can make in passing, as a broadcast bias, it adds in passing.
+  // A function's arguments must not be overwritten; a loop's own sum may be. A
+  // kernel adds values that it computes itself, such as a broadcast bias.
   if (def ? def->getBlock() != block ||
                 isa<arith::ConstantOp, linalg::LinalgOp>(def)
           : sum.getParentBlock() != block ||

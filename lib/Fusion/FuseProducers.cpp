@@ -1,4 +1,4 @@
-//===- FuseProducers.cpp - Producers move into their consumers ------------===//
+//===- FuseProducers.cpp - Fuses producers into their consumers -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace tessera;
 
 namespace {
 
-/// One producer that moves into one consumer.
+/// Fuses one producer into one consumer.
 class Fusion {
 public:
   Fusion(linalg::GenericOp consumer, unsigned number)
@@ -22,8 +22,8 @@ public:
         result(cast<OpResult>(consumer.getDpsInputs()[number])),
         producer(cast<linalg::GenericOp>(result.getOwner())) {}
 
-  /// False, with nothing changed, if the fused op cannot be built. A producer
-  /// that nothing else reads is erased, from `changed` too.
+  /// Returns false, without a change, if the fused op cannot be built. A
+  /// producer without other users is erased, also from `changed`.
   bool run(llvm::SmallPtrSetImpl<Operation *> &changed) {
     if (!plan())
       return false;
@@ -46,12 +46,12 @@ private:
   unsigned number;
   OpResult result;
   linalg::GenericOp producer;
-  /// From the consumer's loops to the producer's.
+  /// Maps the consumer's loops to the producer's.
   AffineMap toProducer;
-  /// The fused op's, equal ones once.
+  /// The fused op's inputs, without duplicates, and their maps.
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
-  /// Which of them each argument of the bodies reads; none: nothing reads it.
+  /// The input that each argument of the bodies reads; none if it is unused.
   SmallVector<std::optional<unsigned>> ofConsumer, ofProducer;
 };
 
@@ -85,7 +85,7 @@ bool Fusion::plan() {
     }
     ofConsumer.push_back(std::nullopt);
     for (OpOperand &read : producer->getOpOperands())
-      // An init that nothing reads is only memory.
+      // An init that the body does not read is only memory.
       ofProducer.push_back(
           producer.isDpsInit(&read) &&
                   producer.getMatchingBlockArgument(&read).use_empty()
@@ -100,12 +100,12 @@ bool Fusion::plan() {
     return false;
   for (OpOperand &init : consumer.getDpsInitsMutable())
     maps.push_back(consumer.getMatchingIndexingMap(&init));
-  // The sizes of all loops have to follow from what remains.
+  // The remaining maps must determine the sizes of all loops.
   return !consumer.getNumReductionLoops() ||
          inversePermutation(concatAffineMaps(maps, consumer.getContext()));
 }
 
-/// The value of one of the producer's loops in the consumer's body.
+/// Returns one of the producer's loop indices in the consumer's body.
 Value Fusion::loopOf(OpBuilder &builder, Location loc, unsigned producerLoop) {
   auto index = [&](unsigned loop) -> Value {
     return linalg::IndexOp::create(builder, loc, loop);
@@ -159,7 +159,7 @@ void Fusion::apply() {
       builder.clone(op, mapping);
   }
   yielded = mapping.lookupOrDefault(yielded);
-  // A value that is a loop's index is replaced with the index.
+  // A yielded value that is a loop index is replaced, too.
   body->getArgument(inputs.size() + number).replaceAllUsesWith(yielded);
   replaceIndices(&body->front(), first);
   for (auto [i, input] : llvm::enumerate(ofConsumer))
@@ -181,7 +181,7 @@ tessera::fuseProducers(func::FuncOp func,
   for (linalg::GenericOp consumer : consumers)
     for (unsigned i = 0; i < unsigned(consumer.getNumDpsInputs());) {
       OpOperand *input = consumer.getDpsInputOperand(i);
-      // What takes the place of an input may be fused in turn.
+      // The inputs that replace this one may be fused in turn.
       if (!mayFuse(input) || !Fusion(consumer, i).run(changed)) {
         ++i;
         continue;

@@ -1,4 +1,4 @@
-//===- FusionGroups.cpp - Which ops become one kernel ---------------------===//
+//===- FusionGroups.cpp - Groups ops into kernels -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,13 +18,13 @@ using namespace tessera;
 
 namespace {
 
-/// A kernel that had this many rows or more keeps them: fewer would leave
-/// threads without work.
+/// A kernel with at least this many rows keeps that many: fewer would leave
+/// threads idle.
 constexpr int64_t kParallelRows = 64, kParallelRowsOfGPU = 4096;
-/// A value that is first read so many ops later is not made early.
+/// A value that is first read this many ops later is not computed early.
 constexpr unsigned kFar = 48;
-/// Ops in one kernel, and in their bodies together, at most: LLVM's register
-/// allocation takes time in more than the square of a loop's length.
+/// Maximum number of ops in one kernel, and of ops in their bodies: LLVM's
+/// register allocation is more than quadratic in a loop's length.
 constexpr size_t kMaxOps = 48, kMaxBodyOps = 256;
 
 class Planner {
@@ -42,11 +42,11 @@ private:
     SmallVector<int64_t> counts;
     int64_t preferred = 1;
     size_t bodyOps = 0;
-    /// Rows that one part of a fused column reduction adds; 0 without one.
+    /// Rows that one chunk of a fused column reduction adds; 0 without one.
     int64_t rowsPerSum = 0;
   };
 
-  /// The values that an op reads, those in its regions included.
+  /// Returns the values that an op reads, also inside its regions.
   SmallVector<Value> readsOf(Operation *op) const;
   SmallVector<int64_t> countsAfterJoining(const Group &group,
                                           linalg::GenericOp op) const;
@@ -66,14 +66,14 @@ private:
   SmallVector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<Operation *, unsigned> position;
-  /// Of each op that others may not pass, the one before it.
+  /// For each op that may not be reordered, the previous one.
   llvm::DenseMap<Operation *, Operation *> orderedBefore;
 };
 
 } // namespace
 
-/// Whether others of its kind may not pass the op: it has effects, or
-/// communicates, itself or in its regions.
+/// True if the op may not be reordered with others of its kind: it has effects,
+/// or communicates, itself or in its regions.
 static bool isOrdered(Operation *op) {
   if (isa<linalg::GenericOp>(op))
     return false;
@@ -98,7 +98,7 @@ SmallVector<Value> Planner::readsOf(Operation *op) const {
   return values.takeVector();
 }
 
-/// The largest count that is not above what suits some op of the group.
+/// Returns the largest count that is not above the preferred one.
 int64_t Planner::bestRows(ArrayRef<int64_t> counts, int64_t preferred) {
   int64_t best = counts.front();
   for (int64_t count : counts)
@@ -116,7 +116,7 @@ SmallVector<int64_t> Planner::countsAfterJoining(const Group &group,
     unsigned loops = *getRowLoops(op, rows);
     bool aligned = llvm::all_of(group.ops, [&](linalg::GenericOp producer) {
       for (Value value : producer->getResults()) {
-        // Read at computed positions: it has to be in memory, whole.
+        // A value read at computed positions must be whole in memory.
         if (readsByIndex(op, value))
           return false;
         for (OpOperand &operand : op->getOpOperands())
@@ -133,8 +133,8 @@ SmallVector<int64_t> Planner::countsAfterJoining(const Group &group,
   return kept;
 }
 
-/// True if a value that `op` reads was made outside the group from a value made
-/// inside it, or has to come after one that was.
+/// True if `op` depends, through ops outside the group, on a value computed
+/// inside the group, or must come after an op that does.
 bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
   unsigned first = position.lookup(groups[group].ops.front());
   llvm::SmallPtrSet<Operation *, 32> seen;
@@ -165,7 +165,7 @@ bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
         visit(def);
       continue;
     }
-    // A kernel runs as a whole: all that it reads comes before all it makes.
+    // A kernel runs as a whole: all its operands come before all its results.
     const Group &other = groups[it->second];
     if (position.lookup(other.ops.back()) >= first)
       for (linalg::GenericOp member : other.ops)
@@ -174,9 +174,9 @@ bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
   return false;
 }
 
-/// True if what `op` makes would live for long: others read the group's
-/// values well before anything reads the op's. So what the backward makes again
-/// stays out of the kernels of the forward.
+/// True if the result of `op` would live for long, because others read the
+/// group's values well before anything reads it. So recomputations of the
+/// backward stay out of kernels of the forward.
 bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
   auto firstReader = [&](Operation *maker, bool outside) {
     unsigned first = position.lookup(block.getTerminator());
@@ -195,9 +195,9 @@ bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
          firstReader(op, /*outside=*/false) > forced + kFar;
 }
 
-/// True if the group would run so much later with `op` that what it reads for
-/// the last time, and what it makes less of, lives for long: the shard of
-/// a gradient that is added to a sum, whose norm is asked for at the end.
+/// True if joining `op` delays the group so far that values it reads for the
+/// last time live long, with more bytes than its results. An example is the
+/// gradient shard that is added to a sum whose norm is computed at the end.
 bool Planner::wouldHold(unsigned number, linalg::GenericOp op) const {
   const Group &group = groups[number];
   if (position.lookup(op) <= position.lookup(group.ops.back()) + kFar)
@@ -255,8 +255,8 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   return true;
 }
 
-/// Groups that pass a tensor of the op's element by element, where both reduce,
-/// or one of them carries a sum.
+/// Returns groups that read a tensor of `op` element by element, if both reduce
+/// or one of them has a fused column reduction.
 SmallVector<unsigned> Planner::findNeighbours(linalg::GenericOp op) const {
   SmallVector<unsigned> found;
   bool isSum = getFusedColumnReduction(op).has_value();
@@ -275,7 +275,8 @@ SmallVector<unsigned> Planner::findNeighbours(linalg::GenericOp op) const {
   return found;
 }
 
-/// Carried sums as early as they can be: what they read may be written over.
+/// Puts fused column reductions as early as possible: their operands may be
+/// overwritten.
 SmallVector<linalg::GenericOp> Planner::orderOps(const Group &group) const {
   SmallVector<linalg::GenericOp> ordered;
   for (linalg::GenericOp op : group.ops) {
@@ -295,7 +296,7 @@ SmallVector<linalg::GenericOp> Planner::orderOps(const Group &group) const {
 }
 
 void Planner::place(linalg::GenericOp op) {
-  // The producer that comes last is the likeliest to be in a cache.
+  // The last producer is the most likely one to be in a cache.
   SmallVector<unsigned> candidates;
   for (Value value : readsOf(op))
     if (Operation *def = value.getDefiningOp()) {
@@ -320,8 +321,8 @@ void Planner::place(linalg::GenericOp op) {
                     sum ? sum->rowsPerSum : 0});
 }
 
-/// Operands first; otherwise in the order of each unit's last op, so that
-/// collectives keep their order and values are made late.
+/// Sorts operands first, and otherwise by each unit's last op, so that
+/// collectives keep their order and values are computed late.
 void Planner::sort(FusionPlan &plan) const {
   struct Node {
     FusionPlan::Unit unit = {};

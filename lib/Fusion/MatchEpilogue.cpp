@@ -1,10 +1,10 @@
-//===- MatchEpilogue.cpp - What a matmul may do besides -------------------===//
+//===- MatchEpilogue.cpp - Recognizes the epilogues of a matmul -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What GELU is, the code says that makes one: a body is compared with it, op by
-// op.
+// The code that builds a GELU also defines it: a body is compared with the
+// result of that code, op by op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace tessera;
 // Expressions
 //===----------------------------------------------------------------------===//
 
-/// What is cast to `value`, by any number of casts between floats.
+/// Strips casts between floats from `value`.
 static Value stripCasts(Value value) {
   while (Operation *def = value.getDefiningOp()) {
     if (!isa<arith::ExtFOp, arith::TruncFOp>(def))
@@ -33,19 +33,19 @@ static Value stripCasts(Value value) {
 }
 
 namespace {
-/// An expression to compare with: its root, and the values in it that stand for
-/// any other.
+/// An expression to compare with: its root, and its leaves, which match any
+/// value.
 struct Template {
   Block block;
   SmallVector<Value, 2> leaves;
   Value root;
 };
 
-/// What the leaves of a template stand for, in their order.
+/// The values bound to the leaves of a template, in their order.
 using Bindings = SmallVector<Value, 2>;
 } // namespace
 
-/// Whether `value` is the expression `wanted`; binds leaves. Operands of
+/// True if `value` is the expression `wanted`; binds leaves. Operands of
 /// commutative ops may come in either order.
 static bool isSame(const Template &pattern, Value wanted, Value value,
                    Bindings &bound) {
@@ -87,8 +87,8 @@ build(Template &pattern, Location loc, Type type, unsigned leaves,
   pattern.root = body(b, pattern.leaves);
 }
 
-/// The arguments of a body that `value` is the sum of; false if there is more
-/// to it, or an argument is added twice.
+/// Collects the body's arguments whose sum is `value`. Returns false if there
+/// are other ops, or if an argument is added twice.
 static bool collectTerms(Value value, SmallVector<BlockArgument> &terms) {
   value = stripCasts(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -105,8 +105,8 @@ static bool collectTerms(Value value, SmallVector<BlockArgument> &terms) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// Strides of an operand by loop, 0 for loops of one iteration; none if it does
-/// not begin at the first element.
+/// Returns the strides of an operand by loop, 0 for loops of one iteration;
+/// none if its offset is not 0.
 static std::optional<SmallVector<int64_t>> stridesOf(linalg::GenericOp op,
                                                      OpOperand &operand) {
   auto access = getLinearAccess(
@@ -122,7 +122,7 @@ static std::optional<SmallVector<int64_t>> stridesOf(linalg::GenericOp op,
   return access->strides;
 }
 
-/// Strides of loops that pass a tensor in order.
+/// Returns the strides of loops that traverse a tensor in order.
 static SmallVector<int64_t> orderedStrides(linalg::GenericOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> strides = rt::getRowMajorStrides(sizes);
@@ -132,7 +132,7 @@ static SmallVector<int64_t> orderedStrides(linalg::GenericOp op) {
   return strides;
 }
 
-/// Whether the operand has an element for each column of rows of `columns`.
+/// True if the operand has one element per column, for rows of `columns`.
 static bool isRow(linalg::GenericOp op, OpOperand &operand, int64_t columns) {
   auto type = cast<RankedTensorType>(operand.get().getType());
   auto strides = stridesOf(op, operand);
@@ -144,7 +144,7 @@ static bool isRow(linalg::GenericOp op, OpOperand &operand, int64_t columns) {
                           });
 }
 
-/// The tensors after arguments of the body that are added.
+/// Returns the tensors of the body's arguments that are added.
 static std::optional<SumTerms> readTerms(linalg::GenericOp op, Value sum,
                                          int64_t columns) {
   SmallVector<BlockArgument> arguments;
@@ -172,8 +172,8 @@ static std::optional<SumTerms> readTerms(linalg::GenericOp op, Value sum,
   return terms;
 }
 
-/// The tensor of the result's type that an argument of the body is read from in
-/// order; null if `value` is none.
+/// Returns the tensor of the result's type that `value`, an argument of the
+/// body, reads in order; null otherwise.
 static Value readWhole(linalg::GenericOp op, Value value) {
   auto argument = dyn_cast_or_null<BlockArgument>(value);
   if (!argument || argument.getOwner() != op.getBody())
@@ -258,7 +258,7 @@ Value tessera::matchColumnReduction(linalg::GenericOp op) {
       cast<RankedTensorType>(op.getResult(0).getType()).getNumElements();
   if (columns == 0)
     return Value();
-  // Every element once, the columns as they are, and whole rows between.
+  // Each element is summed once, columns in their order over whole rows.
   int64_t iterations = 1;
   for (auto [i, size] : llvm::enumerate(op.getStaticLoopRanges())) {
     iterations *= size;

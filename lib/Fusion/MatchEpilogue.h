@@ -1,11 +1,11 @@
-//===- MatchEpilogue.h - What a matmul may do besides -----------*- C++ -*-===//
+//===- MatchEpilogue.h - Recognizes the epilogues of a matmul ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads a linalg.generic as one of the forms that a library has as a part of a
-// matmul. Forms are recognized by the arithmetic of bodies and the strides of
-// accesses; casts between the type of tensors and a wider one do not count.
+// Recognizes a linalg.generic as one of the epilogues that a library offers for
+// a matmul, by the arithmetic of bodies and the strides of accesses. Casts
+// between the type of tensors and a wider one are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@ namespace tessera {
 
 /// Tensors that a generic adds element by element, each once.
 struct SumTerms {
-  /// Of the result's type, read in its order.
+  /// The tensors of the result's type, read in its order.
   llvm::SmallVector<mlir::Value> tensors;
-  /// An element for each column of rows that follow each other; may be null.
+  /// A tensor with an element for each column of consecutive rows; may be null.
   mlir::Value bias;
 };
 
-/// What a generic makes of one element of each of its tensors.
+/// The value that a generic computes from one element of each of its tensors.
 struct EpilogueMatch {
   enum Kind {
     Sum,         ///< the sum of `terms`.
@@ -37,13 +37,14 @@ struct EpilogueMatch {
   mlir::Value gradient, argument;
 };
 
-/// The form of a generic with one result; none if it is no such form. Biases
-/// have `columns` elements, where that is known (0: there is none).
+/// Returns the form of a generic with one result; none if it is no such form.
+/// Biases have `columns` elements; 0 means unknown, and allows no bias.
 std::optional<EpilogueMatch> matchEpilogue(mlir::linalg::GenericOp op,
                                            int64_t columns);
 
-/// The tensor whose columns a generic sums, from zero, in f32 or its own type:
-/// result[j] = the sum over i of tensor[i][j]; null if it is no such sum.
+/// Returns the tensor whose columns a generic sums, from zero, in f32 or its
+/// own type: result[j] = the sum over i of tensor[i][j]; null if it is no such
+/// sum.
 mlir::Value matchColumnReduction(mlir::linalg::GenericOp op);
 
 } // namespace tessera
