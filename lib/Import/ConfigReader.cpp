@@ -27,7 +27,7 @@ std::string tessera::printShort(const json::Value &value) {
   return text;
 }
 
-/// A key of the user's, fit for one line.
+/// Escapes a key from the file to fit in one line.
 static std::string escape(StringRef key) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -105,7 +105,7 @@ bool ConfigReader::boolean(StringRef key, bool byDefault) {
   return byDefault;
 }
 
-/// "\"a\", \"b\" or \"c\"".
+/// Returns "\"a\", \"b\" or \"c\"".
 static std::string listChoices(ArrayRef<StringRef> choices) {
   std::string text;
   for (auto [index, choice] : llvm::enumerate(choices)) {
@@ -116,7 +116,7 @@ static std::string listChoices(ArrayRef<StringRef> choices) {
   return text;
 }
 
-/// The index of a string among the choices.
+/// Returns the index of a string among the choices.
 static std::optional<size_t> findChoice(const json::Value &value,
                                         ArrayRef<StringRef> choices) {
   std::optional<StringRef> text = value.getAsString();

@@ -24,26 +24,26 @@ namespace tessera {
 /// overflows.
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
-/// Keys that would change the graph into one that is not built: null, false or
-/// an empty list or object leaves it as it is.
+/// Keys for graphs that are not supported. They must be null, false or an empty
+/// list or object.
 inline constexpr llvm::StringRef kMustBeOff[] = {
     "add_cross_attention", "is_encoder_decoder", "pruned_heads",
     "quantization_config", "rope_interleaved"};
 
-/// A value for an error, its first 40 characters at most.
+/// Prints a value for an error, at most its first 40 characters.
 std::string printShort(const llvm::json::Value &value);
 
-/// Unknown keys that the user wants ignored, and those of them that a file has.
+/// Unknown keys that the user wants ignored, and the ones found in a file.
 struct IgnoredKeys {
   llvm::ArrayRef<llvm::StringRef> wanted;
   llvm::SmallVector<llvm::StringRef> found;
 };
 
-/// Reads the values of one object and keeps the first error; after an error
-/// whatever is read is a default.
+/// Reads the values of one object and keeps the first error. After an error,
+/// all values are defaults.
 class ConfigReader {
 public:
-  /// `path` goes before keys in errors: "rope_scaling.".
+  /// Errors print `path` before keys: "rope_scaling.".
   ConfigReader(const llvm::json::Object &object, llvm::StringRef file,
                IgnoredKeys &ignored, llvm::Error &error, std::string path = "")
       : object(object), file(file), path(std::move(path)), ignored(ignored),
@@ -51,53 +51,54 @@ public:
 
   void fail(llvm::StringRef key, const llvm::Twine &text);
 
-  /// The value of a key; null when it is absent or a JSON null.
+  /// Returns the value of a key; null if it is absent or a JSON null.
   const llvm::json::Value *find(llvm::StringRef key) const;
 
-  /// The key is there with a JSON null.
+  /// True if the key has a JSON null.
   bool isNull(llvm::StringRef key) const;
 
-  /// An integer of 1 or more; required without a default.
+  /// Reads an integer of 1 or more; required without a default.
   int64_t size(llvm::StringRef key,
                std::optional<int64_t> byDefault = std::nullopt,
                int64_t limit = kMaxSize);
 
-  /// An integer of 0 or more.
+  /// Reads an integer of 0 or more.
   int64_t count(llvm::StringRef key, int64_t byDefault);
 
-  /// A finite number above 0; required without a default.
+  /// Reads a finite number above 0; required without a default.
   double positive(llvm::StringRef key,
                   std::optional<double> byDefault = std::nullopt);
 
   bool boolean(llvm::StringRef key, bool byDefault);
 
-  /// One of a few strings, by its index. With `areNames` an error names the
-  /// nearest of them.
+  /// Reads one of a few strings and returns its index. With `areNames`, an
+  /// error suggests the nearest one.
   size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
                 std::optional<size_t> byDefault = std::nullopt,
                 bool areNames = false);
 
-  /// A list of `length` strings, each of the choices, by their indices; empty
-  /// when it is absent.
+  /// Reads a list of `length` strings, each one of the choices, and returns
+  /// their indices; empty if the key is absent.
   llvm::SmallVector<size_t> list(llvm::StringRef key,
                                  llvm::ArrayRef<llvm::StringRef> choices,
                                  int64_t length);
 
-  /// A reader of a nested object; none when it is absent.
+  /// Returns a reader of a nested object; none if it is absent.
   std::optional<ConfigReader> nested(llvm::StringRef key);
 
-  /// `what` says what `by` is.
+  /// Checks that `by` divides `size`. `what` names `by` in errors.
   void checkDivides(llvm::StringRef key, int64_t size, llvm::StringRef what,
                     int64_t by);
 
-  /// Every key must be in one of the `known` lists, in one of `off` with a
-  /// value that is null, false or empty, or among those that are ignored. Names
-  /// the nearest known key.
+  /// Checks that every key is in a `known` list, in an `off` list with the
+  /// value null, false or empty, or ignored. An error suggests the nearest
+  /// known key.
   void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> known,
                  llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> off,
                  const llvm::Twine &where);
 
-  /// An integer from `least` to `limit`; `expected` says so in an error.
+  /// Reads an integer from `least` to `limit`; `expected` describes the range
+  /// in errors.
   int64_t integer(llvm::StringRef key, std::optional<int64_t> byDefault,
                   int64_t least, int64_t limit, llvm::StringRef expected);
 

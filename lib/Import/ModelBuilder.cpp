@@ -1,14 +1,14 @@
-//===- ModelBuilder.cpp - From a model's config to its graph --------------===//
+//===- ModelBuilder.cpp - Builds the graph of a model's config ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pre-norm decoder blocks on the residual stream [batch, seq, embed]. Which
-// parameters exist is decided by listParameters alone: a bias is added where
-// there is one. Shardings and parallelism are not touched here.
+// Builds pre-norm decoder blocks on the residual stream [batch, seq, embed].
+// listParameters alone decides which parameters exist: a bias is added if there
+// is one. Shardings and parallelism are not set here.
 //
 // Letters of the einsums: b batch, s seq, d embed, g key/value heads, r query
-// heads of one of them, k head_dim, f ffn, v vocab.
+// heads per key/value head, k head_dim, f ffn, v vocab.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace tessera;
 
 namespace {
 
-/// A label that does not count, as in every trainer that reads such configs.
+/// The label that the loss ignores, as in all trainers that read such configs.
 constexpr int64_t kIgnoredLabel = -100;
 
 Type getElementType(MLIRContext &context, ModelDType dtype) {
@@ -160,7 +160,8 @@ private:
                                source.shape, source.offset, source.strides);
   }
 
-  /// The parameter of this name in the current block; null if there is none.
+  /// Returns the parameter with this name in the current block; null if there
+  /// is none.
   Value parameter(StringRef name) { return values.lookup(prefix + name.str()); }
 
   //===--------------------------------------------------------------------===//
@@ -201,7 +202,7 @@ private:
     return onResidualStream(x);
   }
 
-  /// Rows of which those of one token pass no gradient.
+  /// Returns `rows` without the gradient of the rows of one token.
   Value keepRow(Value rows, int64_t token) {
     auto ids = cast<RankedTensorType>(tokens.getType());
     Value id = arith::ConstantOp::create(
@@ -283,8 +284,8 @@ private:
     llvm_unreachable("an Activation");
   }
 
-  /// The mean loss, the sum of the tokens' losses, and the number of labels
-  /// that count.
+  /// Returns the mean loss, the sum of the tokens' losses, and the number of
+  /// labels that are not ignored.
   SmallVector<Value> losses(Value logits) {
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
@@ -333,7 +334,7 @@ private:
         .getResult();
   }
 
-  /// Turns by the position in the sequence, dimension 1.
+  /// Rotates by the position in the sequence, dimension 1.
   Value rope(Value x, const RotaryEmbedding &embedding) {
     nn::RopeScalingAttr scaling;
     if (const std::optional<RopeScaling> &s = embedding.scaling) {
@@ -356,7 +357,7 @@ private:
                               /*inverse=*/UnitAttr(), nn::ZigzagAttr());
   }
 
-  /// A matmul with a weight, plus the bias if the model has one.
+  /// Builds a matmul with a weight, plus the bias if the model has one.
   Value linear(StringRef spec, Value x, StringRef weight, StringRef bias) {
     Value y = einsum(spec, x, parameter(weight));
     if (Value vector = parameter(bias))
@@ -380,7 +381,7 @@ private:
                                 spec, lhs, rhs);
   }
 
-  /// Repeats `x` along the leading dimensions that `like` has and it has not.
+  /// Repeats `x` along the leading dimensions that only `like` has.
   Value broadcastTo(Value x, Value like) {
     auto type = cast<RankedTensorType>(like.getType());
     int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
@@ -389,7 +390,7 @@ private:
     return nn::BroadcastOp::create(builder, type, x, dims);
   }
 
-  /// Of all elements, as a scalar.
+  /// Returns the sum of all elements, as a scalar.
   Value sum(Value x) {
     auto type = cast<RankedTensorType>(x.getType());
     SmallVector<int64_t> dims =
@@ -404,8 +405,8 @@ private:
                                  element);
   }
 
-  /// Names the dimensions of a value of the residual stream: strategies seed
-  /// their shardings there.
+  /// Names the dimensions of a value of the residual stream, at which
+  /// strategies start their shardings.
   Value onResidualStream(Value x) {
     x.getDefiningOp()->setDiscardableAttr(
         nn::NNDialect::kDimsAttr,
@@ -416,7 +417,7 @@ private:
   Location at(StringRef name) {
     return NameLoc::get(StringAttr::get(builder.getContext(), name));
   }
-  /// Following ops belong to this part of the current block.
+  /// Assigns the following ops to this part of the current block.
   void locate(StringRef part) { builder.setLoc(at(prefix + part.str())); }
 
   const ModelConfig &config;

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every key of the file is either read, known to have no influence on the
-// graph, required to have the value at which it has none, or an error: a
-// misspelt key must not silently become a default.
+// Each key of the file is read, is known not to change the graph, must have a
+// value that does not change it, or is an error: a misspelt key must not
+// silently become a default.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +32,10 @@ namespace json = llvm::json;
 
 namespace {
 
-/// Upper limit of the number of layers, as of a size.
+/// Upper limit of the number of layers.
 constexpr int64_t kMaxLayers = 10000;
 
-/// Values of "layer_types": all keys, or those of a window.
+/// Values of "layer_types": attention to all keys, or to a window.
 constexpr StringRef kLayerTypes[] = {"full_attention", "sliding_attention"};
 
 constexpr StringRef kRopeRead[] = {"factor",
@@ -46,7 +46,7 @@ constexpr StringRef kRopeRead[] = {"factor",
                                    "rope_type",
                                    "type"};
 
-/// "gpt2" of "share/models/gpt2.json" and of "gpt2/config.json".
+/// Returns "gpt2" for "share/models/gpt2.json" and for "gpt2/config.json".
 std::string modelName(StringRef fileName) {
   StringRef stem = llvm::sys::path::stem(fileName);
   if (stem == "config") {
@@ -58,8 +58,8 @@ std::string modelName(StringRef fileName) {
   return stem.empty() ? "model" : stem.str();
 }
 
-/// How many elements of a head turn, of top-level keys (older files) or of
-/// "rope_parameters".
+/// Reads the number of rotated elements per head from the top level (older
+/// files) or from "rope_parameters".
 void readRotaryWidth(ConfigReader &reader, ModelConfig &config) {
   constexpr StringRef key = "partial_rotary_factor";
   const json::Value *value = reader.find(key);
@@ -74,8 +74,8 @@ void readRotaryWidth(ConfigReader &reader, ModelConfig &config) {
   config.rotaryWidth = width < config.headDim ? width : 0;
 }
 
-/// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
-/// is in it). A rope_type of "default" is no scaling.
+/// Reads "rope_scaling" or "rope_parameters" (newer files, which also have
+/// rope_theta there). A rope_type of "default" means no scaling.
 void readRope(const ModelFamily &family, ConfigReader &rope,
               ModelConfig &config, RotaryEmbedding &embedding) {
   // Older files say "type".
@@ -108,14 +108,14 @@ void readRope(const ModelFamily &family, ConfigReader &rope,
   embedding.scaling = scaling;
 }
 
-/// Keys of rotary embeddings that older files have.
+/// Keys of rotary embeddings in older files.
 struct OlderRope {
   ConfigReader &file;
-  /// The keys of theta and of scaling; null where there is none.
+  /// The keys of theta and of scaling; null if there are none.
   StringRef thetaKey;
   std::optional<ConfigReader> scaling;
 
-  /// A number that `key` gives at the top level or in the scaling.
+  /// Returns the number of `key` at the top level or in the scaling.
   std::optional<double> find(StringRef key) const {
     const json::Value *value = scaling ? scaling->find(key) : nullptr;
     value = value ? value : file.find(key == "rope_theta" ? thetaKey : key);
@@ -123,8 +123,8 @@ struct OlderRope {
   }
 };
 
-/// Reads what a newer file says of rotary embeddings, `rope`. It is an error
-/// where older keys of the same file say another thing.
+/// Reads a newer file's rotary embeddings, `rope`. Fails if older keys of the
+/// same file contradict it.
 void readNewerRope(const ModelFamily &family, const OlderRope &older,
                    ConfigReader &rope, ModelConfig &config,
                    RotaryEmbedding &embedding) {
@@ -147,8 +147,8 @@ void readNewerRope(const ModelFamily &family, const OlderRope &older,
              !older.scaling || before.scaling == embedding.scaling);
 }
 
-/// Rotary embeddings of all layers. Where window layers have others, newer
-/// files have both in "rope_parameters", by the type of layer.
+/// Reads the rotary embeddings of all layers. If window layers have their own,
+/// newer files have both in "rope_parameters", by the type of layer.
 void readRopes(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config) {
   config.rope.theta = reader.positive("rope_theta", config.rope.theta);
@@ -175,8 +175,8 @@ void readRopes(const ModelFamily &family, ConfigReader &reader,
       readNewerRope(family, *said, *rope, config, *embedding);
 }
 
-/// The `padding_idx` of the published class's embedding: a negative one counts
-/// from the end.
+/// Reads the `padding_idx` of the published class's embedding. A negative one
+/// counts from the end.
 void readPaddingToken(ConfigReader &reader, ModelConfig &config) {
   constexpr StringRef key = "pad_token_id";
   bool isDefaultRow = config.paddingToken < config.vocab;
@@ -190,7 +190,7 @@ void readPaddingToken(ConfigReader &reader, ModelConfig &config) {
   config.paddingToken = id < 0 ? id + config.vocab : id;
 }
 
-/// Which layers have a window, by the keys that the family has.
+/// Returns which layers have a window, by the keys of the family.
 std::vector<bool> readWindowLayers(const ModelFamily &family,
                                    ConfigReader &reader, int64_t layers) {
   std::vector<bool> windows;
@@ -198,7 +198,8 @@ std::vector<bool> readWindowLayers(const ModelFamily &family,
     windows.push_back(type == 1);
   if (!windows.empty())
     return windows;
-  // All but every so-manyth, all from one on, or all.
+  // Every layer except each `pattern`-th one, starting at layer `first`;
+  // without either key, all layers.
   int64_t pattern = 0, first = 0;
   if (family.has("sliding_window_pattern"))
     pattern = reader.size("sliding_window_pattern", 6);
@@ -229,8 +230,8 @@ void readWindow(const ModelFamily &family, ConfigReader &reader,
     config.windowLayers = layers;
 }
 
-/// Numbers and widths of heads. A default of 0 follows from the other sizes, as
-/// a null does.
+/// Reads the numbers and widths of heads. A default of 0, or null, means that
+/// it follows from the other sizes.
 void readHeads(ConfigReader &reader, ModelConfig &config) {
   config.heads = reader.size("num_attention_heads");
   if (config.kvHeads == 0 || reader.isNull("num_key_value_heads"))
@@ -238,7 +239,7 @@ void readHeads(ConfigReader &reader, ModelConfig &config) {
   config.kvHeads = reader.size("num_key_value_heads", config.kvHeads);
   reader.checkDivides("num_attention_heads", config.heads,
                       "num_key_value_heads", config.kvHeads);
-  // Rotary embeddings turn pairs: the width of a head must be even.
+  // Rotary embeddings rotate pairs, so the width of a head must be even.
   if (reader.find("head_dim") || config.headDim != 0) {
     config.headDim = reader.size("head_dim", config.headDim);
     if (config.headDim % 2 != 0)
@@ -267,7 +268,7 @@ void tessera::readGPT2(const ModelFamily &, ConfigReader &reader,
   config.normEps = reader.positive("layer_norm_epsilon", config.normEps);
   config.initializerRange =
       reader.positive("initializer_range", config.initializerRange);
-  // "gelu_fast" and "gelu_pytorch_tanh" are the tanh formula under other names.
+  // "gelu_fast" and "gelu_pytorch_tanh" are other names of the tanh formula.
   size_t activation =
       reader.choice("activation_function",
                     {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of supported values of `model_type`. Defaults are those of the
-// classes that publish such files (transformers' configuration_*.py).
+// The table of supported values of `model_type`. The defaults are taken from
+// the classes that publish such files (transformers' configuration_*.py).
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,8 @@ constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
                                         "use_bfloat16",
                                         "use_cache"};
 
-/// The same for GPT-2, whose published class has no row of padding. Dropout is
-/// not in the graph; reorder_and_upcast_attn asks for f32 scores, which
+/// The same keys for GPT-2, whose published class has no padding row. Dropout
+/// is not in the graph; reorder_and_upcast_attn asks for f32 scores, which
 /// attention has anyway.
 constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
                                       "embd_pdrop",
@@ -111,7 +111,7 @@ constexpr StringRef kGPT2Read[] = {"activation_function",
                                    "tie_word_embeddings",
                                    "vocab_size"};
 
-/// Keys that every family of rotary decoders has.
+/// Keys of every family of rotary decoders.
 constexpr StringRef kDecoderRead[] = {"head_dim",
                                       "hidden_size",
                                       "initializer_range",
@@ -144,7 +144,7 @@ constexpr StringRef kQwenOff[] = {"use_mrope"};
 
 constexpr StringRef kMistralRead[] = {"hidden_act", "sliding_window"};
 
-/// Where positions are not stretched, their original number is of no matter.
+/// The original number of positions has no effect without rope scaling.
 constexpr StringRef kPhi3Read[] = {"hidden_act", "partial_rotary_factor",
                                    "sliding_window"};
 constexpr StringRef kPhi3Ignored[] = {"attention_dropout", "embd_pdrop",
@@ -156,7 +156,7 @@ constexpr StringRef kGemma3Read[] = {
     "attention_bias",        "hidden_activation",    "layer_types",
     "query_pre_attn_scalar", "rope_local_base_freq", "sliding_window",
     "sliding_window_pattern"};
-/// Layers are what layer_types says where a file has both.
+/// layer_types decides if a file also has _sliding_window_pattern.
 constexpr StringRef kGemma3Ignored[] = {
     "_sliding_window_pattern", "attention_dropout", "cache_implementation"};
 constexpr StringRef kGemma3Off[] = {"attn_logit_softcapping",
@@ -171,7 +171,7 @@ ModelConfig makeGPT2() {
   return config;
 }
 
-/// What the rotary decoders have in common: Llama's values.
+/// Returns the common defaults of the rotary decoders: Llama's values.
 ModelConfig makeLlama() {
   ModelConfig config;
   config.family = "llama";

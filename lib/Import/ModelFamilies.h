@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A family is one value of `model_type`: the keys that its files have and the
-// values that it has by default. All that a graph depends on is in ModelConfig.
+// A family is one value of `model_type`: the keys of its files and their
+// defaults. The graph depends only on ModelConfig.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,27 +19,27 @@ namespace tessera {
 struct ModelFamily {
   /// The value of `model_type`.
   llvm::StringRef type;
-  /// Keys that are read: those of its kind of file, and its own.
+  /// Keys to read: the common ones of its kind of file, and its own.
   llvm::ArrayRef<llvm::StringRef> keys, ownKeys;
-  /// Keys that do not change the graph, beside kCommonIgnored.
+  /// Keys that do not change the graph, in addition to kCommonIgnored.
   llvm::ArrayRef<llvm::StringRef> ignored;
-  /// Keys that would change the graph into one that is not built, beside
-  /// kMustBeOff.
+  /// Keys for graphs that are not supported, in addition to kMustBeOff.
   llvm::ArrayRef<llvm::StringRef> off;
-  /// Values without a key.
+  /// Returns the defaults, also for values without a key.
   ModelConfig (*makeDefaults)();
   /// Reads the file into a config that has the defaults.
   void (*read)(const ModelFamily &family, ConfigReader &reader,
                ModelConfig &config);
 
-  /// Whether this is one of its own keys.
+  /// True if this is one of its own keys.
   bool has(llvm::StringRef key) const;
 };
 
-/// All of them, in the order in which messages name them.
+/// Returns all families, in the order in which messages list them.
 llvm::ArrayRef<ModelFamily> getModelFamilies();
 
-/// Keys that any Hugging Face config may have and that do not change the graph.
+/// Returns the keys that any Hugging Face config may have and that do not
+/// change the graph.
 llvm::ArrayRef<llvm::StringRef> getCommonIgnoredKeys();
 
 /// Readers of the two kinds of files: "n_embd" and "hidden_size".

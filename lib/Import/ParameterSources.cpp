@@ -1,12 +1,12 @@
-//===- ParameterSources.cpp - Where files of weights have a parameter -----===//
+//===- ParameterSources.cpp - Parameters in files of weights --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names and layouts of the tensors in published weights: a table for each
-// family. A weight there is a matrix, [out, in] for torch's Linear, [in, out]
-// for GPT-2's Conv1D; ours has the input's dimensions first, and the heads as
-// dimensions of their own.
+// The names and layouts of the tensors in published weights: one table per
+// family. A published weight is a matrix, [out, in] for torch's Linear, [in,
+// out] for GPT-2's Conv1D. The parameters here have the input's dimensions
+// first, and separate dimensions for heads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// What a file's tensor is beside its parameter.
+/// The layout of a file's tensor relative to its parameter.
 enum class Layout {
   /// [in, out], or the same dimensions.
   InOut,
@@ -31,12 +31,12 @@ enum class Layout {
   OutIn,
 };
 
-/// A parameter's tensor. Several parameters of a block may name one: it has
-/// them next to each other along "out", in the order of listParameters.
+/// The tensor of a parameter. Several parameters of a block may share one: they
+/// are next to each other along "out", in the order of listParameters.
 struct Row {
-  /// After "blocks.N.", or the whole name.
+  /// The name after "blocks.N.", or the whole name.
   StringRef parameter;
-  /// After the block's prefix, or the whole name.
+  /// The name after the block's prefix, or the whole name.
   StringRef tensor;
   Layout layout = Layout::InOut;
 };
@@ -65,7 +65,7 @@ constexpr Row kGPT2[] = {
     {"mlp.b2", "mlp.c_proj.bias"},
 };
 
-/// Llama, and what its successors add.
+/// Llama's tensors, and the ones that its successors add.
 constexpr Row kDecoder[] = {
     {"wte", "model.embed_tokens.weight"},
     {"ln_f.gamma", "model.norm.weight"},
@@ -126,7 +126,7 @@ int64_t product(ArrayRef<int64_t> sizes) {
                          std::multiplies<>());
 }
 
-/// Row-major strides, the last of `step`.
+/// Returns row-major strides; the last one is `step`.
 llvm::SmallVector<int64_t, 4> stridesOf(ArrayRef<int64_t> shape, int64_t step) {
   llvm::SmallVector<int64_t, 4> strides(shape.size());
   for (size_t i = shape.size(); i-- > 0; step *= shape[i])
@@ -134,8 +134,9 @@ llvm::SmallVector<int64_t, 4> stridesOf(ArrayRef<int64_t> shape, int64_t step) {
   return strides;
 }
 
-/// How many of a parameter's dimensions are a weight's input: the width of the
-/// model, or all but it; none of a vector, which is added to an output.
+/// Returns the number of a parameter's dimensions that are a weight's input:
+/// the model width, or all other dimensions if the width is last. Returns 0 for
+/// a vector, which is added to an output.
 size_t countInputs(const Parameter &parameter) {
   bool isVector =
       parameter.shape.size() == 1 || parameter.init != ParameterInit::Normal;
@@ -171,7 +172,7 @@ private:
           return row;
     llvm_unreachable("expects a row for each parameter");
   }
-  /// The row of a parameter, and the prefix of its block in files.
+  /// Returns the row of a parameter, and the prefix of its block in files.
   std::pair<const Row *, std::string> find(const Parameter &parameter) const {
     StringRef rest = parameter.name;
     if (!rest.consume_front("blocks."))
@@ -184,7 +185,8 @@ private:
         ArrayRef(parameter.shape).drop_front(countInputs(parameter)));
   }
 
-  /// Name, and how many outputs of the tensor come before its own.
+  /// Returns the tensor's name, and the number of its outputs before this
+  /// parameter's.
   ParameterSource place(const Parameter &parameter) {
     auto [row, prefix] = find(parameter);
     ParameterSource source;
@@ -215,7 +217,7 @@ private:
 
   const Names &names;
   ArrayRef<Parameter> parameters;
-  /// By tensor: its outputs.
+  /// The number of outputs of each tensor.
   llvm::StringMap<int64_t> outs;
 };
 

@@ -3,11 +3,12 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of parameters: the graph's arguments and the count come from it.
+// The only list of parameters: the graph's arguments and the count are derived
+// from it.
 //
-// The head dimension of a projection is two: key/value heads, and query heads
-// of one of them. So a tensor-parallel degree may exceed the number of
-// key/value heads, and Q, K and V are never columns of one tensor.
+// The head dimension of a projection is split in two: key/value heads, and
+// query heads per key/value head. So a tensor-parallel degree may exceed the
+// number of key/value heads, and Q, K and V are never columns of one tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// A dimension: its name and size.
+/// The name and size of a dimension.
 struct Dim {
   StringRef name;
   int64_t size;
@@ -145,7 +146,8 @@ private:
 } // namespace
 
 int64_t Parameter::numElements() const {
-  // Saturates, so that an absurd config gives an error and no small number.
+  // Saturates, so that an absurd config gives an error instead of a small
+  // number.
   uint64_t product = 1;
   for (int64_t size : shape)
     product = llvm::SaturatingMultiply<uint64_t>(product, size);
