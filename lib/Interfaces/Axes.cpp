@@ -130,7 +130,8 @@ AxisList tessera::mergeAdjacent(ArrayRef<AxisRef> axes) {
   return out;
 }
 
-/// The largest major part that two (sub-)axes share, of size 1 if none.
+/// Returns the largest major sub-axis that two (sub-)axes share; size 1 if
+/// none.
 static AxisRef sharedMajorSubAxis(const AxisRef &a, const AxisRef &b) {
   AxisRef part = a;
   part.size = 1;

@@ -1,9 +1,9 @@
-//===- CostOpInterface.cpp - What an op computes --------------------------===//
+//===- CostOpInterface.cpp - The work of an op ----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules for ops of upstream dialects, by trait and interface.
+// The cost of ops in upstream dialects, by trait and interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
   return cost;
 }
 
-/// Sizes of a contraction by the role of its dimensions.
+/// Returns the sizes of a contraction by the role of its dimensions.
 static OpCost contractionCost(linalg::LinalgOp op,
                               const linalg::ContractionDimensions &dims) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -135,8 +135,7 @@ OpCost tessera::getOpCost(Operation *op) {
     return {};
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return structuredCost(structured);
-  // Sums and casts pass gradients on as they are; what else there is needs
-  // operands.
+  // Sums and casts pass gradients on unchanged; other ops need their operands.
   if (OpTrait::hasElementwiseMappableTraits(op)) {
     OpCost cost = getElementwiseCost(
         op, 1,

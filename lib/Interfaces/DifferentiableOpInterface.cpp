@@ -1,4 +1,4 @@
-//===- DifferentiableOpInterface.cpp - How an op is differentiated --------===//
+//===- DifferentiableOpInterface.cpp - The gradients of an op -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -61,7 +61,8 @@ static StringRef stringify(AttributeHolder holder) {
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// The first of the nearest `known` names, however far; "" of none.
+/// Returns the first of the nearest `known` names at any distance; "" if
+/// `known` is empty.
 static StringRef findNearest(StringRef name, ArrayRef<StringRef> known) {
   StringRef best;
   unsigned bestDistance = ~0u;
@@ -74,7 +75,7 @@ static StringRef findNearest(StringRef name, ArrayRef<StringRef> known) {
   return best;
 }
 
-/// An attribute that may not be where it is.
+/// Reports an attribute that is not allowed at its position.
 static LogicalResult reportUnknown(ArrayRef<KnownAttribute> known,
                                    const AttributePosition &position,
                                    StringRef name) {

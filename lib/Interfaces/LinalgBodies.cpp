@@ -1,4 +1,4 @@
-//===- LinalgBodies.cpp - What the body of a linalg op does ---------------===//
+//===- LinalgBodies.cpp - Analysis of the bodies of linalg ops ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,9 @@ using namespace tessera;
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The op that combines the running value of output `index` with a new one:
-/// the yielded op, one of whose operands is the output's block argument, which
-/// nothing else uses.
+/// Returns the op that combines the running value of output `index` with a new
+/// one. It is the yielded op, and it alone uses the output's block argument, as
+/// one of its two operands.
 static Operation *getCombiner(linalg::LinalgOp op, unsigned index) {
   Block *body = op.getBlock();
   BlockArgument running = body->getArgument(op.getNumDpsInputs() + index);
@@ -50,8 +50,8 @@ OpOperand &tessera::getAdded(linalg::LinalgOp op, unsigned index) {
   return combiner->getOpOperand(combiner->getOperand(0) == running ? 1 : 0);
 }
 
-/// The reduction that output `index` computes, if it is known to be associative
-/// and commutative.
+/// Returns the reduction that output `index` computes, if it is known to be
+/// associative and commutative.
 static std::optional<ReductionKind> getReductionKind(linalg::LinalgOp op,
                                                      unsigned index) {
   Operation *combiner = getCombiner(op, index);
@@ -60,8 +60,8 @@ static std::optional<ReductionKind> getReductionKind(linalg::LinalgOp op,
   bool isBool = combiner->getResult(0).getType().isInteger(1);
   if (isa<arith::AddFOp>(combiner) || (isa<arith::AddIOp>(combiner) && !isBool))
     return ReductionKind::Sum;
-  // These pass over NaN, a reduction of partial values does not: none of them
-  // may be NaN.
+  // These combiners ignore NaN, but a reduction of partial values does not. A
+  // neutral start value ensures that no partial value is NaN.
   Value init = op.getDpsInits()[index];
   if (isa<arith::MaxNumFOp>(combiner) && isNeutral(init, ReductionKind::Max))
     return ReductionKind::Max;
@@ -120,7 +120,8 @@ namespace {
 /// The values of a body in the padding of some dimension.
 struct PaddingOfBody {
   llvm::DenseSet<Value> zero;
-  /// Not known to be zero. All others are what they are at true elements.
+  /// Values not known to be zero. All others have the same value as outside of
+  /// padding.
   llvm::DenseSet<Value> other;
 
   void visit(Operation &op);

@@ -1,4 +1,4 @@
-//===- NeutralElements.cpp - What changes nothing in a reduction ----------===//
+//===- NeutralElements.cpp - Neutral elements of reductions ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,9 +38,9 @@ bool tessera::isNeutral(Value value, ReductionKind kind) {
          attr == getNeutralElement(element, kind);
 }
 
-/// A linear function of zeros is zero. An op that is linear in one operand
-/// makes zeros of it and of zeros in others, too; a body may make something
-/// else of those, as in p log(q).
+/// A linear function of zeros is zero. An op that is linear in one operand also
+/// maps zeros in it and in other operands to zeros. A body may not, as in p
+/// log(q).
 bool tessera::keepsZeros(Operation *op, const llvm::SmallBitVector &zeros) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return yieldsZeros(linalgOp, zeros);
@@ -57,7 +57,7 @@ bool tessera::keepsZeros(Operation *op, const llvm::SmallBitVector &zeros) {
 }
 
 bool tessera::makesZeros(Operation *op, const llvm::SmallBitVector &zeros) {
-  // Padding has what a sum begins with beside it, not in it.
+  // A start value that is not zero in padding would be added to the zeros.
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     for (OpOperand &init : linalgOp.getDpsInitsMutable())
       if (!zeros.test(init.getOperandNumber()) &&

@@ -1,10 +1,10 @@
-//===- PaddingOpInterface.cpp - What an op needs of padding ---------------===//
+//===- PaddingOpInterface.cpp - Requirements of ops on padding ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface, and the upstream ops that have it: integer divisions, shifts
-// and powers, and linalg ops with such ops in their bodies.
+// The interface, and its upstream ops: integer divisions, shifts and powers,
+// and linalg ops with such ops in their bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace tessera;
 
 #include "tessera/Interfaces/PaddingOpInterface.cpp.inc"
 
-/// The operands that have `factor`.
+/// Returns the operands that have `factor`.
 static llvm::SmallBitVector getHaving(Operation *op, const ShardingRule &rule,
                                       unsigned factor) {
   llvm::SmallBitVector having(op->getNumOperands());
@@ -46,11 +46,11 @@ bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
   return all;
 }
 
-/// True if the op may reduce over padding of `factor`: of neutral elements, or
-/// of any that it is told of.
+/// True if the op may reduce over padding of `factor`, because it is neutral or
+/// because the op can mask it.
 static bool mayReduce(Operation *op, const ShardingRule &rule,
                       unsigned factor) {
-  // Models of linalg ops say so by the factor's kind.
+  // Models of linalg ops declare it by the factor's kind.
   if (isa<linalg::LinalgOp>(op) ||
       keepsNeutral(op, rule, factor, getHaving(op, rule, factor)))
     return true;
@@ -63,8 +63,8 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
                                             const ShardingRule &rule) {
   llvm::SmallBitVector bits(rule.factors.size());
   auto iface = dyn_cast<PaddingOpInterface>(op);
-  // A body that takes elements out of a tensor must not be run on positions
-  // that are none.
+  // A body that extracts elements of a tensor must not run at positions outside
+  // of it.
   bool takesElements =
       op->getNumRegions() != 0 && !getCapturedTensors(op).empty();
   if (takesElements || (iface && !iface.canPad())) {
@@ -113,7 +113,7 @@ std::optional<SmallVector<TypedAttr>> getSafeArguments(linalg::LinalgOp op) {
       if (!needed || isFixed)
         continue;
       auto arg = dyn_cast<BlockArgument>(value);
-      // A running value is another one at each step.
+      // A running value differs in each step.
       bool isRunning = arg && op.getNumReductionLoops() != 0 &&
                        arg.getArgNumber() >= op.getNumDpsInputs();
       if (!arg || isRunning)

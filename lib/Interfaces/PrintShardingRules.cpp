@@ -1,4 +1,4 @@
-//===- PrintShardingRules.cpp - The sharding rule of each op --------------===//
+//===- PrintShardingRules.cpp - Prints the sharding rule of each op -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

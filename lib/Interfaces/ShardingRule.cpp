@@ -27,7 +27,8 @@ bool ShardingRule::isReducedIn(unsigned factor, unsigned result) const {
          !hasFactor(results[result], factor);
 }
 
-/// Without a letter of the op's own: i, j, k, ... z, then f18, f19, ...
+/// Factors without a letter of the op's own are i, j, k, ... z, then f18, f19,
+/// ...
 void ShardingRule::printName(llvm::raw_ostream &os, unsigned factor) const {
   if (char letter = factors[factor].letter)
     os << letter;

@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.cpp - How an op shards ---------------------===//
+//===- ShardingRuleOpInterface.cpp - The sharding of an op ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ Operation *tessera::cloneWithTypes(OpBuilder &builder, Operation *op,
   return clone;
 }
 
-/// One new factor a dimension of `type`, with the sizes.
+/// Adds a new factor for each dimension of `type`.
 static TensorFactors addDims(ShardingRule &rule, RankedTensorType type,
                              FactorKind kind) {
   TensorFactors dims;
@@ -39,7 +39,7 @@ ShardingRule tessera::getElementwiseRule(Operation *op) {
   ShardingRule rule;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type) {
-    // On scalars: nothing is tied.
+    // On scalars, nothing is tied.
     rule.operands.resize(op->getNumOperands());
     rule.results.resize(op->getNumResults());
     return rule;
@@ -71,7 +71,7 @@ SmallVector<Value> tessera::getRuleInputs(Operation *op) {
   return inputs;
 }
 
-/// The rule of an op that says nothing of itself.
+/// Returns the rule of an op that does not implement the interface.
 static ShardingRule getReplicatedRule(Operation *op) {
   ShardingRule rule;
   auto dimsOf = [&](Type type) {
@@ -99,7 +99,7 @@ ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
   return rule;
 }
 
-/// The float that is less (greater, with `isGreatest`) than all others.
+/// Returns the float that is less (greater, with `isGreatest`) than all others.
 static APFloat getExtremeFloat(const llvm::fltSemantics &semantics,
                                bool isGreatest) {
   return APFloat::semanticsHasInf(semantics)

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-/// Paths of one length, whose pp ranks are 0 to n - 1.
+/// True if the paths have one length and their pp ranks are 0 to n - 1.
 static bool arePaths(ArrayAttr paths) {
   llvm::SmallBitVector used(1 << 16);
   int64_t most = -1;

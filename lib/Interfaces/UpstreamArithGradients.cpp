@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function of one operand gives its derivative, computed in f32 at least;
-// the gradient is the result's times that. What is piecewise constant has no
-// gradient. At a kink (the maximum of two equal numbers, |0|) the gradient is a
-// subgradient; each op says which.
+// For a function of one operand, gives its derivative, computed in at least
+// f32. The operand's gradient is the derivative times the result's gradient.
+// Piecewise constant functions have no gradient. At a kink (the maximum of two
+// equal numbers, |0|) the gradient is a subgradient, which each op documents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct ZeroModel : DifferentiableOpInterface::ExternalModel<ZeroModel<Op>, Op> {
   }
 };
 
-/// Sets the gradient of an operand where it is needed; built only then.
+/// Builds and sets the gradient of an operand, if it is needed.
 void set(GradientBuilder &g, unsigned operand,
          llvm::function_ref<Value()> build) {
   if (g.isNeeded(operand))
@@ -66,13 +66,13 @@ void negGradients(arith::NegFOp, GradientBuilder &g, Builder &b) {
   set(g, 0, [&] { return b.neg(g.ofResult(0)); });
 }
 
-/// The type is cast where the gradient is collected.
+/// The collector of gradients casts the type.
 template <typename Op> void castGradients(Op, GradientBuilder &g, Builder &) {
   set(g, 0, [&] { return g.ofResult(0); });
 }
 
-/// To the operand that is the result; half to each of two equal ones, as a
-/// reduction shares its gradient.
+/// Gives the gradient to the operand that is the result, and half of it to each
+/// of two equal ones, as in a reduction.
 template <typename Op, arith::CmpFPredicate isBeyond>
 void extremumGradients(Op op, GradientBuilder &g, Builder &b) {
   using arith::CmpFPredicate;
@@ -84,7 +84,7 @@ void extremumGradients(Op op, GradientBuilder &g, Builder &b) {
   set(g, 1, [&] { return b.select(lhs, zero, b.select(equal, half, grad)); });
 }
 
-/// x - trunc(x / y) y.
+/// Differentiates x - trunc(x / y) y.
 void remGradients(arith::RemFOp op, GradientBuilder &g, Builder &b) {
   set(g, 0, [&] { return g.ofResult(0); });
   set(g, 1, [&] {
@@ -104,7 +104,7 @@ void selectGradients(arith::SelectOp op, GradientBuilder &g, Builder &b) {
 // math: functions of one operand
 //===----------------------------------------------------------------------===//
 
-/// The derivative of a function at x, whose value there is y.
+/// Builds the derivative of a function at x, where its value is y.
 using Derivative = Value (*)(Builder &b, Value x, Value y);
 
 template <typename Op, Derivative derivative>
@@ -118,7 +118,7 @@ Value scaled(Builder &b, Value v, double factor) {
   return b.mul(v, b.splat(v, factor));
 }
 Value inverse(Builder &b, Value v) { return b.div(b.splat(v, 1.0), v); }
-/// 1 + factor v^2.
+/// Builds 1 + factor v^2.
 Value onePlusSquare(Builder &b, Value v, double factor) {
   return b.add(b.splat(v, 1.0), scaled(b, b.mul(v, v), factor));
 }
@@ -176,7 +176,7 @@ void fmaGradients(math::FmaOp op, GradientBuilder &g, Builder &b) {
   set(g, 2, [&] { return g.ofResult(0); });
 }
 
-/// Of y = atan2(a, c): (c, -a) / (a^2 + c^2).
+/// The gradient of y = atan2(a, c) is (c, -a) / (a^2 + c^2).
 void atan2Gradients(math::Atan2Op op, GradientBuilder &g, Builder &b) {
   Value a = b.widen(op.getLhs()), c = b.widen(op.getRhs());
   Value squares = b.add(b.mul(a, a), b.mul(c, c));
@@ -185,7 +185,8 @@ void atan2Gradients(math::Atan2Op op, GradientBuilder &g, Builder &b) {
   set(g, 1, [&] { return b.neg(b.mul(grad, a)); });
 }
 
-/// Of a^c: c a^(c - 1), 0 where c is; a^c log(a), 0 where a is.
+/// The gradient of a^c is c a^(c - 1), 0 if c is 0; and a^c log(a), 0 if a is
+/// 0.
 void powGradients(math::PowFOp op, GradientBuilder &g, Builder &b) {
   Value a = b.widen(op.getLhs()), c = b.widen(op.getRhs());
   Value grad = b.widen(g.ofResult(0)), zero = b.splat(a, 0.0);
@@ -203,7 +204,7 @@ void powGradients(math::PowFOp op, GradientBuilder &g, Builder &b) {
   });
 }
 
-/// Of a^n with an integer n: n a^(n - 1), 0 where n is.
+/// The gradient of a^n with an integer n is n a^(n - 1), 0 if n is 0.
 void fpowiGradients(math::FPowIOp op, GradientBuilder &g, Builder &b) {
   set(g, 0, [&] {
     Value a = b.widen(op.getLhs()), n = op.getRhs();
@@ -217,7 +218,8 @@ void fpowiGradients(math::FPowIOp op, GradientBuilder &g, Builder &b) {
   });
 }
 
-/// |a| with the sign of c: the sign of a times that of c, of a alone.
+/// The gradient of |a| with the sign of c is the sign of a times the sign of c;
+/// c has none.
 void copySignGradients(math::CopySignOp op, GradientBuilder &g, Builder &b) {
   set(g, 0, [&] {
     Value a = op.getLhs(), one = b.splat(a, 1.0);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise ops by trait: every dimension is a parallel factor. What differs
-// is linearity, one tag an op.
+// Elementwise ops by trait: every dimension is a parallel factor. They differ
+// in linearity, given by a tag per op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@ using namespace tessera;
 
 namespace {
 
-/// How an elementwise op acts on partial operands.
+/// The behavior of an elementwise op on partial operands.
 enum class Linearity {
   None,
-  /// Sum if all operands are partial.
+  /// Sum, if all operands are partial.
   Additive,
-  /// Sum if exactly one operand is partial.
+  /// Sum, if exactly one operand is partial.
   Multilinear,
-  /// Sum if only the first operand is partial and the second a constant other
-  /// than 0: 0 / 0 is NaN where the sum over 0 is infinite.
+  /// Sum, if only the first operand is partial and the second is a nonzero
+  /// constant: 0 / 0 is NaN, while the sum divided by 0 is infinite.
   Quotient,
   /// Unary; sum, max and min.
   Widening,
-  /// Unary and increasing on all numbers, infinities included: max and min. Of
-  /// integers, those with a sign.
+  /// Unary and increasing on all numbers, infinities included: max and min.
+  /// Integers are signed.
   Monotone,
-  /// The same of integers without a sign.
+  /// The same, but integers are unsigned.
   UnsignedMonotone,
   /// The op's own reduction (getExtremum), whichever operands are partial.
   Extremum,
@@ -50,9 +50,9 @@ bool isNonZeroConstant(Value value) {
   return number && number.getValue().isNonZero();
 }
 
-/// True if the op keeps the order of its operand's elements, which it takes for
-/// numbers with a sign or without. Beyond the range of a float without
-/// infinities there is only NaN, which is no maximum.
+/// True if the op keeps the order of its operand's elements as signed or
+/// unsigned numbers. A float type without infinities has only NaN beyond its
+/// range, which is no maximum.
 bool keepsOrder(Operation *op, bool isSigned) {
   auto elementOf = [](Value value) {
     return getElementTypeOrSelf(value.getType());
@@ -107,8 +107,8 @@ struct ElementwiseModel
   }
 };
 
-/// `dense` with zeros after its elements up to `type`'s shape; null if that is
-/// smaller in some dimension.
+/// Pads `dense` with zeros up to `type`'s shape; null if that is smaller in
+/// some dimension.
 DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
   ArrayRef<int64_t> from = dense.getType().getShape(), to = type.getShape();
   if (llvm::any_of(llvm::zip_equal(from, to), [](auto sizes) {
@@ -124,7 +124,7 @@ DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
     for (auto [i, size] : llvm::zip_equal(index, to))
       position = position * size + i;
     elements[position] = element;
-    // The next index, the last dimension fastest.
+    // Advance the index, the last dimension fastest.
     for (size_t d = index.size(); d-- > 0; index[d] = 0)
       if (++index[d] < from[d])
         break;
@@ -132,8 +132,8 @@ DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
   return DenseElementsAttr::get(type, elements);
 }
 
-/// A splat constant takes any shape; another one a larger one, padded with
-/// zeros.
+/// A splat constant can take any shape. Other constants can take a larger one,
+/// padded with zeros.
 struct ConstantModel
     : ShardingRuleOpInterface::ExternalModel<ConstantModel, arith::ConstantOp> {
   ShardingRule getShardingRule(Operation *op) const {
@@ -176,7 +176,7 @@ std::optional<ReductionKind> tessera::getExtremum(Operation *op) {
     return ReductionKind::Max;
   if (isa<arith::MinimumFOp>(op))
     return ReductionKind::Min;
-  // As a number with a sign, true is -1.
+  // True is -1 as a signed number.
   bool isBool = getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1);
   if (isBool ? isa<arith::MinSIOp, arith::MaxUIOp, arith::OrIOp>(op)
              : isa<arith::MaxSIOp>(op))
@@ -198,7 +198,7 @@ static void registerArith(MLIRContext *context, arith::ArithDialect *) {
   attach<Linearity::UnsignedMonotone, UIToFPOp, ExtUIOp>(context);
   attach<Linearity::Extremum, MaximumFOp, MinimumFOp, MaxSIOp, MaxUIOp, MinSIOp,
          MinUIOp, AndIOp, OrIOp>(context);
-  // These two pass over NaN, a reduction of partial values does not.
+  // These two ignore NaN, but a reduction of partial values does not.
   attach<Linearity::None, MaxNumFOp, MinNumFOp>(context);
   attach<Linearity::None, XOrIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, RemFOp,
          ShLIOp, ShRSIOp, ShRUIOp, CmpFOp, CmpIOp, SelectOp, FPToSIOp, FPToUIOp,

@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// The interface of an upstream op by one function, which builds its gradients
-/// and cannot fail.
+/// Implements the interface for an upstream op by one function, which builds
+/// its gradients and cannot fail.
 template <typename Op,
           void (*build)(Op, GradientBuilder &, ElementwiseBuilder &)>
 struct GradientModel
@@ -36,7 +36,7 @@ void attachGradients(mlir::MLIRContext *context) {
 
 /// arith and math.
 void registerArithGradients(mlir::DialectRegistry &registry);
-/// tensor: ops that change shapes.
+/// Registers tensor: ops that change shapes.
 void registerTensorGradients(mlir::DialectRegistry &registry);
 
 } // namespace tessera

@@ -3,8 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One factor a loop, from the indexing maps and iterator types; the kind of a
-// reduction from the op that combines it in the body. No op is known by name.
+// Derives one factor per loop from the indexing maps and iterator types, and
+// the kind of a reduction from its combining op in the body. No op is known by
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,9 +52,9 @@ struct LinalgRules
     return rule;
   }
 
-  /// Partial values run through the body; an init that is neutral is as good as
-  /// a partial one. From the second step of a reduction on the running values
-  /// are partial, as the first one yielded them.
+  /// Propagates partial values through the body. A neutral init counts as
+  /// partial. From the second step of a reduction on, the running values are
+  /// partial, as the first step yielded them.
   bool commutesWithReduction(Operation *operation, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
     auto op = cast<linalg::LinalgOp>(operation);
@@ -69,8 +70,8 @@ struct LinalgRules
     return op.getNumReductionLoops() == 0 || yieldsPartial(op, kind, values);
   }
 
-  /// Only of an op whose own reduction is known, but not neutral on padding
-  /// that is masked in its operands: as a linalg.generic it has a body to mask.
+  /// Decomposes only ops whose own reduction is known but not neutral on zero
+  /// padding: as a linalg.generic, the op has a body that can be masked.
   FailureOr<SmallVector<Value>> decompose(Operation *operation,
                                           OpBuilder &builder,
                                           const llvm::SmallBitVector &) const {
@@ -83,8 +84,8 @@ struct LinalgRules
     return SmallVector<Value>((*generic)->getResults());
   }
 
-  /// Where the body can be changed: what comes from beyond the true size is
-  /// replaced by the reduction's neutral element before it is combined.
+  /// If the body can be changed, replaces values beyond the true size by the
+  /// reduction's neutral element before they are combined.
   bool absorbPadding(Operation *operation, unsigned factor,
                      int64_t size) const {
     auto op = cast<linalg::LinalgOp>(operation);
@@ -131,7 +132,7 @@ struct LinalgRules
   }
 
 private:
-  /// True of an op whose body may be changed.
+  /// True for an op whose body may be changed.
   static bool masks(linalg::LinalgOp op) {
     return isa<linalg::GenericOp, linalg::ReduceOp>(op);
   }
@@ -146,8 +147,8 @@ private:
            keepsZeros(op, having);
   }
 
-  /// Dimensions of one operand. A loop that is used other than as a plain
-  /// dimension (a window, a diagonal) becomes replicated.
+  /// Returns the dimensions of one operand. A loop with another use than as a
+  /// plain dimension (a window, a diagonal) becomes replicated.
   static TensorFactors getDims(ShardingRule &rule, AffineMap map) {
     TensorFactors dims;
     llvm::SmallDenseSet<unsigned> seen;

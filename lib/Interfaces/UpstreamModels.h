@@ -13,9 +13,9 @@
 
 namespace tessera {
 
-/// The reduction that `op` is the combiner of: a maximum or minimum as partial
-/// values know it, of signed integers and of booleans as 0 and 1, and NaN where
-/// an operand is. None for any other op.
+/// Returns the reduction with the combiner `op`: a maximum or minimum as used
+/// for partial values, of signed integers, and of booleans as 0 and 1, with NaN
+/// if an operand is NaN. Returns none for any other op.
 std::optional<ReductionKind> getExtremum(mlir::Operation *op);
 
 /// Attaches one model to all of these ops. The model is compiled once: it
@@ -30,9 +30,9 @@ void attachToAll(mlir::MLIRContext *context) {
 
 /// arith and math.
 void registerElementwiseModels(mlir::DialectRegistry &registry);
-/// tensor: ops that change shapes.
+/// Registers tensor: ops that change shapes.
 void registerTensorModels(mlir::DialectRegistry &registry);
-/// linalg: every structured op.
+/// Registers linalg: every structured op.
 void registerLinalgModels(mlir::DialectRegistry &registry);
 
 } // namespace tessera

@@ -21,7 +21,7 @@ namespace {
 template <typename Model, typename Op>
 using Base = ShardingRuleOpInterface::ExternalModel<Model, Op>;
 
-/// The position that the region gets as argument `dim` counts from `offset`.
+/// Makes the position in the region's argument `dim` count from `offset`.
 void offsetArgument(Region &region, unsigned dim, Value offset) {
   BlockArgument position = region.front().getArgument(dim);
   OpBuilder builder = OpBuilder::atBlockBegin(&region.front());
@@ -30,7 +30,7 @@ void offsetArgument(Region &region, unsigned dim, Value offset) {
   position.replaceAllUsesExcept(global, global.getDefiningOp());
 }
 
-/// What is not padded passes through; a dimension that grows is needed whole.
+/// Dimensions without padding pass through. Padded dimensions are replicated.
 struct PadModel : Base<PadModel, tensor::PadOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::PadOp>(operation);
@@ -55,8 +55,7 @@ struct PadModel : Base<PadModel, tensor::PadOp> {
     rule.results.push_back(result);
     return rule;
   }
-  /// What is around a sum must be 0; a maximum of equal values is the
-  /// value.
+  /// The padding of a sum must be 0. A maximum of equal values is that value.
   bool commutesWithReduction(Operation *operation, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
     Value value = cast<tensor::PadOp>(operation)
@@ -91,7 +90,7 @@ struct GenerateModel : Base<GenerateModel, tensor::GenerateOp> {
   }
 };
 
-/// A region that is run at positions after the last one must be defined there.
+/// The region must be defined at positions after the last one, too.
 template <typename Op>
 struct RegionPadding
     : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> {
@@ -105,8 +104,8 @@ struct RegionPadding
   }
 };
 
-/// Sharded or padded along the dimension that it sums over it is a maximum, a
-/// sum, and elementwise ops.
+/// A softmax that is sharded or padded along the dimension that it sums over
+/// decomposes into a maximum, a sum, and elementwise ops.
 struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<linalg::SoftmaxOp>(operation);
@@ -121,8 +120,8 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
     rule.results.assign(operation->getNumResults(), dims);
     return rule;
   }
-  /// Not linalg's own: its maximum passes over NaN and begins with a finite
-  /// number.
+  /// Does not use linalg's own decomposition: its maximum ignores NaN and
+  /// starts from a finite number.
   FailureOr<SmallVector<Value>> decompose(Operation *operation,
                                           OpBuilder &builder,
                                           const llvm::SmallBitVector &) const {

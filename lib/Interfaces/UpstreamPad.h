@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// tensor.pad and tensor.generate, linalg.softmax.
+/// Registers tensor.pad and tensor.generate, and linalg.softmax.
 void registerPadModels(mlir::DialectRegistry &registry);
 
 } // namespace tessera

@@ -22,7 +22,7 @@ namespace {
 template <typename Model, typename Op>
 using Base = ShardingRuleOpInterface::ExternalModel<Model, Op>;
 
-/// True if all tensors among the operands are.
+/// True if `operands` has all tensors among the operands.
 bool allTensors(Operation *op, const llvm::SmallBitVector &operands) {
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))
     if (isa<RankedTensorType>(type) && !operands.test(i))
@@ -61,8 +61,8 @@ struct CastModel : MoveBase<CastModel, tensor::CastOp> {
   }
 };
 
-/// expand_shape and collapse_shape: a dimension of the one is made of a group
-/// of dimensions of the other.
+/// expand_shape and collapse_shape: a dimension on one side is a group of
+/// dimensions on the other.
 template <typename Op> struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<Op>(operation);
@@ -103,9 +103,9 @@ template <typename Op> struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
   }
 };
 
-/// Dimensions of a slice and of the tensor it is taken from: tied where the
-/// slice takes all of a dimension, else replicated. One that is dropped cannot
-/// be padded.
+/// Returns the dimensions of a slice and of the whole tensor: tied if the slice
+/// takes all of a dimension, else replicated. A dropped dimension cannot be
+/// padded.
 template <typename Op>
 static std::pair<TensorFactors, TensorFactors>
 sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
@@ -156,8 +156,8 @@ static RankedTensorType getSliceType(tensor::InsertSliceOp op) {
   return op.getSourceType();
 }
 
-/// The rule of a slice that leaves out the dimensions which `whole` does; none
-/// if those are not of size 1, or leave another shape.
+/// Returns the rule of slice `part` that drops the same dimensions as `whole`.
+/// Returns none if they are not of size 1, or leave another shape.
 template <typename Op>
 static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
                                                   Operation *whole) {
@@ -180,7 +180,7 @@ static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
   return getSliceRule(mine, dropped);
 }
 
-/// The sizes of a slice for other shapes; failure where a sliced dimension
+/// Returns the sizes of a slice for other shapes. Fails if a sliced dimension
 /// changed.
 template <typename Op>
 static FailureOr<SmallVector<OpFoldResult>>
@@ -197,8 +197,7 @@ resizeSlice(Op op, OpBuilder &builder, RankedTensorType oldWhole,
   return sizes;
 }
 
-/// Numbers of which those that are known at run time alone are the operands, in
-/// order.
+/// Replaces the numbers known only at run time by `operands`, in order.
 static SmallVector<OpFoldResult> withOperands(SmallVector<OpFoldResult> mixed,
                                               ValueRange operands) {
   for (OpFoldResult &number : mixed)
@@ -209,7 +208,7 @@ static SmallVector<OpFoldResult> withOperands(SmallVector<OpFoldResult> mixed,
   return mixed;
 }
 
-/// Offsets and strides of a slice whose operands are to be `operands`.
+/// Returns the offsets and strides of a slice with other `operands`.
 template <typename Op>
 static std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
 getOffsetsAndStrides(Op op, ValueRange operands) {

@@ -78,7 +78,7 @@ void concatGradients(tensor::ConcatOp op, GradientBuilder &g, Builder &b) {
   }
 }
 
-/// The sum of all elements, as a scalar.
+/// The gradient is the sum of all elements, as a scalar.
 void splatGradients(tensor::SplatOp op, GradientBuilder &g, Builder &b) {
   Value grad = b.widen(g.ofResult(0));
   auto type = cast<RankedTensorType>(grad.getType());

@@ -23,7 +23,8 @@ namespace tessera {
 
 using namespace mlir;
 
-/// Elements that every phase knows: what else there is fails late, if at all.
+/// True for elements that every phase supports. Others would fail late, or not
+/// at all.
 static bool isKnownElement(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() && integer.getWidth() >= 1 &&
@@ -33,7 +34,8 @@ static bool isKnownElement(Type type) {
   return type.isIndex();
 }
 
-/// Checks one type of an op or a function; types of our dialects are theirs.
+/// Checks one type of an op or a function. Types of Tessera's dialects check
+/// themselves.
 static LogicalResult verifyType(Operation *op, Type type, const Twine &where) {
   auto shaped = dyn_cast<ShapedType>(type);
   if (shaped && !shaped.hasStaticShape())
@@ -67,8 +69,8 @@ static LogicalResult verifyTypes(Operation *op, TypeRange types,
   return success();
 }
 
-/// The generic form of a linalg op with a name may have any body, which its own
-/// form does not show: what it does must be what its name says.
+/// Checks the body of a named linalg op. Its generic form may have any body,
+/// which its own form does not show, so the body must match the name.
 static LogicalResult verifyBody(linalg::LinalgOp op) {
   auto build = op.getRegionBuilder();
   if (!build || op->getNumRegions() != 1)
@@ -87,8 +89,8 @@ static LogicalResult verifyBody(linalg::LinalgOp op) {
          << op->getName() << " to be its own";
 }
 
-/// tensor.pad's own verifier does not count its operands: one is due for each
-/// padding that is no constant.
+/// Checks the operands of tensor.pad, one for each padding that is not
+/// constant. Its own verifier does not count them.
 static LogicalResult verifyPaddings(tensor::PadOp op) {
   auto countDynamic = [](ArrayRef<int64_t> paddings) {
     return static_cast<size_t>(llvm::count_if(paddings, ShapedType::isDynamic));
@@ -103,8 +105,9 @@ static LogicalResult verifyPaddings(tensor::PadOp op) {
          << op.getLow().size() + op.getHigh().size();
 }
 
-/// The verifiers of slices look at their last element alone, which a negative
-/// stride has before the others.
+/// Rejects negative offsets and strides. The verifiers of slices check only the
+/// last element, and a negative stride reaches others before the tensor's
+/// start.
 static LogicalResult verifyStrides(OffsetSizeAndStrideOpInterface op) {
   auto isNegative = [](int64_t number) {
     return number < 0 && !ShapedType::isDynamic(number);
@@ -115,8 +118,8 @@ static LogicalResult verifyStrides(OffsetSizeAndStrideOpInterface op) {
   return success();
 }
 
-/// The verifiers of tensor.collapse_shape and tensor.expand_shape read 32 bits
-/// of each dimension that is merged or split.
+/// Checks the groups of tensor.collapse_shape and tensor.expand_shape, whose
+/// verifiers read only 32 bits of each merged or split dimension.
 template <typename Op> static LogicalResult verifyGroups(Op op) {
   int64_t next = 0;
   for (const ReassociationIndices &group : op.getReassociationIndices())
@@ -131,7 +134,7 @@ template <typename Op> static LogicalResult verifyGroups(Op op) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The functions of the module that `func` calls, in order.
+/// Returns the module's functions that `func` calls, in order.
 static SmallVector<FunctionOpInterface> getCallees(FunctionOpInterface func,
                                                    SymbolTable &symbols) {
   SmallVector<FunctionOpInterface> callees;
@@ -146,13 +149,13 @@ static SmallVector<FunctionOpInterface> getCallees(FunctionOpInterface func,
   return callees;
 }
 
-/// The most ops of a function once the functions that it calls are in it.
+/// Maximum number of ops of a function after inlining all calls.
 static constexpr int64_t kMostInlined = int64_t(1) << 20;
 
-/// A function that calls itself, by whatever way, is an error, and so is one
-/// whose calls make too many ops, as where each of a row of functions calls the
-/// next one twice: bodies are inlined, interpreted and compiled call by call.
-/// Depth-first search; functions that are done have their number of ops.
+/// Rejects recursive functions, and functions whose calls inline to too many
+/// ops, such as a sequence of functions that each call the next one twice:
+/// bodies are inlined, interpreted and compiled call by call. Uses depth-first
+/// search; finished functions have their number of ops.
 static LogicalResult verifyCalls(ModuleOp module) {
   SymbolTable symbols(module);
   DenseSet<Operation *> active;

@@ -1,4 +1,4 @@
-//===- WorkTime.cpp - Roughly how long a device works on an op ------------===//
+//===- WorkTime.cpp - Rough estimate of an op's time on a device ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
