@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Indices fall into four classes: batch (in all three tensors), row (lhs and
+// Indices have four classes: batch (in all three tensors), row (lhs and
 // result), column (rhs and result) and summed (both operands). The operands are
 // packed to [batch][row][summed] and [batch][summed][column], multiplied as
 // matrices, and the result is unpacked.
@@ -42,8 +42,8 @@ bool Contraction::isValid() const {
 }
 
 namespace {
-/// The indices of each class, in the order in which the result, or for summed
-/// ones the lhs, has them.
+/// The indices of each class, in the order of the result, or for summed ones of
+/// the lhs.
 struct Classes {
   Indices batch, rows, columns, summed;
   int64_t numBatch = 1, numRows = 1, numColumns = 1, numSummed = 1;
@@ -71,7 +71,7 @@ struct Classes {
 } // namespace
 
 /// Calls `fn(position in the tensor)` for all indices of `order`, the last
-/// fastest; `dims` says which index each dimension of the tensor is.
+/// fastest. `dims` has the index of each dimension of the tensor.
 template <typename Fn>
 static void walk(const Tensor &tensor, ArrayRef<unsigned> dims,
                  ArrayRef<unsigned> order, Fn &&fn) {
@@ -109,8 +109,8 @@ static void accumulate(Cell &to, uint64_t value) {
   to.i = static_cast<int64_t>(static_cast<uint64_t>(to.i) + value);
 }
 
-/// c[m][n] += a[m][k] b[k][n], in blocks of b that stay in cache, four rows at
-/// a time.
+/// Computes c[m][n] += a[m][k] b[k][n], in blocks of b that stay in cache, four
+/// rows at a time.
 template <typename T>
 static void multiply(const T *__restrict a, const T *__restrict b,
                      T *__restrict c, int64_t m, int64_t k, int64_t n) {

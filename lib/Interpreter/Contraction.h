@@ -15,17 +15,18 @@ namespace tessera::interp {
 /// An einsum of two operands over numbered indices. Each tensor lists the index
 /// of each of its dimensions.
 struct Contraction {
-  /// Size of each index.
+  /// The size of each index.
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<unsigned> lhs, rhs, result;
 
   /// True if no tensor repeats an index, each index of the result is in an
-  /// operand, and each of an operand in the result or in the other operand.
+  /// operand, and each index of an operand is in the result or in the other
+  /// operand.
   bool isValid() const;
 };
 
-/// Adds the contraction to `result`, which is not rounded afterwards: sums of
-/// floats are held in double, integers wrap at 64 bits.
+/// Adds the contraction to `result` without rounding: sums of floats are kept
+/// in double, integers wrap at 64 bits.
 void contract(const Contraction &contraction, const Tensor &lhs,
               const Tensor &rhs, Tensor &result);
 

@@ -1,4 +1,4 @@
-//===- Footprint.cpp - What an interpretation needs of memory -------------===//
+//===- Footprint.cpp - Memory usage of an interpretation ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ static double bytesOf(Type type) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The axes of the mesh along which a value may differ, a bit each.
+/// The axes of the mesh along which a value may differ, as a bit mask.
 using AxisSet = uint64_t;
 
 /// Estimates one function.
@@ -45,9 +45,9 @@ private:
   AxisSet axesOf(ArrayRef<AxisRef> axes, bool wholeOnly) const;
   AxisSet axesOf(ValueRange values) const;
   AxisSet getArgumentAxes(func::FuncOp function, BlockArgument argument) const;
-  /// Sets the axes of what an op without regions gives.
+  /// Sets the axes of the results of an op without regions.
   void enter(Operation &op);
-  /// Those of an op with regions, whose body has been looked at.
+  /// Sets the axes of the results of an op whose regions have been visited.
   void leave(Operation &op);
 
   Mesh mesh;
@@ -63,14 +63,15 @@ Estimator::Estimator(func::FuncOp function) {
   if (failed(found))
     return;
   mesh = *found;
-  // Further axes, if there ever are so many, are in no set: they count once.
+  // A bit mask has room for 63 axes. A value counts once along any further
+  // ones.
   size_t count = std::min<size_t>(mesh.sizes.size(), 63);
   all = (AxisSet(1) << count) - 1;
   for (BlockArgument argument : function.getArguments())
     varies[argument] = getArgumentAxes(function, argument);
 }
 
-/// Bytes of a value on all ranks, with the table of who holds what.
+/// Returns the bytes of a value on all ranks, with each rank's pointer to it.
 double Estimator::bytesOnAll(Value value) const {
   double copies = 1, ranks = 1;
   AxisSet axes = varies.lookup(value);
@@ -82,7 +83,8 @@ double Estimator::bytesOnAll(Value value) const {
   return bytesOf(value.getType()) * copies + ranks * sizeof(TensorRef);
 }
 
-/// Of sub-axes: the axes, or only those that are there as a whole.
+/// Returns the axes of sub-axes; with `wholeOnly`, only of those that are whole
+/// axes.
 AxisSet Estimator::axesOf(ArrayRef<AxisRef> axes, bool wholeOnly) const {
   AxisSet set = 0;
   for (const AxisRef &axis : axes)
@@ -109,7 +111,7 @@ AxisSet Estimator::getArgumentAxes(func::FuncOp function,
 }
 
 void Estimator::enter(Operation &op) {
-  // A global program has one rank and no mesh to find axes in.
+  // A global program has one rank and no mesh.
   if (mesh.sizes.empty())
     return;
   AxisSet axes = axesOf(op.getOperands());
@@ -126,7 +128,7 @@ void Estimator::enter(Operation &op) {
     axes = all;
   for (Value result : op.getResults())
     varies[result] = axes;
-  // Which operand is which argument differs from op to op.
+  // The mapping of operands to region arguments differs from op to op.
   for (Region &region : op.getRegions())
     for (BlockArgument argument : region.getArguments())
       varies[argument] = axes;
@@ -147,8 +149,9 @@ void Estimator::leave(Operation &op) {
 // What is alive
 //===----------------------------------------------------------------------===//
 
-/// The most that is alive in a block, with what it is given. A value is alive
-/// from its op to the last op of the block that uses it, itself or in a region.
+/// Returns the peak of the live bytes in a block, including its arguments. A
+/// value lives from its op to the last op of the block that uses it, itself or
+/// in a region.
 double Estimator::getPeak(Block &block) {
   llvm::DenseMap<Operation *, double> freed;
   double live = 0;
@@ -170,7 +173,7 @@ double Estimator::getPeak(Block &block) {
   for (Operation &op : block) {
     double inner = 0;
     enter(op);
-    // Bodies of scalars are small; the others run one at a time.
+    // Bodies on scalars are small; other regions run one at a time.
     for (Region &region : op.getRegions())
       for (Block &body : region)
         inner = std::max(inner, getPeak(body));
@@ -223,7 +226,7 @@ static double bytesOf(TypeRange types) {
 }
 
 LogicalResult tessera::interp::checkFits(func::FuncOp function) {
-  // Inputs and expected results stay while the function runs again.
+  // Inputs and expected results stay alive while the function runs again.
   double needed = estimateBytes(function) +
                   bytesOf(function.getArgumentTypes()) +
                   bytesOf(function.getResultTypes());

@@ -1,4 +1,4 @@
-//===- Footprint.h - What an interpretation needs of memory -----*- C++ -*-===//
+//===- Footprint.h - Memory usage of an interpretation ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,19 +12,19 @@
 
 namespace tessera::interp {
 
-/// Bytes of the values that are alive together at most while a function runs,
-/// its arguments and results included: a global one on one rank, a local one on
-/// all devices of its mesh, where those that hold one value share it. Callees
-/// count as if each call kept what it returns only. Infinite where it does not
+/// Returns the peak of the live bytes while a function runs, including its
+/// arguments and results. A global value is on one rank, a local one on all
+/// devices of its mesh; devices with the same value share it. A callee counts
+/// only with the results of each call. Returns infinity if the number does not
 /// fit a double.
 double estimateBytes(mlir::func::FuncOp function);
 
-/// Bytes of memory that are free on this machine and that this process may use;
-/// none if that is not known.
+/// Returns the bytes of free memory on this machine that this process may use;
+/// none if unknown.
 std::optional<double> getFreeBytes();
 
-/// Failure, with an error that says both, if a function does not fit the
-/// memory: it would be killed after a long time otherwise.
+/// Fails, with an error that has both numbers, if a function does not fit in
+/// memory. Otherwise it would be killed after a long time.
 mlir::LogicalResult checkFits(mlir::func::FuncOp function);
 
 } // namespace tessera::interp

@@ -31,7 +31,7 @@ std::string interp::getResultName(func::FuncOp function, unsigned index) {
   if (auto name = function.getResultAttrOfType<StringAttr>(
           index, nn::NNDialect::kOutputAttr))
     return name.str();
-  // What takes the place of an argument has its name.
+  // A result donated to an argument has the argument's name.
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
     auto donated = function.getArgAttrOfType<IntegerAttr>(
         i, dist::DistDialect::kDonateAttr);
@@ -46,13 +46,13 @@ std::string interp::getResultName(func::FuncOp function, unsigned index) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Numbers by counter: element `index`, draw `draw`. The mixing function is
-/// SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom number
-/// generators, 2014).
+/// Counter-based random numbers: element `index`, draw `draw`. The mixing
+/// function is SplitMix64's (Steele, Lea, Flood: Fast splittable pseudorandom
+/// number generators, 2014).
 class Random {
 public:
   Random(uint64_t seed, StringRef name) {
-    // FNV-1a of the name.
+    // The FNV-1a hash of the name.
     uint64_t hash = 0xcbf29ce484222325;
     for (unsigned char c : name)
       hash = (hash ^ c) * 0x100000001b3;
@@ -61,7 +61,7 @@ public:
   uint64_t bits(uint64_t index, uint64_t draw) const {
     return mix(key + 0x9e3779b97f4a7c15 * (2 * index + draw + 1));
   }
-  /// In (0, 1].
+  /// Returns a number in (0, 1].
   double uniform(uint64_t index, uint64_t draw) const {
     return static_cast<double>((bits(index, draw) >> 11) + 1) * 0x1p-53;
   }
@@ -85,13 +85,13 @@ private:
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// An integer of any magnitude and sign that `width` bits hold.
+/// Returns an integer of any magnitude and sign that fits in `width` bits.
 static int64_t anyInteger(uint64_t bits, unsigned width) {
   unsigned shift = 64 - std::min(width, 1 + static_cast<unsigned>(bits % 64));
   return static_cast<int64_t>(bits) >> shift;
 }
 
-/// An integer of an argument whose uses set no domain.
+/// Returns an integer for an argument whose uses set no domain.
 static int64_t freeInteger(uint64_t kind, uint64_t bits,
                            const ElementType &type, IntegerData data) {
   constexpr uint64_t kSmall = 8;
@@ -110,8 +110,8 @@ static int64_t freeInteger(uint64_t kind, uint64_t bits,
   }
 }
 
-/// Starts of documents of 8 tokens on average, in rows along the last
-/// dimension.
+/// Fills in document starts, for documents of 8 tokens on average, in rows
+/// along the last dimension.
 static void fillStarts(Tensor &tensor, const Random &random) {
   int64_t length = tensor.getShape().back(), start = 0;
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
@@ -149,13 +149,13 @@ static void fillIntegers(Tensor &tensor, const Random &random,
   }
 }
 
-/// What a float argument starts from.
+/// The distribution of a float argument's initial values.
 namespace {
 struct FloatInit {
   double mean = 0, deviation = 1;
-  /// Moments of gradients: the second is a mean of squares.
+  /// True for a second moment of gradients, which is a mean of squares.
   bool isPositive = false;
-  /// Of an argument that is no parameter or state.
+  /// True for an argument that is not a parameter or state.
   bool isFree = false;
 };
 } // namespace
@@ -185,9 +185,9 @@ static FloatInit getFloatInit(func::FuncOp function, unsigned index,
   return result;
 }
 
-/// One of a few elements of special value; none for the others.
+/// Returns a special value for a few elements; none for the others.
 static std::optional<double> specialFloat(uint64_t kind, int64_t numElements) {
-  // However large the tensor, most rows and columns have none: a NaN in each
+  // Most rows and columns of a tensor of any size have none: a NaN in each
   // would leave nothing to compare.
   constexpr int64_t kPerTensor = 6;
   constexpr double kLargest = 65504, kLeast = 0x1p-24;
@@ -221,7 +221,7 @@ static void fillFloats(Tensor &tensor, const Random &random,
   }
 }
 
-/// A master copy has the numbers of its parameter.
+/// A master copy has the same numbers as its parameter.
 static std::string getRandomName(func::FuncOp function, unsigned index) {
   auto init =
       function.getArgAttrOfType<nn::InitAttr>(index, nn::NNDialect::kInitAttr);

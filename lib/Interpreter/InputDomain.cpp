@@ -1,4 +1,4 @@
-//===- InputDomain.cpp - Which integers an argument may have --------------===//
+//===- InputDomain.cpp - Finds the valid integers of an argument ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,13 +28,13 @@ private:
   void addPosition(OpOperand &use);
   void followRegions(OpOperand &use);
 
-  /// Only what holds of each element is looked for.
+  /// True to ignore uses that do not constrain every element.
   const bool onlyIds;
   llvm::SmallPtrSet<Value, 8> visited;
 };
 } // namespace
 
-/// True if the op runs in some runs of its function only.
+/// True if not every run of its function runs the op.
 static bool isConditional(Operation *op) {
   for (Operation *parent = op->getParentOp();
        parent && !isa<FunctionOpInterface>(parent);
@@ -49,8 +49,8 @@ static bool choosesElements(Operation *op) {
   return isa<arith::SelectOp, arith::TruncIOp, tensor::PadOp>(op);
 }
 
-/// True if every element of the results is one of the operands', or the same
-/// number under another integer type.
+/// True if each element of the results is an element of the operands, or the
+/// same number in another integer type.
 static bool movesElements(Operation *op) {
   return isa<tensor::TensorDialect, dist::DistDialect>(op->getDialect()) ||
          isa<nn::TransposeOp, nn::BroadcastOp, linalg::TransposeOp,
@@ -92,7 +92,7 @@ void DomainFinder::addModelUse(OpOperand &use) {
     addLabels(loss);
 }
 
-/// Divisors, exponents, distances of shifts, bounds of loops.
+/// Divisors, exponents, shift amounts, bounds of loops.
 void DomainFinder::addArithmeticUse(OpOperand &use) {
   constexpr int64_t kLongestLoop = 8;
   Operation *op = use.getOwner();
@@ -116,7 +116,7 @@ void DomainFinder::addArithmeticUse(OpOperand &use) {
   }
 }
 
-/// An index into a tensor. A slice from it on must fit.
+/// Indices into tensors, and offsets from which a slice must fit.
 void DomainFinder::addPosition(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned number = use.getOperandNumber();
@@ -145,7 +145,7 @@ void DomainFinder::addPosition(OpOperand &use) {
   }
 }
 
-/// What has the value inside regions and callees.
+/// Follows the value into regions and callees.
 void DomainFinder::followRegions(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned number = use.getOperandNumber();

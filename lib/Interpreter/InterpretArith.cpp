@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer arithmetic is done on 64 bits without sign, where wrapping is
-// defined; the machine rounds the result to its width.
+// Integer arithmetic uses unsigned 64-bit numbers, for which wrapping is
+// defined. The machine rounds the result to its width.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,7 +112,7 @@ static Cell wrap(uint64_t value) {
   return intCell(static_cast<int64_t>(value));
 }
 
-/// i1 holds 0 and 1 but is 0 and -1 as a signed number.
+/// i1 holds 0 and 1, but a true i1 is -1 as a signed number.
 static int64_t toSigned(const ScalarOp &op, Cell c) {
   return op.in.getWidth() == 1 ? -c.i : c.i;
 }
@@ -151,8 +151,8 @@ static Cell compareIntegers(const ScalarOp &op, const Cell *x) {
 
 enum class Rounding { ToZero, Up, Down };
 
-/// Quotient and remainder. A quotient by zero is all ones, its remainder what
-/// is divided.
+/// Returns the quotient or the remainder. A quotient by zero is all ones, its
+/// remainder is the dividend.
 template <Rounding rounding, bool isRemainder>
 static Cell divideSigned(const ScalarOp &op, const Cell *x) {
   int64_t a = toSigned(op, x[0]), b = toSigned(op, x[1]);
@@ -243,7 +243,7 @@ static void addIntegers(Registry &r) {
 // Casts, select, constants
 //===----------------------------------------------------------------------===//
 
-/// Truncates to an integer; beyond 64 bits to the nearest one.
+/// Truncates to an integer; out of 64-bit range to the nearest one.
 static Cell toInteger(const ScalarOp &op, const Cell *x) {
   double value = std::trunc(x[0].f);
   if (std::isnan(value))
@@ -255,7 +255,7 @@ static Cell toInteger(const ScalarOp &op, const Cell *x) {
   return intCell(static_cast<int64_t>(value));
 }
 
-/// The same bits under another type of that width.
+/// Returns the same bits in another type of that width.
 static Cell bitcast(const ScalarOp &op, const Cell *x) {
   APInt bits(op.in.getWidth(), 0);
   bool ignored;
@@ -275,7 +275,7 @@ static Cell bitcast(const ScalarOp &op, const Cell *x) {
 }
 
 static void addCasts(Registry &r) {
-  // The machine rounds to the result's type, which is all that these do.
+  // These only round to the result's type, as the machine does for each op.
   auto copy = [](const ScalarOp &, const Cell *x) { return x[0]; };
   r.addScalar("arith.extf", copy);
   r.addScalar("arith.truncf", copy);

@@ -27,7 +27,7 @@ static void setAll(Machine &m, ResultRange results,
     m.set(result, std::move(tensor));
 }
 
-/// An integer that all ranks agree on.
+/// Returns an integer that is the same on all ranks.
 static FailureOr<int64_t> getCommon(Operation *op, const RankTensors &ranks) {
   int64_t first = (*ranks[0])[0].i;
   for (const TensorRef &tensor : ranks)
@@ -208,7 +208,7 @@ RankTensors tessera::interp::stack(ArrayRef<RankTensors> slices) {
 
 static LogicalResult runAccumulate(tessera::dist::AccumulateOp op, Machine &m) {
   std::vector<RankTensors> sums;
-  // By result, the slices of those that are stacked.
+  // The slices of stacked results, by result.
   std::vector<std::vector<RankTensors>> stacks(op.getNumResults());
   for (int64_t i = 0, n = op.getCount(); i < n; ++i) {
     std::vector<RankTensors> slices, yielded;

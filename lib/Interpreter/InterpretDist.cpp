@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Collectives in the local form act within the groups of ranks along their
-// axes. On global types, on one rank, everything that only moves a value or
-// says where it is stored is the identity.
+// axes. On global types, on one rank, ops that only move a value or determine
+// its location are the identity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ static TensorRef share(Tensor tensor) {
   return std::make_shared<const Tensor>(std::move(tensor));
 }
 
-/// Chunk `index` of `count` equal ones of a dimension.
+/// Returns chunk `index` of `count` equal ones along a dimension.
 static TensorRef chunkOf(const TensorRef &tensor, int64_t dim, int64_t count,
                          int64_t index) {
   if (count == 1)
@@ -56,8 +56,8 @@ static TensorRef concatenate(ArrayRef<TensorRef> tensors, int64_t dim) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// The results of a group's members from their operands, both in the order of
-/// the group.
+/// The operands and results of a group's members, both in the order of the
+/// group.
 using Inputs = ArrayRef<TensorRef>;
 using Outputs = MutableArrayRef<TensorRef>;
 
@@ -98,8 +98,8 @@ static void compute(dist::BroadcastOp op, Inputs in, Outputs out) {
   llvm::fill(out, in[op.getRoot()]);
 }
 
-/// A collective on all ranks. Groups whose members hold the same operands share
-/// their results.
+/// Runs a collective on all ranks. Groups whose members hold the same operands
+/// share their results.
 template <typename Op> static LogicalResult runCollective(Op op, Machine &m) {
   if (op.getFromAttr()) {
     if (m.getNumRanks() != 1)
@@ -211,7 +211,7 @@ static LogicalResult runWait(dist::WaitOp op, Machine &m) {
   return success();
 }
 
-/// What its region says, of all ranks.
+/// Runs the op's region on all ranks.
 template <typename Op> static LogicalResult runRegion(Op op, Machine &m) {
   std::vector<RankTensors> inputs, yielded;
   for (Value input : op.getInputs())
@@ -261,7 +261,7 @@ static LogicalResult runAxisOffset(dist::AxisOffsetOp op, Machine &m) {
 
 static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
   RankTensors result = m.get(op.getInput());
-  // A global program: partial and whole values are one thing.
+  // In a global program, partial and whole values are the same.
   if (m.getNumRanks() > 1) {
     FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
     if (failed(mesh))
@@ -279,7 +279,7 @@ static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
   return success();
 }
 
-/// constraint and reshard: what they say concerns where a global value is.
+/// constraint and reshard only determine the location of a global value.
 template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
   if (m.getNumRanks() != 1)
     return op.emitOpError(

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One evaluation for every linalg op: the region at each point of the iteration
-// space, operands addressed by the indexing maps. Contractions go
-// to the contraction. Sums along reduction loops are held in double and rounded
-// once, also where the region says otherwise.
+// One evaluation for every linalg op: runs the region at each point of the
+// iteration space and addresses operands by the indexing maps. Contractions use
+// Contraction.h. Sums along reduction loops are kept in double and rounded
+// once, even if the region rounds in each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace tessera::interp;
 
 namespace {
-/// Position of an operand's element as a function of the loop indices: linear
-/// where the map is, which is nearly always.
+/// The position of an operand's element as a function of the loop indices. It
+/// is linear if the map is, as nearly always.
 class Address {
 public:
   Address(AffineMap map, ArrayRef<int64_t> shape)
@@ -44,11 +44,12 @@ public:
     return position;
   }
   bool isLinear() const { return linear; }
-  /// Step of the position along a loop; only of a linear address.
+  /// Returns the step of the position along a loop. The address must be linear.
   int64_t getStep(unsigned loop) const { return coefficients[loop]; }
 
 private:
-  /// Adds `scale * expr`; false if that is not linear in the dimensions.
+  /// Adds `scale * expr`. Returns false if that is not linear in the
+  /// dimensions.
   bool addLinear(AffineExpr expr, int64_t scale) {
     if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
       coefficients[dim.getPosition()] += scale;
@@ -84,8 +85,8 @@ static void roundAll(Tensor &tensor) {
     tensor[i] = type.round(tensor[i]);
 }
 
-/// The contraction that a float op of two inputs computes: its region is
-/// out + lhs * rhs, with widening casts, and its maps permute dimensions.
+/// Returns the contraction that a float op of two inputs computes: its region
+/// is out + lhs * rhs, with widening casts, and its maps permute dimensions.
 static std::optional<Contraction> matchContraction(linalg::LinalgOp op,
                                                    ScalarRegion &region) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)

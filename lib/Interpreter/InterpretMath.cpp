@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions are computed in double and rounded by the machine.
+// Functions are computed in double, and the machine rounds the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tessera::interp;
 
-/// A scalar handler of a function of one double.
+/// Wraps a function of one double as a scalar handler.
 template <double (*fn)(double)>
 static Cell unary(const ScalarOp &, const Cell *x) {
   return floatCell(fn(x[0].f));
@@ -25,8 +25,8 @@ static Cell binary(const ScalarOp &, const Cell *x) {
 
 static double rsqrt(double x) { return 1 / std::sqrt(x); }
 
-/// x^n by squaring, wrapping; negative exponents give 1/x^-n, which is 0
-/// unless x is 1, -1 or 0.
+/// Computes x^n by squaring, with wrapping. A negative exponent gives 1/x^-n,
+/// which is 0 unless x is 1, -1 or 0.
 static Cell integerPower(const ScalarOp &, const Cell *x) {
   int64_t base = x[0].i, exponent = x[1].i;
   if (exponent < 0) {

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as NN.td documents it, in double, rounded once at the end. What only
-// moves and compares elements is in InterpretNNShapes.cpp.
+// Implements each op as documented in NN.td, in double, rounded once at the
+// end. InterpretNNShapes.cpp has ops that only move and compare elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,13 +68,13 @@ static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {
   return e.yieldRounded(std::move(result));
 }
 
-/// The power of two that elements are multiplied by.
+/// Returns the power-of-two factor of the quantized elements.
 static double getQuantizer(double amax, double largest) {
   if (!std::isfinite(amax))
     return NAN;
   if (amax < std::ldexp(1.0, -126))
     return 1;
-  // The quotient is rounded as a program's is.
+  // The quotient is rounded in f32, as in a program.
   float factor = static_cast<float>(largest) / static_cast<float>(amax);
   return std::ldexp(
       1.0, std::isinf(factor) ? 126 : std::min(std::ilogb(factor), 126));
@@ -98,9 +98,9 @@ static LogicalResult evaluateQuantize(nn::QuantizeOp op, Evaluation &e) {
   return e.yieldRounded(std::move(scale));
 }
 
-/// The weights of one query over its keys, and their weighted sum of values.
-/// `hidden(key)` says which keys it does not see. Returns the logarithm of the
-/// sum of exponentials, minus infinity if it sees none.
+/// Computes the weights of one query over its keys, and their weighted sum of
+/// values. `hidden(key)` is true for keys that the query does not see. Returns
+/// the logarithm of the sum of exponentials, or minus infinity if it sees none.
 template <typename Hidden>
 static double attend(const Cell *query, const Cell *keys, const Cell *values,
                      Cell *result, int64_t numKeys, int64_t keyStride,
@@ -256,7 +256,7 @@ static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
   return yieldWithStats(e, std::move(result), {logSums});
 }
 
-/// Turns of a pair of elements per position, for each pair of a line.
+/// Returns the angle per position of each pair of elements in a line.
 static std::vector<double> ropeFrequencies(nn::RopeOp op, int64_t size) {
   if (auto given = op.getFrequencies())
     return given->vec();

@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as NNTraining.td documents it, in double, rounded once at the end.
+// Implements each op as documented in NNTraining.td, in double, rounded once at
+// the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ static double dot(const Cell *a, const Cell *b, int64_t size) {
   return sum;
 }
 
-/// to += factor * from.
+/// Computes to += factor * from.
 static void addScaled(Cell *to, double factor, const Cell *from, int64_t size) {
   for (int64_t i = 0; i < size; ++i)
     to[i].f += factor * from[i].f;
@@ -79,9 +80,9 @@ static LogicalResult evaluateAttentionBackwardOp(nn::AttentionBackwardOp op,
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Both norms: rstd (g - [mean of g] - y mean of (g y)) with
-/// y = (x - mean) rstd and g = grad gamma. `means` is null for rms_norm, whose
-/// mean is 0.
+/// Implements both norms: rstd (g - [mean of g] - y mean of (g y)) with y = (x
+/// - mean) rstd and g = grad gamma. `means` is null for rms_norm, whose mean is
+/// 0.
 static LogicalResult yieldNormGradient(Evaluation &e, const Tensor *means,
                                        const Tensor &scales) {
   const Tensor &grad = e.operand(0), &x = e.operand(1), &gamma = e.operand(2);
@@ -183,7 +184,7 @@ static LogicalResult scaleByDerivative(Evaluation &e) {
   return e.yieldRounded(std::move(grad));
 }
 
-/// Phi(x) + x phi(x).
+/// Returns Phi(x) + x phi(x).
 static double geluErfDerivative(double x) {
   return 0.5 * (1 + std::erf(x * M_SQRT1_2)) +
          x * std::exp(-0.5 * x * x) * 0.5 * M_SQRT1_2 * M_2_SQRTPI;

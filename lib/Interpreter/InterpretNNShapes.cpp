@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as NN.td documents it: elements by index, along dimensions,
-// rearranged.
+// Implements ops as documented in NN.td that select elements by index or along
+// dimensions, or rearrange them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,13 +105,13 @@ static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
   return e.yieldRounded(std::move(result));
 }
 
-/// Whether `a` comes before `b`, which is ahead of it: it is more, or the
-/// first that is NaN.
+/// True if `a` is better than the current best `b`: larger (or smaller, by
+/// `kind`), or the first NaN.
 static bool isBetter(const ElementType &type, nn::ReduceKind kind, Cell a,
                      Cell b) {
   bool isMax = kind == nn::ReduceKind::Max;
   if (!type.isFloat()) {
-    // Of booleans true is the largest, though it is -1 as a number.
+    // True is the largest boolean, though it is -1 as a number.
     int64_t left = type.getWidth() == 1 ? a.i != 0 : a.i;
     int64_t right = type.getWidth() == 1 ? b.i != 0 : b.i;
     return isMax ? left > right : left < right;
@@ -140,7 +140,7 @@ static LogicalResult evaluateArgReduce(nn::ArgReduceOp op, Evaluation &e) {
   return e.yieldRounded(std::move(positions));
 }
 
-/// Fills the result from x, where dimension d of the result steps through x by
+/// Fills the result from x. Dimension d of the result steps through x by
 /// `steps[d]`.
 static LogicalResult yieldStrided(Evaluation &e, ArrayRef<int64_t> steps) {
   const Tensor &x = e.operand(0);

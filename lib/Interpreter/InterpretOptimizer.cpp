@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as NNTraining.td documents it, in double, rounded once at the end.
+// Implements each op as documented in NNTraining.td, in double, rounded once at
+// the end.
 //
 //===----------------------------------------------------------------------===//
 

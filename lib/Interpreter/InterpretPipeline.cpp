@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A machine for each pp rank, whose ranks are the devices of its stage. Each
-// runs its function up to a joint op; an exchange is done when all its members
-// are there, pipelines when all pp ranks are. Then their lists run in turns:
+// Each pp rank has a machine, whose ranks are the devices of its stage. Each
+// machine runs its function up to a joint op. An exchange runs when all its
+// members have reached it, pipelines when all pp ranks have. Then their lists
+// run in turns:
 //
 //     pp rank 0  F0.0 sA0.0 F0.1 sA0.1 rG0.0 ...waits
 //     pp rank 1                              rA0.0 F0.0 BW0.0 sG0.0 ...
@@ -28,8 +29,8 @@ namespace {
 
 using Tensors = std::vector<RankTensors>;
 
-/// What was computed, sent or kept, by task: kind, chunk, micro-batch. What B
-/// and BW send is found as B's.
+/// The key of computed, sent or kept values: the task's kind, chunk and
+/// micro-batch. Values sent by B and BW both have B's key.
 using TaskKey = std::tuple<TaskKind, int, int>;
 
 TaskKey getBoundaryKey(TaskKind kind, int chunk, int microBatch) {
@@ -37,7 +38,7 @@ TaskKey getBoundaryKey(TaskKind kind, int chunk, int microBatch) {
           microBatch};
 }
 
-/// One pp rank.
+/// The state of a pp rank.
 struct RankState {
   Statistics statistics;
   std::unique_ptr<Machine> machine;
@@ -47,7 +48,7 @@ struct RankState {
   /// Received values, until their task runs.
   std::map<TaskKey, Tensors> inbox;
   std::map<TaskKey, Tensors> kept;
-  /// Results of the pipeline so far; slices that are stored, by micro-batch.
+  /// Results of the pipeline so far; stacked slices by micro-batch.
   Tensors sums;
   std::vector<std::vector<RankTensors>> slices;
   size_t position = 0;
@@ -80,8 +81,8 @@ private:
   Tensors getArguments(int64_t rank, dist::TaskOp task, int microBatch);
   void finishTask(int64_t rank, dist::TaskOp task, int microBatch,
                   Tensors yielded);
-  /// From where to where a transfer of this rank's chunk moves values, those of
-  /// F or those of B and BW.
+  /// The source and destination of a transfer of this rank's chunk, and the
+  /// kind of its values: F's, or B's and BW's.
   struct Route {
     Slot from, to;
     TaskKind kind;
@@ -90,7 +91,7 @@ private:
 
   const PipelineProgram &program;
   const schedule::ScheduleProblem &problem;
-  /// Of one pp rank.
+  /// The number of devices of one pp rank.
   int64_t devices;
   std::vector<RankState> ranks;
 };
@@ -127,8 +128,8 @@ LogicalResult PipelineRun::advance(RankState &rank) {
   return success();
 }
 
-/// Runs a joint op to which all its members have come; readPipelineProgram()
-/// has seen that there is one.
+/// Runs a joint op that all its members have reached. readPipelineProgram() has
+/// checked that there is one.
 LogicalResult PipelineRun::runJointOp() {
   for (RankState &rank : ranks) {
     if (isa<func::ReturnOp>(*rank.next))
@@ -233,7 +234,7 @@ void PipelineRun::startPipeline(int64_t number) {
   }
 }
 
-/// Stored slices become one tensor.
+/// Stacks stored slices into one tensor.
 void PipelineRun::endPipeline(int64_t number) {
   RankState &rank = ranks[number];
   dist::PipelineOp pipeline = program.pipelines[number];
@@ -274,7 +275,8 @@ LogicalResult PipelineRun::runPipelines() {
   return success();
 }
 
-/// The slot of the stage `by` after that of `slot`; none beyond the ends.
+/// Returns the slot of the stage `by` stages after that in `slot`; none beyond
+/// the ends.
 std::optional<Slot> PipelineRun::getNeighbour(Slot slot, int microBatch,
                                               int by) const {
   int stage = problem.stageOf(slot) + by;
@@ -296,8 +298,8 @@ PipelineRun::Route PipelineRun::getRoute(int64_t rank,
           isForward ? TaskKind::Forward : TaskKind::InputGrad};
 }
 
-/// Whether a task has what the neighbouring stage sends it. A stage of the same
-/// rank sends nothing.
+/// True if a task has received its values from the neighbouring stage. A stage
+/// on the same rank sends nothing.
 bool PipelineRun::hasReceived(int64_t rank, TaskKind kind, int chunk,
                               int microBatch) {
   if (kind == TaskKind::WeightGrad)
@@ -308,8 +310,8 @@ bool PipelineRun::hasReceived(int64_t rank, TaskKind kind, int chunk,
          ranks[rank].inbox.count(getBoundaryKey(kind, chunk, microBatch));
 }
 
-/// A receive is where it is posted; the task waits for it. All else is in order
-/// in a list that was verified.
+/// A receive is only posted; the task waits for it. All other actions are in
+/// order in a verified list.
 bool PipelineRun::isReady(int64_t rank, const Action &action) {
   return llvm::all_of(getTaskRuns(action), [&](const TaskRun &run) {
     return hasReceived(rank, run.kind, run.chunk, run.microBatch);
@@ -350,7 +352,7 @@ Tensors PipelineRun::getArguments(int64_t number, dist::TaskOp task,
   RankState &rank = ranks[number];
   auto chunk = static_cast<int>(task.getChunk());
   TaskKey key = getBoundaryKey(task.getKind(), chunk, microBatch);
-  // What comes from a stage of the same rank was never sent.
+  // Values from a stage on the same rank were never sent.
   const Tensors *received = nullptr;
   if (auto it = rank.inbox.find(key); it != rank.inbox.end())
     received = &it->second;
@@ -419,7 +421,7 @@ void PipelineRun::finishTask(int64_t number, dist::TaskOp task, int microBatch,
                                            value.front()->getShape())));
     slices[microBatch] = value;
   }
-  // The last reader of what the chunk keeps of this micro-batch.
+  // This task is the last reader of the chunk's values for this micro-batch.
   if (task.getKind() == TaskKind::WeightGrad ||
       task.getKind() == TaskKind::Backward)
     for (TaskKind kind : {TaskKind::Forward, TaskKind::InputGrad})

@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops of rt that phases kernels and schedule leave, each as
-// RTTensorOps.td documents it: libraries by definition, in double, rounded once
-// at the end; kernels by the linalg ops of their functions. Memory that is
-// planned plays no part: what this finds is what a program computes if no
-// value is written over while it is used.
+// Interprets the rt ops after phases kernels and schedule, as documented in
+// RTTensorOps.td: library calls by definition, in double, rounded once at the
+// end; kernels by the linalg ops of their functions. Planned memory is ignored,
+// so the result is correct for the program if no value is overwritten while in
+// use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ using namespace tessera::interp;
 // Matmuls
 //===----------------------------------------------------------------------===//
 
-/// The matmul that a layout says, plus `init` where there is one, not rounded.
+/// Computes a matmul with the given layout, plus `init` if it is given, without
+/// rounding.
 static Tensor multiply(rt::MatmulLayoutAttr layout, const Tensor &lhs,
                        const Tensor &rhs, const Tensor *init, Tensor result) {
   if (init)
@@ -46,7 +47,7 @@ static Tensor multiply(rt::MatmulLayoutAttr layout, const Tensor &lhs,
   return result;
 }
 
-/// The value of an optional operand; null without it.
+/// Returns the value of an optional operand, or null.
 static const Tensor *find(Value value, const Evaluation &e) {
   return value ? e.get(value).get() : nullptr;
 }
@@ -68,7 +69,7 @@ static LogicalResult evaluateScaledMatmul(rt::ScaledMatmulOp op,
   return e.yieldRounded(std::move(result));
 }
 
-/// The sum of each column of `rows` rows, stored one after the other.
+/// Adds each column of `rows` consecutive rows to `sums`.
 static void addColumns(const Tensor &from, int64_t rows, Tensor &sums) {
   int64_t columns = sums.getNumElements();
   for (int64_t i = 0; i < rows; ++i)

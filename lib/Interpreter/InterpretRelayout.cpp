@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The linalg ops that have no body.
+// The linalg ops without a body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace tessera::interp;
 
-/// What linalg decomposes it to: each step is rounded, the sum once.
+/// Computes linalg's decomposition: each step is rounded, the sum once.
 static LogicalResult evaluateSoftmax(linalg::SoftmaxOp op, Evaluation &e) {
   const Tensor &x = e.operand(0);
   Tensor result = e.makeResult();
@@ -41,7 +41,7 @@ static LogicalResult evaluateSoftmax(linalg::SoftmaxOp op, Evaluation &e) {
 }
 
 namespace {
-/// How a packed tensor's positions are those of the plain one.
+/// The mapping from a packed tensor's positions to plain ones.
 struct Packing {
   int64_t rank;
   SmallVector<int64_t> innerDims, outerPerm, tiles;
@@ -55,7 +55,7 @@ struct Packing {
       outerPerm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   }
 
-  /// The plain position of a packed one; it may be after the end.
+  /// Returns the plain position of a packed one; it may be after the end.
   SmallVector<int64_t> toPlain(ArrayRef<int64_t> packed) const {
     SmallVector<int64_t> plain(rank);
     for (int64_t d = 0; d < rank; ++d)

@@ -1,4 +1,4 @@
-//===- InterpretRelayout.h - The linalg ops that have no body ---*- C++ -*-===//
+//===- InterpretRelayout.h - The linalg ops without a body ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace tessera::interp {
 
-/// linalg.softmax, linalg.pack and linalg.unpack.
+/// Adds handlers for linalg.softmax, linalg.pack and linalg.unpack.
 void addRelayoutHandlers(Registry &registry);
 
 } // namespace tessera::interp

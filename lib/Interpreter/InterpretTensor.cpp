@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a tensor.empty holds is not defined: it is filled with NaN (integers:
-// with a large number), so that a program that reads it is found out.
+// The contents of a tensor.empty are undefined. They are filled with NaN
+// (integers: with a large number) to detect a program that reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ static LogicalResult evaluateReshape(Evaluation &e) {
   return e.yield(e.operand(0).reshaped(type.getShape()));
 }
 
-/// The values of static and dynamic offsets, sizes or strides.
+/// Returns the values of static and dynamic offsets, sizes or strides.
 static SmallVector<int64_t> valuesOf(ArrayRef<OpFoldResult> mixed,
                                      const Evaluation &e) {
   SmallVector<int64_t> values;
@@ -134,7 +134,7 @@ static LogicalResult evaluateDim(tensor::DimOp op, Evaluation &e) {
   return e.yield(std::move(result));
 }
 
-/// The position that index operands name; an error outside the tensor.
+/// Returns the position given by index operands; an error outside the tensor.
 static FailureOr<SmallVector<int64_t>> positionOf(Operation *op,
                                                   ValueRange indices,
                                                   ArrayRef<int64_t> shape,

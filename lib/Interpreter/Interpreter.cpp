@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The walk over the ops. What an op computes is in Interpret<Dialect>.cpp.
+// Walks over the ops. Interpret<Dialect>.cpp has the ops of a dialect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +55,8 @@ std::optional<ScalarOp> Registry::lookupScalar(Operation *op) const {
   return scalar;
 }
 
-/// Evaluates an op with a scalar handler on tensors; operands of rank 0 are
-/// repeated (the condition of a select).
+/// Evaluates an op with a scalar handler on tensors. Operands of rank 0 are
+/// broadcast (the condition of a select).
 static LogicalResult evaluateElementwise(Evaluation &e) {
   ScalarOp scalar = *Registry::get().lookupScalar(e.op);
   Tensor result = e.makeResult();
@@ -149,7 +149,7 @@ void Machine::release(Operation *op) {
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-/// Checks that a handler made what the op's types say: the interpreter is the
+/// Checks that a handler's results have the op's types: the interpreter is the
 /// oracle, and must not be wrong silently.
 static LogicalResult checkResults(Operation *op, ArrayRef<TensorRef> results) {
   if (results.size() != op->getNumResults())
@@ -167,7 +167,7 @@ static LogicalResult checkResults(Operation *op, ArrayRef<TensorRef> results) {
   return success();
 }
 
-/// A type whose values the interpreter holds.
+/// True if the interpreter supports values of the type.
 static bool isSupportedType(Type type) {
   if (isa<dist::FutureType>(type))
     return true;
@@ -317,7 +317,7 @@ void Machine::count(dist::CollectiveOpInterface op, int64_t groupSize) {
     return;
   CollectiveCount &entry =
       statistics->collectives[op->getName().stripDialect()];
-  // Members of a bucket are done as one.
+  // The members of a bucket count as one collective.
   if (!isa<dist::BucketOp>(op->getParentOp()) || !op->getPrevNode())
     ++entry.count;
   entry.bytes += op.getBytesReceived(

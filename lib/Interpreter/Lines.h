@@ -26,7 +26,7 @@ struct Lines {
       if (static_cast<int64_t>(d) != dim)
         count *= n;
   }
-  /// First element of line `i`.
+  /// Returns the first element of line `i`.
   int64_t start(int64_t i) const {
     return i / stride * stride * size + i % stride;
   }

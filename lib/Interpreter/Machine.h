@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the handlers of ops are written against. There are three kinds:
+// The interface of the handlers of ops. There are three kinds:
 //  * a *scalar* handler computes one element. It serves the op on scalars, on
 //    tensors, and in the regions of linalg ops;
 //  * a *local* handler computes one rank's results from its operands. It is
@@ -26,15 +26,15 @@
 namespace tessera::interp {
 
 struct ScalarOp;
-/// One element of the result, not yet rounded.
+/// Returns one element of the result, not yet rounded.
 using ScalarFn = Cell (*)(const ScalarOp &op, const Cell *operands);
 
 /// A scalar handler bound to an op.
 struct ScalarOp {
   ScalarFn fn = nullptr;
-  /// Element type of the last operand, and of the result.
+  /// Element types of the last operand, and of the result.
   ElementType in, out;
-  /// Of a comparison.
+  /// The predicate of a comparison.
   int64_t predicate = 0;
   /// Set by a handler whose operands are not allowed (division by zero).
   mutable const char *error = nullptr;
@@ -51,12 +51,12 @@ public:
              llvm::ArrayRef<TensorRef> tensors)
       : op(op), values(values), tensors(tensors) {}
 
-  /// Value of an operand, or of a value that the op's regions use from outside.
+  /// Returns an operand, or a value that the op's regions use from outside.
   const TensorRef &get(mlir::Value value) const;
-  /// Value of operand `i`.
+  /// Returns operand `i`.
   const Tensor &operand(unsigned i) const { return *tensors[i]; }
   const TensorRef &operandRef(unsigned i) const { return tensors[i]; }
-  /// Value of an optional index operand; 0 without it.
+  /// Returns the value of an optional index operand; 0 without it.
   int64_t getIndex(mlir::Value value) const {
     return value ? (*get(value))[0].i : 0;
   }
@@ -76,7 +76,7 @@ public:
       result[i] = type.round(result[i]);
     return yield(std::move(result));
   }
-  /// A zero tensor of the type of result `i`.
+  /// Returns a zero tensor of the type of result `i`.
   Tensor makeResult(unsigned i = 0) const {
     return Tensor(op->getResult(i).getType());
   }
@@ -102,7 +102,8 @@ public:
   void addScalar(llvm::StringRef name, ScalarFn fn) { scalars[name] = fn; }
   void addLocal(llvm::StringRef name, LocalFn fn) { locals[name] = fn; }
   void addRank(llvm::StringRef name, RankFn fn) { ranks[name] = fn; }
-  /// For every op that `applies` to and that has no handler of its own.
+  /// Adds a handler for every op that `applies` accepts and that has no handler
+  /// of its own.
   void addLocalFor(bool (*applies)(mlir::Operation *), LocalFn fn) {
     byPredicate.push_back({applies, fn});
   }
@@ -120,7 +121,8 @@ public:
 
   RankFn lookupRank(mlir::Operation *op) const;
   LocalFn lookupLocal(mlir::Operation *op) const;
-  /// The scalar handler of an op, bound to its types; none if it has none.
+  /// Returns the scalar handler of an op, bound to its types; none if it has
+  /// none.
   std::optional<ScalarOp> lookupScalar(mlir::Operation *op) const;
 
 private:
@@ -134,13 +136,13 @@ private:
 /// The state of one interpretation.
 class Machine {
 public:
-  /// With `isStage` the ranks are the devices of one coordinate of the stage
-  /// axis, in the order of the mesh without it.
+  /// If `isStage` is set, the ranks are the devices of one coordinate of the
+  /// stage axis, in the order of the mesh without it.
   Machine(int64_t numRanks, Statistics *statistics, bool isStage = false)
       : numRanks(numRanks), statistics(statistics), isStage(isStage) {}
 
   int64_t getNumRanks() const { return numRanks; }
-  /// The value on every rank.
+  /// Returns the value on every rank.
   const RankTensors &get(mlir::Value value) const;
   void set(mlir::Value value, RankTensors tensors);
 
@@ -148,8 +150,8 @@ public:
   mlir::LogicalResult run(mlir::Operation &op);
   /// Forgets the values that no op after `op` uses.
   void release(mlir::Operation *op);
-  /// Runs the ops of a block, its arguments bound to `arguments`, and gives the
-  /// operands of its terminator.
+  /// Runs the ops of a block with its arguments bound to `arguments`, and
+  /// returns the operands of its terminator.
   mlir::LogicalResult runBlock(mlir::Block &block,
                                std::vector<RankTensors> arguments,
                                std::vector<RankTensors> &yielded);
@@ -158,17 +160,17 @@ public:
                            std::vector<RankTensors> arguments,
                            std::vector<RankTensors> &results);
 
-  /// The mesh of an op of the local form; its devices are the ranks.
+  /// Returns the mesh of an op in the local form; its devices are the ranks.
   mlir::FailureOr<Mesh> getMesh(mlir::Operation *op,
                                 mlir::FlatSymbolRefAttr symbol);
   void count(dist::CollectiveOpInterface op, int64_t groupSize);
 
-  /// Notes `count` more runs of the body of a loop. Failure, with an error, if
-  /// all loops together run more often than an interpreter can follow.
+  /// Counts `count` more runs of a loop's body. Fails, with an error, if all
+  /// loops together run more often than an interpreter can follow.
   mlir::LogicalResult addIterations(mlir::Operation *loop, uint64_t count);
 
-  /// Values that were sent and not yet received, by axis, coordinates, tag and
-  /// receiving rank, in order.
+  /// Values sent and not yet received, by axis, coordinates, tag and receiving
+  /// rank, in order.
   using MessageKey =
       std::tuple<std::string, int64_t, int64_t, int64_t, int64_t>;
   std::map<MessageKey, std::deque<TensorRef>> mail;
@@ -185,25 +187,25 @@ private:
   Statistics *statistics;
   bool isStage;
   uint64_t numIterations = 0;
-  /// The functions that are being run, each called by the one before it.
+  /// The stack of functions being run, the outermost one first.
   llvm::SmallVector<mlir::func::FuncOp> active;
   llvm::DenseMap<mlir::Value, RankTensors> values;
   llvm::DenseMap<mlir::Block *, LastUses> lastUses;
 };
 
-/// Slice `index` along the first dimension, on every rank.
+/// Returns slice `index` along the first dimension, on every rank.
 RankTensors sliceFirst(const RankTensors &ranks, int64_t index);
-/// The slices, at least one, along a new first dimension, on every rank.
+/// Stacks slices, at least one, along a new first dimension, on every rank.
 RankTensors stack(llvm::ArrayRef<RankTensors> slices);
 /// Adds `values` to `sums`, each element rounded to the type.
 void addUp(RankTensors &sums, const RankTensors &values);
 
-/// The parts of a group of ranks along the axes of an op, see Mesh::group.
-/// Calls `fn(members)` once per group.
+/// Calls `fn(members)` once for each group of ranks along the axes of an op,
+/// see Mesh::group.
 void forEachGroup(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> fn);
 
-// The handlers of each dialect.
+// Add the handlers of each dialect.
 void addArithHandlers(Registry &registry);
 void addControlHandlers(Registry &registry);
 void addDistHandlers(Registry &registry);

@@ -1,4 +1,4 @@
-//===- NNFunctions.h - What ops of nn and rt have alike ---------*- C++ -*-===//
+//===- NNFunctions.h - Functions shared by ops of nn and rt -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,22 +14,23 @@
 
 namespace tessera::interp {
 
-/// Which keys a query sees, and the scale of scores: what attributes and
-/// operands beyond the tensors of an attention say.
+/// The keys that a query sees, and the scale of scores, from the attributes and
+/// additional operands of an attention.
 struct AttentionMask {
   bool causal = false;
   double scale = 1;
   /// Positions of the first query and of the first key.
   int64_t queryOffset = 0, keyOffset = 0;
-  /// Keys from this position on are padding; the last `window` keys are seen.
+  /// Keys from this position on are padding; a query sees the last `window`
+  /// keys.
   int64_t keySize = std::numeric_limits<int64_t>::max();
   int64_t window = std::numeric_limits<int64_t>::max();
-  /// The first position that each query sees; null: the first of all.
+  /// The first position that each query sees; null if it sees all.
   const Tensor *starts = nullptr;
-  /// In which order positions are stored; null: their own.
+  /// The order in which positions are stored; null for their own.
   nn::ZigzagAttr order;
 
-  /// The mask of an op of nn or rt, without its positions.
+  /// Returns the mask of an op of nn or rt, without its positions.
   template <typename Op> static AttentionMask get(Op op, const Evaluation &e) {
     AttentionMask mask;
     mask.causal = op.getCausal();
@@ -43,7 +44,7 @@ struct AttentionMask {
     return mask;
   }
 
-  /// Whether query `query` of `queries` of sequence `batch` sees key `key`.
+  /// True if query `query` of `queries` in sequence `batch` sees key `key`.
   bool sees(int64_t batch, int64_t queries, int64_t query, int64_t key) const {
     auto position = [&](int64_t index) {
       return order ? order.getPosition(index) : index;
@@ -56,11 +57,12 @@ struct AttentionMask {
   }
 };
 
-/// Attention of the operands q, k, v, and its logsumexp if there is a second
-/// result.
+/// Computes attention of the operands q, k, v, and its logsumexp if there is a
+/// second result.
 mlir::LogicalResult evaluateAttention(const AttentionMask &mask, Evaluation &e);
 
-/// Gradients of q, k and v, of the operands grad, q, k, v, out, logsumexp.
+/// Computes the gradients of q, k and v from the operands grad, q, k, v, out,
+/// logsumexp.
 mlir::LogicalResult evaluateAttentionBackward(const AttentionMask &mask,
                                               Evaluation &e);
 

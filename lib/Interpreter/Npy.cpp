@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The format is that of numpy.lib.format in NumPy's documentation.
+// The format is numpy.lib.format in NumPy's documentation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 using namespace tessera::interp;
 using llvm::StringRef;
 
-/// NumPy's name of what elements of this type are written as; empty if there is
-/// none.
+/// Returns NumPy's name of the type in which elements are written; empty if
+/// there is none.
 static StringRef descriptorOf(const ElementType &type) {
   if (type.isFloat()) {
     if (type.getWidth() == 64)
@@ -42,7 +42,7 @@ static StringRef descriptorOf(const ElementType &type) {
   }
 }
 
-/// The bits of an element as written; `size` is what the descriptor says.
+/// Returns the written bits of an element; `size` is the descriptor's.
 static uint64_t bitsOf(const ElementType &type, Cell cell, unsigned size) {
   if (!type.isFloat())
     return static_cast<uint64_t>(cell.i);
@@ -112,15 +112,15 @@ static llvm::Error errorAt(StringRef path, const llvm::Twine &text) {
 }
 
 namespace {
-/// What the header of a file says; views of its text.
+/// The fields of a file's header, as views of its text.
 struct Header {
   StringRef descriptor, order, shape;
-  /// The bytes of the elements, and of whatever follows.
+  /// The bytes of the elements, and everything after them.
   StringRef elements;
 };
 } // namespace
 
-/// What follows `'key':` in a dictionary of Python, up to `end`.
+/// Returns the text after `'key':` in a Python dictionary, up to `end`.
 static StringRef fieldOf(StringRef dictionary, StringRef key, char end) {
   size_t at = dictionary.find(("'" + key + "'").str());
   if (at == StringRef::npos)
@@ -161,7 +161,7 @@ static llvm::Expected<Header> readHeader(StringRef path, StringRef bytes) {
   return header;
 }
 
-/// "2, 3" or "2,"; none if it is no shape.
+/// Parses "2, 3" or "2,"; none if the text is no shape.
 static std::optional<llvm::SmallVector<int64_t>> readShape(StringRef text) {
   llvm::SmallVector<int64_t> shape;
   while (!(text = text.ltrim()).empty()) {
@@ -176,7 +176,7 @@ static std::optional<llvm::SmallVector<int64_t>> readShape(StringRef text) {
   return shape;
 }
 
-/// The element that `size` bytes are.
+/// Decodes an element from `size` bytes.
 static Cell cellAt(const ElementType &type, const char *bytes, unsigned size) {
   uint64_t bits = 0;
   for (unsigned byte = 0; byte < size; ++byte)
@@ -197,7 +197,7 @@ static Cell cellAt(const ElementType &type, const char *bytes, unsigned size) {
 llvm::Expected<Tensor> tessera::interp::readNpy(StringRef path,
                                                 const ElementType &type,
                                                 llvm::ArrayRef<int64_t> shape) {
-  // Opening a pipe would wait for somebody who writes to it.
+  // Opening a pipe would wait for a writer.
   llvm::sys::fs::file_status status;
   std::error_code code = llvm::sys::fs::status(path, status);
   if (!code && !llvm::sys::fs::is_regular_file(status))

@@ -1,4 +1,4 @@
-//===- RoundingSpread.cpp - What roundings make of outputs ----------------===//
+//===- RoundingSpread.cpp - Effect of rounding on outputs -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ static constexpr double kFactor = 3;
 // Differences
 //===----------------------------------------------------------------------===//
 
-/// |a - b|; infinite where only one is a number, or both are infinite and
+/// Returns |a - b|; infinite if only one is NaN, or if one is infinite and they
 /// differ.
 static double distanceOf(const ElementType &type, Cell a, Cell b) {
   if (!type.isFloat())
@@ -32,7 +32,8 @@ static double distanceOf(const ElementType &type, Cell a, Cell b) {
                                                   : INFINITY;
 }
 
-/// The largest finite float; 1 of integers and of zeros.
+/// Returns the largest finite magnitude of a float tensor; 1 for integers and
+/// zeros.
 static double scaleOf(const Tensor &tensor) {
   double largest = 0;
   if (tensor.getElementType().isFloat())
@@ -74,7 +75,7 @@ bool RoundingSpread::sample() {
   if (numSamples == kMaxSamples)
     return false;
   RandomRounding rounding(++numSamples);
-  // A run may leave the domain of an op; it then shows nothing.
+  // A run that leaves the domain of an op is ignored.
   ScopedDiagnosticHandler quiet(function.getContext(),
                                 [](Diagnostic &) { return success(); });
   FailureOr<RankTensors> results =

@@ -1,15 +1,15 @@
-//===- RoundingSpread.h - What roundings make of outputs --------*- C++ -*-===//
+//===- RoundingSpread.h - Effect of rounding on outputs ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A partitioned program rounds elsewhere: parts of a sum, for example. What
-// that may do to an output depends on how many roundings are before it and on
-// how the program amplifies them. So the original is run again with each
-// rounding at random, and the outputs' spread is measured (Monte Carlo
-// arithmetic: Parker 1997; by Connolly, Higham and Mary 2021 errors of random
-// roundings grow with the square root of their number, as those to the nearest
-// do in practice).
+// A partitioned program rounds at other points, for example in partial sums.
+// The effect on an output depends on the number of roundings before it and on
+// their amplification by the program. So the original runs again with random
+// roundings, and the spread of the outputs is measured (Monte Carlo arithmetic:
+// Parker 1997; by Connolly, Higham and Mary 2021 errors of random roundings
+// grow with the square root of their number, as those to the nearest do in
+// practice).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,25 +23,26 @@ namespace tessera::interp {
 
 class RoundingSpread {
 public:
-  /// Of the outputs `expected` of a function run `steps` times on `inputs`,
-  /// which both outlive this.
+  /// Measures the outputs `expected` of a function run `steps` times on
+  /// `inputs`; both must outlive this object.
   RoundingSpread(mlir::func::FuncOp function, const RankTensors &inputs,
                  const RankTensors &expected, int64_t steps);
 
-  /// `tolerance` if `difference` is within it. Else the larger of it and three
-  /// times the largest difference that random roundings made of output `i`, in
-  /// as many runs as it takes to allow the difference, at most eight.
+  /// Returns `tolerance` if `difference` is within it. Otherwise returns the
+  /// larger of it and three times the largest difference that random roundings
+  /// cause in output `i`. It runs as often as it takes to allow the difference,
+  /// at most eight times.
   double widen(unsigned i, double difference, double tolerance);
 
 private:
-  /// Runs once more; false after eight runs.
+  /// Runs once more. Returns false after eight runs.
   bool sample();
 
   mlir::func::FuncOp function;
   const RankTensors &inputs, &expected;
   int64_t steps;
   unsigned numSamples = 0;
-  /// By output.
+  /// The largest difference, by output.
   std::vector<double> largest;
 };
 

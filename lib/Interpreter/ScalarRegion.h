@@ -21,25 +21,24 @@ public:
     enum class Kind { Scalar, Index, Extract } kind = Kind::Scalar;
     mlir::Operation *op = nullptr;
     ScalarOp scalar;
-    /// Do not round: the result goes on being summed in double.
+    /// True to keep the result in double for a sum, without rounding.
     bool exact = false;
     llvm::SmallVector<unsigned, 3> operands;
     unsigned result = 0;
-    /// Of linalg.index.
+    /// The dimension of a linalg.index.
     int64_t dim = 0;
-    /// Of tensor.extract.
+    /// The tensor of a tensor.extract.
     TensorRef tensor;
   };
 
-  /// Compiles a block; values from outside are read from `evaluation`. Failure,
-  /// with an error, on an op that has no scalar handler.
+  /// Compiles a block; values from outside are read from `evaluation`. Fails,
+  /// with an error, on an op without a scalar handler.
   static mlir::FailureOr<ScalarRegion> compile(mlir::Block &block,
                                                const Evaluation &evaluation);
 
-  /// Keeps what is accumulated into argument `first` and later ones exact: the
-  /// op whose result is yielded for such an argument and has it as an operand,
-  /// where it is a float's sum, product, maximum or minimum. The caller rounds
-  /// at the end.
+  /// Does not round accumulators in argument `first` and later ones. This
+  /// affects the float sum, product, maximum or minimum that is yielded for
+  /// such an argument and has it as an operand. The caller rounds at the end.
   void keepAccumulatorsExact(mlir::Block &block, unsigned first);
 
   /// Runs the steps. Arguments are in the first slots; `index` is the position

@@ -73,7 +73,7 @@ Tensor interp::reduceTensors(ArrayRef<TensorRef> tensors, ReductionKind kind) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// First element of a device's block in the padded tensor.
+/// Returns the first element of a device's block in the padded tensor.
 static SmallVector<int64_t> blockOffsets(int64_t device, const Sharding &s,
                                          const Mesh &mesh,
                                          ArrayRef<int64_t> localShape) {
@@ -83,7 +83,7 @@ static SmallVector<int64_t> blockOffsets(int64_t device, const Sharding &s,
   return offsets;
 }
 
-/// `sizes` clamped to what is inside `shape` at `offsets`.
+/// Returns `sizes` clamped to the part of `shape` from `offsets` on.
 static SmallVector<int64_t> clip(ArrayRef<int64_t> offsets,
                                  ArrayRef<int64_t> sizes,
                                  ArrayRef<int64_t> shape) {
@@ -103,7 +103,7 @@ RankTensors interp::shardTensor(const TensorRef &global, const Sharding &s,
     bool whole = mesh.shardIndex(device, s.unreduced) == 0;
     TensorRef &block = blocks[{{offsets.begin(), offsets.end()}, whole}];
     bool isFirst = llvm::all_of(offsets, [](int64_t o) { return o == 0; });
-    // Of a padded dimension the first block may have the global shape.
+    // The first block of a padded dimension may have the global shape.
     if (!block && whole && isFirst && localShape == global->getShape()) {
       block = global;
     } else if (!block) {

@@ -1,4 +1,4 @@
-//===- Tensor.cpp - The values that the interpreter computes with ---------===//
+//===- Tensor.cpp - The values of the interpreter -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ ElementType::ElementType(Type elementType) : type(elementType) {
   }
 }
 
-/// In [0, 1), by SplitMix64 (Steele, Lea, Flood 2014).
+/// Returns a number in [0, 1), by SplitMix64 (Steele, Lea, Flood 2014).
 static double drawUniform(uint64_t &state) {
   uint64_t z = state += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -204,7 +204,7 @@ static void printCell(llvm::raw_ostream &os, const ElementType &type, Cell c) {
     os << llvm::format("%.6g", c.f == 0 ? 0.0 : c.f);
 }
 
-/// Prints dimension `dim` from `data` on and returns what follows it.
+/// Prints dimension `dim` from `data` on and returns the data after it.
 static const Cell *printDim(llvm::raw_ostream &os, const Tensor &tensor,
                             int64_t dim, const Cell *data) {
   if (dim == tensor.getRank()) {
@@ -243,7 +243,8 @@ static Cell cellOf(APFloat value) {
   return floatCell(value.convertToDouble());
 }
 
-/// A resource's blob as a dense attribute; null if its bytes are not there.
+/// Returns a resource's blob as a dense attribute; null if its bytes are
+/// missing.
 static DenseElementsAttr resolve(DenseResourceElementsAttr attr) {
   AsmResourceBlob *blob = attr.getRawHandle().getBlob();
   if (!blob || attr.getType().getElementType().isInteger(1))
@@ -275,7 +276,7 @@ TensorRef tessera::interp::fromAttribute(Attribute attr) {
       result->fill(type.isFloat() ? cellOf(dense.getSplatValue<APFloat>())
                                   : cellOf(type, dense.getSplatValue<APInt>()));
     else if (type.getType().isF32())
-      // Most constants, without an APFloat for each number.
+      // Handles most constants, without an APFloat for each number.
       for (float value : dense.getValues<float>())
         (*result)[i++] = floatCell(value);
     else if (type.isFloat())

@@ -1,4 +1,4 @@
-//===- Verify.cpp - Is a program the same before and after? ---------------===//
+//===- Verify.cpp - Compares a program before and after -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ static ArrayRef<int64_t> tensorShapeOf(Type type) {
   return tensor ? tensor.getShape() : ArrayRef<int64_t>();
 }
 
-/// The true global shape of an argument or result of a local function.
+/// Returns the true global shape of an argument or result of a local function.
 static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
                                           const Sharding &sharding) {
   if (auto shape = dyn_cast_or_null<DenseI64ArrayAttr>(attr))
@@ -57,8 +57,8 @@ static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
   return shape;
 }
 
-/// A tensor with one dimension stored in an order, or back in that of
-/// positions.
+/// Permutes one dimension of a tensor into a stored order, or back into the
+/// order of positions.
 static TensorRef reorder(const Tensor &tensor, unsigned dim,
                          nn::ZigzagAttr order, bool isStored) {
   auto result =
@@ -75,8 +75,8 @@ static TensorRef reorder(const Tensor &tensor, unsigned dim,
   return result;
 }
 
-/// A tensor as a function with this `nn.order`, or null, takes it; `isStored`:
-/// back from what it returned.
+/// Permutes a tensor into the `nn.order` that a function expects (null for
+/// none), or back from it if `isStored`.
 static TensorRef reorder(TensorRef tensor, Attribute attr, bool isStored) {
   auto orders = dyn_cast_or_null<ArrayAttr>(attr);
   if (!orders)
@@ -87,7 +87,7 @@ static TensorRef reorder(TensorRef tensor, Attribute attr, bool isStored) {
   return tensor;
 }
 
-/// The block of a global argument that each device of a mesh has.
+/// Returns the block of a global argument on each device of a mesh.
 static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
                                           const TensorRef &input,
                                           const Mesh &mesh) {
@@ -105,7 +105,7 @@ static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
   return shardTensor(stored, sharding, mesh, tensorShapeOf(type));
 }
 
-/// The global result that the devices' blocks of it are.
+/// Assembles a global result from the devices' blocks.
 static FailureOr<TensorRef> assembleResult(func::FuncOp function, unsigned i,
                                            ArrayRef<RankTensors> results,
                                            const Mesh &mesh) {
@@ -126,8 +126,8 @@ static FailureOr<TensorRef> assembleResult(func::FuncOp function, unsigned i,
          << i << ": " << llvm::toString(whole.takeError());
 }
 
-/// Puts results in the place of the arguments that were donated to them, on
-/// each device with its padding.
+/// Replaces the arguments by the results donated to them, on each device with
+/// its padding.
 static void donate(func::FuncOp function, std::vector<RankTensors> &arguments,
                    ArrayRef<RankTensors> results) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -184,7 +184,7 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
 // Pipeline programs
 //===----------------------------------------------------------------------===//
 
-/// The blocks of the arguments of each pp rank's function, by device.
+/// Returns the blocks of the arguments of each pp rank's function, by device.
 static FailureOr<std::vector<std::vector<RankTensors>>>
 cutForStages(const PipelineProgram &program, ArrayRef<TensorRef> inputs,
              const Mesh &mesh) {
@@ -209,8 +209,8 @@ cutForStages(const PipelineProgram &program, ArrayRef<TensorRef> inputs,
   return arguments;
 }
 
-/// The results by their number in the reference. Where several pp ranks have
-/// one, all of them must have the same.
+/// Assembles the results by their number in the reference. If several pp ranks
+/// have a result, it must be the same on all of them.
 static FailureOr<RankTensors>
 assembleStages(const PipelineProgram &program,
                ArrayRef<std::vector<RankTensors>> results, const Mesh &mesh) {
@@ -293,7 +293,8 @@ FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
 // Comparison
 //===----------------------------------------------------------------------===//
 
-/// Fails with the errors of the first of several tries, where none went well.
+/// Collects the errors of several tries. If all fail, the first try's are
+/// reported.
 namespace {
 class Tries {
 public:
@@ -303,9 +304,9 @@ public:
             first.push_back(std::move(diagnostic));
           return success();
         }) {}
-  /// What comes now is another try.
+  /// Starts another try.
   void next() { isFirst = false; }
-  /// The first error on one line: "'arith.divsi' op divides by zero".
+  /// Returns the first error on one line: "'arith.divsi' op divides by zero".
   std::string getReason() const {
     for (const Diagnostic &diagnostic : first)
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
@@ -333,7 +334,8 @@ static StringRef describe(IntegerData data) {
   return "";
 }
 
-/// The data, with those of files, and what the original computes from them.
+/// Creates the data, including those from files, and the original's results for
+/// them.
 static LogicalResult runOn(func::FuncOp original, const VerifyOptions &options,
                            VerifyReport &report) {
   FailureOr<RankTensors> inputs = makeInputs(original, options.inputs);
@@ -351,8 +353,8 @@ static LogicalResult runOn(func::FuncOp original, const VerifyOptions &options,
   return success();
 }
 
-/// Runs the original on data that it is defined for: integers of no known
-/// domain become smaller where it is not.
+/// Runs the original on data for which it is defined. If it fails, integers
+/// without a known domain become smaller.
 static FailureOr<InputOptions> runOriginal(func::FuncOp original,
                                            const VerifyOptions &options,
                                            VerifyReport &report) {
@@ -383,7 +385,7 @@ static FailureOr<InputOptions> runOriginal(func::FuncOp original,
   return failure();
 }
 
-/// Says where NaN is compared with NaN.
+/// Notes outputs where NaN is compared with NaN.
 static void noteNaN(const Tensor &expected, StringRef name,
                     VerifyReport &report) {
   int64_t count = 0, n = expected.getNumElements();
@@ -441,7 +443,7 @@ FailureOr<VerifyReport> interp::verify(func::FuncOp original,
 
 void VerifyReport::keepWorse(const VerifyReport &other) {
   for (auto [mine, theirs] : llvm::zip_equal(outputs, other.outputs)) {
-    // Without division: a bound may be 0.
+    // Avoids a division: a bound may be 0.
     double scaled = mine.difference * theirs.tolerance,
            otherScaled = theirs.difference * mine.tolerance;
     if (mine.ok() != theirs.ok() ? mine.ok() : otherScaled > scaled)
