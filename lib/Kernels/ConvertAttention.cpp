@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f32 and bf16 are library calls, f16 goes through f32. The library has no f64:
-// there attention is matmuls and ops on rows of scores.
+// f32 and bf16 become library calls; f16 is cast to f32. The library has no
+// f64: there attention becomes matmuls and ops on rows of scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Both position offsets, or none.
+/// Returns both position offsets, or none.
 template <typename Op>
 static SmallVector<Value> getPositions(GenericBuilder &b, Op op) {
   SmallVector<Value> offsets;
@@ -26,12 +26,12 @@ static SmallVector<Value> getPositions(GenericBuilder &b, Op op) {
   return offsets;
 }
 
-/// The type of the library call for this element type.
+/// Returns the type of the library call for this element type.
 static Type getLibraryType(GenericBuilder &b, Type element) {
   return element.isBF16() ? element : b.getF32Type();
 }
 
-/// What the call writes for a result of this type: it can keep f32.
+/// Returns the type that the call writes for a result: f32 stays f32.
 static Type getResultType(GenericBuilder &b, Value result, Type library) {
   auto type = cast<RankedTensorType>(result.getType());
   return type.clone(type.getElementType().isF32() ? b.getF32Type() : library);
@@ -44,8 +44,8 @@ static Value zeroWhere(GenericBuilder &b, Value condition, Value otherwise) {
 
 namespace {
 
-/// Attention op `op` (forward or backward) in parts: tensors of scores are
-/// [B, G, R, S, T].
+/// Builds attention op `op` (forward or backward) from ops: tensors of scores
+/// are [B, G, R, S, T].
 template <typename Op> struct Scores {
   Scores(GenericBuilder &b, Op op)
       : b(b), op(op), q(cast<RankedTensorType>(op.getQ().getType())),
@@ -63,7 +63,7 @@ template <typename Op> struct Scores {
   static Letters keyLetters() { return {B, T, G, X}; }
   static Letters scoreLetters() { return {B, G, R, S, T}; }
 
-  /// A contraction of tensors of these letters, where x is `dim`.
+  /// Contracts tensors with these letters, where x has size `dim`.
   Value contract(Value lhs, Letters lhsLetters, Value rhs, Letters rhsLetters,
                  RankedTensorType type, Letters letters, int64_t dim) {
     Einsum einsum{std::move(lhsLetters),
@@ -77,7 +77,7 @@ template <typename Op> struct Scores {
 
   RankedTensorType scoreType() { return RankedTensorType::get(shape, wide); }
 
-  /// scale q.k, and -inf for a key that is not seen.
+  /// Builds scale q.k, and -inf for a hidden key.
   Value masked() {
     Value scores = contract(op.getQ(), rowLetters(), op.getK(), keyLetters(),
                             scoreType(), scoreLetters(), q.getDimSize(4));
@@ -120,8 +120,8 @@ template <typename Op> struct Scores {
     return arith::ConstantOp::create(b, b.neutral(Combiner::Max, wide));
   }
 
-  /// exp(score - shift of the row), 0 for a hidden score: a row without keys
-  /// gives 0, not NaN.
+  /// Builds exp(score - shift of the row), 0 for a hidden score: a row without
+  /// keys gives 0, not NaN.
   Value exponentials(Value scores, Value shift, AffineMap shiftMap) {
     return b.map(
         shape, wide, {{scores, all}, {shift, shiftMap}}, [&](ValueRange v) {
@@ -165,7 +165,7 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     return success();
   }
 
-  /// Matmuls and a masked softmax.
+  /// Decomposes into matmuls and a masked softmax.
   static SmallVector<Value> decompose(GenericBuilder &b, nn::AttentionOp op) {
     Scores<nn::AttentionOp> s(b, op);
     Value masked = s.masked();
@@ -231,12 +231,12 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
     return success();
   }
 
-  /// The formulas of nn.attention_backward, one by one.
+  /// Builds the formulas of nn.attention_backward, one by one.
   static SmallVector<Value> decompose(GenericBuilder &b,
                                       nn::AttentionBackwardOp op) {
     Scores<nn::AttentionBackwardOp> s(b, op);
     int64_t dim = s.q.getDimSize(4), values = s.v.getDimSize(3);
-    // Of loops b g r s t: what is [B, S, G, R].
+    // Maps loops b g r s t to a tensor [B, S, G, R].
     AffineMap stat = b.project(5, {0, 3, 1, 2});
     Value weights = s.exponentials(s.masked(), op.getLogsumexp(), stat);
     auto outType = cast<RankedTensorType>(op.getOut().getType());

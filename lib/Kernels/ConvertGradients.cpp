@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as a few linalg.generic, arithmetic in f32 at least; the gradient of
-// a table is a library call.
+// Lowers each op to a few linalg.generic, with arithmetic in at least f32. The
+// gradient of a table is a library call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ using namespace tessera;
 
 namespace {
 
-/// The gradient of a norm: rstd (g - [mean of g] - y mean of (g y)) with
-/// g = grad gamma and y = (x - mean) rstd. `mean` is null for one that does not
-/// subtract it.
+/// Builds the gradient of a norm: rstd (g - [mean of g] - y mean of (g y)) with
+/// g = grad gamma and y = (x - mean) rstd. `mean` is null for a norm that does
+/// not subtract it.
 template <typename Op>
 Value buildNormBackward(GenericBuilder &b, Op op, Value mean) {
   Rows r(b, op.getX());
@@ -91,8 +91,8 @@ struct ConvertRMSNormBackward : OpRewritePattern<nn::RMSNormBackwardOp> {
 // Loss and lookups
 //===----------------------------------------------------------------------===//
 
-/// Whether the innermost loop is at position `id` - `offset`. Ids of 32
-/// bits are compared as they are: twice as many of them fit a vector.
+/// True if the innermost loop is at position `id` - `offset`. Compares 32-bit
+/// ids as they are: twice as many of them fit in a vector.
 Value isHere(GenericBuilder &b, unsigned loop, Value id, Value offset) {
   if (id.getType().isInteger(32))
     return arith::CmpIOp::create(
@@ -166,7 +166,8 @@ struct ConvertEmbeddingBackward : OpRewritePattern<nn::EmbeddingBackwardOp> {
     Type element = type.getElementType();
     Value grad = op.getGrad(), ids = op.getIds();
     Type in = cast<RankedTensorType>(grad.getType()).getElementType();
-    // The library has f32, bf16 and f64, each to itself, and bf16 to f32.
+    // The library supports f32, bf16 and f64, with the result in the same type,
+    // and bf16 to f32.
     Type library = getLibraryResult(b, in, element);
     if (!(in == library || (in.isBF16() && library.isF32())))
       grad = b.castTensor(grad, library);
@@ -193,7 +194,7 @@ struct ConvertEmbeddingBackward : OpRewritePattern<nn::EmbeddingBackwardOp> {
 // Activations
 //===----------------------------------------------------------------------===//
 
-/// grad times a derivative at x.
+/// Builds grad times a derivative at x.
 template <typename Op>
 Value buildActivationBackward(GenericBuilder &b, Op op,
                               llvm::function_ref<Value(Value)> derivative) {
@@ -207,7 +208,7 @@ Value buildActivationBackward(GenericBuilder &b, Op op,
                });
 }
 
-/// Phi(x) + x phi(x), of the normal distribution and its density.
+/// Builds Phi(x) + x phi(x), with the normal distribution and its density.
 Value erfGeluSlope(GenericBuilder &b, Value x) {
   Value erf = math::ErfOp::create(b, scaled(b, x, std::sqrt(0.5)));
   Value square = arith::MulFOp::create(b, x, x);
@@ -231,7 +232,7 @@ struct ConvertGeluBackward : OpRewritePattern<nn::GeluBackwardOp> {
   }
 };
 
-/// With s = 1 / (1 + exp(-x)): s (1 + x (1 - s))
+/// The derivative is s (1 + x (1 - s)) with s = 1 / (1 + exp(-x)).
 struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::SiluBackwardOp op,

@@ -19,7 +19,7 @@ using Letters = Einsum::Letters;
 
 namespace {
 
-/// A copy of `value`, whose dimensions are `from`, with dimensions `to`.
+/// Copies `value` from the order of dimensions `from` to the order `to`.
 Value permute(GenericBuilder &b, Value value, ArrayRef<unsigned> from,
               ArrayRef<unsigned> to) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -35,7 +35,7 @@ Value permute(GenericBuilder &b, Value value, ArrayRef<unsigned> from,
       /*base=*/0, Value(), IntegerAttr());
 }
 
-/// Types that the runtime multiplies.
+/// True for types that the runtime multiplies.
 bool isMatmulType(Type operand, Type result) {
   bool isHalf = operand.isBF16() || operand.isF16();
   return (isHalf || operand.isF32() || operand.isF64()) &&
@@ -78,8 +78,8 @@ Value tessera::finishMatmul(GenericBuilder &b, const Einsum &einsum,
   return permute(b, matmul, *prepared.plan.resultOrder, einsum.result);
 }
 
-/// Loops of their own: for integers, which no library has, and where no element
-/// is used twice.
+/// Builds loops instead of a call: for integers, which no library supports, and
+/// if no element is used twice.
 static Value buildLoops(GenericBuilder &b, const Einsum &e, Value lhs,
                         Value rhs, RankedTensorType type) {
   unsigned n = e.sizes.size();
@@ -104,7 +104,7 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   Type element = type.getElementType();
   if (!isMatmulType(operand, element)) {
-    // f32 to f64, for one: in the wide type.
+    // Other type pairs, such as f32 to f64, multiply in the wide type.
     Type wide = getWideType(element);
     Value matmul =
         buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
@@ -178,7 +178,7 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
   }
 };
 
-/// linalg.matmul, linalg.batch_matmul and generics that are matmuls.
+/// Converts linalg.matmul, linalg.batch_matmul and generics that are matmuls.
 struct ConvertContraction
     : OpInterfaceRewritePattern<linalg::ContractionOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
@@ -235,7 +235,7 @@ struct ConvertContraction
   }
 };
 
-/// A generic whose body is multiply and add.
+/// Converts a generic whose body is multiply and add.
 struct ConvertGenericContraction : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
@@ -243,7 +243,7 @@ struct ConvertGenericContraction : OpRewritePattern<linalg::GenericOp> {
     if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
       return failure();
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    // Multiply and add, nothing between.
+    // The body must be multiply and add, with nothing between.
     if (!type || !isa<FloatType>(type.getElementType()) ||
         op.getBody()->getOperations().size() != 3)
       return failure();

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops that only move data. tensor.expand_shape and tensor.collapse_shape stay:
-// they are views and move nothing.
+// Converts ops that only move data. tensor.expand_shape and
+// tensor.collapse_shape stay: they are views and move nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ struct ConvertSlice : OpRewritePattern<dist::AllSliceOp> {
   }
 };
 
-/// `type` with a dimension of size 1 more, before its dimension `at`, and that
-/// dimension dropped again from a value of it.
+/// addUnit inserts a dimension of size 1 before dimension `at` of a type, and
+/// dropUnit drops it again from a value.
 RankedTensorType addUnit(RankedTensorType type, int64_t at) {
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin() + at, 1);
@@ -61,8 +61,9 @@ Value dropUnit(OpBuilder &b, Location loc, Value value, int64_t at,
   return tensor::CollapseShapeOp::create(b, loc, type, value, groups);
 }
 
-/// A copy, where one dimension at most begins at a position that is known at
-/// run time only; otherwise a kernel that reads at computed positions.
+/// Converts to a copy if at most one dimension starts at a position known only
+/// at run time. Otherwise converts to a kernel that reads at computed
+/// positions.
 struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
@@ -127,7 +128,7 @@ private:
                   b, at,
                   arith::MulIOp::create(b, b.loop(loop++),
                                         toValue(op.getMixedStrides()[i])));
-            // Nothing outside is read, whatever the program computes.
+            // Clamp the position, so that no program reads out of bounds.
             at = arith::MaxSIOp::create(b, at, b.index(0));
             position.push_back(arith::MinSIOp::create(
                 b, at,
@@ -148,7 +149,7 @@ struct ConvertConcat : OpRewritePattern<tensor::ConcatOp> {
   }
 };
 
-/// Where each chunk of a ring is: the device's number and the step, around.
+/// Chunk `step` starts at (device + step) * size, modulo the whole dimension.
 struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::AssembleOp op,
@@ -173,16 +174,17 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   }
 };
 
-/// The place of a block in a tensor: it begins at `low` and takes every
+/// The position of a block in a tensor: it starts at `low` and takes every
 /// `strides`-th position of each dimension (every one without strides). It
-/// lacks the dimensions in `dropped`, of which it takes one position.
+/// lacks the dimensions in `dropped`, in which it has one position.
 struct BlockPlace {
   SmallVector<OpFoldResult> low;
   ArrayRef<int64_t> strides = {};
   llvm::SmallBitVector dropped = {};
 };
 
-/// The element of `block` that is at the loops; `outside` where none is.
+/// Reads the element of `block` at the loops' position; `outside` if the block
+/// has none there.
 Value readBlock(GenericBuilder &b, Value block, const BlockPlace &place,
                 Value outside) {
   auto type = cast<RankedTensorType>(block.getType());
@@ -212,7 +214,7 @@ Value readBlock(GenericBuilder &b, Value block, const BlockPlace &place,
                 : read;
 }
 
-/// What the body of an op makes of the loops' positions.
+/// Clones the body of an op at the loops' positions, and returns its result.
 Value cloneBody(GenericBuilder &b, Block &body) {
   IRMapping mapping;
   for (BlockArgument dim : body.getArguments())

@@ -1,4 +1,4 @@
-//===- ConvertNN.cpp - nn ops become records or linalg --------------------===//
+//===- ConvertNN.cpp - Lowers nn ops to records or linalg -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,9 @@ using namespace tessera;
 
 namespace {
 
-/// Discardable attributes of other dialects (shardings, names of dimensions)
-/// mean nothing from here on, and would keep equal kernels apart.
+/// Drops discardable attributes of other dialects (shardings, names of
+/// dimensions): they have no meaning from here on, and would make equal kernels
+/// differ.
 void dropDiscardableAttrs(func::FuncOp func) {
   func.getBody().walk([](Operation *op) {
     for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
@@ -33,8 +34,8 @@ void dropDiscardableAttrs(func::FuncOp func) {
   });
 }
 
-/// One dist.axis_offset for each group of axes and size, at the beginning: what
-/// depends on nothing else can then be made once.
+/// Merges dist.axis_offset ops with the same axes and size into one at the
+/// beginning, so that ops that depend on nothing else can be merged too.
 void mergeAxisOffsets(func::FuncOp func) {
   SmallVector<dist::AxisOffsetOp> all, known;
   func.walk([&](dist::AxisOffsetOp op) { all.push_back(op); });
@@ -78,7 +79,8 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     mergeAxisOffsets(func);
   }
 
-  /// What of linalg is no matmul and no fill becomes linalg.generic.
+  /// Converts named linalg ops, other than matmuls and fills, to
+  /// linalg.generic.
   static void generalizeNamedOps(func::FuncOp func) {
     SmallVector<linalg::LinalgOp> named;
     func.walk([&](linalg::LinalgOp op) {

@@ -19,17 +19,17 @@ namespace nn {
 class EinsumOp;
 } // namespace nn
 
-/// An einsum by numbers.
+/// Returns an einsum with numbers instead of letters.
 Einsum getEinsum(nn::EinsumOp op);
-/// Whether no element of an operand is used twice.
+/// True if no element of an operand is used twice.
 bool hasNoReuse(const Einsum &einsum);
 
 /// A matmul in the form of a library call.
 struct PreparedMatmul {
   MatmulPlan plan;
-  /// A and B of the call, copied where that is needed.
+  /// Operands A and B of the call, copied if necessary.
   mlir::Value a, b;
-  /// Of C.
+  /// The type of C.
   mlir::RankedTensorType type;
 };
 
@@ -38,56 +38,57 @@ struct PreparedMatmul {
 PreparedMatmul prepareMatmul(GenericBuilder &b, const Einsum &einsum,
                              mlir::Value lhs, mlir::Value rhs,
                              mlir::RankedTensorType type);
-/// The result of the einsum from the call's.
+/// Returns the einsum's result from the call's result.
 mlir::Value finishMatmul(GenericBuilder &b, const Einsum &einsum,
                          const PreparedMatmul &planned, mlir::Value matmul);
 
-/// The matmul of two tensors, in the wide type where the runtime does not have
-/// theirs: rt.matmul and the copies that it needs.
+/// Builds the matmul of two tensors: rt.matmul and the copies that it needs, in
+/// the wide type if the runtime does not support theirs.
 mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
                         mlir::Value lhs, mlir::Value rhs,
                         mlir::RankedTensorType type);
 
 /// An element that is read by index.
 struct Lookup {
-  /// Within the tensor; 0 where `inside` is false.
+  /// The position in the tensor; 0 if `inside` is false.
   mlir::Value position;
-  /// Whether the index is an element of this tensor.
+  /// True if the index is an element of this tensor.
   mlir::Value inside;
-  /// Whether it is an element of the tensor of all devices.
+  /// True if it is an element of the tensor across all devices.
   mlir::Value isKnown;
 };
 
 /// Builds the position of `id - offset` in a dimension of `size`. Without an
-/// offset the position is `id`. Ids are known below `limit`, all are without
-/// one.
+/// offset the position is `id`. Ids are valid below `limit`; without a limit
+/// all are.
 Lookup lookUp(GenericBuilder &b, mlir::Value id, mlir::Value offset,
               int64_t size, std::optional<int64_t> limit);
 
-/// Builds what a lookup gives: `read` where the index is in this tensor, 0
-/// where it is on another device, and NaN where it is nowhere.
+/// Builds the result of a lookup: `read` if the index is in this tensor, 0 if
+/// it is on another device, and NaN if it is invalid.
 mlir::Value chooseRead(GenericBuilder &b, const Lookup &lookup,
                        mlir::Value read);
 
-/// nn.einsum and linalg contractions to rt.matmul.
+/// Lowers nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
-/// nn.quantize to linalg, and matmuls in 8 bits to rt.scaled_matmul; or, where
-/// not even `inLibrary`, to matmuls in bf16.
+/// Lowers nn.quantize to linalg, and matmuls in 8 bits to rt.scaled_matmul, or
+/// to matmuls in bf16 if they are not `inLibrary`.
 void populateQuantizedPatterns(mlir::RewritePatternSet &patterns,
                                bool inLibrary);
-/// nn.attention and its gradients to library calls; f64, which the library does
-/// not have, to matmuls and row ops.
+/// Lowers nn.attention and its gradients to library calls. f64, which the
+/// library does not support, becomes matmuls and row ops.
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
-/// Gradients of norms, loss, activations, tables.
+/// Lowers gradients of norms, loss, activations, tables.
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);
-/// The updates of parameters and their state.
+/// Lowers the updates of parameters and their state.
 void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
-/// Activations, norms, softmax, loss, reductions, broadcasts, transposes.
+/// Lowers activations, norms, softmax, loss, reductions, broadcasts,
+/// transposes.
 void populateRowPatterns(mlir::RewritePatternSet &patterns);
-/// What depends on a position or an index: rope, embedding, take_along_axis,
-/// iota, mask_padding, dist.to_partial.
+/// Lowers ops that depend on a position or an index: rope, embedding,
+/// take_along_axis, iota, mask_padding, dist.to_partial.
 void populatePositionPatterns(mlir::RewritePatternSet &patterns);
-/// tensor ops and dist.all_slice that move data: rt.copy, rt.concat.
+/// Lowers tensor ops and dist.all_slice that move data to rt.copy, rt.concat.
 void populateMovementPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tessera

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One linalg.generic a parameter, with a result for it and each of its state:
-// one pass over memory, in place where the arguments are donated.
+// Lowers to one linalg.generic per parameter, with a result for it and for each
+// of its state: one pass over memory, in place if the arguments are donated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ struct Update {
     return inputs.size() - 1;
   }
 
-  /// Results of the body: of the parameter's type first, then of state; each
-  /// stays as it was where `skip` is true.
+  /// Builds the results of the body: first in the parameter's type, then the
+  /// state. Each keeps its old value if `skip` is true.
   SmallVector<Value>
   build(Value skip, ArrayRef<unsigned> old,
         llvm::function_ref<SmallVector<Value>(ValueRange)> body) {

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops whose value depends on where an element is: linalg.index plus the op's
-// offset. Reads at computed positions are tensor.extract in the body; an index
-// outside the tensor is never read at.
+// Converts ops whose value depends on the position of an element: linalg.index
+// plus the op's offset. Reads at computed positions are tensor.extract in the
+// body, with the index kept inside the tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ Value tessera::chooseRead(GenericBuilder &b, const Lookup &lookup, Value read) {
 
 namespace {
 
-/// The position of an index.
+/// Returns the position of an index.
 Value inOrder(GenericBuilder &b, Value index, nn::ZigzagAttr order) {
   return order ? order.buildPosition(b, b.getLoc(), index) : index;
 }
@@ -143,8 +143,8 @@ struct ConvertMaskPadding : OpRewritePattern<nn::MaskPaddingOp> {
   }
 };
 
-/// Frequencies of rope, in radians a position: those that are given, or
-/// theta^(-2i/n), stretched as the scaling says.
+/// Returns the frequencies of rope, in radians per position: the given ones, or
+/// theta^(-2i/n), stretched by the scaling.
 SmallVector<double> ropeFrequencies(nn::RopeOp op, int64_t half) {
   if (auto given = op.getFrequencies())
     return SmallVector<double>(*given);
@@ -184,7 +184,7 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
       return success();
     }
 
-    // x as [..., 2, half]; loops are its dimensions.
+    // x as [..., 2, half]; the loops are its dimensions.
     SmallVector<int64_t> shape(type.getShape().drop_back());
     shape.append({2, half});
     SmallVector<ReassociationIndices> groups;
@@ -211,8 +211,8 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     return success();
   }
 
-  /// x cos + y sin, with -sin for the first of a pair, or for the second where
-  /// the op is inverse.
+  /// Builds x cos + y sin, with -sin for the first of a pair, or for the second
+  /// if the op is inverse.
   static Value rotate(GenericBuilder &b, nn::RopeOp op, Value isFirst, Value x,
                       Value y, Value cosine, Value sine) {
     Value minus = arith::NegFOp::create(b, sine);
@@ -224,8 +224,8 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     return b.cast(rotated, op.getX().getType().getElementType());
   }
 
-  /// Only the first elements of the last dimension are rotated: the other of a
-  /// pair, and the angle, are read where they are.
+  /// Rotates only the first elements of the last dimension. It reads the pair's
+  /// other element and the angle at computed positions.
   static Value rotateFirst(GenericBuilder &b, nn::RopeOp op, ValueRange table) {
     RankedTensorType type = op.getX().getType();
     unsigned rank = type.getRank();
@@ -243,7 +243,7 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
           Value after = arith::AddIOp::create(b, last, b.index(half));
           Value other = arith::SelectOp::create(b, isFirst, after, before);
           Value pair = arith::SelectOp::create(b, isFirst, last, before);
-          // Of what stays no pair is read.
+          // Elements that stay do not read a pair.
           other = arith::SelectOp::create(b, isRotated, other, b.index(0));
           pair = arith::SelectOp::create(b, isRotated, pair, b.index(0));
           SmallVector<Value> position;
@@ -260,8 +260,9 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
         });
   }
 
-  /// Cosines and sines of [position, frequency]. The angle is brought into one
-  /// turn in f64: positions go to millions, where f32 has no digits left.
+  /// Builds cosines and sines of [position, frequency]. The angle is reduced to
+  /// one turn in f64: positions reach millions, where f32 has no fraction bits
+  /// left.
   static SmallVector<Value> makeTable(GenericBuilder &b, nn::RopeOp op,
                                       int64_t half) {
     auto type = cast<RankedTensorType>(op.getX().getType());
@@ -292,7 +293,7 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
   }
 };
 
-/// The whole value on coordinate 0, the neutral element elsewhere.
+/// Keeps the whole value on coordinate 0, and the neutral element elsewhere.
 struct ConvertToPartial : OpRewritePattern<dist::ToPartialOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::ToPartialOp op,

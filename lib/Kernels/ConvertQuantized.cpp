@@ -1,10 +1,10 @@
-//===- ConvertQuantized.cpp - Tensors in 8 bits and their matmuls ---------===//
+//===- ConvertQuantized.cpp - Quantization to 8 bits and its matmuls ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scale is a power of two, so what is scaled keeps its digits, and a matmul
-// of f8 is that of the same numbers in bf16.
+// A scale is a power of two, so scaling is exact, and a matmul in f8 equals a
+// matmul of the same numbers in bf16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace tessera;
 
 namespace {
 
-/// amax -> the power of two that elements are multiplied by, and its inverse.
+/// Computes amax -> the power-of-two factor of the elements, and its inverse.
 struct ConvertQuantize : OpRewritePattern<nn::QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -34,7 +34,7 @@ struct ConvertQuantize : OpRewritePattern<nn::QuantizeOp> {
     };
     Value factor = arith::DivFOp::create(b, number(largest), amax);
     factor = arith::MinimumFOp::create(b, factor, number(0x1p126));
-    // Without its digits: the power of two below.
+    // Clear the fraction: round down to a power of two.
     Value bits = arith::BitcastOp::create(b, i32, factor);
     bits = arith::AndIOp::create(b, bits, b.constant(i32, 0x7f800000));
     factor = arith::BitcastOp::create(b, f32, bits);
@@ -78,7 +78,7 @@ struct ConvertQuantize : OpRewritePattern<nn::QuantizeOp> {
   }
 };
 
-/// Matmuls of f8.
+/// Converts matmuls in f8.
 struct ConvertScaledEinsum : OpRewritePattern<nn::EinsumOp> {
   ConvertScaledEinsum(MLIRContext *context, bool inLibrary)
       : OpRewritePattern(context), inLibrary(inLibrary) {}
@@ -109,7 +109,7 @@ struct ConvertScaledEinsum : OpRewritePattern<nn::EinsumOp> {
   }
 
 private:
-  /// Whether cuBLASLt multiplies these sizes in 8 bits.
+  /// True if cuBLASLt multiplies these sizes in 8 bits.
   static bool fits(GenericBuilder &b, const Einsum &einsum) {
     MatmulPlan plan = planMatmul(einsum);
     if (plan.m % 16 == 0 && plan.n % 16 == 0 && plan.k % 16 == 0)
@@ -123,7 +123,7 @@ private:
     return false;
   }
 
-  /// An operand times its scale, in bf16.
+  /// Returns an operand times its scale, in bf16.
   static Value widen(GenericBuilder &b, nn::EinsumOp op, unsigned operand) {
     Value tensor = op->getOperand(operand), scale = op.getScales()[operand];
     auto type = cast<RankedTensorType>(tensor.getType());
@@ -136,8 +136,8 @@ private:
                  });
   }
 
-  /// A copy like this that another matmul has already, in front of the
-  /// insertion point: what several layers read is transposed once.
+  /// Returns an equal copy of another matmul before the insertion point, so
+  /// that an operand of several layers is transposed once.
   static Value findCopy(GenericBuilder &b, Value matrix, RankedTensorType type,
                         ArrayRef<int64_t> strides) {
     for (Operation *user : matrix.getUsers()) {
@@ -154,7 +154,7 @@ private:
     return Value();
   }
 
-  /// A matrix that is stored by columns, [second, first], stored by rows.
+  /// Copies a column-major matrix, stored as [second, first], to row-major.
   static Value transpose(GenericBuilder &b, Value matrix, int64_t batch,
                          int64_t first, int64_t second, int64_t &ld,
                          int64_t &stride) {

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op as a few linalg.generic, statistics in f32 at least. How they are
-// grouped into kernels is decided later.
+// Lowers each op to a few linalg.generic, with statistics in at least f32.
+// Later passes group them into kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ struct ConvertLayerNorm : OpRewritePattern<nn::LayerNormOp> {
     return success();
   }
 
-  /// 1 / sqrt(sum / n + eps)
+  /// Builds 1 / sqrt(sum / n + eps).
   static Value inverseRoot(GenericBuilder &b, const Rows &r, Value sum,
                            double eps) {
     Value mean =
@@ -135,7 +135,7 @@ struct ConvertSoftmax : OpRewritePattern<nn::SoftmaxOp> {
   }
 };
 
-/// Upstream's softmax is ours.
+/// Upstream's softmax has the semantics of nn.softmax.
 struct ConvertLinalgSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
@@ -156,7 +156,7 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Value x = op.getLogits();
     Rows r(b, x);
-    // With what is neutral, a reduction on the host ends before the padding.
+    // Neutral elements let a reduction on the host end before the padding.
     auto ofClass = [&](Value value, double other) {
       return selectTrue(b, r, op.getClasses(), /*offset=*/Value(), value,
                         other);
@@ -276,8 +276,8 @@ struct ConvertReduce : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
-/// The best value, then the least position that has it, as the op decomposes:
-/// two reductions over one row, which stay in one kernel.
+/// Computes the best value, then its least position, as in the op's
+/// decomposition: two reductions over one row, which stay in one kernel.
 struct ConvertArgReduce : OpRewritePattern<nn::ArgReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::ArgReduceOp op,
@@ -338,8 +338,8 @@ struct ConvertBroadcast : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// Dimensions of one element with the next dimension that is larger, the last
-/// ones with the one before; none if all are of one element.
+/// Groups each dimension of size 1 with the next larger one, trailing ones with
+/// the one before; none if all have size 1.
 static SmallVector<ReassociationIndices> groupOnes(ArrayRef<int64_t> shape) {
   SmallVector<ReassociationIndices> groups;
   bool opens = true;
@@ -354,8 +354,8 @@ static SmallVector<ReassociationIndices> groupOnes(ArrayRef<int64_t> shape) {
   return groups;
 }
 
-/// A transposition that moves dimensions of one element alone moves nothing: as
-/// two reshapes; null if it moves more.
+/// Replaces a transpose that only moves dimensions of size 1, and thus no data,
+/// by two reshapes; null for other transposes.
 static Value reshapeInstead(nn::TransposeOp op, PatternRewriter &rewriter) {
   RankedTensorType from = op.getX().getType(), to = op.getResult().getType();
   int64_t last = -1;

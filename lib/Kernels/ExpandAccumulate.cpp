@@ -1,10 +1,10 @@
-//===- ExpandAccumulate.cpp - Micro-batches become a loop -----------------===//
+//===- ExpandAccumulate.cpp - Expands micro-batches to a loop -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop over all micro-batches but the last, which is after it: what
-// waits for the sums alone can begin under the last backward.
+// Builds a loop over all micro-batches except the last, which runs after it.
+// Ops that wait only for the sums can then overlap with the last backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Slice number `index` of a tensor along its first dimension, which the result
-/// lacks.
+/// Returns slice `index` along the first dimension, which the result lacks.
 static Value getSlice(ImplicitLocOpBuilder &b, Value tensor,
                       OpFoldResult index) {
   auto type = cast<RankedTensorType>(tensor.getType());
@@ -35,7 +34,8 @@ static Value getSlice(ImplicitLocOpBuilder &b, Value tensor,
   Value slice = tensor;
   if (type.getDimSize(0) != 1)
     slice = tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides);
-  // The dimension of size 1 goes with the next one; a vector becomes a scalar.
+  // The dimension of size 1 merges with the next one; a vector becomes a
+  // scalar.
   SmallVector<ReassociationIndices> groups;
   for (int64_t i = 1; i < type.getRank(); ++i)
     groups.push_back({i});
@@ -46,7 +46,7 @@ static Value getSlice(ImplicitLocOpBuilder &b, Value tensor,
   return tensor::CollapseShapeOp::create(b, collapsed, slice, groups);
 }
 
-/// The values that the body yields for micro-batch `index`.
+/// Clones the body for micro-batch `index` and returns the yielded values.
 static SmallVector<Value> cloneBody(ImplicitLocOpBuilder &b,
                                     dist::AccumulateOp op, OpFoldResult index) {
   IRMapping mapping;
@@ -62,8 +62,8 @@ static SmallVector<Value> cloneBody(ImplicitLocOpBuilder &b,
   return yielded;
 }
 
-/// Adds each value right after where it is made: a shard of a gradient ends in
-/// its sum and does not wait for the other gradients.
+/// Adds each value right after the op that computes it: a gradient shard dies
+/// in its sum and does not wait for the other gradients.
 static SmallVector<Value> addEach(ImplicitLocOpBuilder &b, ValueRange sums,
                                   ValueRange values) {
   SmallVector<Value> result;

@@ -1,10 +1,10 @@
-//===- ExpandExchange.cpp - Exchanges of scalars are one gather -----------===//
+//===- ExpandExchange.cpp - Expands exchanges to one gather ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where all pp ranks take part, each lays its values of one type side by side,
-// and all gather these rows:
+// If all pp ranks take part, each concatenates its values of one type to a row,
+// and all ranks gather the rows:
 //
 //     pp rank 0   a b c        a b c | d - -     (-: padding)
 //     pp rank 1   d      ->    a b c | d - -
@@ -28,13 +28,13 @@ using namespace tessera;
 
 namespace {
 
-/// Padding is worth less than so many bytes, or than what is padded.
+/// Padding must be less than this many bytes, or than the padded values.
 constexpr int64_t kSmallBytes = 64 << 10;
 
 /// The values of one element type: numbers of results, by pp rank.
 using RankValues = SmallVector<SmallVector<unsigned>>;
 
-/// Elements that the longest row has.
+/// Returns the number of elements of the longest row.
 int64_t getRowLength(dist::ExchangeOp op, const RankValues &values) {
   int64_t longest = 0;
   for (const SmallVector<unsigned> &ofRank : values) {
@@ -47,7 +47,7 @@ int64_t getRowLength(dist::ExchangeOp op, const RankValues &values) {
   return longest;
 }
 
-/// The vector of a value's elements.
+/// Returns the vector of a value's elements.
 Value flatten(ImplicitLocOpBuilder &b, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto flat =
@@ -64,7 +64,7 @@ Value flatten(ImplicitLocOpBuilder &b, Value value) {
       b, flat, value, SmallVector<ReassociationIndices>{all});
 }
 
-/// The reverse: a tensor of `type` from elements of a vector.
+/// Returns a tensor of `type` with the elements of a vector from `begin` on.
 Value unflatten(ImplicitLocOpBuilder &b, Value flat, RankedTensorType type,
                 int64_t begin) {
   Value slice = tensor::ExtractSliceOp::create(
@@ -83,7 +83,7 @@ Value unflatten(ImplicitLocOpBuilder &b, Value flat, RankedTensorType type,
                                        SmallVector<ReassociationIndices>{all});
 }
 
-/// Gathers the values of one type, and puts them in the place of results.
+/// Gathers the values of one type, and replaces the results by them.
 void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
             StringAttr meshName, Type element, ValueRange mine,
             const RankValues &values) {
@@ -120,8 +120,8 @@ void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
   }
 }
 
-/// An exchange among all pp ranks becomes a gather for each type of elements,
-/// unless padding would be most of what is sent.
+/// Expands an exchange among all pp ranks to one gather per element type,
+/// unless most of the sent bytes would be padding.
 void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
   Mesh mesh = meshOp.getMesh().toMesh();
   int64_t ranks = mesh.sizes[*mesh.stageAxis];

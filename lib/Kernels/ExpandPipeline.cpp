@@ -1,10 +1,10 @@
-//===- ExpandPipeline.cpp - Tasks of a pipeline become functions ----------===//
+//===- ExpandPipeline.cpp - Expands the tasks of a pipeline to functions --===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A task becomes a function that is given all its memory: what it reads, and
-// for each result an argument in whose place it is stored.
+// A task becomes a function whose arguments are all its memory: the values it
+// reads, and for each result an argument that the result overwrites.
 //
 //     task F 0 (%x = recv 0) {           @step_F0(%x {activation 0},
 //       ... %w from outside                       %w {captured 0},
@@ -13,8 +13,8 @@
 //     }                                           %s {sum 0})
 //                                          -> %y, %h, %s + %l
 //
-// A value that a task keeps is in the frame of the last task that reads it; one
-// that it has only been given (%x) is read where it was.
+// A value that a task keeps is in the frame of the last task that reads it. A
+// value only passed to the task (%x) is read at its original location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ struct Place {
   int64_t index;
 };
 
-/// Makes the functions of one pipeline, and an rt.pipeline that names them.
+/// Creates the functions of one pipeline, and an rt.pipeline that names them.
 class Expander {
 public:
   explicit Expander(dist::PipelineOp op)
@@ -81,11 +81,11 @@ private:
   dist::PipelineOp op;
   func::FuncOp function;
   ImplicitLocOpBuilder b;
-  /// Where each value that a task keeps is; only those that something reads.
+  /// The place of each value that a task keeps and another one reads.
   llvm::DenseMap<KeepKey, Place> frames;
   llvm::SetVector<Value> captured;
   SmallVector<Attribute> tasks;
-  /// Results of the task that is being made.
+  /// Results of the task being built.
   SmallVector<Value> results;
 };
 
@@ -95,8 +95,8 @@ private:
 // Frames
 //===----------------------------------------------------------------------===//
 
-/// The value that an argument is, as one that a task of the chunk has made and
-/// keeps; none if the argument was received, is of the batch or from outside.
+/// Returns the kept value of the chunk's tasks that an argument refers to; none
+/// if the argument is received, from the batch or from outside.
 std::optional<Expander::KeepKey> Expander::findKept(dist::TaskOp task,
                                                     unsigned argument) {
   dist::SourceAttr source = task.getSource(argument);
@@ -114,8 +114,8 @@ std::optional<Expander::KeepKey> Expander::findKept(dist::TaskOp task,
              : std::nullopt;
 }
 
-/// A value is in the frame of its last reader; frames are filled in the order
-/// of keeps.
+/// Assigns each kept value to the frame of its last reader. Frames are filled
+/// in the order of keeps.
 void Expander::assignFrames() {
   llvm::DenseSet<KeepKey> read, readByW;
   for (auto task : op.getBody().getOps<dist::TaskOp>())
@@ -175,9 +175,9 @@ int64_t Expander::capture(Value value) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The type of a stack of slices with padding after each, so that all begin at
-/// an address that kernels can take: a matrix with a row for each micro-batch.
-/// The stack's own type, where they do so anyway.
+/// Returns the type of a stack with padding after each slice, so that all
+/// slices start at an aligned address: a matrix with one row per micro-batch.
+/// Returns the stack's own type if the slices are aligned anyway.
 static RankedTensorType getPaddedType(RankedTensorType stack) {
   int64_t count = stack.getDimSize(0);
   int64_t bytes = rt::getTensorBytes(stack) / count;
@@ -189,7 +189,7 @@ static RankedTensorType getPaddedType(RankedTensorType stack) {
                                element);
 }
 
-/// The dimensions of a stack as those of a matrix: its first one, and the rest.
+/// Groups the dimensions of a stack as a matrix: the first one, and the rest.
 static SmallVector<ReassociationIndices> getRows(RankedTensorType stack) {
   SmallVector<ReassociationIndices> rows{{0}, {}};
   for (int64_t i = 1; i < stack.getRank(); ++i)
@@ -218,7 +218,8 @@ Value Expander::padSlices(Value stack) {
   return tensor::PadOp::create(b, padded, rows, low, high, zero);
 }
 
-/// The stack of `type` whose slices, with padding, are the rows of `padded`.
+/// Returns the stack of `type` whose slices, with padding, are the rows of
+/// `padded`.
 Value Expander::dropPadding(Value padded, RankedTensorType type) {
   if (padded.getType() == type)
     return padded;
@@ -251,7 +252,7 @@ Value Expander::addArgument(func::FuncOp made, Type type, Place place) {
 }
 
 /// Maps a value from outside: a tensor becomes an argument, a constant or a
-/// scalar is made again.
+/// scalar is cloned.
 LogicalResult Expander::cloneCaptured(OpBuilder &builder, func::FuncOp made,
                                       Value value, IRMapping &mapping) {
   if (mapping.contains(value))
@@ -274,7 +275,7 @@ LogicalResult Expander::cloneCaptured(OpBuilder &builder, func::FuncOp made,
   return success();
 }
 
-/// A result that takes the place of an argument.
+/// Adds a result that overwrites an argument.
 void Expander::addResult(func::FuncOp made, Value argument, Value value) {
   made.setArgAttr(cast<BlockArgument>(argument).getArgNumber(),
                   dist::DistDialect::kDonateAttr,
@@ -314,7 +315,8 @@ LogicalResult Expander::expand(dist::TaskOp task) {
     b.clone(inner, mapping);
 
   results.clear();
-  // A term is added where it is made: a shard of a gradient ends in its sum.
+  // A term is added right after the op that computes it: a gradient shard dies
+  // in its sum.
   llvm::DenseMap<int64_t, std::pair<Value, Value>> sums;
   for (auto [index, value] : llvm::zip(yield.getAddTo(), yield.getAdds())) {
     auto [it, isNew] = sums.try_emplace(index);
@@ -388,15 +390,15 @@ LogicalResult Expander::run() {
   return success();
 }
 
-/// True if micro-batches give some result as slices.
+/// True if micro-batches return some result as slices.
 static bool stacks(dist::AccumulateOp op) {
   return llvm::any_of(op->getResults(), [&](OpResult result) {
     return op.isStacked(result.getResultNumber());
   });
 }
 
-/// A pipeline of one pp rank and one stage that does the same: its task writes
-/// slices where they are in the result.
+/// Builds an equivalent pipeline with one pp rank and one stage, whose task
+/// writes slices directly into the result.
 static void makePipeline(dist::AccumulateOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   std::vector<schedule::Action> list;

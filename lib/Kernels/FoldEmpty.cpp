@@ -3,8 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor without elements has no rows, and the runtime no such matrix: what
-// makes one does nothing, and what reads one reads nothing.
+// Removes tensors without elements, which have no rows and which the runtime
+// does not support: an op that computes one does nothing, and an op that reads
+// one reads nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +30,14 @@ static bool isEmpty(Type type) {
   return tensor && llvm::is_contained(tensor.getShape(), 0);
 }
 
-/// A constant of one number, of the type of `like`.
+/// Builds a constant of one number, of the type of `like`.
 static Value splat(OpBuilder &b, Value like, Attribute number) {
   auto type = cast<RankedTensorType>(like.getType());
   return arith::ConstantOp::create(b, like.getLoc(),
                                    SplatElementsAttr::get(type, number));
 }
 
-/// What a concatenation is of its operands with elements.
+/// Rebuilds a concatenation with only its nonempty operands.
 static Value dropEmptyOperands(OpBuilder &b, tensor::ConcatOp op) {
   SmallVector<Value> operands;
   for (Value operand : op.getInputs())
@@ -48,8 +49,8 @@ static Value dropEmptyOperands(OpBuilder &b, tensor::ConcatOp op) {
                                   operands);
 }
 
-/// What an op with elements gives that reads a tensor without; null if that is
-/// not known.
+/// Returns the values of an op with elements that reads a tensor without; empty
+/// if they are unknown.
 static SmallVector<Value> getValues(OpBuilder &b, Operation *op) {
   auto one = [](Value value) {
     return value ? SmallVector<Value>{value} : SmallVector<Value>();
@@ -87,7 +88,7 @@ static SmallVector<Value> getValues(OpBuilder &b, Operation *op) {
         Value padding = pad.getConstantPaddingValue();
         if (padding && matchPattern(padding, m_Constant(&number)))
           return one(splat(b, pad.getResult(), number));
-        // The body gives every element.
+        // The body computes every element.
         auto generate = tensor::GenerateOp::create(
             b, pad.getLoc(), pad.getResultType(), ValueRange());
         generate.getBody().takeBody(pad.getRegion());
@@ -108,7 +109,7 @@ struct FoldEmptyPass : tessera::impl::FoldEmptyPassBase<FoldEmptyPass> {
       if (!gives && llvm::none_of(op->getOperandTypes(), isEmpty))
         return WalkResult::advance();
       ops.push_back(op);
-      // What gives nothing else goes with all that it holds.
+      // An op whose results are all empty is erased with all that it contains.
       return gives && llvm::all_of(op->getResultTypes(), isEmpty)
                  ? WalkResult::skip()
                  : WalkResult::advance();

@@ -1,16 +1,16 @@
-//===- FuseHorizontally.cpp - Many small kernels as one launch ------------===//
+//===- FuseHorizontally.cpp - Horizontal fusion of small kernels ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In program order. Open batches are levels: a kernel joins the level after the
-// last one that it reads from. An op that reads from a level and joins none
-// closes it and those before it, which then are before that op. So a kernel
-// only moves down, never past what reads it.
+// Visits ops in program order. Open batches are levels: a kernel joins the
+// level after the last one that it reads from. An op that reads from a level
+// without joining one closes that level and all before it, so that they run
+// before the op. So a kernel only moves down, and never past its readers.
 //
-// What may not wait can still be launched with its neighbours: kernels of
-// little work that follow each other and do not depend on each other, as the
-// sums of the parts that one kernel made.
+// Kernels that may not wait can still be launched with their neighbours:
+// consecutive small kernels that do not depend on each other, such as the final
+// sums of one kernel's partial sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +34,14 @@ using rt::RTDialect;
 
 namespace {
 
-/// Tensors that may live a little longer, in bytes.
+/// Bytes of tensors that may live a little longer.
 constexpr int64_t kSmall = 256 * 1024;
 /// Parameters of a launch: CUDA takes 32764 bytes of them.
 constexpr size_t kMaxArguments = 4000;
-/// Tensors of a kernel that leaves most of a GPU idle, in bytes.
+/// Bytes of the tensors of a kernel that leaves most of a GPU idle.
 constexpr int64_t kLittle = 32 * 1024 * 1024;
-/// Kernels whose code one function has: each is a branch, and the GPU keeps
-/// track of few branches at a time without spilling.
+/// Kernels merged into one function: each is a branch, and the GPU tracks only
+/// few branches at a time without spilling.
 constexpr size_t kMaxKernels = 8;
 
 class Batcher {
@@ -57,7 +57,7 @@ private:
     llvm::SmallPtrSet<Operation *, 8> members;
     llvm::StringSet<> callees;
     size_t arguments = 0;
-    /// A call of it reads from a batch, which may have been closed since.
+    /// True if one of its calls reads from a batch, maybe a closed one.
     bool follows = false;
 
     bool hasRoom(rt::KernelOp call) const {
@@ -93,7 +93,7 @@ private:
 
 } // namespace
 
-/// Whether the memory of a value is read after `op`, under any shape.
+/// True if the memory of a value is read after `op`, under any shape.
 bool Batcher::hasLaterReader(Value value, Operation *op) const {
   auto isView = [](Operation *other) {
     return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
@@ -115,11 +115,12 @@ bool Batcher::hasLaterReader(Value value, Operation *op) const {
   return false;
 }
 
-/// Whether nothing is held in memory for long if the kernel runs later.
+/// True if running the kernel later keeps no large tensors alive.
 bool Batcher::mayWait(rt::KernelOp op) const {
   if (op.getNumOperands() == 0)
     return false;
-  // What a step makes is read again by the next one only; a loop goes on.
+  // The next step is the first reader of a step's result. A loop's result has
+  // a reader in the next iteration.
   bool makesResults = isa<FunctionOpInterface>(block.getParentOp()) &&
                       llvm::all_of(op->getUsers(), [&](Operation *user) {
                         return user == block.getTerminator();
@@ -136,7 +137,8 @@ bool Batcher::mayWait(rt::KernelOp op) const {
          });
 }
 
-/// The last open level that the op, or one in its regions, reads from; -1.
+/// Returns the last open level that the op, or one in its regions, reads from,
+/// or -1.
 int Batcher::lastLevel(Operation *op) const {
   int last = -1;
   op->walk([&](Operation *inner) {
@@ -148,8 +150,8 @@ int Batcher::lastLevel(Operation *op) const {
   return last;
 }
 
-/// Result r of the batch may overwrite argument a if the call that makes it
-/// allows that, and nothing else in the batch reads the argument.
+/// Allows result r of the batch to overwrite argument a if its call allows it,
+/// and nothing else in the batch reads the argument.
 DenseI64ArrayAttr Batcher::findReuse(func::FuncOp func) const {
   SmallVector<int64_t> pairs;
   Operation *terminator = func.front().getTerminator();
@@ -168,7 +170,7 @@ DenseI64ArrayAttr Batcher::findReuse(func::FuncOp func) const {
 
 void Batcher::build(const Batch &batch, Operation *before) {
   if (batch.calls.size() == 1) {
-    // What reads from a batch follows it.
+    // A kernel that reads from a batch must follow it.
     if (batch.follows)
       batch.calls.front()->moveBefore(before);
     return;
@@ -212,7 +214,7 @@ void Batcher::build(const Batch &batch, Operation *before) {
     call.erase();
 }
 
-/// Ends the first `count` levels.
+/// Closes the first `count` levels.
 void Batcher::close(size_t count, Operation *before) {
   for (size_t level = 0; level < count; ++level)
     build(open[level], before);
@@ -239,8 +241,8 @@ bool Batcher::isLittle(rt::KernelOp op) const {
   return op.getNumOperands() != 0 && bytes <= kLittle;
 }
 
-/// Views of what a run of kernels makes, and what reads it and may wait, come
-/// after their launch.
+/// Batches consecutive small kernels. Views of their results, and readers that
+/// may wait, move after the launch.
 void Batcher::batchNeighbours() {
   Batch batch;
   SmallVector<Operation *> followers;

@@ -1,4 +1,4 @@
-//===- InlineCalls.cpp - A step without calls of functions ----------------===//
+//===- InlineCalls.cpp - Inlines the function calls of a step -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -83,7 +83,7 @@ LogicalResult Inliner::run() {
     if (failed(inlineAll(func)))
       return failure();
   }
-  // What was called is in its callers now.
+  // All callees have been inlined into their callers.
   for (func::FuncOp callee : callees)
     callee.erase();
   return success();

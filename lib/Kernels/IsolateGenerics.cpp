@@ -1,13 +1,13 @@
-//===- IsolateGenerics.cpp - Generics that say what they read -------------===//
+//===- IsolateGenerics.cpp - Makes generics declare all their reads -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What follows takes a generic for a function of its inputs. So an elementwise
-// op that reads its outs gets them as inputs, a loop is a reduction if and only
-// if some result does not have an element for each of its iterations, and
-// scalars that are computed outside are computed in the body: a kernel reads
-// them from tensors. A tensor.empty that more than outs are is zeros.
+// Later passes treat a generic as a function of its inputs. So an elementwise
+// op that reads its outs gets them as inputs; a loop is a reduction if and only
+// if some result lacks an element for each of its iterations; and scalars from
+// outside are computed in the body, because a kernel reads them from tensors. A
+// tensor.empty with other uses than outs becomes zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,8 @@ static void setIterators(linalg::GenericOp op) {
   op.setIteratorTypesAttr(builder.getArrayAttr(attributes));
 }
 
-/// The same op with other operands; its body, whose arguments follow them, is
-/// moved.
+/// Rebuilds the op with other operands. Moves its body, whose arguments follow
+/// the operands.
 static linalg::GenericOp withOperands(linalg::GenericOp op, ValueRange inputs,
                                       ValueRange inits,
                                       ArrayRef<AffineMap> maps) {
@@ -62,7 +62,7 @@ static linalg::GenericOp withOperands(linalg::GenericOp op, ValueRange inputs,
   return made;
 }
 
-/// Makes inputs of the outs that an elementwise op reads.
+/// Makes the outs that an elementwise op reads inputs.
 static linalg::GenericOp readAsInputs(linalg::GenericOp op) {
   if (op.getNumReductionLoops())
     return op;
@@ -101,8 +101,8 @@ static linalg::GenericOp readAsInputs(linalg::GenericOp op) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-/// Whether a kernel can be given the scalar: a constant, or an index that
-/// depends on no tensor.
+/// True if the scalar can be an argument of a kernel: a constant, or an index
+/// that depends on no tensor.
 static bool isKnown(Value value) {
   if (!value.getDefiningOp())
     return value.getType().isIndex();
@@ -121,8 +121,9 @@ static bool isKnown(Value value) {
   return true;
 }
 
-/// Clones what makes `value` to where `b` stands, down to what a kernel can be
-/// given and to elements of tensors. Fails on what is no scalar arithmetic.
+/// Clones the ops that compute `value` at the position of `b`, down to
+/// arguments of a kernel and elements of tensors. Fails on ops other than
+/// scalar arithmetic.
 static FailureOr<Value> cloneScalar(OpBuilder &b, Value value,
                                     IRMapping &mapping) {
   if (Value known = mapping.lookupOrNull(value))
@@ -151,7 +152,8 @@ static FailureOr<Value> cloneScalar(OpBuilder &b, Value value,
   return mapping.lookup(value);
 }
 
-/// Computes in the body of `op` the scalars that a kernel cannot be given.
+/// Computes the scalars that cannot be arguments of a kernel in the body of
+/// `op`.
 static LogicalResult sinkScalars(linalg::GenericOp op) {
   Block *body = op.getBody();
   llvm::SetVector<Value> outside;
@@ -174,7 +176,7 @@ static LogicalResult sinkScalars(linalg::GenericOp op) {
   return success();
 }
 
-/// Inputs that are scalars are read in the body.
+/// Reads scalar inputs in the body.
 static linalg::GenericOp readScalars(linalg::GenericOp op) {
   auto isScalar = [](Value value) { return !isa<ShapedType>(value.getType()); };
   if (llvm::none_of(op.getDpsInputs(), isScalar))
@@ -197,8 +199,8 @@ static linalg::GenericOp readScalars(linalg::GenericOp op) {
   return withOperands(op, inputs, op.getDpsInits(), maps);
 }
 
-/// A fill reads nothing of its outs, and one with a computed scalar is a
-/// generic.
+/// Makes a fill independent of its outs. A fill with a computed scalar becomes
+/// a generic.
 static void isolateFill(linalg::FillOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
@@ -218,9 +220,9 @@ static void isolateFill(linalg::FillOp op) {
   op.erase();
 }
 
-/// A tensor.empty whose elements are read, returned or passed on has an address
-/// in memory, as a constant has. Its elements may be anything: they are zeros,
-/// so that the same program gives the same bits.
+/// Fills a tensor.empty whose elements are read, returned or passed on. Like a
+/// constant it has an address in memory, and its elements may be arbitrary.
+/// Zeros give the same bits in each run of a program.
 static void fillEmpty(tensor::EmptyOp op, func::FuncOp func) {
   auto isRead = [](OpOperand &use) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(use.getOwner());

@@ -1,14 +1,14 @@
-//===- LowerControlFlow.cpp - A step with one kind of loop ----------------===//
+//===- LowerControlFlow.cpp - Lowers control flow to one kind of loop -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A branch on a device would interrupt the step: the host would have to read
-// the condition. So both regions of an scf.if run, and the results are selected
-// (if-conversion: Allen et al., "Conversion of control dependence to data
-// dependence", 1983). Only an scf.while needs the host: it becomes an scf.for
-// that ends where the flag that it carries first is false. What loops carry is
-// in memory, scalars too.
+// A branch on a device would interrupt the step, because the host would have to
+// read the condition. So both regions of an scf.if run, and the results are
+// selected (if-conversion: Allen et al., "Conversion of control dependence to
+// data dependence", 1983). Only an scf.while needs the host: it becomes an
+// scf.for that ends when its loop-carried flag is false. Loop-carried values
+// are in memory, including scalars.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ static Value createIndex(ImplicitLocOpBuilder &b, int64_t value) {
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// Lets ops run where `guard` is false: positions in tensors are zeros then,
-/// which every tensor has, and loops that wait for a condition do not begin.
+/// Makes ops safe to run if `guard` is false: positions in tensors become
+/// zeros, which are always valid, and loops with a condition do not start.
 static void protect(Operation *root, Value guard) {
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
   root->walk([&](Operation *op) {
@@ -59,7 +59,7 @@ static void protect(Operation *root, Value guard) {
   });
 }
 
-/// `a` where `condition` holds, else `other`.
+/// Selects `a` if `condition` holds, else `other`.
 static Value select(ImplicitLocOpBuilder &b, Value condition, Value a,
                     Value other) {
   auto type = dyn_cast<RankedTensorType>(a.getType());
@@ -80,7 +80,7 @@ static Value select(ImplicitLocOpBuilder &b, Value condition, Value a,
       .getResult(0);
 }
 
-/// Moves the ops of a region before the op that it is of; gives what it yields.
+/// Moves the ops of a region before its parent op; returns the yielded values.
 static SmallVector<Value> moveOut(Region &region, Value guard) {
   if (region.empty())
     return {};
@@ -135,7 +135,7 @@ static Value toMemory(ImplicitLocOpBuilder &b, Value value) {
   return isa<RankedTensorType>(value.getType()) ? value : storeScalar(b, value);
 }
 
-/// The values of these types that loops carry as `tensors`.
+/// Returns the values of these types that loops carry as `tensors`.
 static SmallVector<Value> fromMemory(ImplicitLocOpBuilder &b,
                                      ValueRange tensors, TypeRange types) {
   SmallVector<Value> values;
@@ -145,7 +145,7 @@ static SmallVector<Value> fromMemory(ImplicitLocOpBuilder &b,
   return values;
 }
 
-/// Clones a block on these values; gives those that its terminator passes on.
+/// Clones a block with these arguments; returns its terminator's operands.
 static SmallVector<Value> cloneBlock(ImplicitLocOpBuilder &b, Block &block,
                                      ValueRange arguments) {
   IRMapping mapping;
@@ -158,8 +158,8 @@ static SmallVector<Value> cloneBlock(ImplicitLocOpBuilder &b, Block &block,
   return passed;
 }
 
-/// Carries the flag of the condition, then what the condition passes on:
-/// before(x) gives flag and y; while the flag holds, before(after(y)) does.
+/// Carries the flag of the condition, then the values that the condition passes
+/// on: before(x) gives flag and y; while the flag holds, before(after(y)) does.
 static void lowerWhile(scf::WhileOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto evaluate = [&](ValueRange carried) {
@@ -186,7 +186,7 @@ static void lowerWhile(scf::WhileOp op) {
   op.erase();
 }
 
-/// The same loop with tensors in place of the scalars that it carries.
+/// Rebuilds the loop with tensors instead of loop-carried scalars.
 static void carryTensors(scf::ForOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   SmallVector<Value> starts;
@@ -223,7 +223,7 @@ struct LowerControlFlowPass
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
-    // Outer ops first: those inside are moved or cloned.
+    // Lower outer ops first: the ops inside are moved or cloned.
     while (lowerFirst<scf::IfOp>(func, flattenIf) ||
            lowerFirst<scf::IndexSwitchOp>(func, flattenSwitch) ||
            lowerFirst<scf::WhileOp>(func, lowerWhile) ||
@@ -231,8 +231,8 @@ struct LowerControlFlowPass
     }
   }
 
-  /// Applies `fn` to the first op of the kind for which `applies` holds. False
-  /// if there is none.
+  /// Applies `fn` to the first op of the kind that `applies` accepts. Returns
+  /// false if there is none.
   template <typename Op>
   static bool lowerFirst(
       func::FuncOp func, void (*fn)(Op),

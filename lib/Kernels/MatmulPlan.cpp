@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tries each order of each group that some tensor has (a few dozen at most) and
-// keeps the one that copies least.
+// Tries each order of each group that occurs in some tensor (a few dozen at
+// most) and keeps the one that copies least.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ llvm::Error Einsum::check() const {
 
 namespace {
 
-/// Letters of one group in one order.
+/// The letters of each group in one order.
 struct Groups {
   Letters batch, rows, columns, contracted;
 };
@@ -50,8 +50,8 @@ struct View {
   int64_t batchStride = 0, firstStride = 1, secondStride = 1;
 };
 
-/// Stride of `group` in a tensor with these letters; none if its letters do not
-/// are contiguous in order. An empty group has stride 0.
+/// Returns the stride of `group` in a tensor with these letters; none if its
+/// letters are not contiguous and in order. An empty group has stride 0.
 std::optional<int64_t> strideOf(const Einsum &e,
                                 llvm::ArrayRef<unsigned> tensor,
                                 llvm::ArrayRef<unsigned> group) {
@@ -73,7 +73,7 @@ std::optional<View> viewOf(const Einsum &e, llvm::ArrayRef<unsigned> tensor,
        s = strideOf(e, tensor, second);
   if (!b || !f || !s)
     return std::nullopt;
-  // One of the matrix's dimensions is contiguous, or has one element.
+  // One of the matrix's dimensions must be contiguous, or have one element.
   if (*f > 1 && *s > 1)
     return std::nullopt;
   return View{*b, *f, *s};
@@ -87,7 +87,7 @@ Letters concat(llvm::ArrayRef<unsigned> a, llvm::ArrayRef<unsigned> b,
   return all;
 }
 
-/// Letters of `order` for which `inGroup` holds.
+/// Returns the letters of `order` for which `inGroup` holds.
 template <typename Predicate>
 Letters filter(llvm::ArrayRef<unsigned> order, Predicate inGroup) {
   Letters kept;
@@ -95,8 +95,8 @@ Letters filter(llvm::ArrayRef<unsigned> order, Predicate inGroup) {
   return kept;
 }
 
-/// Leading dimension and transposition of an operand whose plain form is
-/// [first, second].
+/// Sets the leading dimension and transposition of an operand whose
+/// untransposed form is [first, second].
 void storeOperand(const View &view, int64_t first, int64_t second, int64_t &ld,
                   bool &trans) {
   trans = view.secondStride > 1;
@@ -104,7 +104,7 @@ void storeOperand(const View &view, int64_t first, int64_t second, int64_t &ld,
              : std::max(view.firstStride, second);
 }
 
-/// The plan for given orders of letters; `e` has no letter of size 1.
+/// Returns the plan for given orders of letters; `e` has no letter of size 1.
 MatmulPlan planFor(const Einsum &e, const Groups &g) {
   MatmulPlan plan;
   Letters lhs = e.lhs, rhs = e.rhs, result = e.result;
@@ -127,7 +127,7 @@ MatmulPlan planFor(const Einsum &e, const Groups &g) {
   plan.n = e.size(g.columns);
   plan.k = e.size(g.contracted);
   if (c.secondStride > 1) {
-    // Stored by columns: the transposed result is stored by rows.
+    // The result is column-major: the transposed result is row-major.
     plan.swapped = true;
     std::swap(plan.m, plan.n);
     std::swap(a, b);

@@ -1,10 +1,10 @@
-//===- OutlineKernels.cpp - Groups of linalg ops become kernels -----------===//
+//===- OutlineKernels.cpp - Outlines groups of linalg ops to kernels ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that are equal but for locations are one function: those of different
-// layers.
+// Kernels that differ only in locations, such as the kernels of different
+// layers, share one function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +28,11 @@ using rt::RTDialect;
 
 namespace {
 
-/// A value within a kernel that takes more bytes per row than this is a result:
+/// A value inside a kernel with more bytes per row than this becomes a result:
 /// it is too large for a stack.
 constexpr int64_t kMaxRowBytes = 64 * 1024;
 
-/// Ops that are copied into every kernel that reads them.
+/// True for ops that are cloned into every kernel that reads them.
 bool isCloned(Operation *op) {
   return op && isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op);
 }
@@ -47,22 +47,22 @@ public:
 private:
   LogicalResult outlineBlock(Block &block);
   LogicalResult outline(const FusionGroup &group);
-  /// The kernel with this body: the known one, or `func`, with a name.
+  /// Returns the known kernel with the same body, or `func` with a new name.
   func::FuncOp unify(func::FuncOp func);
   DenseI64ArrayAttr findReuse(func::FuncOp func) const;
 
   ModuleOp module;
   SymbolTable symbols;
   bool onGPU;
-  /// By their hash.
+  /// The kernels by their hash.
   llvm::DenseMap<llvm::hash_code, SmallVector<func::FuncOp, 1>> kernels;
   unsigned count = 0;
 };
 
 } // namespace
 
-/// The values that ops of the group read from outside it: tensors, then
-/// scalars. Fails on a scalar that is no index.
+/// Returns the values that ops of the group read from outside: tensors, then
+/// scalars. Fails on a scalar that is not an index.
 static FailureOr<SmallVector<Value>> findInputs(const FusionGroup &group) {
   llvm::SetVector<Value> tensors, scalars;
   SmallPtrSet<Operation *, 16> members;
@@ -100,10 +100,10 @@ static FailureOr<SmallVector<Value>> findInputs(const FusionGroup &group) {
   return inputs;
 }
 
-/// The values that others read, and those that are too large to stay inside.
+/// Returns the values that others read, and values too large to stay inside.
 static SmallVector<Value> findResults(const FusionGroup &group, bool onGPU) {
   int64_t inside = 0;
-  // On a GPU all that stays inside shares the memory of a block.
+  // On a GPU all values inside share the memory of a block.
   auto isTooLarge = [&](int64_t rowBytes) {
     if (!onGPU)
       return rowBytes > kMaxRowBytes;
@@ -131,7 +131,7 @@ static SmallVector<Value> findResults(const FusionGroup &group, bool onGPU) {
   return results;
 }
 
-/// Clones `op` and what it reads of constants, empty tensors and fills.
+/// Clones `op` and the constants, empty tensors and fills that it reads.
 static void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   op->walk([&](Operation *inner) {
     for (Value value : inner->getOperands()) {
@@ -143,8 +143,8 @@ static void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   builder.clone(*op, mapping);
 }
 
-/// True if the map passes a tensor of `shape` element by element, in order, as
-/// the op's loops go.
+/// True if the map reads a tensor of `shape` element by element, in the order
+/// of the op's loops.
 static bool isInOrder(linalg::GenericOp op, AffineMap map,
                       ArrayRef<int64_t> shape) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -160,9 +160,9 @@ static bool isInOrder(linalg::GenericOp op, AffineMap map,
              });
 }
 
-/// On a GPU the threads of a row go on at their own pace. A result of one
-/// element a row overwrites nothing that they all read, and what is under a
-/// result is only read element by element.
+/// On a GPU the threads of a row run independently. A result with one element
+/// per row must not overwrite an argument that all of them read, and an
+/// overwritten argument must be read element by element, in order.
 static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
                           BlockArgument argument, OpResult result) {
   int64_t largest = 1;
@@ -180,8 +180,9 @@ static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
   return cast<RankedTensorType>(result.getType()).getNumElements() == largest;
 }
 
-/// Result r may overwrite argument a if each row of a is read in that row only,
-/// and no later than r is written, at the same elements by the op that writes.
+/// Allows result r to overwrite argument a if each row of a is read only in
+/// that row, no later than r is written, and at the same elements by the op
+/// that writes r.
 DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
   SmallVector<linalg::GenericOp> ops;
   for (Operation &op : func.front())
@@ -222,7 +223,7 @@ DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
   return DenseI64ArrayAttr::get(func.getContext(), pairs);
 }
 
-/// Of all but locations, the name, and which value an operand is.
+/// Hashes everything except locations, the name, and the identity of operands.
 static llvm::hash_code hashKernel(func::FuncOp func) {
   llvm::hash_code hash = hash_value(func.getFunctionType());
   func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -298,7 +299,7 @@ LogicalResult Outliner::outline(const FusionGroup &group) {
   return success();
 }
 
-/// Whether a kernel depends on scalars alone.
+/// True if a kernel depends on scalars alone.
 static bool isTable(rt::KernelOp op) {
   return llvm::none_of(op.getOperandTypes(),
                        [](Type type) { return isa<RankedTensorType>(type); });
@@ -314,14 +315,14 @@ static void hoistTables(scf::ForOp loop) {
       op->moveBefore(loop);
 }
 
-/// Tables, which depend on scalars alone (rope's cosines), are made once: the
-/// first call of a kernel stands for later ones of the same scalars. What reads
-/// tensors is left alone: a recomputed value may be wanted twice.
+/// Merges tables, which depend on scalars alone (rope's cosines): the first
+/// call of a kernel replaces later ones with the same scalars. Keeps kernels
+/// that read tensors: a value may be recomputed on purpose.
 static void mergeTables(Block &block) {
   SmallVector<rt::KernelOp> known;
   for (rt::KernelOp op :
        llvm::make_early_inc_range(block.getOps<rt::KernelOp>())) {
-    // A loop writes over the value that it starts with, and so do tasks.
+    // A loop or a task overwrites its start value.
     bool startsLoop = llvm::any_of(op->getUsers(), [](Operation *user) {
       return isa<scf::ForOp, rt::PipelineOp>(user);
     });
@@ -354,7 +355,7 @@ LogicalResult Outliner::outlineBlock(Block &block) {
   for (const FusionGroup &group : plan.groups)
     if (failed(outline(group)))
       return failure();
-  // What only kernels read is in the kernels now.
+  // Erase ops that only kernels read: the kernels have clones.
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);
@@ -365,7 +366,7 @@ LogicalResult Outliner::outlineBlock(Block &block) {
 }
 
 LogicalResult Outliner::run(func::FuncOp step) {
-  // Loops first: what they need of the outside is then known there.
+  // Outline loops first: the outside values that they need are then known.
   WalkResult result = step.walk([&](scf::ForOp loop) {
     if (failed(outlineBlock(*loop.getBody())))
       return WalkResult::interrupt();

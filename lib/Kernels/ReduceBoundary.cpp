@@ -1,10 +1,10 @@
-//===- ReduceBoundary.cpp - Whole values at the boundary of a step --------===//
+//===- ReduceBoundary.cpp - Removes partial values at a step's boundary ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program reads and saves are whole values: its inputs and outputs know
-// no partial ones.
+// A program reads and saves whole values: its inputs and outputs must not be
+// partial.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The sharding without unreduced axes.
+/// Returns the sharding without unreduced axes.
 static dist::ShardingAttr withoutUnreduced(dist::ShardingAttr sharding) {
   return dist::ShardingAttr::get(sharding.getContext(), sharding.getMesh(),
                                  sharding.getDims(), sharding.getReplicated(),

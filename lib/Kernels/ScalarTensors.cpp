@@ -1,4 +1,4 @@
-//===- ScalarTensors.cpp - Scalars that are in memory ---------------------===//
+//===- ScalarTensors.cpp - Scalars stored in memory -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

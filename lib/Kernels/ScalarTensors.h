@@ -1,4 +1,4 @@
-//===- ScalarTensors.h - Scalars that are in memory -------------*- C++ -*-===//
+//===- ScalarTensors.h - Scalars stored in memory ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,14 +13,14 @@
 
 namespace tessera {
 
-/// The tensor that a scalar is stored as. An index has 64 bits.
+/// Returns the tensor type in which a scalar is stored. An index has 64 bits.
 mlir::RankedTensorType getTensorOfScalar(mlir::Type type);
 
-/// The scalar of this type that a tensor of rank 0 holds.
+/// Loads the scalar of this type from a tensor of rank 0.
 mlir::Value loadScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor,
                        mlir::Type type);
 
-/// A tensor of rank 0 that holds the scalar.
+/// Stores the scalar in a tensor of rank 0.
 mlir::Value storeScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- SetTarget.cpp - What a program is compiled for ---------------------===//
+//===- SetTarget.cpp - Sets the target of a program -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

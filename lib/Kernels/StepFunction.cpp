@@ -1,4 +1,4 @@
-//===- StepFunction.cpp - The functions that a program runs ---------------===//
+//===- StepFunction.cpp - The step functions of a program -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

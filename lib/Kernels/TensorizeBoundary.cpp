@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a step reads and makes is in memory, so that scalars come and go as
-// tensors of rank 0.
+// Inputs and outputs of a step are in memory, so scalars become tensors of rank
+// 0.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,7 +21,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Calls, views, communication and arithmetic on scalars.
+/// True for calls, views, communication and arithmetic on scalars.
 static bool belongsInStep(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "rt" || isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
@@ -32,7 +32,7 @@ static bool belongsInStep(Operation *op) {
                dist::RecvOp, dist::ExchangeOp, dist::StartOp, dist::WaitOp>(
                op) &&
            !isa<dist::AllSliceOp>(op);
-  // What has no elements needs no kernel.
+  // A tensor without elements needs no kernel.
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
     return llvm::is_contained(empty.getType().getShape(), 0);
   return llvm::none_of(op->getResultTypes(),
@@ -62,7 +62,7 @@ static LogicalResult verifyStep(func::FuncOp step) {
   return verifyBlock(step.front());
 }
 
-/// A batch calls kernels, and returns all that they make.
+/// Checks that a batch calls kernels, and returns all their results.
 static LogicalResult verifyBatch(func::FuncOp func) {
   size_t made = 0;
   for (Operation &op : func.front()) {
