@@ -1,4 +1,4 @@
-//===- ArenaAttributes.cpp - What a planned arena says on the IR ----------===//
+//===- ArenaAttributes.cpp - Attributes of a planned arena ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ static constexpr StringLiteral kCategoryNames[] = {
     "parameters",  "gradients", "optimizer_state",
     "activations", "gathered",  "inputs"};
 
-/// The offset of each value; -1 of what is no tensor.
+/// Returns the offset of each value; -1 for values that are not tensors.
 static DenseI64ArrayAttr offsetsOf(ValueRange values, const StepBlocks &blocks,
                                    const ArenaPlan &plan, Builder &b) {
   SmallVector<int64_t> offsets;
@@ -47,8 +47,8 @@ void tessera::annotateOffsets(func::FuncOp func, const StepBlocks &blocks,
                 offsetsOf(func.getArguments(), blocks, plan, b));
 }
 
-/// Bytes by category at the time when most live. What is between blocks, or
-/// is not used then, is workspace: together they are the arena.
+/// Sets the bytes by category at the peak of the live bytes. The rest of the
+/// arena, gaps and space unused at that time, is workspace.
 static void annotateMemory(func::FuncOp func, const StepBlocks &blocks,
                            const ArenaPlan &plan) {
   Builder b(func.getContext());
@@ -68,7 +68,7 @@ static void annotateMemory(func::FuncOp func, const StepBlocks &blocks,
   func->setAttr(RTDialect::kMemoryAttr, b.getDictionaryAttr(memory));
 }
 
-/// Remarks on the values that take most of the memory when most is live.
+/// Remarks on the values that take most of the memory at the peak.
 static void reportPeak(const StepBlocks &blocks) {
   constexpr size_t kReported = 10;
   const ArenaProblem &problem = blocks.problem;
@@ -93,7 +93,8 @@ static void reportPeak(const StepBlocks &blocks) {
   }
 }
 
-/// Triples {offset, bytes, 1 if the contents may be forgotten}.
+/// The attributes have triples {offset, bytes, 1 if the contents may be
+/// discarded}.
 void tessera::annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
                                 const ArenaPlan &plan,
                                 llvm::iota_range<unsigned> numbers) {
@@ -114,7 +115,7 @@ void tessera::annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
     op->setAttr(RTDialect::kEndsAttr, b.getDenseI64ArrayAttr(triples));
 }
 
-/// The first tensor whose bytes are not known; null if there is none.
+/// Returns the first tensor of unknown size; null if there is none.
 static Type findUnsized(TypeRange types) {
   for (Type type : types)
     if (auto tensor = dyn_cast<RankedTensorType>(type))

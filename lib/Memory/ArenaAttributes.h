@@ -1,4 +1,4 @@
-//===- ArenaAttributes.h - What a planned arena says on the IR --*- C++ -*-===//
+//===- ArenaAttributes.h - Attributes of a planned arena --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace tessera {
 
-/// The pipeline in a function's body; null if there is none.
+/// Returns the pipeline in a function's body; null if there is none.
 rt::PipelineOp findPipeline(mlir::func::FuncOp func);
 
-/// One block, only tensors as arguments and results, and bytes that are known:
-/// else there is no offset.
+/// Checks that the function has one block, only tensors of known size as
+/// arguments and results. Other values have no offset.
 mlir::LogicalResult checkTensors(mlir::func::FuncOp func);
 
-/// A plan that has been verified; `searches` as of planArena(). Failure, with
-/// an error at `func`, if the problem is none or the plan is wrong.
+/// Returns a verified plan; see planArena() for `searches`. Fails, with an
+/// error at `func`, if the problem is invalid or the plan is wrong.
 mlir::FailureOr<ArenaPlan> planChecked(mlir::func::FuncOp func,
                                        const ArenaProblem &problem,
                                        bool searches = false);
@@ -29,7 +29,7 @@ mlir::FailureOr<ArenaPlan> planChecked(mlir::func::FuncOp func,
 void annotateOffsets(mlir::func::FuncOp func, const StepBlocks &blocks,
                      const ArenaPlan &plan);
 
-/// Sets `rt.arena_bytes` and `rt.memory`, and makes remarks on the plan.
+/// Sets `rt.arena_bytes` and `rt.memory`, and emits remarks on the plan.
 void annotateArena(mlir::func::FuncOp func, const StepBlocks &blocks,
                    const ArenaPlan &plan);
 

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dynamic storage allocation, which is NP-complete (M. R. Garey, D. S. Johnson:
-// Computers and Intractability, 1979, problem SR2). Best fit over four orders
-// of the blocks, first of all largest first, which is "greedy by size" (Y.
-// Pisarchyk, J. Lee: Efficient Memory Management for Deep Neural Net Inference,
-// 2020). Four blocks, placed in the order A, C, B, D of their sizes:
+// Computers and Intractability, 1979, problem SR2). Uses best fit over four
+// orders of the blocks. The first order, largest block first, is "greedy by
+// size" (Y. Pisarchyk, J. Lee: Efficient Memory Management for Deep Neural Net
+// Inference, 2020). Four blocks, placed in the order A, C, B, D of their sizes:
 //
 //     block  bytes  steps             0           192 256     384 bytes
 //     A        256  0 to 1    step 0  AAAAAAAAAAAAAAAA
@@ -15,9 +15,10 @@
 //     C        192  2 to 3    step 2  CCCCCCCCCCCCDDDDBBBBBBBB
 //     D         64  2 to 3    step 3  CCCCCCCCCCCCDDDD
 //
-// B does not fit beside A in step 1 and C in step 2, so it is put at their end,
-// 256. D fits the gap from 192 to 256. The arena has 384 bytes, which is the
-// lower bound: what lives in step 1, and in step 2. So no other order is tried.
+// B fits neither next to A in step 1 nor next to C in step 2, so it is placed
+// after both, at 256. D fits in the gap from 192 to 256. The arena has 384
+// bytes, which is the lower bound: the live bytes of steps 1 and 2. So no other
+// order is tried.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +55,8 @@ Error ArenaProblem::check() const {
 }
 
 int64_t ArenaProblem::lowerBound(int64_t *step) const {
-  // A sweep over the steps. A block that ends in step 3 is gone in step 4, and
-  // sorts before what begins there, so that the two do not add up.
+  // Sweep over the steps. A block that ends in step 3 is freed in step 4, and
+  // sorts before blocks that begin there, so that the two do not add up.
   struct Event {
     int64_t step, bytes;
   };
@@ -82,10 +83,10 @@ int64_t ArenaProblem::lowerBound(int64_t *step) const {
   return most;
 }
 
-/// An error if two blocks live at one time and share bytes. A sweep line over
+/// Fails if two blocks are live at one time and share bytes. A sweep line over
 /// time (M. I. Shamos, D. Hoey: Geometric Intersection Problems, 1976): blocks
-/// that live by then share no bytes, so a block that begins overlaps one of its
-/// two neighbours by address, or none.
+/// already live share no bytes, so a block that begins overlaps one of its two
+/// neighbours by address, or none.
 static Error findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
                          llvm::ArrayRef<int64_t> offsets) {
   llvm::SmallVector<unsigned> byBegin, byEnd;
@@ -138,10 +139,10 @@ Error ArenaPlan::verify(const ArenaProblem &problem) const {
   return findOverlap(blocks, offsets);
 }
 
-/// The lifetimes of blocks counted in the steps in which some block begins
-/// (coordinate compression): there are no more of them than blocks, and two
-/// blocks live together if and only if they share one. Above these are the
-/// steps 0, 1 and 2, and D lives from the third to the third.
+/// The lifetimes of blocks, counted in the steps in which some block begins
+/// (coordinate compression). There are at most as many such steps as blocks,
+/// and two blocks are live together if and only if they share one. In the
+/// example above these are the steps 0, 1 and 2, and D lives only in the third.
 namespace {
 struct Lifetimes {
   explicit Lifetimes(llvm::ArrayRef<ArenaBlock> blocks);
@@ -163,9 +164,9 @@ Lifetimes::Lifetimes(llvm::ArrayRef<ArenaBlock> blocks) {
   }
 }
 
-/// Best fit: gives blocks in this order an offset, each in the smallest gap
-/// that it fits. Where that takes `limit` bytes or more there is no plan, and
-/// `refused` is the position in the order of the block that does not fit.
+/// Best fit: assigns offsets to blocks in this order, each in the smallest gap
+/// that it fits. If that takes `limit` bytes or more, returns no plan, and sets
+/// `refused` to the position in the order of the block that does not fit.
 static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
                                              const Lifetimes &lifetimes,
                                              llvm::ArrayRef<unsigned> order,
@@ -190,7 +191,7 @@ static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
 }
 
 namespace {
-/// The best plan so far, and the order that it is made by.
+/// The best plan so far, and its order.
 struct Placement {
   const ArenaProblem &problem;
   Lifetimes lifetimes;
@@ -201,8 +202,8 @@ struct Placement {
       : problem(problem), lifetimes(problem.blocks) {
     plan.bytes = INT64_MAX;
   }
-  /// Takes the order if it makes a smaller arena; else returns the position of
-  /// the block that makes it no smaller.
+  /// Takes the order if it gives a smaller arena; else returns the position of
+  /// the block at which the arena is no longer smaller.
   std::optional<size_t> tryOrder(llvm::ArrayRef<unsigned> tried);
   void repair(double enough);
 };
@@ -219,11 +220,11 @@ std::optional<size_t> Placement::tryOrder(llvm::ArrayRef<unsigned> tried) {
   return std::nullopt;
 }
 
-/// Arenas that are kMuch times what lives at one time are worth a search, those
-/// that are kEnough times as large end it.
+/// An arena of more than kMuch times the peak of the live bytes is worth a
+/// search, which ends at kEnough times the peak.
 static constexpr double kMuch = 1.02, kEnough = 1.005;
 
-/// Blocks that all its orders place together, at most.
+/// Maximum number of blocks placed by all orders of a search together.
 static constexpr size_t kMaxPlaced = 200'000;
 
 /// Local search over orders (move to front): a block that finds no gap is

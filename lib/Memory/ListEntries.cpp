@@ -1,4 +1,4 @@
-//===- ListEntries.cpp - A pp rank's list as the runtime runs it ----------===//
+//===- ListEntries.cpp - A pp rank's list as the runtime's entries --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,9 +25,9 @@ public:
   std::vector<int64_t> take() { return std::move(entries); }
 
 private:
-  /// Sends on one communicator: the pp rank that they go to, and the tag.
+  /// Sends on one communicator: the destination pp rank, and the tag.
   using Communicator = std::pair<int, int64_t>;
-  /// What a receive is for: its tag, chunk and micro-batch.
+  /// The key of a receive: its tag, chunk and micro-batch.
   using ReceiveKey = std::tuple<int64_t, int, int>;
 
   llvm::Expected<int64_t> takeSlot();
@@ -48,7 +48,8 @@ private:
 
 } // namespace
 
-/// The lowest slot in the order of the free ones: slots are used again early.
+/// Takes the first free slot in the order of freeSlots, so that slots are
+/// reused early.
 llvm::Expected<int64_t> EntryWriter::takeSlot() {
   if (free.empty())
     return llvm::createStringError(
@@ -95,7 +96,7 @@ llvm::Error EntryWriter::transfer(const Action &action, size_t position) {
   return llvm::Error::success();
 }
 
-/// What a task reads that has been received for it.
+/// Waits for the values that a task receives.
 void EntryWriter::waitForReceive(tessera_rt_task kind, int chunk,
                                  int microBatch) {
   if (kind == TESSERA_RT_TASK_W)

@@ -1,12 +1,12 @@
-//===- OccupiedRanges.cpp - Which addresses are taken when ----------------===//
+//===- OccupiedRanges.cpp - The addresses taken over time -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A segment tree over the steps (M. de Berg, O. Cheong, M. van Kreveld, M.
-// Overmars: Computational Geometry, 2008, section 10.3), which answers "which
-// addresses are taken in some step from `first` to `last`?". A block takes them
-// if it lives in step `first`, or begins later in that range:
+// Overmars: Computational Geometry, 2008, section 10.3), which returns the
+// addresses taken in some step from `first` to `last`. A block takes its
+// addresses there if it is live in step `first`, or begins later in that range:
 //
 //                      1
 //              2               3        A, steps 0 to 1: throughout 2
@@ -47,8 +47,8 @@ OccupiedRanges::OccupiedRanges(unsigned numSteps)
     : numLeaves(llvm::PowerOf2Ceil(std::max(numSteps, 1u))),
       throughout(2 * numLeaves), begun(2 * numLeaves) {}
 
-/// Calls `fn` with the fewest nodes whose steps are `first` to `last`, from
-/// both ends upwards: at most two on each level.
+/// Calls `fn` with the minimum set of nodes that covers steps `first` to
+/// `last`, from both ends upwards: at most two on each level.
 void OccupiedRanges::forEachNode(unsigned first, unsigned last,
                                  llvm::function_ref<void(unsigned)> fn) const {
   unsigned low = first + numLeaves, high = last + 1 + numLeaves;
@@ -69,8 +69,8 @@ void OccupiedRanges::insert(unsigned first, unsigned last, AddressRange range) {
     begun[node].insert(range);
 }
 
-/// Writes what is in either set to `out`, as ranges that do not touch; returns
-/// their end. There is room for all ranges of both.
+/// Writes the union of both sets to `out`, as ranges that do not touch, and
+/// returns their end. `out` has room for all ranges of both.
 static AddressRange *unite(llvm::ArrayRef<AddressRange> a,
                            llvm::ArrayRef<AddressRange> b, AddressRange *out) {
   const AddressRange *i = a.begin(), *j = b.begin();
@@ -90,8 +90,8 @@ static AddressRange *unite(llvm::ArrayRef<AddressRange> a,
   return out + 1;
 }
 
-/// Merges the sets in `found` pairwise, as merge sort does, until they are one.
-/// The two buffers take turns as input and output.
+/// Merges the sets in `found` pairwise, as in merge sort, until one is left.
+/// The two buffers alternate as input and output.
 void OccupiedRanges::uniteFound() {
   size_t total = 0;
   for (llvm::ArrayRef<AddressRange> ranges : found)

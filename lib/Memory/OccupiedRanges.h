@@ -1,14 +1,13 @@
-//===- OccupiedRanges.h - Which addresses are taken when --------*- C++ -*-===//
+//===- OccupiedRanges.h - The addresses taken over time ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The offsets of blocks of an arena, by the time in which they are taken. A
-// tree halves the time again and again; each of its nodes knows what is taken
-// in its share of the time, as ranges of addresses that do not touch. Blocks
-// are close together, so a node has few of them, however many blocks there are:
-// an offset for a block is found in time that grows with the logarithm of their
-// number.
+// The address ranges of an arena's blocks, by the time in which they are taken.
+// A binary tree divides the time; each node has the ranges taken in its share
+// of the time, merged so that they do not touch. Blocks are close together, so
+// a node has few ranges for any number of blocks, and finding an offset for a
+// block takes time logarithmic in their number.
 //
 // Plain C++: no IR.
 //
@@ -30,7 +29,7 @@ struct AddressRange {
   int64_t begin = 0, end = 0;
 };
 
-/// Ranges in order, none of which touches the next.
+/// Sorted ranges that do not touch.
 class AddressSet {
 public:
   void insert(AddressRange range);
@@ -48,9 +47,9 @@ public:
   /// Takes the range in steps `first` to `last`.
   void insert(unsigned first, unsigned last, AddressRange range);
 
-  /// The begin of the smallest gap of at least `bytes` that is free in all of
-  /// steps `first` to `last`, the lowest of several; where there is none, the
-  /// end of what is taken then.
+  /// Returns the begin of the smallest gap of at least `bytes` that is free in
+  /// all of steps `first` to `last`, the lowest one of several. Without a gap,
+  /// returns the end of the taken addresses.
   int64_t findGap(unsigned first, unsigned last, int64_t bytes);
 
 private:
@@ -60,10 +59,10 @@ private:
 
   /// A power of two; node 1 is the root, node `numLeaves` + i is step i.
   unsigned numLeaves = 1;
-  /// Of each node what is taken in all of its steps, where it is not in all of
-  /// those of the node above; and what was taken from one of its steps on.
+  /// For each node, the addresses taken in all of its steps but not in all of
+  /// its parent's; and the addresses whose block begins in one of its steps.
   std::vector<AddressSet> throughout, begun;
-  /// Of one query: sets, and room for those that they make together.
+  /// The sets of one query, and buffers for their union.
   llvm::SmallVector<llvm::ArrayRef<AddressRange>, 32> found;
   std::vector<AddressRange> united[2];
 };

@@ -1,10 +1,10 @@
-//===- PipelinePlanner.h - The arenas of pipelines and of tasks -*- C++ -*-===//
+//===- PipelinePlanner.h - Arenas of pipelines and their tasks --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to rt-plan-pipeline: what tasks have and where (PipelineTasks.cpp),
-// and the arena of a list (PlanPipeline.cpp).
+// Private to rt-plan-pipeline: the memory of tasks (PipelineTasks.cpp), and the
+// arena of a list (PlanPipeline.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,19 +18,19 @@
 
 namespace tessera {
 
-/// Values side by side, as a frame or a boundary has them.
+/// The layout of the values of a frame or a boundary, one after the other.
 struct FrameLayout {
-  /// By index, of the values that are written.
+  /// Offsets by index, for the values that are written.
   std::map<int64_t, int64_t> offsets;
   int64_t bytes = 0;
 };
 
-/// A segment is memory of a kind; of the batch and of stacked results one for
-/// each operand, or result.
+/// The key of a segment: memory of one kind. The batch and stacked results have
+/// one segment per operand or result.
 struct SegmentKey {
   rt::PlaceKind kind;
   int64_t operand;
-  /// Of the BW of a pair.
+  /// True for the BW of a pair.
   bool isBeside = false;
   bool operator==(const SegmentKey &o) const {
     return kind == o.kind && operand == o.operand && isBeside == o.isBeside;
@@ -49,11 +49,12 @@ struct PlannedTask {
   rt::TaskAttr getTask() {
     return func->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kTaskAttr);
   }
-  /// The BW of a pair; null of a task.
+  /// Returns the BW of a pair; null for a single task.
   rt::TaskAttr getBeside() {
     return func->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kBesideAttr);
   }
-  /// The task, one of two of a pair, that has an argument or a segment.
+  /// Returns the task, in a pair one of two, that owns an argument or a
+  /// segment.
   rt::TaskAttr getTask(bool isBeside) {
     return isBeside ? getBeside() : getTask();
   }
@@ -75,7 +76,7 @@ struct PlannedTask {
 
   mlir::func::FuncOp func;
   StepBlocks blocks;
-  /// Of all blocks but those of arguments.
+  /// The plan of all blocks except the arguments'.
   ArenaPlan scratch;
   llvm::SmallVector<SegmentKey> segments;
 };
@@ -90,7 +91,8 @@ struct PlannedPPRank {
   StepBlocks blocks;
   std::vector<std::unique_ptr<PlannedTask>> tasks;
   ArenaPlan plan;
-  /// How many of the arena's blocks are not of the list; they come first.
+  /// The number of the arena's blocks that do not belong to the list; they come
+  /// first.
   unsigned ownBlocks = 0;
 
   PlannedTask *findTask(int64_t kind, int64_t chunk) {
@@ -100,7 +102,8 @@ struct PlannedPPRank {
         return task.get();
     return nullptr;
   }
-  /// The function that runs F and BW of these chunks; null without one.
+  /// Returns the function that runs F and BW of these chunks; null if there is
+  /// none.
   PlannedTask *findPair(int64_t chunk, int64_t backwardChunk) {
     for (auto &task : tasks)
       if (task->getBeside() && task->getTask().getChunk() == chunk &&
@@ -135,7 +138,7 @@ private:
   mlir::LogicalResult checkPlaces(int number, PlannedTask &task);
   mlir::LogicalResult checkTasks();
   mlir::LogicalResult plan(int number);
-  /// Bytes that a tensor, or several side by side, take in an arena.
+  /// Returns the bytes in an arena of a tensor, or of several consecutive ones.
   int64_t getTakenBytes(int64_t bytes) const {
     return bytes ? llvm::alignTo(bytes, TESSERA_RT_ARENA_ALIGNMENT) + canary
                  : 0;
@@ -150,7 +153,7 @@ private:
   std::vector<std::unique_ptr<PlannedPPRank>> ranks;
   schedule::ScheduleProblem problem;
   schedule::Schedule schedule;
-  /// Of the pp rank that is being planned: where each held block is.
+  /// The address of each held block of the pp rank being planned.
   std::map<std::tuple<schedule::HeldBlock::Kind, int, int>, int64_t> held;
 };
 

@@ -1,4 +1,4 @@
-//===- PipelineTasks.cpp - What tasks of a pipeline have, and where -------===//
+//===- PipelineTasks.cpp - The memory of the tasks of a pipeline ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ LogicalResult PipelinePlanner::read(ModuleOp module) {
   return success();
 }
 
-/// Plans what a task has for itself. The blocks of its arguments come first.
+/// Plans a task's own memory. The blocks of its arguments come first.
 LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
   if (failed(checkTensors(task.func)) || failed(task.blocks.build()))
     return failure();
@@ -79,7 +79,8 @@ LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
   return success();
 }
 
-/// What a task writes at places of a kind, side by side.
+/// Returns the layout of the values that a task writes at places of a kind, one
+/// after the other.
 FrameLayout PipelinePlanner::getLayout(PlannedTask *writer, PlaceKind kind) {
   std::map<int64_t, int64_t> bytes;
   for (unsigned i = 0; writer && i < writer->func.getNumArguments(); ++i) {
@@ -97,8 +98,8 @@ FrameLayout PipelinePlanner::getLayout(PlannedTask *writer, PlaceKind kind) {
   return layout;
 }
 
-/// The layout of what `rank` holds of a chunk. A boundary is laid out by the
-/// task that sends it.
+/// Returns the layout of a block that `rank` holds for a chunk. The sending
+/// task defines the layout of a boundary.
 FrameLayout PipelinePlanner::getHeldLayout(int rank, HeldBlock::Kind kind,
                                            int chunk, int microBatch) {
   auto getBackward = [&](Slot slot) {
@@ -135,7 +136,7 @@ schedule::BoundaryReaders PipelinePlanner::getReaders(PlannedPPRank &rank,
                                                       int chunk) {
   schedule::BoundaryReaders readers;
   for (auto &task : rank.tasks) {
-    // A pair reads what its tasks do.
+    // A pair reads the same values as its tasks.
     if (task->getTask().getChunk() != chunk || task->getBeside())
       continue;
     int64_t kind = task->getTask().getKind();
@@ -154,7 +155,7 @@ schedule::BoundaryReaders PipelinePlanner::getReaders(PlannedPPRank &rank,
 // Segments
 //===----------------------------------------------------------------------===//
 
-/// What is held at places of a kind.
+/// Returns the kind of held block for a kind of place.
 static HeldBlock::Kind getHeldKind(PlaceKind kind) {
   switch (kind) {
   case PlaceKind::ForwardToInputGrad:
@@ -179,7 +180,7 @@ FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
     return getLayout(ranks[rank]->findTask(part.getKind(), part.getChunk()),
                      PlaceKind::Send);
   if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
-    // One value, the slice.
+    // The layout has one value, the slice.
     FrameLayout layout;
     layout.offsets[key.operand] = 0;
     rt::PipelineOp op = ranks[rank]->pipeline;
@@ -193,8 +194,8 @@ FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
                        static_cast<int>(part.getChunk()), microBatch);
 }
 
-/// Sets offsets of a task: captured values and sums have those of the arena,
-/// all else is in segments after it.
+/// Sets offsets of a task: captured values and sums have the arena's offsets,
+/// all others are in segments after it.
 void PipelinePlanner::annotate(int number, PlannedTask &task) {
   PlannedPPRank &rank = *ranks[number];
   auto offsetOf = [&](Value value) {
@@ -244,7 +245,7 @@ void PipelinePlanner::annotate(int number, PlannedTask &task) {
         llvm::seq<unsigned>(task.func.getNumArguments(), plan.offsets.size()));
 }
 
-/// The address of a segment for one call, in the arena.
+/// Returns the address of a segment in the arena for one call.
 int64_t PipelinePlanner::getBase(int number, SegmentKey key,
                                  const TaskCall &call) {
   PlannedPPRank &rank = *ranks[number];
@@ -260,7 +261,7 @@ int64_t PipelinePlanner::getBase(int number, SegmentKey key,
     return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(whole) +
            microBatch * row;
   }
-  // What has no bytes is nowhere.
+  // A block without bytes has no address.
   auto find = [&](HeldBlock::Kind kind, int chunk) {
     auto it = held.find({kind, chunk, microBatch});
     return it == held.end() ? 0 : it->second;

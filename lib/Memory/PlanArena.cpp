@@ -23,7 +23,7 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
   using PlanArenaPassBase::PlanArenaPassBase;
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    // Pipelines and their tasks are planned together: rt-plan-pipeline.
+    // rt-plan-pipeline plans pipelines together with their tasks.
     if (func.isExternal() || func->hasAttr(RTDialect::kKernelAttr) ||
         func->hasAttr(RTDialect::kTaskAttr) || findPipeline(func))
       return;

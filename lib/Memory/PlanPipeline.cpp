@@ -1,17 +1,18 @@
-//===- PlanPipeline.cpp - The arenas of pipelines and of their tasks ------===//
+//===- PlanPipeline.cpp - Arenas of pipelines and their tasks -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A task knows its memory by offsets in segments, each of which is elsewhere
-// for each micro-batch; what is the same for all is at its place in the arena:
+// A task addresses its memory by offsets in segments, whose base differs for
+// each micro-batch. Values common to all micro-batches have offsets in the
+// arena:
 //
 //     offsets of a task    0 .. arena   | scratch | frame  | received | sent
 //     rt.segments                        ^         ^        ^          ^
 //     bases of a call                    2048      4096     8192       9216
 //
-// Scratch, frames and boundaries of all micro-batches are blocks of the step's
-// one arena problem, whose time goes over the positions of the list.
+// Scratch, frames and boundaries of all micro-batches are blocks in the step's
+// one arena problem. Its time includes the positions of the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +38,7 @@ using schedule::Slot;
 // Lists
 //===----------------------------------------------------------------------===//
 
-/// What an action calls, without addresses.
+/// Returns the calls of an action, without addresses.
 SmallVector<TaskCall, 2> PipelinePlanner::getCalls(int number,
                                                    const Action &action) {
   SmallVector<TaskCall, 2> calls;
@@ -85,8 +86,8 @@ SmallVector<TaskCall, 2> PipelinePlanner::getCalls(int number,
   return calls;
 }
 
-/// Slots that neither tasks use nor collectives in flight around the pipeline,
-/// from the highest on.
+/// Returns the slots used neither by tasks nor by collectives in flight around
+/// the pipeline, the highest first.
 SmallVector<int64_t> PipelinePlanner::findFreeSlots(PlannedPPRank &rank) {
   llvm::SmallBitVector taken(rt::kTransferSlot);
   auto take = [&](Operation *op) {
@@ -122,7 +123,7 @@ LogicalResult PipelinePlanner::plan(int number) {
     return arena.blocks.size() - 1;
   };
 
-  // Blocks of the list: what is held, then scratch.
+  // Add the blocks of the list: held blocks, then scratch.
   std::vector<schedule::BoundaryReaders> readers;
   for (int chunk = 0; chunk < problem.chunks; ++chunk)
     readers.push_back(getReaders(rank, chunk));
@@ -171,7 +172,7 @@ LogicalResult PipelinePlanner::plan(int number) {
   for (auto &task : rank.tasks)
     annotate(number, *task);
 
-  // Addresses of calls and transfers.
+  // Set the addresses of calls and transfers.
   for (auto [position, action] : llvm::enumerate(actions)) {
     int64_t at = scratch[position] ? rank.plan.offsets[*scratch[position]] : 0;
     for (TaskCall &call : list.calls[position]) {
@@ -207,7 +208,7 @@ LogicalResult PipelinePlanner::plan(int number) {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-/// What each stage has of a micro-batch.
+/// Returns the bytes that each stage holds for a micro-batch.
 schedule::PipelineBytes PipelinePlanner::getBytes() {
   schedule::PipelineBytes sizes;
   sizes.fixed.assign(problem.ranks, 0);
@@ -233,7 +234,8 @@ schedule::PipelineBytes PipelinePlanner::getBytes() {
     bytes.inputGrad = scratch(TESSERA_RT_TASK_B);
     bytes.weightGrad = scratch(TESSERA_RT_TASK_W);
     bytes.backward = scratch(TESSERA_RT_TASK_BW);
-    // Tasks that are no pair follow each other in the same scratch.
+    // The tasks of an overlapped action without a pair run one after the other
+    // in the same scratch.
     for (const Action &action : schedule.ranks[slot.rank])
       if (action.kind == ActionKind::Overlapped && action.chunk == slot.chunk)
         for (const TaskCall &call : getCalls(slot.rank, action))
@@ -245,8 +247,8 @@ schedule::PipelineBytes PipelinePlanner::getBytes() {
   return sizes;
 }
 
-/// The most that the arena holds at one position of the list, and in `fixed`
-/// what of it is not the list's.
+/// Returns the peak of the arena's live bytes over the positions of the list,
+/// and sets `fixed` to the live bytes of blocks that do not belong to the list.
 int64_t PipelinePlanner::getPeakOfList(int number, int64_t &fixed) {
   PlannedPPRank &rank = *ranks[number];
   int64_t first = rank.blocks.getTime(rank.pipeline);
@@ -270,8 +272,8 @@ int64_t PipelinePlanner::getPeakOfList(int number, int64_t &fixed) {
   return peak;
 }
 
-/// schedule::peakBytes, which knows lists and sizes alone, says what the arena
-/// holds at its peak.
+/// True if schedule::peakBytes, which knows only lists and sizes, predicts the
+/// arena's peak.
 bool PipelinePlanner::isAsPredicted() {
   schedule::PipelineBytes sizes = getBytes();
   std::vector<int64_t> peaks(ranks.size());
@@ -280,7 +282,8 @@ bool PipelinePlanner::isAsPredicted() {
   return schedule::peakBytes(problem, schedule, sizes) == peaks;
 }
 
-/// Each task is of a chunk, and what it reads some task writes.
+/// Checks that each task belongs to a chunk, and that some task writes each
+/// place that it reads.
 LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
   for (rt::TaskAttr part : {task.getTask(), task.getBeside()})
     if (part && (part.getChunk() < 0 || part.getChunk() >= problem.chunks))
@@ -313,7 +316,7 @@ LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
   return success();
 }
 
-/// A function for each task that a list runs.
+/// Checks that there is a function for each task that a list runs.
 LogicalResult PipelinePlanner::checkTasks() {
   for (auto [number, rank] : llvm::enumerate(ranks))
     for (auto &task : rank->tasks)

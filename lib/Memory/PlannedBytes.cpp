@@ -1,4 +1,4 @@
-//===- PlannedBytes.cpp - The arena that a step would need ----------------===//
+//===- PlannedBytes.cpp - The arena size that a step would need -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace tessera;
 
 FailureOr<int64_t> tessera::getPlannedBytes(func::FuncOp func) {
-  // Building the blocks inserts copies: into a copy, which is where the
-  // kernels that it calls can be found.
+  // Building the blocks inserts copies, so it runs on a clone, next to the
+  // kernels that it calls.
   OpBuilder builder(func);
   auto copy = cast<func::FuncOp>(builder.clone(*func));
   ScopedDiagnosticHandler quiet(func.getContext(),

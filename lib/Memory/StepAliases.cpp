@@ -1,10 +1,10 @@
-//===- StepAliases.cpp - Tensors in the memory of others ------------------===//
+//===- StepAliases.cpp - Tensors that share memory ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a loop carries, what replaces a donated argument, slices that are views,
-// and what a collective sends side by side.
+// Loop-carried values, results that replace a donated argument, slices that are
+// views, and values packed next to each other for a collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@ Value StepBlocks::insertCopy(Operation *before, Value value) {
                             /*base=*/0, Value(), IntegerAttr());
 }
 
-/// Whether an op of this block makes the value, in memory of its own that
-/// nothing else has been promised.
+/// True if an op of this block computes the value, in memory of its own that is
+/// not assigned to another value.
 bool StepBlocks::isMadeIn(Value value, Block *block) const {
   Operation *op = value.getDefiningOp();
   return op && op->getBlock() == block &&
          !isa<scf::ForOp, rt::PipelineOp>(op) && !forced.count(value);
 }
 
-/// An op that reads `memory`, or a view of it, when `writer` has begun to write
-/// its result there: null if there is none.
+/// Returns an op that reads `memory`, or a view of it, after `writer` has begun
+/// to write its result there; null if there is none.
 Operation *StepBlocks::findReader(Value memory, OpResult writer) const {
   Operation *op = writer.getOwner();
   int64_t begin = position.lookup(op);
@@ -60,7 +60,7 @@ Operation *StepBlocks::findReader(Value memory, OpResult writer) const {
   return nullptr;
 }
 
-/// Gives `op` inits that nothing else reads, since it writes over them.
+/// Gives `op` inits without other readers, since it overwrites them.
 void StepBlocks::prepareInits(Operation *op, MutableOperandRange inits) {
   for (OpOperand &init : inits) {
     Value root = getRoot(init.get());
@@ -72,13 +72,13 @@ void StepBlocks::prepareInits(Operation *op, MutableOperandRange inits) {
   renumber();
 }
 
-/// Gives each value that the loop carries one offset: its start, the region's
-/// argument, what is yielded, the loop's result.
+/// Gives each loop-carried value one offset: its start, the region's argument,
+/// the yielded value and the loop's result.
 void StepBlocks::prepareLoop(scf::ForOp loop) {
   prepareInits(loop, loop.getInitArgsMutable());
   Block *body = loop.getBody();
   Operation *yield = body->getTerminator();
-  // What is passed on from other memory is first copied to its own.
+  // First copies values that are yielded from other memory.
   for (auto [argument, operand] :
        llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
     Value root = getRoot(operand.get());
@@ -121,7 +121,7 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
   Operation *reader = findReader(donated, cast<OpResult>(root));
   if (!reader)
     return success();
-  // Nobody has said that it can be done in place.
+  // A task was not written by the user: insert a copy instead of failing.
   if (func->hasAttr(rt::RTDialect::kTaskAttr)) {
     forced.erase(root);
     root = insertCopy(func.front().getTerminator(), operand.get());
@@ -141,8 +141,9 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
 // Values side by side
 //===----------------------------------------------------------------------===//
 
-/// Whether a copy of a part of `root` may be a view of it: nothing writes over
-/// that before the last use of the copy, and it takes no more memory.
+/// True if a copy of a part of `root` may be a view of it: nothing overwrites
+/// that part before the last use of the copy, and the view takes no more
+/// memory.
 bool StepBlocks::mayBeSlicedBy(Value root, rt::CopyOp copy) {
   if (root.getDefiningOp<dist::WaitOp>())
     return true;
@@ -151,12 +152,13 @@ bool StepBlocks::mayBeSlicedBy(Value root, rt::CopyOp copy) {
            !func->hasAttr(rt::RTDialect::kTaskAttr) &&
            !func.getArgAttr(argument.getArgNumber(),
                             dist::DistDialect::kDonateAttr);
-  // What a loop or a pipeline carries is written over in each round.
+  // Loop-carried values, and values carried by a pipeline, are overwritten in
+  // each iteration.
   if (!isMadeIn(root, copy->getBlock()))
     return false;
   if (lastUse(root) >= lastUse(copy.getResult()))
     return true;
-  // Parts that make up the whole take its place.
+  // Parts that make up the whole replace it.
   int64_t bytes = 0;
   for (Operation *user : root.getUsers()) {
     auto part = dyn_cast<rt::CopyOp>(user);
@@ -167,8 +169,9 @@ bool StepBlocks::mayBeSlicedBy(Value root, rt::CopyOp copy) {
   return bytes >= rt::getTensorBytes(cast<RankedTensorType>(root.getType()));
 }
 
-/// Copies that need not be done: of consecutive elements of what lives as long,
-/// and values that can be made where a collective wants them.
+/// Finds copies that can be elided: of consecutive elements of a value that
+/// lives as long, and values that can be computed directly in the buffer of a
+/// collective.
 void StepBlocks::findSlices() {
   if (!reuses)
     return;
@@ -181,7 +184,7 @@ void StepBlocks::findSlices() {
   func.walk([&](rt::ConcatOp concat) { packOperands(concat); });
 }
 
-/// True if all that reads the value, or a view of it, is a collective.
+/// True if only collectives read the value, or a view of it.
 static bool isOnlySent(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
@@ -190,8 +193,8 @@ static bool isOnlySent(Value value) {
   });
 }
 
-/// What the value is made from in its place: the operand that the op may write
-/// over, if that ends there; null if there is none.
+/// Returns the operand that the value is computed from in place: one that the
+/// op may overwrite, and that dies there; null if there is none.
 Value StepBlocks::findStart(Value value, Block *block) const {
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
@@ -216,8 +219,8 @@ Value StepBlocks::findStart(Value value, Block *block) const {
   return {};
 }
 
-/// Makes the value, and what it is made from, at `offset` of the result of
-/// `concat`.
+/// Places the value, and the values that it is computed from in place, at
+/// `offset` of the result of `concat`.
 void StepBlocks::pack(Value value, rt::ConcatOp concat, int64_t offset) {
   while (value) {
     packed[value] = {concat, offset};
@@ -236,7 +239,7 @@ void StepBlocks::packOperands(rt::ConcatOp concat) {
     int64_t bytes =
         rt::getTensorBytes(cast<RankedTensorType>(source.getType()));
     Value root = getRoot(source);
-    // A sum is where it began.
+    // A sum is stored at the address of its start value.
     if (auto pipeline = root.getDefiningOp<rt::PipelineOp>())
       if (Value init =
               pipeline.getInits()[cast<OpResult>(root).getResultNumber()];
@@ -250,7 +253,7 @@ void StepBlocks::packOperands(rt::ConcatOp concat) {
   }
 }
 
-/// Puts a value where rt.concat would.
+/// Stores a value at its position in an rt.concat.
 bool StepBlocks::isPacked(Value value, int64_t begin) {
   auto it = packed.find(value);
   if (it == packed.end())

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time is the number of an op, loops included; a loop has a second number for
-// its end, a pipeline one for each action of its list. What a loop reads from
-// outside lives to that end, since it reads it again; what its body makes lives
-// within one iteration.
+// Time is the number of an op, including loops. A loop has a second number for
+// its end, a pipeline one for each action of its list. A value that a loop
+// reads from outside lives until the loop's end, since each iteration reads it.
+// A value computed in the body lives within one iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ dist::WaitOp tessera::getWait(dist::StartOp start) {
   return cast<dist::WaitOp>(*start.getFuture().getUsers().begin());
 }
 
-/// The value whose memory `value` is a view of; null if it is none.
+/// Returns the value that `value` is a view of; null if it is not a view.
 Value StepBlocks::getViewed(Value value) const {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
@@ -31,7 +31,7 @@ Value StepBlocks::getViewed(Value value) const {
   return {};
 }
 
-/// The value that is no view, whose memory `value` is in.
+/// Returns the value, itself not a view, whose memory holds `value`.
 Value StepBlocks::getRoot(Value value) const {
   while (Value viewed = getViewed(value))
     value = viewed;
@@ -60,7 +60,7 @@ void StepBlocks::number(Block &block) {
       opAt.push_back(&op);
     }
     if (auto pipeline = dyn_cast<rt::PipelineOp>(op)) {
-      // A number for each action of its list.
+      // Adds a number for each action of the list.
       int64_t more = pipeline.getList().count(' ');
       numSteps += more;
       opAt.append(more, &op);
@@ -82,7 +82,7 @@ int64_t StepBlocks::endOf(Operation *op) const {
   return it == loopEnd.end() ? position.lookup(op) : it->second;
 }
 
-/// The last time at which the value, or a view of it, is read.
+/// Returns the last time at which the value, or a view of it, is read.
 int64_t StepBlocks::lastUse(Value value) const {
   int64_t last = 0;
   for (Operation *user : value.getUsers()) {
@@ -143,7 +143,7 @@ void StepBlocks::addArguments() {
   }
 }
 
-/// Puts a value where it must be stored, if that is given.
+/// Stores a value at its required location, if it has one.
 bool StepBlocks::isForced(Value value, int64_t begin) {
   auto it = forced.find(value);
   if (it == forced.end())
@@ -156,7 +156,7 @@ bool StepBlocks::isForced(Value value, int64_t begin) {
   return true;
 }
 
-/// Puts a result over an operand that dies here, if the op allows one.
+/// Stores a result over an operand that dies here, if the op allows it.
 bool StepBlocks::reuse(Operation &op, unsigned result) {
   auto iface = dyn_cast<rt::ReuseOpInterface>(op);
   if (!iface || !reuses)
@@ -186,7 +186,7 @@ bool StepBlocks::reuse(Operation &op, unsigned result) {
   return false;
 }
 
-/// An all-reduce may write over its source, if nothing reads that later.
+/// Lets an all-reduce overwrite its source if nothing reads that later.
 bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
   if (!isa<dist::AllReduceOp>(start.getBody().front().front()) || !reuses)
     return false;
@@ -208,7 +208,7 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
   return true;
 }
 
-/// Puts what an op carries, from an init on to a result, where the init is.
+/// Stores a carried result of an op at the address of its init.
 void StepBlocks::carry(Operation &op, Value init, Value result) {
   unsigned block = blockOf.lookup(init);
   ArenaBlock &taken = problem.blocks[block];
@@ -246,7 +246,7 @@ void StepBlocks::addResults(Operation &op) {
   }
   if (isa<dist::WaitOp>(op))
     return;
-  // Results at given offsets come first: what they overwrite is theirs.
+  // Results at required locations come first: they decide what is overwritten.
   for (OpResult result : op.getResults())
     if (isa<RankedTensorType>(result.getType()))
       isForced(result, here);
@@ -277,7 +277,8 @@ void StepBlocks::addOps(Block &block) {
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// A value that an optimizer reads, and what is reduced to make it.
+/// Marks a value that an optimizer reads, and the values that it is reduced
+/// from.
 void StepBlocks::markGradient(Value value) {
   value = getRoot(value);
   if (categories[blockOf.lookup(value)] == Activations)
@@ -289,8 +290,8 @@ void StepBlocks::markGradient(Value value) {
       markGradient(source);
 }
 
-/// A gradient is what is read, element by element, to write a parameter or its
-/// state in its place, and is neither.
+/// Marks gradients: operands, other than parameters and state, with the shape
+/// of a parameter or state that an op updates in place.
 void StepBlocks::markGradients() {
   for (auto [value, memory] : forced) {
     auto argument = dyn_cast<BlockArgument>(memory);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tensors of a step function share a block, when each block lives, and
-// what it holds. Offsets are chosen elsewhere.
+// Decides which tensors of a step function share a block, when each block is
+// live, and its category. Offsets are assigned elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace tessera {
 
-/// What a block holds, for the report.
+/// The category of a block's contents, for the report.
 enum Category {
   Parameters,
   Gradients,
@@ -35,28 +35,27 @@ enum Category {
 
 class StepBlocks {
 public:
-  /// Without `reuse` no block is used twice and no op works in place, but where
-  /// it must. Each block is followed by `canary` bytes that nothing writes.
+  /// Without `reuse`, blocks are not reused and ops work in place only where
+  /// they must. Each block is followed by `canary` bytes that nothing writes.
   StepBlocks(mlir::func::FuncOp func, bool reuse, int64_t canary)
       : func(func), reuses(reuse), canary(canary) {}
 
-  /// Makes the problem; inserts a copy where a value that a loop carries, or a
-  /// result that must replace an argument, cannot be made there. Fails,
-  /// with an error, where an argument would be read after its result has been
-  /// written over it.
+  /// Builds the problem. Inserts a copy if a loop-carried value, or a result
+  /// that must replace an argument, cannot be computed in place. Fails, with an
+  /// error, if an argument would be read after its result has overwritten it.
   mlir::LogicalResult build();
 
-  /// The block of a tensor; none for other values.
+  /// Returns the block of a tensor; none for other values.
   std::optional<unsigned> getBlock(mlir::Value value) const;
-  /// Bytes from the begin of its block to a tensor.
+  /// Returns the offset in bytes of a tensor in its block.
   int64_t getOffsetInBlock(mlir::Value value) const {
     return offsetIn.lookup(value);
   }
-  /// The op before whose run a block begins, and the one after which it ends;
-  /// null where it lives from or to the step's boundary.
+  /// The op before which a block begins, and the op after which it ends; null
+  /// if it lives from or to the step's boundary.
   mlir::Operation *getFirst(unsigned block) const;
   mlir::Operation *getLast(unsigned block) const;
-  /// The time at which an op runs, of a pipeline that of its first action.
+  /// Returns the time at which an op runs; for a pipeline, its first action's.
   int64_t getTime(mlir::Operation *op) const { return position.lookup(op); }
 
   ArenaProblem problem;
@@ -105,18 +104,18 @@ private:
   llvm::SmallVector<mlir::Operation *> opAt;
   llvm::DenseMap<mlir::Value, unsigned> blockOf;
   llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> valuesIn;
-  /// Where a value begins in its block, if not with it.
+  /// The offset of a value in its block, if it is not 0.
   llvm::DenseMap<mlir::Value, int64_t> offsetIn;
   /// Copies that are views of a slice of another value.
   llvm::DenseSet<mlir::Operation *> sliceViews;
-  /// Values that are made where rt.concat would put them.
+  /// Values that are computed at their position in an rt.concat.
   llvm::DenseMap<mlir::Value, std::pair<rt::ConcatOp, int64_t>> packed;
-  /// Values that must be stored where another value is.
+  /// Values that must be stored at the address of another value.
   llvm::MapVector<mlir::Value, mlir::Value> forced;
   int64_t numSteps = 0;
 };
 
-/// The wait of a started collective; the future has one use.
+/// Returns the wait of a started collective; the future has one use.
 dist::WaitOp getWait(dist::StartOp start);
 
 } // namespace tessera
