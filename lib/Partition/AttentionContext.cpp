@@ -1,4 +1,4 @@
-//===- AttentionContext.cpp - An attention as a problem of context --------===//
+//===- AttentionContext.cpp - Context parallelism of an attention ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

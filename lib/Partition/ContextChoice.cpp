@@ -1,10 +1,10 @@
-//===- ContextChoice.cpp - Which devices attend for what ------------------===//
+//===- ContextChoice.cpp - Chooses a method of context parallelism --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes are those of the collectives that the partitioner will insert; times
-// are those of CollectiveTime.h, and of matmuls at the rate of WorkTime.h.
+// Bytes count the collectives that the partitioner will insert. Times use
+// CollectiveTime.h, and matmuls at the rate of WorkTime.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,
   return best;
 }
 
-/// The sum of p + 1, at most `keys`, over the positions p from `first` on; what
-/// is before the first position counts nothing.
+/// Returns the sum of min(p + 1, `keys`) over `count` positions p from `first`
+/// on; negative positions count as 0.
 static double sumPositions(int64_t first, int64_t count, int64_t keys) {
   int64_t begin = std::clamp<int64_t>(first, 0, keys);
   int64_t end = std::clamp<int64_t>(first + count, 0, keys);
@@ -80,7 +80,7 @@ Error ContextProblem::check() const {
 
 namespace {
 
-/// A problem under one method: sizes on a device, and the collectives.
+/// The cost of a problem by one method: sizes on a device, and the collectives.
 class Costing {
 public:
   Costing(const ContextProblem &problem, const ContextMethod &method);
@@ -100,7 +100,7 @@ private:
   ContextMethod method;
   ContextAxes axes;
   /// Devices that share queries, groups and heads of a group, and the last step
-  /// of a ring of the first.
+  /// of a ring over the first.
   int64_t outer, g, r, last;
   /// Bytes of keys, of values, of queries and of the result of a device's
   /// tokens.
@@ -109,7 +109,7 @@ private:
 
 } // namespace
 
-/// Devices that share heads.
+/// Returns the number of devices that share heads.
 static int64_t getHeadDevices(const ContextProblem &problem,
                               const ContextMethod &method) {
   if (method.kind != ContextMethod::AllToAll)
@@ -154,14 +154,15 @@ Costing::Costing(const ContextProblem &problem, const ContextMethod &method)
   o = shard(problem.queries) * double(problem.valueDim) * heads;
 }
 
-/// Seconds of the all-to-alls of a tensor that has groups and heads.
+/// Returns the seconds of the all-to-alls of a tensor that has groups and
+/// heads.
 double Costing::exchange(double bytes) const {
   return timeOf(CollectiveKind::AllToAll, bytes, axes.group) +
          timeOf(CollectiveKind::AllToAll, bytes, axes.head);
 }
 
-/// Seconds until each device has the keys and values of those along `gathered`,
-/// or, with ReduceScatter, until their gradients are back.
+/// Returns the seconds until each device has the keys and values along
+/// `gathered`, or, with ReduceScatter, until their gradients are back.
 double Costing::moveKeys(CollectiveKind gather,
                          const AxisList &gathered) const {
   double devices = gather == CollectiveKind::AllGather
@@ -174,16 +175,16 @@ double Costing::moveKeys(CollectiveKind gather,
   return seconds;
 }
 
-/// Seconds of the steps of a ring: each sends `bytes` beside its share of the
-/// attention, but for the last one.
+/// Returns the seconds of a ring: each step but the last sends `bytes` while it
+/// computes its share of the attention.
 double Costing::goAround(double bytes, double attention) const {
   double step = attention / double(last + 1);
   double send = timeOf(CollectiveKind::Permute, bytes, axes.query);
   return double(last) * std::max(step, send) + step;
 }
 
-/// Pairs of a query and a key that the busiest device has, of a sequence and a
-/// head: the one with the last queries.
+/// Returns the query-key pairs per sequence and head on the busiest device,
+/// which has the last queries.
 double Costing::getMostPairs() const {
   if (problem.isOrdered && problem.causal && !problem.window)
     return countPairs(0, problem.queries, problem.keys, true) / double(outer);
@@ -192,7 +193,7 @@ double Costing::getMostPairs() const {
                     problem.window);
 }
 
-/// Seconds of the attention of the busiest device.
+/// Returns the seconds of the attention on the busiest device.
 double Costing::attend(double matmuls) const {
   double pairs = getMostPairs() * double(problem.batch) *
                  double(llvm::divideCeil(problem.groups, g)) *
@@ -207,7 +208,8 @@ ContextCost Costing::run() {
   ContextCost cost;
   cost.method = method;
   cost.isRing = outer > 1 && method.kind != ContextMethod::AllGather;
-  // Keys and values of a chunk, and of all chunks that come; others.
+  // Bytes of keys and values: of a chunk, and of all received chunks; then
+  // bytes of the other tensors.
   double chunk = double(problem.axis.size / outer) * (k + v) / double(g);
   double inner = chunk - (k + v) / double(g),
          outside = double(cost.isRing ? last : outer - 1) * chunk;
@@ -215,7 +217,7 @@ ContextCost Costing::run() {
       (q + o) * (double(g - 1) / double(g) + double(r - 1) / double(r));
   AxisList gathered = cost.isRing ? AxisList() : axes.query;
   gathered.append(axes.head);
-  // A ring's sums of gradients are in f32.
+  // A ring sums gradients in f32.
   double sums = std::max(1.0, 4.0 / double(problem.elementBytes));
   auto attendTo = [&](double matmuls, double bytes) {
     double seconds = attend(matmuls);

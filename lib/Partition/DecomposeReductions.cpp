@@ -1,4 +1,4 @@
-//===- DecomposeReductions.cpp - Reductions of an op's own become plain ---===//
+//===- DecomposeReductions.cpp - Decomposes ops that contain a reduction --===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,9 +20,9 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The factors of kind Decomposed that are sharded: over axes that no other
-/// factor of the result has. Another factor's claim comes first, and the
-/// operand is gathered instead.
+/// Returns the sharded factors of kind Decomposed: over axes that no other
+/// factor of the result has. Another factor has precedence, and the operand is
+/// gathered instead.
 static llvm::SmallBitVector
 getShardedFactors(Operation *op, const ShardingRule &rule, const Mesh &mesh) {
   llvm::SmallBitVector sharded(rule.factors.size());
@@ -49,8 +49,8 @@ getShardedFactors(Operation *op, const ShardingRule &rule, const Mesh &mesh) {
   return sharded;
 }
 
-/// The factors of kind Decomposed that will be padded and that the op cannot
-/// handle; those that it can, it is informed of.
+/// Returns the factors of kind Decomposed that will be padded and that the op
+/// cannot handle. Informs the op of those that it can.
 static llvm::SmallBitVector getPaddedFactors(ShardingRuleOpInterface op,
                                              const ShardingRule &rule,
                                              const FactorSizes &sizes) {
@@ -91,13 +91,13 @@ struct DecomposeReductionsPass
     if (failed(meshOp))
       return signalPassFailure();
     Mesh mesh = meshOp->getMesh().toMesh();
-    // What is sharded first: it may bring padding to what is left.
+    // Decompose sharded factors first: that may add padding to the others.
     for (bool forPadding : {false, true}) {
       bool changed = false;
       for (auto func : module.getOps<FunctionOpInterface>())
         if (failed(runOnFunction(func, mesh, forPadding, changed)))
           return signalPassFailure();
-      // The new ops get their shardings from those around them.
+      // The new ops get their shardings from their neighbours.
       if (changed && failed(propagateShardings(module)))
         return signalPassFailure();
     }
@@ -120,7 +120,8 @@ struct DecomposeReductionsPass
     return success();
   }
 
-  /// Decomposes what is padded, by `sizes`, or, without them, what is sharded.
+  /// Decomposes ops with padded factors, by `sizes`, or, without `sizes`, ops
+  /// with sharded factors.
   LogicalResult runOnBlock(Block &block, const Mesh &mesh,
                            const FactorSizes *sizes, bool &changed) {
     auto ops = block.getOps<ShardingRuleOpInterface>();

@@ -1,12 +1,12 @@
-//===- DelayPastUses.cpp - Reductions that several ops wait for -----------===//
+//===- DelayPastUses.cpp - Delays reductions past several users -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// After a reduction the ops that are linear in its value are taken one by one,
-// in order, as if they ran on partial values. After each the time of all
-// reductions that this adds and saves is counted; the best number of ops is
-// what is done, if it saves time.
+// After a reduction, takes the ops that are linear in its value one by one, in
+// order, as if they ran on partial values. After each op, counts the time of
+// all reductions that this adds and saves. The best number of ops is applied,
+// if it saves time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ Sharding tessera::getScattered(const Sharding &from, const Sharding &to) {
 
 namespace {
 
-/// How many ops a reduction may pass.
+/// Maximum number of ops that a reduction may pass.
 constexpr unsigned kMaxOps = 16;
 
 class UseDelay {
@@ -57,11 +57,11 @@ public:
   void apply();
 
 private:
-  /// An op that is to run on partial values.
+  /// An op that may run on partial values.
   struct Step {
-    /// The sharding of what it makes.
+    /// The sharding of its result.
     Sharding result;
-    /// Some operands are partial over fewer axes, or whole.
+    /// True if some operands are partial over fewer axes, or whole.
     bool isMixed = false;
     /// Other reductions that move after it.
     llvm::SmallVector<dist::ReshardOp, 2> joined;
@@ -83,12 +83,13 @@ private:
   PartitionContext *context;
   dist::ReshardOp reduction;
   Block *block;
-  /// The reduction and others that move with it.
+  /// The reduction, and others that move with it.
   llvm::SetVector<Operation *> sources;
-  /// What stays partial, and its sharding then; the sources' results too.
+  /// Values that stay partial, and their sharding then; also the sources'
+  /// results.
   llvm::MapVector<Value, Sharding> made;
-  /// The ops that run on partial values; those whose operands are not all
-  /// partial over the same axes.
+  /// The ops that run on partial values, and the ones among them whose operands
+  /// are not all partial over the same axes.
   llvm::SetVector<Operation *> ops;
   llvm::DenseSet<Operation *> mixed;
   TransferSum before, after;
@@ -96,8 +97,8 @@ private:
 
 } // namespace
 
-/// The reduction that makes `operand` for one op alone, and does nothing else;
-/// null if it is made otherwise.
+/// Returns the reshard that computes `operand` if it only reduces and has no
+/// other use; null otherwise.
 dist::ReshardOp UseDelay::getJoined(Value operand) {
   auto reshard = operand.getDefiningOp<dist::ReshardOp>();
   if (!reshard || reshard->getBlock() != block || !operand.hasOneUse() ||
@@ -110,7 +111,7 @@ dist::ReshardOp UseDelay::getJoined(Value operand) {
   return reduces ? reshard : dist::ReshardOp();
 }
 
-/// The first op of the block, in order, that uses something partial.
+/// Returns the first op of the block, in order, that uses a partial value.
 Operation *
 UseDelay::getNext(const llvm::SetVector<Operation *> &refused) const {
   Operation *next = nullptr;
@@ -122,7 +123,8 @@ UseDelay::getNext(const llvm::SetVector<Operation *> &refused) const {
   return next;
 }
 
-/// How the op may run on what is partial now; none if it may not.
+/// Returns how the op may run on the current partial values; none if it may
+/// not.
 std::optional<UseDelay::Step> UseDelay::getStep(Operation *op) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
@@ -167,7 +169,7 @@ std::optional<UseDelay::Step> UseDelay::getStep(Operation *op) {
   return std::nullopt;
 }
 
-/// Lets the op run on partial values, if it may.
+/// Makes the op run on partial values, if it may.
 bool UseDelay::take(Operation *op) {
   if (isa<dist::ReshardOp>(op))
     return false;
@@ -187,7 +189,7 @@ bool UseDelay::take(Operation *op) {
   return true;
 }
 
-/// True for a reshard that is content with the partial value, or reduces more.
+/// True for a reshard that leaves the value partial, or reduces all of it.
 bool UseDelay::takesPartial(Operation *user, const Sharding &partial) {
   auto reshard = dyn_cast<dist::ReshardOp>(user);
   if (!reshard || user->getBlock() != block)
@@ -198,7 +200,7 @@ bool UseDelay::takesPartial(Operation *user, const Sharding &partial) {
          });
 }
 
-/// True if something needs the value as it was.
+/// True if some user needs the reduced value.
 bool UseDelay::isNeeded(Value value) {
   bool isSource = sources.contains(value.getDefiningOp());
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -207,9 +209,9 @@ bool UseDelay::isNeeded(Value value) {
   });
 }
 
-/// Adds the cost of a reshard of `value` whose result is, or takes the uses of,
-/// `moved`: that of one micro-batch as often as there are any, unless it waits
-/// for their sum.
+/// Adds the cost of a reshard of `value`, whose result is `moved` or replaces
+/// the uses of `moved`. It counts once per micro-batch, unless it waits for the
+/// sum over micro-batches.
 void UseDelay::count(Value value, const Sharding &from, const Sharding &to,
                      Value moved, TransferSum &total) {
   RankedTensorType type = getTensorType(value);
@@ -231,7 +233,7 @@ void UseDelay::count(Value value, const Sharding &from, const Sharding &to,
     total += cost(waiting, to);
 }
 
-/// The reductions right after a value, as they are and as they would be.
+/// Counts the reductions right after a value, before and after the change.
 void UseDelay::countValue(Value value) {
   const Sharding &is = context->getSharding(value);
   const Sharding &becomes = getMade(value);
@@ -297,8 +299,8 @@ static Value createReshard(PartitionContext &context, OpBuilder &builder,
   return result;
 }
 
-/// Gives the op what is partial, and what is not as a partial value where it
-/// takes nothing else.
+/// Gives the op its partial operands. Makes whole operands partial if the op
+/// accepts nothing else.
 void UseDelay::rewriteOperands(Operation *op) {
   Value result = op->getResult(0);
   const Sharding &target = made.count(result) ? made.find(result)->second
@@ -322,7 +324,7 @@ void UseDelay::rewriteOperands(Operation *op) {
   }
 }
 
-/// Makes `value` partial for those that take it so and reduces it for others.
+/// Makes `value` partial for users that accept that, and reduces it for others.
 void UseDelay::rewriteUses(Value value) {
   Sharding is = context->getSharding(value), becomes = getMade(value);
   bool needed = isNeeded(value);
@@ -363,7 +365,8 @@ void UseDelay::apply() {
                      ops.size())
       << remark::metric("bytesBefore", before.bytes)
       << remark::metric("bytes", after.bytes);
-  // Operands first: what is partial is looked up by the values as they were.
+  // Rewrite operands first: partial values are looked up by the original
+  // values.
   for (Operation *op : ops)
     rewriteOperands(op);
   for (auto &[value, sharding] : made)
@@ -375,7 +378,7 @@ void UseDelay::apply() {
 }
 
 void tessera::delayPastUses(PartitionContext &context, Block &block) {
-  // The op after which to go on: no reshard, which may be gone.
+  // The op after which to go on. It is not a reshard, which may be erased.
   Operation *last = nullptr;
   for (Operation *op = &block.front(); op;) {
     auto reduction = dyn_cast<dist::ReshardOp>(op);

@@ -1,12 +1,12 @@
-//===- DelayPastUses.h - Reductions that several ops wait for ---*- C++ -*-===//
+//===- DelayPastUses.h - Delays reductions past several users ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction with one use moves after it where that is no worse for the two
-// alone. With several uses it would be done several times there, which pays
-// only if further on other reductions take it with them: so this looks along
-// everything that is linear in the value and counts the whole.
+// A reduction with one use moves after it if that is no worse for the two
+// alone. With several uses it would run several times there. That pays only if
+// it merges with other reductions further on, so this pass follows all ops that
+// are linear in the value and counts the total.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,18 @@
 
 namespace tessera {
 
-/// Adds axes to those that are there, the larger of two parts of one axis.
-/// False: two of them overlap and neither holds the other, and no list of axes
-/// stands for both.
+/// Adds axes to existing ones; of two sub-axes of one axis the larger one
+/// stays. Returns false if two of them overlap without one containing the
+/// other: no list of axes represents both.
 bool uniteAxes(AxisList &axes, llvm::ArrayRef<AxisRef> added);
 
-/// What is left of `from` once it is reduced over those axes alone that shard
-/// `to`: partial over the others. `from` itself if no partial axis shards `to`.
+/// Returns the sharding after reducing `from` only over the axes that shard
+/// `to`: partial over the others. Returns `from` itself if no partial axis
+/// shards `to`.
 Sharding getScattered(const Sharding &from, const Sharding &to);
 
 /// Tries to delay each sum over devices in `block` that several ops use, in
-/// order. Gives a remark for each that is moved.
+/// order. Emits a remark for each one that moves.
 void delayPastUses(PartitionContext &context, mlir::Block &block);
 
 } // namespace tessera

@@ -1,11 +1,12 @@
-//===- FactorAlignment.cpp - Sizes that matmuls and vectors like ----------===//
+//===- FactorAlignment.cpp - Alignment of sizes for matmuls and vectors ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which dimensions are the minor one of a matmul's tensor, and which of them
-// nothing but their size would have to change for: no op around them may need
-// the true size, split it, or have to be decomposed because of it.
+// Finds the dimensions that are the minor one of a matmul's tensor, and those
+// among them that may be rounded up because nothing but their size would
+// change: no op around them needs the true size, splits the dimension, or must
+// be decomposed for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@ using namespace tessera;
 int64_t tessera::getAlignment(int64_t size, int64_t multiple, int64_t vector) {
   if (multiple != kAutoMultiple)
     return std::max<int64_t>(multiple, 1);
-  // 16 bytes, of bf16 what is wider; and a GPU's tile where that is next to
-  // nothing.
+  // Rounds to 16 bytes, or more for types wider than bf16, and to a GPU's tile
+  // if that adds almost nothing.
   constexpr int64_t kLeastVector = 8, kTile = 64;
   vector = std::max(vector, kLeastVector);
   if (size % vector == 0)
@@ -34,7 +35,8 @@ int64_t tessera::getAlignment(int64_t size, int64_t multiple, int64_t vector) {
   return (vectors - size) * 8 <= size ? vector : 1;
 }
 
-/// Elements that make 16 bytes of the narrowest matrix that a matmul reads.
+/// Returns the elements in 16 bytes of the narrowest matrix that a matmul
+/// reads.
 static int64_t getVector(Operation *matmul) {
   int64_t vector = 1;
   for (Type type : matmul->getOperandTypes())
@@ -94,7 +96,7 @@ void FactorSizes::findFixed(Operation *op) {
   ShardingRule rule = getShardingRule(op);
   unsigned first = firstFactor.lookup(op);
   for (auto [i, factor] : llvm::enumerate(rule.factors))
-    // Asked only where it matters: the op is copied for it.
+    // Check this only where it matters, since it clones the op.
     if (factor.kind == FactorKind::Decomposed &&
         nodes[find(first + i)].minorShards) {
       llvm::SmallBitVector own(rule.factors.size());
@@ -118,7 +120,7 @@ void FactorSizes::findFixed(Operation *op) {
       else if (isFixed(tensor[dim].front()))
         fix(getNode(value, dim), "an op needs its true size");
   });
-  // What the rule says nothing of.
+  // Fix the dimensions that the rule does not cover.
   auto fixRest = [&](ValueRange values, size_t known) {
     for (Value value : values.drop_front(std::min(known, values.size())))
       if (auto type = dyn_cast<RankedTensorType>(value.getType()))

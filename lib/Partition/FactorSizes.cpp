@@ -63,8 +63,8 @@ unsigned FactorSizes::find(unsigned node) const {
   return node;
 }
 
-/// The smaller size is the root: the others are multiples of it. False: they
-/// are not, and nothing is tied.
+/// Unites two components. The root has the smaller size, and the other sizes
+/// are multiples of it. Returns false, without uniting, if they are not.
 bool FactorSizes::unite(unsigned a, unsigned b) {
   a = find(a);
   b = find(b);
@@ -116,7 +116,7 @@ bool tessera::passesOn(Operation *op) {
 }
 
 /// A slice has the dimensions after the first of the tensor that it is taken
-/// from or stacked in; a sum has those of its terms.
+/// from or stacked in. A sum has the dimensions of its terms.
 void FactorSizes::addAccumulate(dist::AccumulateOp op) {
   auto tie = [&](Value a, Value b, int64_t shift) {
     int64_t rank = cast<RankedTensorType>(b.getType()).getRank();
@@ -159,7 +159,7 @@ void FactorSizes::addOp(Operation *op) {
     unpaddable[op] = std::move(fixed);
 }
 
-/// A result that takes an argument's place has its size.
+/// A result that replaces an argument has its size.
 void FactorSizes::tieDonated(FunctionOpInterface func) {
   Block &block = func.getFunctionBody().front();
   for (BlockArgument arg : block.getArguments()) {
@@ -183,7 +183,7 @@ void FactorSizes::solve(int64_t alignment) {
     if (&nodes[node.parent] != &node)
       continue;
     node.padded = node.size;
-    // What is too large for a tensor is not made larger.
+    // Sizes too large for a tensor are not enlarged.
     if (node.size > kMaxElements)
       continue;
     int64_t multiple = 1;
@@ -193,8 +193,8 @@ void FactorSizes::solve(int64_t alignment) {
       multiple = std::lcm(multiple, count / std::gcd(count, ratio));
     }
     node.padded = llvm::alignTo(node.size, multiple);
-    // Each shard that a matmul has is rounded up; what rests in smaller ones
-    // only has to divide.
+    // Each shard of a matmul is rounded up. Smaller shards, in which the tensor
+    // is stored, only have to divide it.
     int64_t unit = node.minorShards;
     if (unit)
       unit *= getAlignment(llvm::divideCeil(node.padded, unit), alignment,
@@ -233,7 +233,8 @@ int64_t FactorSizes::getPadded(Operation *op, unsigned factor) const {
              : getPaddedNode(node);
 }
 
-/// False: the op takes or makes only true elements along the dimension.
+/// Returns false if the op only takes or computes true elements along the
+/// dimension.
 bool FactorSizes::isTied(Operation *op, ArrayRef<TensorFactors> tensors,
                          unsigned index, unsigned dim) const {
   if (index >= tensors.size() || dim >= tensors[index].size() ||
@@ -261,7 +262,7 @@ Type FactorSizes::getTypeAt(OpOperand &operand) const {
   Type padded = getPaddedType(operand.get());
   if (padded == operand.get().getType())
     return padded;
-  if (isa<dist::AccumulateOp>(op)) { // the first dimension counts
+  if (isa<dist::AccumulateOp>(op)) { // The first dimension counts.
     auto type = cast<RankedTensorType>(padded);
     SmallVector<int64_t> shape(type.getShape());
     shape[0] = cast<RankedTensorType>(operand.get().getType()).getDimSize(0);

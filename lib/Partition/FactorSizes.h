@@ -4,20 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A dimension that a mesh does not divide is padded, and with it every
-// dimension that ops tie to it. This finds the connected components of
-// dimensions and factors of a function and the padded size of each.
+// dimension that ops tie to it. This computes the connected components of
+// dimensions and factors of a function, and the padded size of each.
 //
-// All members of a component grow by one ratio: a dimension made of heads and
-// head_dim is tied to its major factor, heads, and 12 -> 16 heads make it
+// All members of a component grow by one ratio: a dimension that merges heads
+// and head_dim is tied to its major factor, heads, and 12 -> 16 heads make it
 // 768 -> 1024. A minor factor cannot grow: the padding would separate true
 // elements.
 //
-// A dimension that an op cannot pad is not tied to the op. Where the rest of
-// the program pads it, the op gets a slice of the true elements, and zeros are
-// put after those that it makes.
+// A dimension that an op cannot pad is not tied to the op. If the rest of the
+// program pads it, the op gets a slice of the true elements, and zeros are
+// appended to its results.
 //
-// The minor dimension of a matmul's tensor may be rounded up as well, to a
-// multiple that matrix units and vectors like (FactorAlignment.cpp).
+// The minor dimension of a matmul's tensor may also be rounded up, to a
+// multiple that suits matrix units and vectors (FactorAlignment.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,66 +29,68 @@
 
 namespace tessera {
 
-/// The multiple is chosen by size: 64 where that adds no more than 1 %, else
-/// what makes 16 bytes of what matmuls read, 8 elements at least, where that
-/// adds no more than an eighth.
+/// Chooses the multiple by size: 64 if that adds no more than 1 %, else the
+/// elements in 16 bytes of the matmuls' operands, at least 8, if that adds no
+/// more than an eighth.
 constexpr int64_t kAutoMultiple = -1;
 
-/// What a shard of `size` elements is rounded up to a multiple of: `multiple`,
-/// which is kAutoMultiple, 0 for none, or the multiple itself; 1: it stays.
-/// `vector` elements make 16 bytes of what the narrowest matmul reads.
+/// Returns the multiple to which a shard of `size` elements is rounded up; 1 if
+/// it stays. `multiple` is kAutoMultiple, 0 for none, or the multiple itself.
+/// `vector` is the number of elements in 16 bytes of the narrowest operand of
+/// the matmuls.
 int64_t getAlignment(int64_t size, int64_t multiple, int64_t vector);
 
-/// Ops that hand values on as they are: nothing is tied, nothing is in the way.
+/// True for ops that pass values on unchanged: they tie nothing and fix
+/// nothing.
 bool passesOn(mlir::Operation *op);
 
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:
-  /// Minor dimensions of matmuls are rounded up, as getAlignment() says for
-  /// `multiple`, in each shard that a matmul has of them, where that changes
-  /// nothing but sizes; 0: to what divides.
+  /// Rounds up minor dimensions of matmuls, by getAlignment() with `multiple`,
+  /// in each shard that a matmul has, if that changes nothing but sizes. With
+  /// 0, pads only to divisible sizes.
   FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh,
               int64_t multiple = 0);
 
-  /// Padded size of a dimension of a tensor; its own size where it divides.
+  /// Returns the padded size of a dimension of a tensor; its own size if it
+  /// divides.
   int64_t getPadded(mlir::Value value, int64_t dim) const;
-  /// Padded size of a factor of an op.
+  /// Returns the padded size of a factor of an op.
   int64_t getPadded(mlir::Operation *op, unsigned factor) const;
-  /// The types of an operand and of a result as the op takes and makes them:
-  /// dimensions that are not tied to the op have their true sizes. Types that
-  /// are no ranked tensors are themselves.
+  /// Returns the types of an operand and of a result for the op: dimensions
+  /// that are not tied to the op have their true sizes. Types other than ranked
+  /// tensors are unchanged.
   mlir::Type getTypeAt(mlir::OpOperand &operand) const;
   mlir::Type getTypeAt(mlir::OpResult result) const;
-  /// The padded type of a tensor; any other type is itself.
+  /// Returns the padded type of a tensor; any other type is unchanged.
   mlir::Type getPaddedType(mlir::Value value) const;
   /// True if something is padded.
   bool any() const { return anyPadded; }
 
-  /// A dimension that matmuls have as their minor one and whose size is no
-  /// multiple as asked for.
+  /// A minor dimension of matmuls whose size is not the requested multiple.
   struct Unaligned {
-    /// True size, and what it is padded to.
+    /// The true size, and the padded size.
     int64_t size, padded;
-    /// Why it stays as it is; null if it is rounded up.
+    /// The reason why it stays; null if it is rounded up.
     const char *why;
   };
-  /// In order of the values they first appear with.
+  /// Returns them in the order of the values in which they first appear.
   llvm::ArrayRef<Unaligned> getUnaligned() const { return unaligned; }
 
 private:
   struct Node {
     unsigned parent;
     int64_t size;
-    /// Axes used on members of one size in a component; at the root.
+    /// At the root: axes used on members of one size in a component.
     llvm::SmallVector<std::pair<int64_t, AxisList>, 1> uses;
-    /// Padded size; at the root.
+    /// At the root: the padded size.
     int64_t padded = 0;
-    /// At the root: into how many shards matmuls have it split as their minor
-    /// dimension, 0 if it is none of theirs; why its size may not be rounded up
-    /// for that, or null.
+    /// At the root: the number of shards into which matmuls split it as their
+    /// minor dimension (0 if it is none), and why its size may not be rounded
+    /// up for that, or null.
     int64_t minorShards = 0;
-    /// Elements that make 16 bytes in the narrowest of these matmuls.
+    /// The number of elements in 16 bytes of the narrowest of these matmuls.
     int64_t vector = 1;
     const char *whyFixed = nullptr;
   };
@@ -116,7 +118,7 @@ private:
   mutable std::vector<Node> nodes;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> dims;
   llvm::DenseMap<mlir::Operation *, unsigned> firstFactor;
-  /// Factors of an op that cannot be padded, where there are any.
+  /// Factors that cannot be padded, for ops that have any.
   llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> unpaddable;
   llvm::SmallVector<Unaligned, 1> unaligned;
   bool anyPadded = false;

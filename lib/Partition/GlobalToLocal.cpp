@@ -1,11 +1,11 @@
-//===- GlobalToLocal.cpp - Gives every tensor one device's shape ----------===//
+//===- GlobalToLocal.cpp - Gives every tensor a device's local shape ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every op is cloned for local shapes after the old ones, which are erased in
-// the end: rules must see global types while they are asked. Decides nothing:
-// operands are sharded as the ops need them.
+// Clones every op with local shapes after the global ops, which are erased at
+// the end: sharding rules need global types while they are queried. Makes no
+// decisions: operands already have the shardings that the ops need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ private:
   FailureOr<Type> getLocalType(Type type, const Sharding &sharding,
                                function_ref<InFlightDiagnostic()> emitError);
   LogicalResult localize(Operation *op);
-  /// Sets where the local form of `op` goes.
+  /// Sets the insertion point for the local form of `op`.
   void setPlace(Operation *op) {
     if (target)
       builder.setInsertionPointToEnd(target);
@@ -58,7 +58,8 @@ private:
   PartitionContext &context;
   FunctionOpInterface func;
   OpBuilder builder;
-  /// Where the body of an op with a new block goes; null: before the old ops.
+  /// The block into which the body of an op is built; null to insert before the
+  /// global ops.
   Block *target = nullptr;
   llvm::DenseMap<Value, Value> locals;
   llvm::MapVector<std::pair<Attribute, int64_t>, Value> offsets;
@@ -98,7 +99,8 @@ LogicalResult Localizer::getLocalResultTypes(Operation *op,
   return success();
 }
 
-/// The global position of the first element of a shard, once per function.
+/// Returns the global position of a shard's first element, computed once per
+/// function.
 Value Localizer::getOffset(ArrayRef<AxisRef> axes, int64_t localSize) {
   dist::AxesAttr attr = context.toAttr(mergeAdjacent(axes));
   Value &offset = offsets[{attr, localSize}];
@@ -138,7 +140,8 @@ Operation *Localizer::cloneCollective(dist::CollectiveOpInterface op,
   return local;
 }
 
-/// A constant that is no splat: all of it, of which each device takes its part.
+/// Clones a constant that is not a splat as a whole; each device slices its
+/// shard.
 FailureOr<Value> Localizer::sliceConstant(Operation *op) {
   Operation *whole = builder.clone(*op);
   whole->removeDiscardableAttr(dist::DistDialect::kShardingsAttr);
@@ -167,8 +170,8 @@ FailureOr<Operation *> Localizer::clone(Operation *op, ValueRange operands,
   return cloneWithTypes(builder, op, operands, types);
 }
 
-/// The body goes to a new op; the old one keeps its own until the end, since
-/// shardings of slices are found there.
+/// Builds the body in a new op. The global op keeps its own until the end,
+/// since the shardings of slices are looked up there.
 LogicalResult Localizer::localizeAccumulate(dist::AccumulateOp op) {
   setPlace(op);
   SmallVector<Value> slices;
@@ -235,7 +238,7 @@ LogicalResult Localizer::localize(Operation *op) {
   return success();
 }
 
-/// Types, shardings and true shapes of arguments and results.
+/// Sets types, shardings and true shapes of arguments and results.
 LogicalResult Localizer::setSignature() {
   StringRef shapeName = dist::DistDialect::kGlobalShapeAttr;
   StringRef shardingName = dist::DistDialect::kShardingAttr;

@@ -1,11 +1,11 @@
-//===- InsertReshards.cpp - A reshard wherever shardings differ -----------===//
+//===- InsertReshards.cpp - Inserts reshards between shardings ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Goes over a function once, in order. Each op gets the factor axes that
-// ReshardCost.h chooses; values keep the shardings that propagation gave them,
-// as results of reshards where the op makes others. Equal ops with equal
+// Visits the ops of a function once, in order. Each op gets the factor axes
+// that ReshardCost.h chooses. Values keep the shardings from propagation: an op
+// with another result sharding is followed by a reshard. Equal ops with equal
 // shardings, as in the layers of a model, are decided once.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ using namespace tessera;
 
 namespace {
 
-/// How an op is run.
+/// The decision for an op.
 struct Decision {
   ShardingRule rule;
   FactorChoice choice;
@@ -81,8 +81,8 @@ private:
 
 } // namespace
 
-/// The reshard of a value that is there already in `block` or in a block around
-/// it; otherwise the insertion point for one in `block`.
+/// Returns an existing reshard of a value in `block` or in a block around it;
+/// otherwise a new entry for `block`.
 Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
                                       Block *block) {
   for (Block *b = block->getParentOp()->getBlock(); b && b->getParentOp();
@@ -92,8 +92,8 @@ Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
   return reshards[{value, {to, block}}];
 }
 
-/// The value as `user` needs it: of an earlier reshard, or, where that is
-/// apart, of one of its own.
+/// Returns the value with the sharding that `user` needs, from an earlier
+/// reshard, or, with `isApart`, from a new one.
 Value ReshardInserter::reshardTo(Value value, const Sharding &target,
                                  Operation *user, bool isApart) {
   const Sharding &from = context.getSharding(value);
@@ -111,7 +111,7 @@ Value ReshardInserter::reshardTo(Value value, const Sharding &target,
   return reshard;
 }
 
-/// The operands that are partial, if the op may run on them as they are.
+/// Returns the partial operands, if the op may run on them as they are.
 std::optional<llvm::SmallBitVector>
 ReshardInserter::getPartialOperands(Operation *op) {
   llvm::SmallBitVector bits(op->getNumOperands());
@@ -134,7 +134,7 @@ ReshardInserter::getPartialOperands(Operation *op) {
   return bits;
 }
 
-/// The partial axes that operands keep, as an op with dist.exact says.
+/// Returns the partial axes that operands keep, as given by dist.exact.
 FailureOr<Sharding> ReshardInserter::getExactPartial(Operation *op,
                                                      dist::AxesAttr exact) {
   Sharding partial;
@@ -160,7 +160,7 @@ FailureOr<Sharding> ReshardInserter::getExactPartial(Operation *op,
   return partial;
 }
 
-/// The partial axes that operands and results have while the op runs.
+/// Returns the partial axes of operands and results while the op runs.
 FailureOr<Sharding> ReshardInserter::getPartial(Operation *op) {
   if (auto exact =
           op->getAttrOfType<dist::AxesAttr>(dist::DistDialect::kExactAttr))
@@ -174,7 +174,7 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
   Decision decision;
   decision.rule = getShardingRule(op);
   llvm::SmallVector<Value> inputs = getRuleInputs(op);
-  // Pointers into it are kept.
+  // Reserve the space: pointers into the vector are kept.
   std::vector<Sharding> whole;
   whole.reserve(inputs.size() + op->getNumResults());
   llvm::SmallVector<ShardedTensor> operands, results;
@@ -208,7 +208,7 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
   return decision;
 }
 
-/// The axes of factors that propagation has pinned; empty without any.
+/// Returns the axes of factors that propagation has pinned; empty without any.
 FactorAxes ReshardInserter::getPinned(Operation *op,
                                       const ShardingRule &rule) const {
   FactorAxes pinned;
@@ -220,14 +220,14 @@ FactorAxes ReshardInserter::getPinned(Operation *op,
     if (factor.kind == FactorKind::Parallel ||
         factor.kind == FactorKind::Reduction)
       pinned.back() = cast<dist::AxesAttr>(axes).toAxes(context.getMesh());
-    // A factor that cannot be padded.
+    // The factor cannot be padded.
     if (factor.size % numShards(pinned.back()) != 0)
       pinned.back().clear();
   }
   return pinned;
 }
 
-/// The decision for `op`, from an equal op if there was one. Ops with regions
+/// Returns the decision for `op`, or of an earlier equal op. Ops with regions
 /// are not compared.
 const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
   if (op->getNumRegions() != 0 || keepsPartial)
@@ -252,7 +252,8 @@ const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
   return it->second;
 }
 
-/// The init of a reduction over sharded factors counts once.
+/// Makes the init of a reduction over sharded factors partial, so that it
+/// counts once.
 void ReshardInserter::fitInits(Operation *op, const Decision &decision) {
   auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
   if (!destinations)
@@ -299,7 +300,7 @@ void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
   }
 }
 
-/// Every device needs the whole of what the regions use.
+/// Every device needs the whole values that the regions use.
 void ReshardInserter::fitCaptured(Operation *op, ArrayRef<Value> captured) {
   for (Value value : captured) {
     int64_t rank = getTensorType(value).getRank();
@@ -311,7 +312,8 @@ void ReshardInserter::fitCaptured(Operation *op, ArrayRef<Value> captured) {
   }
 }
 
-/// Notes that the op makes `actual`, and hands on what is wanted.
+/// Records that the op's result has sharding `actual`, and reshards it to the
+/// wanted one.
 void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
   const Sharding &wanted = context.getSharding(result);
   if (actual.samePlacement(wanted)) {
@@ -331,7 +333,7 @@ void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
       reshard.getResult();
 }
 
-/// `m {"x"}, n {"y"}`; "nothing sharded" where no factor has axes.
+/// Prints `m {"x"}, n {"y"}`; "nothing sharded" if no factor has axes.
 std::string ReshardInserter::print(const ShardingRule &rule,
                                    ArrayRef<AxisList> axes) const {
   std::string text;
@@ -346,7 +348,8 @@ std::string ReshardInserter::print(const ShardingRule &rule,
   return text.empty() ? "nothing sharded" : text;
 }
 
-/// Devices among which an op with these axes divides its work.
+/// Returns the number of devices among which an op with these axes divides its
+/// work.
 static int64_t countShards(ArrayRef<AxisList> axes) {
   int64_t shards = 1;
   for (const AxisList &list : axes)
@@ -406,8 +409,8 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   report(op, *decision);
   op->removeAttr(dist::DistDialect::kFactorsAttr);
   op->removeAttr(dist::DistDialect::kExactAttr);
-  // Wanted shardings are read before the operands change; the decision holds
-  // on.
+  // The decision read the wanted shardings before the operands change, and
+  // stays valid.
   fitOperands(op, *decision, partial);
   fitCaptured(op, captured);
   fitInits(op, *decision);
@@ -432,8 +435,8 @@ void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
   const Sharding &target = dist::getSharding(op.getResult())
                                ? context.getSharding(op.getResult())
                                : context.toPlain(op.getSharding());
-  // A gather of its own, though another use may want the same: it is freed
-  // after this one.
+  // A constraint gets a gather of its own, even if another use wants the same,
+  // so that the result is freed after this use.
   op.getResult().replaceAllUsesWith(
       reshardTo(op.getInput(), target, op, /*isApart=*/true));
   op.erase();
@@ -467,8 +470,9 @@ LogicalResult ReshardInserter::visitReturn(FunctionOpInterface func,
   return success();
 }
 
-/// A slice is sharded as what it is taken from, or stacked in, which is whole
-/// and has all micro-batches; what is added up is sharded as the sum.
+/// Slices have the sharding of the tensor that they are taken from, or stacked
+/// in, which is whole and has all micro-batches. Terms have the sharding of the
+/// sum.
 LogicalResult ReshardInserter::visitAccumulate(dist::AccumulateOp op) {
   auto withAllSlices = [&](Value whole) {
     Sharding sharding = context.getSharding(whole);
@@ -529,7 +533,7 @@ struct InsertReshardsPass
     if (failed(context))
       return signalPassFailure();
     if (context->getFunctions().empty())
-      return; // all local already, or a program for one device
+      return; // All are local already, or one device.
     SymbolTable symbols(getOperation());
     ReshardInserter inserter(*context, symbols);
     for (FunctionOpInterface func : context->getFunctions())

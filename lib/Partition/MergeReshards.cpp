@@ -1,18 +1,18 @@
-//===- MergeReshards.cpp - Joins reshards with each other -----------------===//
+//===- MergeReshards.cpp - Merges reshards --------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// On global types, where a chain of reshards is one reshard that the planner
-// prices exactly: a slice and the gather that undoes it vanish, two all-to-alls
-// are one, a reduction that is scattered and gathered is one all-reduce.
+// Works on global types, where a chain of reshards is one reshard whose cost
+// the planner knows exactly: a slice and its inverse gather vanish, two
+// all-to-alls become one, and a scattered and gathered reduction becomes one
+// all-reduce.
 //
-// Between two reshards there may be an op of one tensor whose factors are all
-// parallel: a cast, a transpose, a reshape. What it is by name does not matter;
-// its sharding rule says how a reshard looks on its other side. A reshard moves
-// there if that takes less time: after a cast to a smaller type, before one to
-// a larger type, or next to another reshard. Reductions stay where they are:
-// their element type is part of the result.
+// Between two reshards there may be a unary op whose factors are all parallel:
+// a cast, a transpose, a reshape. No op is known by name; its sharding rule
+// gives the reshard on its other side. A reshard moves there if that takes less
+// time: after a cast to a smaller type, before one to a larger type, or next to
+// another reshard. Reductions stay: their element type is part of the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,9 +61,9 @@ private:
   }
 
   PartitionContext &context;
-  /// Ops that were erased since the list of reshards was made.
+  /// Ops that were erased since the list of reshards was created.
   llvm::DenseSet<Operation *> erased;
-  /// What is not done is reported once.
+  /// True in the first round, so that missed merges are reported once.
   bool isFirst = true;
 };
 
@@ -92,7 +92,7 @@ void Merger::remark(Operation *op, StringRef name, bool passed,
          << remark::metric("us", after.time * 1e6);
 }
 
-/// The value under `to`; itself if it has that sharding.
+/// Returns the value with sharding `to`; itself if it has that already.
 Value Merger::create(OpBuilder &builder, Location loc, Value value,
                      const Sharding &from, const Sharding &to) {
   if (from.samePlacement(to))
@@ -104,7 +104,7 @@ Value Merger::create(OpBuilder &builder, Location loc, Value value,
   return reshard;
 }
 
-/// reshard of reshard: straight from the first sharding to the last.
+/// Merges reshard of reshard: directly from the first sharding to the last.
 bool Merger::mergeChain(dist::ReshardOp second) {
   auto first = second.getInput().getDefiningOp<dist::ReshardOp>();
   if (!first)
@@ -133,7 +133,7 @@ bool Merger::mergeChain(dist::ReshardOp second) {
   return true;
 }
 
-/// An op of one tensor that may run on any part of it: null, or its rule.
+/// Returns the rule of a unary op that may run on any part of its operand.
 static std::optional<ShardingRule> getMovableRule(Operation *op) {
   if (!op || !isa<ShardingRuleOpInterface>(op) || op->getNumResults() != 1 ||
       op->getNumOperands() != 1 || op->getNumRegions() != 0 ||
@@ -148,8 +148,8 @@ static std::optional<ShardingRule> getMovableRule(Operation *op) {
   return rule;
 }
 
-/// What `sharding` of a tensor with dimensions `here` is on the other side of
-/// the op, on dimensions `there`; none if that is not the same placement.
+/// Maps the `sharding` of a tensor with dimensions `here` to dimensions `there`
+/// on the other side of the op; none if that is not the same placement.
 static std::optional<Sharding> carry(const ShardingRule &rule,
                                      const TensorFactors &here,
                                      const TensorFactors &there,
@@ -173,7 +173,7 @@ static bool divides(RankedTensorType type, const Sharding &sharding) {
   });
 }
 
-/// reshard, op  ->  op, reshard.
+/// Rewrites reshard, op  ->  op, reshard.
 bool Merger::moveDown(dist::ReshardOp reshard) {
   if (!reshard->hasOneUse())
     return false;
@@ -216,7 +216,7 @@ bool Merger::moveDown(dist::ReshardOp reshard) {
   return true;
 }
 
-/// op, reshard  ->  reshard, op.
+/// Rewrites op, reshard  ->  reshard, op.
 bool Merger::moveUp(dist::ReshardOp reshard) {
   Operation *op = reshard.getInput().getDefiningOp();
   std::optional<ShardingRule> rule = getMovableRule(op);
@@ -244,7 +244,7 @@ bool Merger::moveUp(dist::ReshardOp reshard) {
 }
 
 void Merger::run(Block &block) {
-  // Each change takes time away, or a reshard.
+  // Each change saves time, or a reshard.
   bool changed = true;
   for (isFirst = true; changed; isFirst = false) {
     changed = false;

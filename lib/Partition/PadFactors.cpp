@@ -1,13 +1,13 @@
-//===- PadFactors.cpp - Pads what a mesh does not divide ------------------===//
+//===- PadFactors.cpp - Pads sizes that a mesh does not divide ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FactorSizes says how large everything becomes; this rewrites the types and
-// masks the padding where it would change a result or where an op is not
-// defined on it. Arguments are zero-filled in their padding; that a value's
-// padding is zero is followed through linear ops, so that no mask is put where
-// none is needed. An op that cannot take padding runs on true elements.
+// FactorSizes computes the padded sizes. This rewrites the types, and masks the
+// padding where it would change a result or where an op is not defined on it.
+// Arguments have zeros in their padding. Zero padding is tracked through linear
+// ops, so that no mask is inserted without need. An op that cannot take padding
+// runs on true elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The dimension of `tensor` whose major factor is `factor`.
+/// Returns the dimension of `tensor` whose major factor is `factor`.
 static std::optional<int64_t> findDim(const TensorFactors &tensor,
                                       unsigned factor) {
   for (auto [dim, factors] : llvm::enumerate(tensor))
@@ -72,7 +72,8 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
       if (!dim || neutral)
         continue;
       auto type = cast<RankedTensorType>(op->getOperand(i).getType());
-      // The operand may be a stand-in for an argument, which carries none.
+      // Uses the original operand's sharding: the padded one may replace an
+      // argument, and has none.
       operands[i] =
           mask(builder, operands[i], dist::getSharding(op->getOperand(i)),
                {*dim, type.getDimSize(*dim)},
@@ -83,8 +84,8 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
   return operands;
 }
 
-/// Divisors are 1 in their padding, ids are 0. A constant that is the same
-/// everywhere is in the padding what it is elsewhere.
+/// Masks operands in whose padding the op needs a certain element: 1 for
+/// divisors, 0 for ids. A splat constant has the same element in its padding.
 void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
   auto iface = dyn_cast<PaddingOpInterface>(op);
   OpBuilder builder(op);
@@ -104,8 +105,8 @@ void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
   }
 }
 
-/// Where all operands that have the dimension are zero, so may be the results.
-/// The op is informed of the padding first.
+/// Marks results as zero in their padding if all operands with that dimension
+/// are and the op keeps zeros. Informs the op of the padding first.
 void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface)
@@ -113,7 +114,7 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     if (sizes.getPadded(op, index) == factor.size)
       continue;
-    // Of those of other kinds it was informed before.
+    // Factors of other kinds were reported to the op before.
     bool absorbed = factor.kind == FactorKind::Parallel &&
                     iface.absorbPadding(index, factor.size);
     llvm::SmallBitVector zero(op->getNumOperands());
@@ -145,7 +146,8 @@ Signature Padder::getSignature() {
   return signature;
 }
 
-/// Arguments and results: their padded types, and their true shapes kept.
+/// Sets the padded types of arguments and results, and records their true
+/// shapes.
 void Padder::setBoundaryTypes() {
   Block &block = func.getFunctionBody().front();
   MLIRContext *context = func.getContext();
@@ -177,8 +179,9 @@ void Padder::setBoundaryTypes() {
   func.setType(func.cloneTypeWith(inputs, outputs));
 }
 
-/// A reduction of the op's own must know of padding: no mask of an operand is
-/// neutral in every such reduction. False: the op cannot be informed.
+/// Informs an op that contains a reduction of the padding: no mask of an
+/// operand is neutral for every such reduction. Returns false if it cannot be
+/// informed.
 bool Padder::absorbOwnReductions(Operation *op, const ShardingRule &rule) {
   llvm::SmallBitVector own(rule.factors.size());
   for (auto [index, factor] : llvm::enumerate(rule.factors))
@@ -192,7 +195,7 @@ bool Padder::absorbOwnReductions(Operation *op, const ShardingRule &rule) {
   return true;
 }
 
-/// `now`, which `value` has become, with zeros in its padding.
+/// Returns `now`, the replacement of `value`, with zeros in its padding.
 Value Padder::maskNonZeros(OpBuilder &builder, Value value, Value now) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim)
@@ -204,7 +207,7 @@ Value Padder::maskNonZeros(OpBuilder &builder, Value value, Value now) {
   return now;
 }
 
-/// What is donated is an argument of the next run, whose padding is zero.
+/// A donated result is an argument of the next run, whose padding must be zero.
 void Padder::padTerminator(Operation *op, SmallVector<Value> operands) {
   OpBuilder builder(op);
   for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i) {
@@ -219,7 +222,7 @@ void Padder::padTerminator(Operation *op, SmallVector<Value> operands) {
   op->setOperands(operands);
 }
 
-/// The body is padded in its place and moves to an op of the padded types.
+/// Pads the body in place, and moves it to an op of the padded types.
 void Padder::padAccumulate(dist::AccumulateOp op) {
   Block &body = op.getBody().front();
   for (auto [whole, slice] : llvm::zip(op.getSlices(), body.getArguments()))
@@ -251,7 +254,7 @@ void Padder::padAccumulate(dist::AccumulateOp op) {
   replaced.push_back(op);
 }
 
-/// Until the ops are rewritten padded arguments are after the old ones.
+/// Appends the padded arguments after the old ones until the ops are rewritten.
 void Padder::padBlock(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -278,8 +281,8 @@ void Padder::takeArguments(Block &block, unsigned numArguments) {
   block.eraseArguments(numArguments, block.getNumArguments() - numArguments);
 }
 
-/// What is rounded up because a matmul has it as its minor dimension, and what
-/// cannot be.
+/// Remarks on sizes that are rounded up because they are the minor dimension of
+/// a matmul, and on those that cannot be.
 void Padder::remarkAlignment() {
   for (const FactorSizes::Unaligned &dim : sizes.getUnaligned()) {
     if (dim.why)
@@ -348,8 +351,8 @@ struct PadFactorsPass : tessera::impl::PadFactorsPassBase<PadFactorsPass> {
     }
   }
 
-  /// A function of one device has the sizes that it has, one that is called
-  /// those of its callers.
+  /// A local function keeps its sizes, and a called function has the sizes of
+  /// its callers.
   int64_t getMultiple(FunctionOpInterface func) {
     bool isOpen = multiple != 0 &&
                   !func->hasAttr(dist::DistDialect::kLocalAttr) &&

@@ -1,11 +1,11 @@
-//===- PadOps.cpp - One op after the other on padded types ----------------===//
+//===- PadOps.cpp - Pads one op after the other ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op is cloned for padded types. One that cannot take padding, along some
-// dimensions or at all, gets the true elements of its operands, and its results
-// get zeros after theirs.
+// Clones each op for padded types. An op that cannot take padding, along some
+// dimensions or at all, gets the true elements of its operands, and zeros are
+// appended to its results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// `value`, as it is now, with the sizes of `type`: those that it has, or true
-/// ones for an op that cannot take padding.
+/// Returns the current `value` with the sizes of `type`: the padded ones, or
+/// true ones for an op that cannot take padding.
 Value Padder::fit(Value value, Type type, Operation *user) {
   Value now = padded.contains(value) ? padded.lookup(value) : value;
   if (now.getType() == type)
@@ -38,7 +38,7 @@ Value Padder::fit(Value value, Type type, Operation *user) {
   return made;
 }
 
-/// The op on operands as it takes them, or failure if it cannot be resized so.
+/// Clones the op with fitted operands; fails if it cannot be resized to them.
 FailureOr<Operation *> Padder::clonePadded(Operation *op, ValueRange operands) {
   SmallVector<Type> types;
   for (OpResult result : op->getResults())
@@ -52,7 +52,7 @@ FailureOr<Operation *> Padder::clonePadded(Operation *op, ValueRange operands) {
   return cloneWithTypes(builder, op, operands, types);
 }
 
-/// The op on true elements.
+/// Clones the op on true elements.
 Operation *Padder::cloneAsIs(Operation *op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
@@ -61,8 +61,8 @@ Operation *Padder::cloneAsIs(Operation *op) {
   return cloneWithTypes(builder, op, operands, op->getResultTypes());
 }
 
-/// Notes that `clone` takes the place of `op`. Results that it makes without
-/// their padding get it after them.
+/// Records that `clone` replaces `op`. Pads results that it computes without
+/// their padding.
 void Padder::replace(Operation *op, Operation *clone) {
   OpBuilder builder(clone->getContext());
   builder.setInsertionPointAfter(clone);
@@ -90,7 +90,7 @@ void Padder::replace(Operation *op, Operation *clone) {
   replaced.push_back(op);
 }
 
-/// The callee takes arguments of its padded types, with zeros in the padding.
+/// Pads the operands of a call to the callee's padded types, with zeros.
 void Padder::padCall(CallOpInterface call) {
   auto it = signatures->find(call.resolveCallable());
   if (it == signatures->end())

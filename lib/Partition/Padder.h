@@ -18,7 +18,7 @@ namespace tessera {
 struct Signature {
   llvm::SmallVector<mlir::Type> inputs, outputs;
 };
-/// By function.
+/// Signatures by function.
 using Signatures = llvm::DenseMap<mlir::Operation *, Signature>;
 
 /// Pads one function.
@@ -30,11 +30,11 @@ public:
   Signature getSignature();
   bool isPadded() const { return sizes.any(); }
   void remarkAlignment();
-  /// `signatures` has those of the functions that are called.
+  /// `signatures` has the signatures of the called functions.
   void run(const Signatures &signatures);
 
 private:
-  /// What the mask of a padded dimension needs to know.
+  /// The properties of a padded dimension that its mask needs.
   struct Padding {
     int64_t dim;
     int64_t size;
@@ -54,11 +54,11 @@ private:
   /// Sets the operands of a block's last op.
   void padTerminator(mlir::Operation *op,
                      llvm::SmallVector<mlir::Value> operands);
-  /// Gives the arguments of a block that were padded back to it, once nothing
-  /// uses the old ones.
+  /// Returns the padded arguments of a block to their original positions, once
+  /// nothing uses the old ones.
   void takeArguments(mlir::Block &block, unsigned numArguments);
-  /// The operands for the padded op: masked where the op reduces over padding
-  /// or is not defined on it.
+  /// Returns the operands for the padded op, masked where the op reduces over
+  /// padding or is not defined on it.
   llvm::SmallVector<mlir::Value> maskOperands(mlir::Operation *op,
                                               const ShardingRule &rule);
   void maskUndefined(mlir::Operation *op,
@@ -78,10 +78,10 @@ private:
   const Mesh &mesh;
   FactorSizes sizes;
   const Signatures *signatures = nullptr;
-  /// Keyed by original values; only looked up.
+  /// The padded values, keyed by original values; never iterated.
   llvm::DenseMap<mlir::Value, mlir::Value> padded;
-  /// Ops that a padded copy has replaced, in order; and the blocks whose
-  /// arguments have stand-ins after them, with their number.
+  /// Ops replaced by padded clones, in order; and the blocks with padded
+  /// arguments after the original ones, with the number of the latter.
   llvm::SmallVector<mlir::Operation *> replaced;
   llvm::SmallVector<std::pair<mlir::Block *, unsigned>> blocks;
   /// Values in other sizes, in a block.

@@ -15,7 +15,7 @@ using namespace tessera;
 FailureOr<PartitionContext> PartitionContext::get(ModuleOp module) {
   PartitionContext context;
   if (module.getOps<dist::MeshOp>().empty())
-    return context; // a program for one device
+    return context; // A program for one device.
   FailureOr<dist::MeshOp> meshOp = dist::getOnlyMesh(module);
   if (failed(meshOp))
     return failure();

@@ -1,12 +1,12 @@
-//===- PinContext.cpp - Attention runs by a method of context parallelism -===//
+//===- PinContext.cpp - Applies context parallelism to attention ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks ContextChoice.h for each attention of a module with `dist.context`, and
+// Asks ContextChoice.h for each attention in a module with `dist.context`, and
 // writes the axes of its factors. An attention and its backward have equal
-// problems, and so one method. Propagation keeps what is written, and
-// InsertReshards moves what is sharded otherwise.
+// problems, and so the same method. Propagation keeps these axes, and
+// InsertReshards reshards tensors with other shardings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ template <typename Op> LogicalResult ContextPinner::pin(Op op) {
                     op.getQ().getType().getDimSize(3));
   groups.append(axes.group);
   heads.append(axes.head);
-  // Numbers of factors: batch, query, group, head, and others.
+  // The factors are numbered: batch, query, group, head, and others.
   std::vector<AxisList> factors(op.getShardingRule().factors.size());
   factors[1] = axes.query;
   factors[2] = groups;

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Looks at each op once, in order, so that a reduction may travel through a
-// chain of ops. A reduction with other uses stays where it is at first, since
-// delaying it for one of them would do it twice; DelayPastUses.h looks at those
-// when all others have their places.
+// Visits each op once, in order, so that a reduction may move through a chain
+// of ops. A reduction with several uses stays at first, since delaying it for
+// one of them would run it twice. DelayPastUses.h handles these after all
+// others have moved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,14 @@ using namespace tessera;
 
 namespace {
 
-/// An op and the reductions in front of it.
+/// An op and the reductions of its operands.
 class Delay {
 public:
   Delay(PartitionContext &context, Operation *op)
       : context(context), op(op), partial(op->getNumOperands()) {}
 
-  /// True if the op may run on the partial values in no more time and bytes.
+  /// True if running the op on partial values takes no more time and no more
+  /// bytes.
   bool isWorthwhile();
   void apply();
 
@@ -52,18 +53,19 @@ private:
   llvm::SetVector<Operation *> reductions;
   /// Operands that come from them.
   llvm::SmallBitVector partial;
-  /// The sharding of the op's result, partial.
+  /// The sharding of the op's partial result.
   Sharding result;
   TransferSum before, after;
-  /// Some operands are partial over fewer axes than the result, or whole.
+  /// True if some operands are partial over fewer axes than the result, or
+  /// whole.
   bool isMixed = false;
 };
 
 } // namespace
 
-/// The operands that are reductions in the same way. Where they are not all
-/// over the same axes the op may still be linear in operands that are all
-/// partial: a whole value can be made one.
+/// Finds the operands that are reductions of one kind. If they are not all over
+/// the same axes, the op may still be linear in operands that are all partial:
+/// whole values can be made partial.
 bool Delay::findReductions() {
   const Sharding *first = nullptr;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
@@ -73,7 +75,7 @@ bool Delay::findReductions() {
     const Sharding &from = context.toPlain(reshard.getFrom());
     bool onlyHere = llvm::all_of(reshard->getUsers(),
                                  [&](Operation *user) { return user == op; });
-    // Sums around a ring are a part of it.
+    // Sums around a ring belong to the ring.
     Operation *producer = reshard.getInput().getDefiningOp();
     bool isInRing = producer && producer->hasAttr(dist::DistDialect::kRingAttr);
     if (from.unreduced.empty() || !onlyHere || isInRing ||
@@ -101,8 +103,8 @@ bool Delay::findReductions() {
          iface.commutesWithReduction(ReductionKind::Sum, all);
 }
 
-/// What the factors are sharded over if the op runs before the reductions;
-/// every operand must be there already.
+/// Derives the axes of the factors if the op runs before the reductions. Every
+/// operand must have them already.
 bool Delay::fitFactors() {
   ShardingRule rule = getShardingRule(op);
   FactorAxes axes(rule.factors.size());
@@ -134,7 +136,7 @@ bool Delay::fitFactors() {
   }
   AxisList used = result.unreduced;
   for (auto [f, list] : llvm::enumerate(axes)) {
-    // A reduction of the op's own comes with a reshard after it.
+    // A reduction in the op itself is followed by a reshard.
     FactorKind kind = rule.factors[f].kind;
     if (overlapsAny(used, list) ||
         (kind != FactorKind::Parallel && !list.empty()))
@@ -143,7 +145,7 @@ bool Delay::fitFactors() {
   }
   const TensorFactors &dims = rule.results[0];
   result.dims = unprojectTensor(rule, dims, axes).dims;
-  // A dimension that is split in its minor factor alone has no sharding.
+  // A dimension that is split only in its minor factor has no sharding.
   llvm::SmallVector<AxisList, 8> projected =
       projectTensor(rule, dims, result.dims);
   return llvm::all_of(dims, [&](const DimFactors &dim) {
@@ -159,8 +161,8 @@ TransferSum Delay::getCost(dist::ReshardOp reshard) {
       getElementBytes(reshard.getType()));
 }
 
-/// How often a reduction in front of the op runs, or one after it, which may
-/// wait until its value is added up over micro-batches.
+/// Returns how often a reduction before the op, or after it, runs. One after
+/// the op may wait until its value is summed over micro-batches.
 int64_t Delay::getTimes(bool isAfter) const {
   auto accumulate = dyn_cast<dist::AccumulateOp>(op->getParentOp());
   if (!accumulate)
@@ -170,8 +172,8 @@ int64_t Delay::getTimes(bool isAfter) const {
   return waits ? 1 : accumulate.getCount();
 }
 
-/// The reshard of what is whole that is all that the result is used for; null
-/// if there is none.
+/// Returns the reshard to a whole value if it is the only use of the result;
+/// null otherwise.
 dist::ReshardOp Delay::getNextReshard() {
   Value value = op->getResult(0);
   if (!value.hasOneUse())
@@ -193,7 +195,7 @@ bool Delay::isWorthwhile() {
   for (Operation *reduction : reductions)
     before += getCost(cast<dist::ReshardOp>(reduction));
   RankedTensorType type = getTensorType(op->getResult(0));
-  // A reshard after the op goes together with the reduction.
+  // A reshard after the op merges with the reduction.
   const Sharding *target = &wanted;
   if (dist::ReshardOp next = getNextReshard()) {
     before += getCost(next);
@@ -203,15 +205,14 @@ bool Delay::isWorthwhile() {
                          getElementBytes(type));
   before *= getTimes(/*isAfter=*/false);
   after *= getTimes(/*isAfter=*/true);
-  // To shard a value over axes on which it is whole pays only for scalars and
-  // where it saves bytes.
+  // Making a whole value partial pays only for scalars, or if it saves bytes.
   bool isNoWorse =
       after.time <= before.time * (1 + 1e-9) && after.bytes <= before.bytes;
   return isNoWorse &&
          (after.bytes < before.bytes || !isMixed || type.getNumElements() == 1);
 }
 
-/// The operand as a partial value over all axes of the result.
+/// Returns the operand as a partial value over all axes of the result.
 Value Delay::getPartial(Value operand) {
   if (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
     if (reductions.contains(reshard))
@@ -276,8 +277,9 @@ public:
       : context(context), op(op), operand(op.getYield()->getOpOperand(index)),
         sum(op->getResult(index)) {}
 
-  /// Lets the partial values be added up and reduces their sum, or, with
-  /// reduce_each, what is left of the reduction once each device has its shard.
+  /// Adds up the partial values and reduces their sum. With reduce_each, each
+  /// micro-batch reduces until each device has its shard, and only the rest is
+  /// delayed.
   void apply();
 
 private:

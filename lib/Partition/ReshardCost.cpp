@@ -1,4 +1,4 @@
-//===- ReshardCost.cpp - Chooses how an op is run by what it moves --------===//
+//===- ReshardCost.cpp - Chooses factor axes by the cost of reshards ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,7 +74,7 @@ bool tessera::canShardTensors(const ShardingRule &rule,
 
 namespace {
 
-/// More combinations than this are searched factor by factor.
+/// Above this number of combinations, the search goes factor by factor.
 constexpr size_t kMaxCombinations = 4096;
 /// Repeating work on more devices must save this factor of the time.
 constexpr double kRepeatedWork = 4;
@@ -132,9 +132,10 @@ void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims) {
       addCandidate(f, projected[f]);
 }
 
-/// An axis that is pinned to a factor stays on it. Factors are padded to what
-/// they are sharded over in tensors; axes laid along a merged dimension may
-/// still end within a factor, and it does not divide by them.
+/// True if the axes divide the factor and respect pinned axes, which stay on
+/// their factor. Factors are padded for the axes that shard them in tensors.
+/// But axes along a merged dimension may end within a factor, and then do not
+/// divide it.
 bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
   if (rule.factors[factor].size % numShards(axes) != 0)
     return false;
@@ -160,7 +161,7 @@ TransferSum Chooser::getCost(const FactorAxes &axes) const {
   return cost;
 }
 
-/// Notes a choice that is not taken.
+/// Records a choice that is not taken.
 static void offerOther(FactorChoice &choice, const FactorAxes &axes,
                        const TransferSum &cost) {
   if (choice.hasOther() && !isShorter(cost, choice.otherCost))
@@ -202,7 +203,7 @@ void Chooser::enumerate(unsigned factor, FactorAxes &axes) {
   axes[factor].clear();
 }
 
-/// One factor after the other, each given the best of those before.
+/// Chooses one factor after the other, given the best choices of those before.
 void Chooser::descend() {
   FactorAxes axes(rule.factors.size());
   for (unsigned f = 0; f < candidates.size(); ++f) {

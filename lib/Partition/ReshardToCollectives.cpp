@@ -21,7 +21,7 @@ using Kind = ReshardStep::Kind;
 
 namespace {
 
-/// Makes the ops of the steps of one reshard.
+/// Builds the ops for the steps of one reshard.
 class StepBuilder {
 public:
   StepBuilder(PartitionContext &context, dist::ReshardOp reshard)
@@ -42,7 +42,7 @@ private:
   dist::ReshardOp reshard;
   OpBuilder builder;
   Value value;
-  /// What the value is sharded like now.
+  /// The current sharding of the value.
   dist::ShardingAttr from;
 };
 
@@ -86,8 +86,8 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// The op that this step is for, and its factors: those that the source reduces
-/// over the axes, or those that the user has on the dimension.
+/// Returns the op that needs this step, and its factors: those that the source
+/// reduces over the axes, or those that the user has on the dimension.
 std::string StepBuilder::getCause(const ReshardStep &step) {
   bool reduces =
       step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter;
@@ -99,7 +99,7 @@ std::string StepBuilder::getCause(const ReshardStep &step) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << op->getName() << (reduces ? " reduces" : " needs");
-  // An op with a region, or one that ends a block, has no factors of its own.
+  // An op with a region, or a terminator, has no factors of its own.
   if (op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>()) {
     ShardingRule rule = getShardingRule(op);
     if (reduces) {
@@ -121,7 +121,8 @@ std::string StepBuilder::getCause(const ReshardStep &step) {
   return text;
 }
 
-/// The cheapest plan without this step, in words and in seconds more.
+/// Returns the cheapest plan without this step, as text, and its additional
+/// seconds.
 std::pair<std::string, double>
 StepBuilder::getRunnerUp(const ReshardPlan &plan, const ReshardStep &step) {
   BannedStep banned{step.kind, step.axes};
@@ -143,7 +144,7 @@ void StepBuilder::report(const ReshardPlan &plan, const ReshardStep &step) {
   auto remark = remark::passed(
       reshard.getLoc(),
       remark::RemarkOpts::name("Collective").category("partition"));
-  // What follows takes time: only for those who listen.
+  // Compute the rest, which takes time, only if remarks are enabled.
   if (!remark)
     return;
   Operation *source = reshard.getInput().getDefiningOp();

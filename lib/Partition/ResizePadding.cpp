@@ -30,7 +30,7 @@ static void shardAs(Value value, dist::ShardingAttr sharding) {
     dist::setSharding(value, sharding);
 }
 
-/// `value` and zeros along `dim`, `size` elements in all.
+/// Appends zeros to `value` along `dim`, up to `size` elements.
 static Value appendZeros(OpBuilder &builder, Value value, int64_t dim,
                          int64_t size, dist::ShardingAttr sharding,
                          const Mesh &mesh) {
@@ -57,8 +57,7 @@ Value tessera::resizePadding(OpBuilder &builder, Value value,
   SmallVector<int64_t> shape;
   for (auto [mine, wanted] : llvm::zip(from.getShape(), type.getShape())) {
     shape.push_back(std::min(mine, wanted));
-    // A slice may not begin, as far as is known when it is made, at an element
-    // that is not there.
+    // A static offset of an empty slice would be out of range.
     offsets.push_back(
         mine > 0 ? OpFoldResult(builder.getIndexAttr(0))
                  : arith::ConstantIndexOp::create(builder, value.getLoc(), 0)
@@ -72,7 +71,7 @@ Value tessera::resizePadding(OpBuilder &builder, Value value,
                                            value, offsets, sizes, strides);
     shardAs(value, getResizedSharding(sharding, from, type, mesh));
   }
-  // A dimension that the next one lengthens is whole until then.
+  // A dimension lengthened in a later step is whole until then.
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     if (shape[dim] == type.getDimSize(dim))
       continue;

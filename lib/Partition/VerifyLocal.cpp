@@ -16,7 +16,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// What an op of a local function must not be.
+/// Checks an op of a local function.
 static LogicalResult verifyOp(Operation *op) {
   if (isa<dist::ReshardOp, dist::ConstraintOp, dist::GroupOp>(op))
     return op->emitOpError("expects to be gone from a local function");
@@ -33,7 +33,7 @@ static LogicalResult verifyOp(Operation *op) {
   return success();
 }
 
-/// Arguments and results keep what the runtime must know of them.
+/// Checks that arguments and results keep the attributes for the runtime.
 static LogicalResult verifyBoundary(FunctionOpInterface func) {
   auto check = [&](Type type, DictionaryAttr attrs, Twine where) {
     if (!isa<RankedTensorType>(type) ||
