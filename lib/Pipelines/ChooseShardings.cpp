@@ -1,19 +1,19 @@
-//===- ChooseShardings.cpp - Searched shardings and named ones ------------===//
+//===- ChooseShardings.cpp - Chooses searched or named shardings ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The network of a search does not know what happens after it: reductions are
-// delayed, collectives are merged and run beside kernels. So its best plans and
-// the named strategies go through all phases up to a planned arena, and the one
-// with the least makespan is taken:
+// The cost network of a search does not model later passes: they delay
+// reductions, merge collectives and overlap them with kernels. So the best
+// plans of the search and the named strategies go through all phases up to a
+// planned arena, and the one with the smallest makespan is taken:
 //
 //     input --> plan, train --> search --> plan 1 --> ... schedule --> 812 us
 //                                      --> plan 2 --> ... schedule --> 805 us
 //           --> dp,tp           -----------------> ... schedule --> 840 us
 //
-// Where candidates are measured, those with the least makespans are, and the
-// one whose program is the fastest is taken.
+// With measurements, the candidates with the smallest makespans are measured,
+// and the one with the fastest program is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,25 +34,25 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Meshes whose networks differ by less than this share take as long.
+/// Meshes whose networks differ by less than this share count as equally fast.
 static constexpr double kFasterBy = 1e-3;
-/// Relative difference of the times of network and scheduled program above
-/// which there is a remark.
+/// Relative difference between the times of network and scheduled program above
+/// which a remark is emitted.
 static constexpr double kMismatch = 0.03;
-/// The most searches until an arena is within the limit, and the share of the
-/// last solution's bytes that the next one may have at most.
+/// Maximum number of searches until an arena is within the limit, and the
+/// maximum share of the last solution's bytes for the next one.
 static constexpr unsigned kMostCompilations = 5;
 static constexpr double kLessMemory = 0.95;
 
-/// Families of strategies of which all members are tried, beside those that the
-/// axes are named after.
+/// Number of strategy families all of whose members are tried, in addition to
+/// the ones after which the axes are named.
 static constexpr size_t kMostFamilies = 4;
 
-/// Where several meshes are searched: how many are tried by their programs, and
-/// by what factor their networks may take longer than the fastest one.
+/// If several meshes are searched: the number of meshes whose programs are
+/// tried, and the maximum ratio of their networks' time to the fastest one's.
 static constexpr size_t kMostMeshes = 3;
 static constexpr double kFarAbove = 1.1;
-/// The same where programs are measured, since the model may err.
+/// The same factor if programs are measured, since the model may err.
 static constexpr double kFarAboveMeasured = 1.5;
 
 std::string tessera::describeChoice(const ShardingChoice &choice) {
@@ -62,21 +62,21 @@ std::string tessera::describeChoice(const ShardingChoice &choice) {
 
 namespace {
 
-/// Strategies that differ in how state is sharded.
+/// Strategies that differ in the sharding of state.
 struct StrategyFamily {
-  /// Without zero.
+  /// The strategy without ZeRO.
   Strategy plain;
-  /// Each axis stands for what it is named after.
+  /// True if each axis has the role that its name suggests.
   bool isNamed = false;
 };
 
 } // namespace
 
-/// What an axis may stand for.
+/// The role of an axis.
 enum Role { kData, kTensor, kContext, kNumRoles };
 
-/// The strategy in which each of these axes has a role; none if two would share
-/// the sequence.
+/// Returns the strategy in which each of these axes has its role; none if two
+/// axes would shard the sequence.
 static std::optional<StrategyFamily> assignRoles(ArrayRef<std::string> axes,
                                                  ArrayRef<unsigned> roles) {
   AxisNames names[kNumRoles];
@@ -101,9 +101,9 @@ static std::optional<StrategyFamily> assignRoles(ArrayRef<std::string> axes,
   return family;
 }
 
-/// The strategies that use all axes of a mesh, whatever their names: each axis
-/// shares the batch, heads and ffn, or the sequence. Those in which each axis
-/// stands for its name come first.
+/// Returns the strategies that use all axes of a mesh, whatever their names:
+/// each axis shards the batch, heads and ffn, or the sequence. Strategies in
+/// which each axis has the role of its name come first.
 static std::vector<StrategyFamily> listFamilies(const Mesh &mesh,
                                                 bool sharesRoles) {
   AxisNames axes;
@@ -145,12 +145,12 @@ namespace {
 
 /// The program on a mesh, and the shardings that a search found for it.
 struct SearchedMesh {
-  /// Where the mesh is chosen.
+  /// The mesh, if it is chosen.
   std::optional<Mesh> mesh;
   OwningOpRef<ModuleOp> program;
   std::vector<FoundShardings> found;
 
-  /// Picoseconds of the fastest network.
+  /// Returns the picoseconds of the fastest network.
   int64_t getCost() const {
     int64_t cost = found.front().cost;
     for (const FoundShardings &shardings : found)
@@ -216,19 +216,19 @@ private:
   }
 
   PipelineOptions options;
-  /// Someone reads remarks.
+  /// True if remarks are enabled.
   bool explains = false;
   /// Bytes of the smallest arena of a candidate.
   int64_t least = std::numeric_limits<int64_t>::max();
-  /// Seconds of the fastest candidate of the last mesh that was tried.
+  /// Seconds of the fastest candidate on the last mesh that was tried.
   double fastest = 0;
-  /// The fastest shardings of a search that are within the limit.
+  /// The fastest searched shardings that are within the limit.
   ShardingChoice fastestSearched;
-  /// All that are within the limit, where some are measured.
+  /// All candidates within the limit, if some are measured.
   std::vector<ShardingChoice> within;
 };
 
-/// Runs passes that depend on what an earlier pass has found.
+/// Runs passes that depend on the result of an earlier pass.
 class ChosenPass : public PassWrapper<ChosenPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChosenPass)
@@ -266,7 +266,7 @@ ChooseShardingsPass::getTrialOptions(const ShardingChoice &candidate) const {
   return trial;
 }
 
-/// The program whose shardings are searched, or propagated: the training step.
+/// Returns the training step, whose shardings are searched or propagated.
 FailureOr<OwningOpRef<ModuleOp>>
 ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh,
                              const Strategy &strategy) {
@@ -287,7 +287,7 @@ ChooseShardingsPass::prepare(const std::optional<Mesh> &mesh,
   return copy;
 }
 
-/// Bytes of the largest arena of a module.
+/// Returns the bytes of the largest arena of a module.
 static int64_t getArenaBytes(ModuleOp module) {
   int64_t most = 0;
   for (auto func : module.getOps<func::FuncOp>())
@@ -297,8 +297,8 @@ static int64_t getArenaBytes(ModuleOp module) {
   return most;
 }
 
-/// What becomes of a candidate; failure, and the first error, if it does not
-/// get through the phases.
+/// Compiles a candidate through all phases. Fails, with the first error in
+/// `error`, if a phase fails.
 FailureOr<ShardingChoice>
 ChooseShardingsPass::compile(const ShardingChoice &candidate,
                              const PipelineOptions &trial, std::string &error) {
@@ -322,8 +322,8 @@ ChooseShardingsPass::compile(const ShardingChoice &candidate,
   return made;
 }
 
-/// Takes a candidate that is the fastest so far and within the limit. None if
-/// it does not get through the phases.
+/// Tries a candidate, and takes it if it is the fastest so far and within the
+/// limit. Returns none if a phase fails.
 std::optional<ShardingChoice>
 ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   std::string error;
@@ -363,7 +363,7 @@ ChooseShardingsPass::tryOne(const ShardingChoice &candidate) {
   return *made;
 }
 
-/// Bytes of the smallest arena of the shardings of a search.
+/// Tries the shardings of a search and returns the bytes of the smallest arena.
 std::optional<int64_t>
 ChooseShardingsPass::tryFound(const SearchedMesh &on,
                               ArrayRef<FoundShardings> found) {
@@ -389,10 +389,10 @@ ChooseShardingsPass::tryStrategy(const SearchedMesh &on,
   return tryOne(candidate);
 }
 
-/// Tries one strategy of each family, and the others of the fastest families,
-/// of the one that the axes are named after, and of those that are above the
-/// limit. Where the mesh is chosen, another one has two axes of one role as
-/// one.
+/// Tries one strategy of each family. Then tries the other members of the
+/// fastest families, of the one after which the axes are named, and (for ZeRO
+/// 3) of those above the limit. If the mesh is chosen, each axis gets a
+/// different role: another mesh has two axes with one role as one axis.
 void ChooseShardingsPass::tryNamed(const SearchedMesh &on) {
   std::optional<Mesh> mesh = on.mesh ? on.mesh : options.mesh;
   if (options.strategy.pp || options.updatesDecisions || !mesh)
@@ -416,7 +416,7 @@ void ChooseShardingsPass::tryNamed(const SearchedMesh &on) {
       continue;
     bool triesAll = rank < kMostFamilies || each.family.isNamed;
     for (int zero : {1, 2, 3}) {
-      // Gradients are sharded between micro-batches only.
+      // Gradients are sharded only between micro-batches.
       if ((zero == 2 && !accumulates) ||
           (!triesAll && (zero != 3 || fits(each.made))))
         continue;
@@ -426,9 +426,9 @@ void ChooseShardingsPass::tryNamed(const SearchedMesh &on) {
   }
 }
 
-/// If the network's time is far from that of a program in which nothing is
-/// hidden and no collectives share a bucket, which the network does not know,
-/// the choice may be a bad one.
+/// Emits a remark if the network's time differs much from the time of a program
+/// without the optimizations that the network does not model (overlap and
+/// buckets): then the choice may be bad.
 void ChooseShardingsPass::remarkOnMismatch(const ShardingChoice &searched) {
   if (!searched.found.solution || !explains)
     return;
@@ -451,7 +451,7 @@ void ChooseShardingsPass::remarkOnMismatch(const ShardingChoice &searched) {
       << remark::metric("programUs", made->seconds * 1e6);
 }
 
-/// The shardings of a copy; an error is reported only for a search without a
+/// Searches shardings on a copy. Reports an error only for a search without a
 /// limit.
 FailureOr<std::vector<FoundShardings>>
 ChooseShardingsPass::searchCopy(ModuleOp program,
@@ -479,7 +479,7 @@ ChooseShardingsPass::searchOn(SearchedMesh &on,
   return success();
 }
 
-/// The meshes that may be chosen.
+/// Returns the meshes to choose from.
 FailureOr<std::vector<Mesh>> ChooseShardingsPass::getMeshes() {
   if (!getOperation().getOps<dist::MeshOp>().empty())
     return getOperation().emitError(
@@ -493,8 +493,8 @@ FailureOr<std::vector<Mesh>> ChooseShardingsPass::getMeshes() {
   return listMeshes(*cluster, options.ranks);
 }
 
-/// Searches all meshes, the fastest first after that. Where even the bound of
-/// one is far above the best, its search ends early.
+/// Searches all meshes and sorts them, the fastest first. A search ends early
+/// if even the lower bound of a mesh is far above the best one.
 LogicalResult
 ChooseShardingsPass::searchAll(std::vector<SearchedMesh> &searched) {
   auto meshes = getMeshes();
@@ -537,8 +537,9 @@ FailureOr<std::vector<SearchedMesh>> ChooseShardingsPass::searchMeshes() {
   return std::move(searched);
 }
 
-/// What the network counts is not all that an arena holds: its limit is lowered
-/// until an arena fits. Named strategies that fit may be slower.
+/// Tries the search's shardings. The network counts only part of an arena's
+/// bytes, so its limit is lowered until an arena fits. Then tries named
+/// strategies, which may fit and be faster.
 void ChooseShardingsPass::tryWithin(const SearchedMesh &on) {
   ShardingSearchOptions search = options.search;
   search.takesLeast = true;
@@ -574,8 +575,8 @@ static void remarkOnMesh(ModuleOp module, const SearchedMesh &on,
     remark << remark::metric("scheduledUs", scheduled * 1e6);
 }
 
-/// Lets programs decide. Of candidates whose makespan and arena are equal, and
-/// so most likely their programs, the first is measured.
+/// Measures programs to decide. Of candidates with equal makespan and arena,
+/// whose programs are most likely equal, only the first is measured.
 LogicalResult ChooseShardingsPass::measure() {
   llvm::stable_sort(within,
                     [](const ShardingChoice &a, const ShardingChoice &b) {
@@ -605,10 +606,10 @@ LogicalResult ChooseShardingsPass::measure() {
   return success();
 }
 
-/// Tries the programs of the meshes whose networks are the fastest, and of
-/// others as long as none was right. Meshes whose networks take equally long
-/// count as one, and all of them are tried: they may have the same shardings,
-/// with two axes as one, but also others, whose programs differ.
+/// Tries the programs of the meshes with the fastest networks, and of others as
+/// long as none has worked. Meshes with equally fast networks count as one, and
+/// all of them are tried: they may have the same shardings, with two axes as
+/// one, but also others, with other programs.
 void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
   double limit = double(searched.front().getCost()) *
                  (options.numMeasured > 0 ? kFarAboveMeasured : kFarAbove);
@@ -630,7 +631,7 @@ void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
   }
 }
 
-/// The choice that a decision file names.
+/// Reads the choice from a decision file.
 LogicalResult ChooseShardingsPass::takeDecisions() {
   auto strategy = readDecidedStrategy(options.decisions);
   if (strategy) {
@@ -647,8 +648,7 @@ LogicalResult ChooseShardingsPass::takeDecisions() {
          << llvm::toString(strategy.takeError());
 }
 
-/// Prints the shardings that propagation gives the program under the named
-/// strategy that was chosen.
+/// Prints the shardings from propagation under the chosen named strategy.
 LogicalResult ChooseShardingsPass::printNamed(llvm::raw_ostream &os) {
   const ShardingChoice &choice = *options.choice;
   auto program = prepare(choice.mesh, choice.strategy);
@@ -660,7 +660,7 @@ LogicalResult ChooseShardingsPass::printNamed(llvm::raw_ostream &os) {
   return success();
 }
 
-/// A named strategy with what the file has of a program that has changed.
+/// Updates the decision file of a named strategy for a changed program.
 LogicalResult ChooseShardingsPass::updateNamed() {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -712,7 +712,7 @@ LogicalResult ChooseShardingsPass::choose() {
            << least << " bytes, the smallest arena that was found, but got "
            << options.memoryLimit;
   if (!options.choice->isMade) {
-    // The phases then report the error where it is.
+    // Later phases then report the error at its location.
     options.choice->mesh = searched->front().mesh;
     options.choice->strategy = options.strategy;
     options.choice->found = searched->front().found.front();
@@ -727,7 +727,7 @@ LogicalResult ChooseShardingsPass::choose() {
 void ChooseShardingsPass::runOnOperation() {
   if (options.choice->isMade)
     return;
-  // Whether anyone reads remarks is known from one.
+  // Creates a remark to find out whether remarks are enabled.
   auto remark = remark::passed(
       getOperation().getLoc(),
       remark::RemarkOpts::name("ChosenShardings").category("propagation"));

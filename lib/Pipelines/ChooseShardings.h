@@ -1,4 +1,4 @@
-//===- ChooseShardings.h - Searched shardings and named ones ----*- C++ -*-===//
+//===- ChooseShardings.h - Chooses searched or named shardings --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,12 @@
 
 namespace tessera {
 
-/// Makes the choice of `options` for a module at phase input, by trials up to
+/// Makes the choice in `options` for a module at phase input, by trials up to
 /// phase schedule.
 std::unique_ptr<mlir::Pass>
 createChooseShardingsPass(const PipelineOptions &options);
 
-/// Runs the passes that `build` adds once the choice has been made.
+/// Runs the passes that `build` adds after the choice has been made.
 std::unique_ptr<mlir::Pass>
 createChosenPass(std::function<void(mlir::OpPassManager &)> build);
 

@@ -1,16 +1,16 @@
-//===- FitRecompute.cpp - Recomputation within an arena -------------------===//
+//===- FitRecompute.cpp - Fits recomputation to an arena ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program keeps for its backward is a size of one micro-batch; what a
-// user has is the memory of a device. Only a planned arena says how the two
-// hang together, so each trial runs the phases up to it:
+// A program keeps a number of bytes per micro-batch for its backward; a user
+// gives the memory of a device. Only a planned arena relates the two, so each
+// trial runs the phases up to it:
 //
 //     keep 6 MB --> kernels --> schedule --> arena 41 MB   of 40: keep less
 //     keep 5 MB --> kernels --> schedule --> arena 39 MB   of 40: keep more
 //
-// Each pp rank has an arena, and keeps as much as fits it.
+// Each pp rank has an arena, and keeps as much as fits in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ private:
 
 } // namespace
 
-/// The policy that keeps at most so many bytes at each place.
+/// Returns the policy that keeps at most so many bytes at each place.
 static SelectRecomputePassOptions keepWithin(ArrayRef<int64_t> kept) {
   SelectRecomputePassOptions options;
   options.policy = "auto=" + std::to_string(*llvm::max_element(kept));
@@ -72,8 +72,8 @@ static SelectRecomputePassOptions keepWithin(ArrayRef<int64_t> kept) {
   return options;
 }
 
-/// The place of a pp rank, as `dist.held` numbers them: the lowest pp rank with
-/// a stage that it has.
+/// Returns the place of a pp rank, as numbered in `dist.held`: the lowest pp
+/// rank that shares one of its stages.
 static int64_t getPlace(func::FuncOp function) {
   auto rank =
       function->getAttrOfType<IntegerAttr>(dist::DistDialect::kPPRankAttr);
@@ -90,7 +90,8 @@ static int64_t getPlace(func::FuncOp function) {
   return lowest;
 }
 
-/// Bytes of the largest arena at each place if micro-batches keep `kept` there.
+/// Returns the bytes of the largest arena at each place if micro-batches keep
+/// `kept` there.
 FailureOr<std::vector<int64_t>>
 FitRecomputePass::getArenaBytes(ArrayRef<int64_t> kept) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
@@ -111,8 +112,9 @@ FitRecomputePass::getArenaBytes(ArrayRef<int64_t> kept) {
   return bytes;
 }
 
-/// Bytes of micro-batches to keep at each place, so that arenas take at most
-/// `limit`; none, with what they take at least, if that cannot be.
+/// Returns the bytes of micro-batches to keep at each place, so that arenas
+/// take at most `limit`. Returns none, and the minimum arena bytes in `needed`,
+/// if that is impossible.
 FailureOr<FitRecomputePass::KeptBytes>
 FitRecomputePass::findKeptBytes(int64_t limit, std::vector<int64_t> &needed) {
   std::vector<KeptRange> ranges = getKeptRanges(getOperation());
@@ -139,14 +141,15 @@ Plan FitRecomputePass::getPlan() {
       .getPlan();
 }
 
-/// The stages of `plan`, marked on the program.
+/// Marks the stages of `plan` on the program.
 LogicalResult FitRecomputePass::assignStages(const Plan &plan) {
   getOperation()->setAttr(dist::DistDialect::kPlanAttr,
                           dist::PlanAttr::get(&getContext(), plan));
   return run(createAssignStagesPass());
 }
 
-/// Blocks of each stage where so much is kept: what is repeated takes time.
+/// Returns the blocks of each stage if so much is kept: recomputation takes
+/// time.
 FailureOr<std::vector<double>>
 FitRecomputePass::findLayers(const Plan &plan, ArrayRef<int64_t> kept) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
@@ -163,8 +166,8 @@ FitRecomputePass::findLayers(const Plan &plan, ArrayRef<int64_t> kept) {
       .stageLayers;
 }
 
-/// What pp ranks keep with the stages of `plan`, which are marked; `needed`
-/// gets smaller where these take less.
+/// Returns the bytes that pp ranks keep with the stages of `plan`, and marks
+/// the stages. Lowers `needed` if these stages need less.
 FailureOr<FitRecomputePass::KeptBytes>
 FitRecomputePass::fitWith(const Plan &plan, std::vector<int64_t> &needed) {
   std::vector<int64_t> mine;
@@ -177,9 +180,9 @@ FitRecomputePass::fitWith(const Plan &plan, std::vector<int64_t> &needed) {
   return kept;
 }
 
-/// Stages and what they keep depend on each other: stages are found first as if
-/// nothing were repeated, then once more with what is, which holds if all fits
-/// then. Where nothing fits, the memory of an even split may.
+/// Stages and kept bytes depend on each other. First finds the stages without
+/// recomputation, then once more with it, and takes those if everything fits.
+/// If nothing fits, tries an even split.
 FailureOr<FitRecomputePass::KeptBytes>
 FitRecomputePass::fitStages(std::vector<int64_t> &needed) {
   Plan given = getPlan();

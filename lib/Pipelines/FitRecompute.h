@@ -1,4 +1,4 @@
-//===- FitRecompute.h - Recomputation within an arena -----------*- C++ -*-===//
+//===- FitRecompute.h - Fits recomputation to an arena ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-/// The recomputation of a partitioned module. Where its plan says
-/// `auto=<bytes>`, the bytes are those of a device's arena: trials on copies
-/// of the module find how many bytes of a micro-batch may be kept. `plansArena`
-/// adds the passes from there to a planned arena.
+/// Chooses the recomputation of a partitioned module. If its plan has
+/// `auto=<bytes>`, these are the bytes of a device's arena: trials on copies of
+/// the module find how many bytes of a micro-batch may be kept. `plansArena`
+/// adds the passes from a partitioned module to a planned arena.
 std::unique_ptr<mlir::Pass>
 createFitRecomputePass(std::function<void(mlir::OpPassManager &)> plansArena);
 

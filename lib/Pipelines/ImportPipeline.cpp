@@ -1,4 +1,4 @@
-//===- ImportPipeline.cpp - From a source's graph to the phase input ------===//
+//===- ImportPipeline.cpp - Lowers a source's graph to phase input --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,11 +22,11 @@ void tessera::buildImport(OpPassManager &pm, const ImportOptions &options) {
   StableHLOToNNPassOptions source;
   source.inputs.assign(options.inputs.begin(), options.inputs.end());
   pm.addPass(createStableHLOToNNPass(source));
-  // Shapes that are refused in the end are so before anything is made of them.
+  // Reject unsupported shapes before any pass works on them.
   pm.addPass(createVerifyInputPass());
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createLiftLinalgPass());
-  // What layers compute alike of constants is computed once.
+  // Compute equal values of constants in all layers once.
   functions.addPass(createCSEPass());
   functions.addPass(createFoldConstantsPass());
   functions.addPass(createFoldShapesPass());

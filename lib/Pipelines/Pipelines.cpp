@@ -65,7 +65,7 @@ static void addTrain(OpPassManager &pm, const Strategy &strategy) {
   pm.addPass(createPinContextPass());
 }
 
-/// The options with the mesh of a choice that has been made.
+/// Returns the options with the mesh of a finished choice.
 static PipelineOptions withChosenMesh(const PipelineOptions &options) {
   PipelineOptions chosen = options;
   if (options.choice->mesh)
@@ -73,7 +73,7 @@ static PipelineOptions withChosenMesh(const PipelineOptions &options) {
   return chosen;
 }
 
-/// The strategy of a choice that has been made.
+/// Returns the strategy of a finished choice.
 static Strategy getChosen(const PipelineOptions &options) {
   return options.choice->isMade ? options.choice->strategy : options.strategy;
 }
@@ -95,7 +95,7 @@ static void buildTrain(OpPassManager &pm, const PipelineOptions &options) {
   }));
 }
 
-/// Writes what was chosen; a phase on its own searches.
+/// Writes the chosen shardings; a phase on its own searches.
 static void addSearch(OpPassManager &pm, const PipelineOptions &options) {
   const ShardingChoice &choice = *options.choice;
   if (choice.found.solution)
@@ -140,7 +140,7 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createBucketCollectivesPass(buckets));
 }
 
-/// Adds what leads from a partitioned module to a planned arena.
+/// Adds the passes from a partitioned module to a planned arena.
 static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFormRingAttentionPass());
   pm.addPass(createSplitStagesPass());
@@ -150,7 +150,7 @@ static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
   buildSchedule(pm, options);
 }
 
-/// What the backward computes again rather than keeps.
+/// Decides which values the backward recomputes.
 static void addRecompute(OpPassManager &pm, PipelineOptions options) {
   // Trials report nothing.
   options.collectiveReport.clear();
@@ -158,7 +158,7 @@ static void addRecompute(OpPassManager &pm, PipelineOptions options) {
       [options](OpPassManager &trial) { addUpToArena(trial, options); }));
 }
 
-/// The report of collectives, if it is wanted after this phase.
+/// Adds the report of collectives if it is requested after this phase.
 static void reportAt(Phase phase, OpPassManager &pm,
                      const PipelineOptions &options) {
   if (options.collectiveReport.empty() || options.reportPhase != phase)
@@ -168,7 +168,7 @@ static void reportAt(Phase phase, OpPassManager &pm,
   pm.addPass(createReportCollectivesPass(report));
 }
 
-/// Without a target the module's own stands.
+/// Without a target, the module keeps its own.
 static void setTarget(OpPassManager &pm, const PipelineOptions &options) {
   if (options.target.empty())
     return;
@@ -180,13 +180,13 @@ static void setTarget(OpPassManager &pm, const PipelineOptions &options) {
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   auto reference = std::make_shared<ReferenceProgram>();
   pm.addPass(createKeepReferencePass(reference));
-  // On global types: ops with plain reductions and dimensions that divide.
+  // On global types: plain reductions, and dimensions that divide.
   pm.addPass(createDecomposeReductionsPass());
   PadFactorsPassOptions padding;
   if (options.pads())
     padding.multiple = options.padMultiple;
   pm.addPass(createPadFactorsPass(padding));
-  // A reshard wherever a value is not sharded as its use needs it.
+  // Insert a reshard where a use needs another sharding of a value.
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createPlaceReductionsPass());
   pm.addPass(createMergeReshardsPass());
@@ -196,12 +196,12 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   budget.maxCollectives = options.maxCollectives;
   budget.noFullGather = options.noFullGather;
   pm.addPass(createCheckBudgetPass(budget));
-  // One device's program.
+  // From here on, the program of one device.
   pm.addPass(createGlobalToLocalPass());
   FuseCollectivesPassOptions fusion;
   fusion.sharedBytes = options.sharedBytes;
   pm.addPass(createFuseCollectivesPass(fusion));
-  // Stages are split by what the target's devices do.
+  // The stages depend on the speed of the target's devices.
   setTarget(pm, options);
   addRecompute(pm, options);
   pm.addPass(createFormRingAttentionPass());
@@ -366,8 +366,8 @@ llvm::Expected<int64_t> tessera::parseMemoryLimit(StringRef name,
 
 using ErrorHandler = llvm::function_ref<LogicalResult(const Twine &)>;
 
-/// Reads `mesh=dp=2,tp=2` and the other options of phase plan; none if it is
-/// another word.
+/// Parses `mesh=dp=2,tp=2` and the other options of phase plan; returns none
+/// for other words.
 static std::optional<LogicalResult>
 parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
   auto take = [&](auto parsed, auto &field) -> LogicalResult {
@@ -402,7 +402,7 @@ parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
   return success();
 }
 
-/// Reads `partition mesh=dp=2,tp=2 strategy=dp,tp`.
+/// Parses `partition mesh=dp=2,tp=2 strategy=dp,tp`.
 static LogicalResult parseCompileTo(StringRef text, Phase &last,
                                     PipelineOptions &options,
                                     ErrorHandler error) {
@@ -436,7 +436,7 @@ static LogicalResult parseCompileTo(StringRef text, Phase &last,
   return success();
 }
 
-/// Reads `mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5`.
+/// Parses `mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5`.
 static LogicalResult parsePlanOptions(StringRef text, PipelineOptions &options,
                                       ErrorHandler error) {
   SmallVector<StringRef> words;
@@ -474,7 +474,7 @@ void tessera::registerPipelines() {
     PassPipelineRegistration<>(
         ("tessera-" + phaseNames[i]).str(), ("Phase " + phaseNames[i]).str(),
         [phase](OpPassManager &pm) {
-          // A phase on its own has input from outside.
+          // The input of a phase on its own comes from outside.
           if (phase == Phase::Train || phase == Phase::Propagate ||
               phase == Phase::Partition)
             pm.addPass(createVerifyInputPass());
