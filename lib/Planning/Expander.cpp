@@ -1,4 +1,4 @@
-//===- Expander.cpp - What becomes of a node of a search ------------------===//
+//===- Expander.cpp - Expands the nodes of a search -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,15 +34,17 @@ struct Expander::Opened {
   MeshKey mesh = {};
 };
 
-/// One of its pipelines.
+/// One of the pipelines of a shape.
 struct Expander::Staged {
-  /// With the blocks of each chunk.
+  /// The plan with the blocks of each chunk.
   Plan plan;
   StagedModel model;
-  /// Its blocks are split by time: a plan that does not fit may have others.
+  /// True if blocks are split by time: a plan that does not fit may be split
+  /// otherwise.
   bool isByTime = false;
 
-  /// A bound of the step of a plan with this pipeline, however it is split.
+  /// Returns a lower bound of the step of a plan with this pipeline, for any
+  /// split.
   double leastSeconds(const Plan &plan, double pipelined) const {
     return (isByTime ? 1 - kFasterSplit : 1) *
            model.price(plan, pipelined).total;
@@ -94,7 +96,7 @@ FoundPlan Expander::makeFound(const Opened &opened, double seconds,
   return found;
 }
 
-/// Layers with all sequences of a step in one micro-batch.
+/// Returns the layers with all sequences of a step in one micro-batch.
 const LayerBounds *Expander::findBounds(const LayoutShape &shape,
                                         bool context) {
   auto [it, isNew] = bounds.try_emplace(
@@ -113,8 +115,7 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
   plan.microBatch = setting.globalBatch;
   plan.microBatches = 1;
   PlanPricer &pricer = *pricers[setting.cluster];
-  // Micro-batches have at least so many tokens, of which experts get whole
-  // rows.
+  // Micro-batches have at least this many tokens, and experts get whole rows.
   Subject subject = pricer.getSubject();
   subject.experts.leastTokens = plan.seq / plan.cp;
   auto work = subject.readLayers(pricer.getReader(), plan);
@@ -135,8 +136,8 @@ double Expander::valueOf(const LayoutSetting &setting, double seconds) const {
                                                     : found.dollars;
 }
 
-/// Whether there are schedules in which forwards run beside backwards, and
-/// others.
+/// Returns whether some schedules overlap forwards with backwards, and whether
+/// others do not.
 static std::pair<bool, bool> findPairs(const LayoutSpace &space,
                                        const LayoutShape &shape) {
   std::pair<bool, bool> found(false, false);
@@ -147,9 +148,9 @@ static std::pair<bool, bool> findPairs(const LayoutSpace &space,
   return found;
 }
 
-/// A bound of the steps of a shape by layers that it has a part of; 0 if there
-/// is none. Experts of a part of a sequence may have no row, so that there is
-/// none without the context axis.
+/// Returns a lower bound of the steps of a shape, from layers that do at least
+/// its work; 0 if there is none. Without the context axis, experts may get no
+/// row from a part of a sequence, so there is no bound for them.
 double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
   const LayoutSetting &setting = space.getSettings()[shape.setting];
   if (!context && pricers[setting.cluster]->getSubject().sparse)
@@ -214,7 +215,7 @@ void Expander::bound(const Opened &opened, Node node, Expansion &result) {
   result.children.push_back(node);
 }
 
-/// The highest stage of ZeRO of a shape.
+/// Returns the highest ZeRO stage of a shape.
 static int highestZero(const LayoutSpace &space, const LayoutShape &shape) {
   int highest = 0;
   for (const ZeroChoice &zero : space.getZeros(shape, PipelineChoice()))
@@ -264,8 +265,8 @@ double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
   return stages[fullestStage(stages)].bytes.total();
 }
 
-/// Stages that fit and take as long as those of a plan that is split by time
-/// and does not; none if none are found.
+/// Returns stages that fit and take as long as a given split by time that does
+/// not fit; none if there are none.
 std::optional<StagedModel> Expander::fitStages(const Opened &opened,
                                                const StagedModel &byTime,
                                                const Plan &plan, double limit) {
@@ -280,7 +281,7 @@ std::optional<StagedModel> Expander::fitStages(const Opened &opened,
                                           opened.machine, pipelines));
 }
 
-/// Prices the layouts of a pipeline: those that fit, and without `known` all.
+/// Prices the layouts of a pipeline that fit; all of them without `known`.
 void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
                      size_t index, const Incumbents *known, Expansion &result) {
   Staged byTime = stage(opened, pipeline);

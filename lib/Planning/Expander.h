@@ -1,10 +1,11 @@
-//===- Expander.h - What becomes of a node of a search ----------*- C++ -*-===//
+//===- Expander.h - Expands the nodes of a search ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounds, branches and prices the nodes of a search, one at a time, by what was
-// known before. Keeps what nodes share; each thread has its own.
+// Bounds, branches and prices the nodes of a search, one at a time, with the
+// results known before. Caches data shared by nodes; each thread has its own
+// expander.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,27 +18,27 @@
 
 namespace tessera {
 
-/// What the bound of a node is of.
+/// The basis of a node's bound.
 enum class Level {
-  /// Nothing.
+  /// No bound.
   Listed,
   /// The layers of the largest micro-batch without a context axis.
   Axes,
   /// The layers of the largest micro-batch.
   Sequence,
-  /// Its own layers.
+  /// The node's own layers.
   Layers,
   /// The chunks of a pipeline.
   Chunks
 };
 
-/// Layouts that are decided together: those of a shape, or of one of its
+/// Layouts that are excluded together: all of a shape, or of one of its
 /// pipelines.
 struct Node {
-  /// Of any of its layouts, in what is minimized.
+  /// A lower bound of the objective for all of its layouts.
   double bound = 0;
   uint32_t shape = 0;
-  /// -1: all of the shape.
+  /// The pipeline, or -1 for the whole shape.
   int32_t pipeline = -1;
   Level level = Level::Listed;
 
@@ -48,30 +49,30 @@ struct Node {
   }
 };
 
-/// What became of a node.
+/// The result of expanding a node.
 struct Expansion {
   SearchCounts counts;
   std::vector<Node> children;
   std::vector<FoundPlan> found, nearMisses;
 };
 
-/// What one thread prices with.
+/// The pricing state of one thread.
 class Expander {
 public:
-  /// Refers to all of these.
+  /// Keeps references to all of these.
   Expander(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
            const LayoutSpace &space, const SearchOptions &options);
   ~Expander();
 
   Expansion expand(const Node &node, const Incumbents &known);
-  /// A bound of a shape's layouts, in what is minimized, without its own
-  /// layers.
+  /// Returns a lower bound of the objective for a shape's layouts, without
+  /// pricing its own layers.
   double boundShape(uint32_t shape);
   /// Prices all layouts of a shape.
   Expansion priceAll(uint32_t shape);
-  /// The bytes of a shape's layouts, at least; none if it cannot be.
+  /// Returns the minimum bytes of a shape's layouts; none if it is invalid.
   std::optional<double> leastBytes(uint32_t shape);
-  /// The layout of a shape that needs the least memory.
+  /// Returns the layout of a shape that needs the least memory.
   FoundPlan findSmallest(uint32_t shape);
   std::optional<LayoutBounds> measure(uint32_t shape, size_t pipeline,
                                       size_t zero);
@@ -79,8 +80,8 @@ public:
 private:
   struct Opened;
   struct Staged;
-  /// Fields that LayerBounds differ in: setting, tp, cp and its method, ep, sp,
-  /// recomputation, what is kept.
+  /// The fields in which LayerBounds differ: setting, tp, cp and its method,
+  /// ep, sp, recomputation, kept tensors.
   using Key = std::array<int64_t, 9>;
   void sketch(Node node, Expansion &result);
   double sketchSeconds(const LayoutShape &shape, bool context);
@@ -104,7 +105,7 @@ private:
   const LayoutSpace &space;
   const SearchOptions &options;
   std::vector<std::unique_ptr<PlanPricer>> pricers;
-  /// Null: no such layers can be.
+  /// The bounds by key; null if there are no such layers.
   std::map<Key, std::unique_ptr<LayerBounds>> bounds;
 };
 

@@ -27,7 +27,7 @@ double tessera::getMemoryLimit(const Plan &plan, const ClusterSpec &cluster,
     return capacity;
   cost::Doubt doubt =
       cost::memoryDoubt(cost::noveltyOf(plan, cluster, /*framework=*/""));
-  // Of both sides of the distribution.
+  // The half-width covers both sides of the distribution.
   return capacity * std::exp(-doubt.halfWidth(2 * fit - 1));
 }
 
@@ -45,7 +45,7 @@ bool Incumbents::isBetter(const FoundPlan &a, const FoundPlan &b) const {
 
 void Incumbents::insert(std::vector<FoundPlan> &list, const FoundPlan &found,
                         size_t most) const {
-  // A dive has found it before.
+  // The dive may have found it before.
   if (llvm::any_of(list, [&](const FoundPlan &other) {
         return other.order == found.order && other.plan == found.plan;
       }))
@@ -70,7 +70,7 @@ double Incumbents::frontLimit() const {
                                 : valueOf(top[0]) * (1 + options.frontSlack);
 }
 
-/// Not larger in any figure.
+/// True if no figure of `a` is larger.
 static bool covers(const FoundPlan &a, const FoundPlan &b) {
   return a.time <= b.time && a.bytes <= b.bytes && a.dollars <= b.dollars;
 }
@@ -110,7 +110,7 @@ void Incumbents::offer(const FoundPlan &found) {
     offerFront(found);
 }
 
-/// Few of them say enough.
+/// Maximum number of near misses to report.
 static constexpr size_t kNearMisses = 3;
 
 void Incumbents::offerNearMiss(const FoundPlan &found) {

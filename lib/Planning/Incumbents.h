@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keeps what a search answers, and says what cannot be among it any more.
+// Keeps the answers of a search, and excludes plans that cannot be among them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// The axes of a plan on a cluster: plans that differ in them differ in more
+/// The axes of a plan on a cluster. Plans with different keys differ in more
 /// than settings.
 using MeshKey = std::array<int64_t, 7>;
 
@@ -23,20 +23,20 @@ class Incumbents {
 public:
   explicit Incumbents(const SearchOptions &options) : options(options) {}
 
-  /// A plan that fits.
+  /// Adds a plan that fits.
   void offer(const FoundPlan &found);
-  /// A plan that lacks little memory.
+  /// Adds a plan that lacks little memory.
   void offerNearMiss(const FoundPlan &found);
 
   /// True if no plan of this mesh with at least these figures is among the
-  /// answers. A plan with the very figures of one that is may be.
+  /// answers. A plan with the same figures as an answer may be one.
   bool exclude(const FoundPlan &least, const MeshKey &mesh) const;
-  /// True if no near miss that takes at least so long is among the answers.
+  /// True if no near miss that takes at least as long is among the answers.
   bool excludeNearMiss(const FoundPlan &least) const;
-  /// True if exclude() is true of all plans that are no better.
+  /// True if exclude() is true for all plans with at least this value.
   bool excludeFrom(double value) const;
 
-  /// Seconds or dollars of a token.
+  /// Returns the seconds or dollars per token.
   double valueOf(const FoundPlan &found) const {
     return options.objective == SearchObjective::Time ? found.time
                                                       : found.dollars;
@@ -48,7 +48,7 @@ private:
   bool isBetter(const FoundPlan &a, const FoundPlan &b) const;
   void insert(std::vector<FoundPlan> &list, const FoundPlan &found,
               size_t most) const;
-  /// The value that a plan must not exceed to be in a list.
+  /// Returns the value that a plan must not exceed to be in a list.
   double limitOf(const std::vector<FoundPlan> &list, size_t most) const;
   double frontLimit() const;
   void offerMesh(const FoundPlan &found);
@@ -56,7 +56,7 @@ private:
 
   const SearchOptions &options;
   std::vector<FoundPlan> top, front, nearMisses;
-  /// The best plan of each mesh, the best first.
+  /// The best plan of each mesh, sorted.
   std::vector<std::pair<MeshKey, FoundPlan>> meshes;
 };
 

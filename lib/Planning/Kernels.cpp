@@ -1,11 +1,11 @@
-//===- Kernels.cpp - Which ops run in one kernel --------------------------===//
+//===- Kernels.cpp - Groups ops into kernels ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op's depth is the number of kernels other than elementwise ones on the
 // longest path to it. Two elementwise ops of one depth have no such kernel
-// between them, so those that hang together can run as one.
+// between them, so connected ones can run as one kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static OpCost costOf(Operation *op) {
     cost.kind = CostKind::Collective;
     return cost;
   }
-  // What has no tensor of some size (offsets, the mean of the loss) is free.
+  // Ops on tiny tensors (offsets, the mean of the loss) are free.
   OpCost cost = getOpCost(op);
   double bytes = 0;
   for (Type type : op->getOperandTypes())
@@ -35,7 +35,7 @@ static OpCost costOf(Operation *op) {
   return cost;
 }
 
-/// Fills what a kernel reads and writes.
+/// Sets the values that a kernel reads and writes.
 static void finish(Kernel &kernel) {
   llvm::SmallPtrSet<Operation *, 8> inside(kernel.ops.begin(),
                                            kernel.ops.end());
@@ -77,7 +77,7 @@ std::vector<Kernel> tessera::groupKernels(Block &block, bool fuse) {
     }
   }
 
-  // A group is where its last op does.
+  // The position of a group is its last op's.
   llvm::DenseMap<Operation *, size_t> last;
   size_t position = 0;
   for (Operation &op : block.without_terminator()) {

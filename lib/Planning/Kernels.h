@@ -1,4 +1,4 @@
-//===- Kernels.h - Which ops run in one kernel ------------------*- C++ -*-===//
+//===- Kernels.h - Groups ops into kernels ----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,15 +18,15 @@ namespace tessera {
 /// Ops that run in one kernel, in program order.
 struct Kernel {
   std::vector<mlir::Operation *> ops;
-  /// Of the op, or the sum of a group of elementwise ones.
+  /// The cost of the op, or the sum over a group of elementwise ones.
   OpCost cost;
   /// Values from outside that it reads, and values that are read outside.
   llvm::SetVector<mlir::Value> reads, writes;
 };
 
 /// Groups the ops of a block into kernels; ops without one are left out.
-/// Elementwise ops that hang together form a group if no other kernel is on a
-/// path between them; without `fuse` each is a kernel of its own.
+/// Connected elementwise ops form a group if no other kernel is on a path
+/// between them. Without `fuse`, each is a kernel of its own.
 std::vector<Kernel> groupKernels(mlir::Block &block, bool fuse = true);
 
 } // namespace tessera

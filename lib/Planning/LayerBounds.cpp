@@ -1,13 +1,13 @@
-//===- LayerBounds.cpp - Seconds of layers that are not priced ------------===//
+//===- LayerBounds.cpp - Lower bounds of unpriced layers ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Let f be the time of a kernel without its launch. A c-th of its rows fills
 // ceil(rows / c / tile) tiles, and c ceil(x / c) >= ceil(x), so c f(work / c)
-// >= f(work); bytes have a part that does not shrink (weights), which adds to
-// it. The time of a collective is concave in its bytes, so a c-th of them takes
-// at least a c-th of its time and the rest of what none would take.
+// >= f(work). Bytes have a part that does not shrink (weights), which adds to
+// it. The time of a collective is concave in its bytes, so a c-th of the bytes
+// takes at least a c-th of its time plus the rest of the time for no bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// The layer with nothing to do: launches and latencies are left.
+/// Returns the layer without work: only launches and latencies are left.
 static LayerWork makeEmpty(LayerWork layer) {
   for (OpWork &op : layer.ops) {
     op.kind = OpClass::Elementwise;
@@ -45,8 +45,8 @@ LayerBounds::PassBound LayerBounds::boundPass(const PassTime &whole,
 
 LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
     : layers(work.layers), device(machine.device) {
-  // Collectives that are exposed whatever they run beside are taken to be
-  // hidden; hidden ones cost no more than their time.
+  // Treats all collectives as hidden, even those always exposed: a hidden one
+  // costs no more than its time.
   device.overlapSlowdown = std::min(device.overlapSlowdown, 1.0);
   if (machine.registersBuffers())
     device.overlapSlowdown *= Machine::kRegisteredShare;
@@ -62,9 +62,9 @@ LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
   }
 }
 
-/// Of pairs of a forward and a backward, a lower bound of kernel time, without
-/// waits for the host, and of exposed collectives: by how much hidden ones slow
-/// the kernels.
+/// Returns the sums of lower bounds. For pairs of a forward and a backward,
+/// they are kernel time without waits for the host, and exposed collectives
+/// including the slowdown of kernels by hidden ones.
 LayerBounds::Sums LayerBounds::sum(double share, bool pairs) const {
   Sums sums;
   size_t blocks = findBlocks(layers);
@@ -100,9 +100,9 @@ double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
   double longest = leastRankSeconds(sums.front, sums.all, sums.back, plan.pp,
                                     /*pairs=*/false, device);
   if (pairs && plan.pp > 1) {
-    // Side by side, kernels k and collectives c, slowed by s, take at least
-    // max(k + s min(k, c), c), one after the other k + c: the ratio of the two
-    // is at least (1 + s) / (2 + s), at c = (1 + s) k.
+    // Kernels k and collectives c, slowed by s, take at least max(k + s min(k,
+    // c), c) when they overlap, and k + c one after the other. The ratio of the
+    // two is at least (1 + s) / (2 + s), at c = (1 + s) k.
     double slowed = 1 + std::min(device.overlapSlowdown, 1.0);
     double mean = slowed / (1 + slowed) * sums.all.seconds() / pp;
     sums = sum(share, /*pairs=*/true);

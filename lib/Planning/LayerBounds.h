@@ -1,12 +1,12 @@
-//===- LayerBounds.h - Seconds of layers that are not priced ----*- C++ -*-===//
+//===- LayerBounds.h - Lower bounds of unpriced layers ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer that does a part of another's work takes at least that part of its
+// A layer that does a share of another's work takes at least that share of its
 // time: kernels fill the device no better, collectives move bytes no faster,
-// and launches cost the same. So one layer with the largest micro-batch, on all
-// of the sequence, bounds the layers of all smaller ones and of all context
+// and launches cost the same. So one layer with the largest micro-batch, on the
+// whole sequence, bounds the layers of all smaller ones and of all context
 // axes.
 //
 //===----------------------------------------------------------------------===//
@@ -18,18 +18,19 @@
 
 namespace tessera {
 
-/// Layers of which others are parts.
+/// Layers that bound the layers with a share of their work.
 class LayerBounds {
 public:
   LayerBounds(const cost::ModelWork &work, const cost::Machine &machine);
 
-  /// A bound of the step of a plan whose layers do `share` of the work, a whole
-  /// number of them all of it. `pairs` and `alone` as of leastStepSeconds().
+  /// Returns a lower bound of the step of a plan whose layers do `share` of the
+  /// work (1 / share is a whole number). See leastStepSeconds() for `pairs` and
+  /// `alone`.
   double leastStepSeconds(const Plan &plan, double share, bool pairs,
                           bool alone) const;
 
 private:
-  /// Of a pass: seconds that shrink with the work, and that do not.
+  /// The seconds of a pass that shrink with the work, and those that do not.
   struct PassBound {
     double kernels = 0, launches = 0, host = 0;
     double inLine = 0, inLineBase = 0, beside = 0, besideBase = 0;
@@ -37,7 +38,7 @@ private:
   struct Kind {
     PassBound forward, backward;
   };
-  /// Sums of the layers before the blocks, of all, and of those after.
+  /// Sums over the layers before the blocks, over all, and over those after.
   struct Sums {
     cost::ChunkTime front, all, back;
   };

@@ -1,4 +1,4 @@
-//===- LayoutSearch.cpp - The best layouts of a space ---------------------===//
+//===- LayoutSearch.cpp - Searches the best layouts of a space ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ SearchCounts &SearchCounts::operator+=(const SearchCounts &o) {
 
 namespace {
 
-/// Nodes of a batch: enough for two threads, few enough that what is found in
-/// one still decides on most others.
+/// Nodes per batch: enough for two threads, and few enough that the results of
+/// one batch still exclude most others.
 constexpr size_t kBatch = 128;
 
 class Search {
@@ -72,8 +72,8 @@ int64_t Search::countLayouts(const Node &node) const {
       space.getZeros(shape, space.getPipelines(shape)[node.pipeline]).size());
 }
 
-/// The nodes that come first. One that is not worth its turn is counted; from
-/// where none is, all are.
+/// Takes the first nodes of the queue. Counts the layouts of nodes that cannot
+/// be among the answers.
 std::vector<Node> Search::takeBatch() {
   std::vector<Node> batch;
   while (!queue.empty() && batch.size() < kBatch) {
@@ -87,7 +87,7 @@ std::vector<Node> Search::takeBatch() {
   return batch;
 }
 
-/// Shapes with the same graphs are priced by the same thread.
+/// One thread prices all shapes with the same graphs.
 size_t Search::expanderOf(uint32_t index) const {
   const LayoutShape &shape = space.getShapes()[index];
   return llvm::hash_combine(shape.tp, shape.cp, shape.sp, shape.ep,
@@ -121,12 +121,13 @@ void Search::merge(Expansion &expansion) {
     queue.push(child);
 }
 
-/// Shapes that a dive bounds, and those of them that it opens at most.
+/// Number of shapes for which a dive computes a bound, and the maximum number
+/// that it opens.
 constexpr size_t kSketched = 256, kOpened = 64;
 
-/// A plan that fits, from the first of some shapes by their bounds: it is known
-/// before the shapes of all layouts are bounded. What is found is found again
-/// in its turn, where it is counted.
+/// Finds a plan that fits among some shapes, in the order of their bounds,
+/// before the shapes of all layouts are bounded. The search finds this plan
+/// again in its turn, and counts it then.
 void Search::dive() {
   size_t count = space.getShapes().size();
   std::vector<Node> nodes;
@@ -144,7 +145,7 @@ void Search::dive() {
         expander.expand({node.bound, node.shape, -1, Level::Layers}, known);
     if (children.children.empty())
       continue;
-    // The first pipeline is the one with the least bound.
+    // The first pipeline has the smallest bound.
     Node first =
         *std::max_element(children.children.begin(), children.children.end());
     for (const FoundPlan &found : expander.expand(first, known).found)
@@ -154,7 +155,8 @@ void Search::dive() {
   }
 }
 
-/// The plan that needs the least memory, shapes in the order of their bounds.
+/// Finds the plan that needs the least memory; visits shapes in the order of
+/// their bounds.
 void Search::findSmallest() {
   std::vector<std::pair<double, uint32_t>> order;
   Expander &expander = *expanders[0];

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Axes are divisors of the devices, so that few combinations fail. What is
-// checked depends on few of the fields and is kept.
+// Axes are divisors of the number of devices, so that few combinations fail.
+// Each check depends on few of the fields, and its result is cached.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ LayoutSpace::LayoutSpace(const Subject &subject,
 // Settings
 //===----------------------------------------------------------------------===//
 
-/// The numbers that a choice lists; of a range its ends and the round ones
-/// between.
+/// Returns the numbers that a choice lists. For a range, returns its ends and
+/// the round numbers between them.
 static std::vector<int64_t> listSizes(const FieldChoice *choice, int64_t most) {
   if (!choice)
     return {};
@@ -91,7 +91,7 @@ void LayoutSpace::addSettings() {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Keeps the reason; false.
+/// Records the reason and returns false.
 bool LayoutSpace::leaveOut(llvm::Error error) {
   ++invalid;
   std::string reason = llvm::toString(takeFirst(std::move(error)));
@@ -148,8 +148,8 @@ void LayoutSpace::addAxes(uint32_t setting) {
   }
 }
 
-/// The ways to share attention over axes: keys and values are gathered unless
-/// methods are given.
+/// Returns the methods to shard attention over axes: all-gather of keys and
+/// values unless methods are given.
 std::vector<ContextMethod> LayoutSpace::listMethods(const Plan &axes) const {
   if (axes.cp > 1 && !space->find("cp-method"))
     return {{ContextMethod::AllGather, 0}};
@@ -182,7 +182,8 @@ void LayoutSpace::addBatches(const LayoutShape &axes) {
   }
 }
 
-/// Whether the layers of the shape can be. Nothing else has a part in it.
+/// True if the layers of the shape are valid. The result depends only on these
+/// fields.
 bool LayoutSpace::suitsModel(const LayoutShape &shape) {
   Key key{shape.setting,
           shape.tp,
@@ -209,7 +210,8 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
 
 void LayoutSpace::addLayers(const LayoutShape &batch) {
   Plan plan = settings[batch.setting].base;
-  // Values of an option that has influence, or one that is permitted.
+  // Returns the values of an option that matters, otherwise one permitted
+  // value.
   auto flags = [&](llvm::StringRef name, bool Plan::*member, bool matters) {
     std::vector<bool> values;
     for (bool value : {false, true}) {
@@ -265,7 +267,7 @@ void LayoutSpace::addLayers(const LayoutShape &batch) {
 LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
   Pipelines list;
   Plan plan = makePlan(shape);
-  // Nothing else has a part in it.
+  // No other field matters here.
   plan.dp = plan.tp = plan.cp = plan.ep = plan.microBatch = 1;
   plan.shardRanks = 0;
   int64_t before = invalid;
@@ -303,7 +305,7 @@ std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
   std::vector<Scatter> values;
   for (Scatter scatter : {Scatter::Each, Scatter::Round, Scatter::Last}) {
     plan.scatter = scatter;
-    // Without rounds it is the last.
+    // Without rounds, Round is the same as Last.
     bool repeats = scatter == Scatter::Round && !plan.hasRounds();
     if (space->permits("zero2-reduce", plan) &&
         (matters ? !repeats : values.empty()))
@@ -318,7 +320,7 @@ std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
   for (int64_t value : divisorsOf(ranks)) {
     plan.shardRanks = value;
     bool isPermitted = space->permits("shard-ranks", plan);
-    // All of them have a name of their own, too.
+    // All ranks have a value of their own, 0.
     if (value == ranks) {
       Plan all = plan;
       all.shardRanks = 0;

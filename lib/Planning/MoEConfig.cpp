@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only what a price depends on is read; ModelConfig.h is strict about every key
-// because a graph depends on them.
+// Reads only the fields that a price depends on. ModelConfig.h is strict about
+// every key because a graph depends on them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forward records of each kind of layer, one op after the other, on the
-// shapes of one device; lib/Cost makes the training step of them.
+// Builds the forward records of each kind of layer, one op after the other,
+// with the shapes of one device. lib/Cost derives the training step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,23 +44,24 @@ private:
   void matmul(const char *name, int64_t batch, int64_t m, int64_t n, int64_t k);
   void pass(OpClass kind, const char *name, double read, double written,
             bool linear = false);
-  /// What the backward reads. Inputs of matmuls, and of the pass before them,
-  /// are kept in 8 bits with an 8-bit recipe.
+  /// Saves tensors that the backward reads. With an 8-bit recipe, inputs of
+  /// matmuls, and of the pass before them, are kept in 8 bits.
   void norm(const char *name, double elements);
   void save(const char *name, double elements, bool isNarrow = false);
-  /// The same of what selective recomputation makes again: the results of norms
-  /// and of SwiGLU, and latent attention's up-projections (DeepSeek-V3, 2024,
-  /// section 3.2.3). `again` marks the op that was added last as one of these.
+  /// The same for tensors that selective recomputation computes again: the
+  /// results of norms and of SwiGLU, and latent attention's up-projections
+  /// (DeepSeek-V3, 2024, section 3.2.3). `again` marks the op added last as one
+  /// of these.
   void saveUnlessRecomputed(const char *name, double elements);
   void again() { layer.ops.back().attentionCore = true; }
-  /// The host launches the ops from `first` on as one graph.
+  /// Makes the host launch the ops from `first` on as one graph.
   void graph(size_t first) {
     for (OpWork &op : llvm::drop_begin(layer.ops, first))
       op.isGraphed = true;
   }
   void parameter(const char *name, double elements, bool isExpert = false);
-  /// Norm of the rows that this device holds; over tp they are gathered after
-  /// it and scattered after the last matmul.
+  /// Adds the norm of the rows on this device. Over tp, the rows are gathered
+  /// after it and scattered after the last matmul.
   void enter(const char *name);
   void leave();
   void attention();
@@ -76,7 +77,7 @@ private:
   const MoEOptions &options;
   double width;
   DType type;
-  /// Tokens of this device's context, and those whose residual it holds.
+  /// The tokens of this device's context, and the ones whose residual it holds.
   int64_t tokens, rows;
   LayerWork layer;
 };
@@ -95,8 +96,8 @@ LayerWork LayerBuilder::finish() {
   return std::move(layer);
 }
 
-/// The one gather of the layer's parameters from the devices that share them,
-/// beside its kernels.
+/// Adds the only gather of the layer's parameters from the devices that share
+/// them. It overlaps with the layer's kernels.
 void LayerBuilder::gatherParameters(bool experts) {
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
@@ -187,8 +188,8 @@ void LayerBuilder::leave() {
   pass(OpClass::Elementwise, "residual", 2 * size, size, /*linear=*/true);
 }
 
-/// Queries and keys come from small latent vectors, which every device of tp
-/// has; only heads are split (DeepSeek-V2, 2024, section 2.1).
+/// Queries and keys come from small latent vectors, which are replicated over
+/// tp; only heads are split (DeepSeek-V2, 2024, section 2.1).
 void LayerBuilder::latentProjections() {
   int64_t heads = config.heads / plan.tp, h = config.hidden;
   double t = double(tokens);
@@ -271,7 +272,7 @@ void LayerBuilder::attention() {
   leave();
 }
 
-/// Gate, up, their product, down.
+/// The matmuls for gate and up, their elementwise product, and the down matmul.
 void LayerBuilder::mlp(const char *name, int64_t ffn) {
   int64_t columns = ffn / plan.tp;
   double inner = double(tokens) * columns;
@@ -302,10 +303,10 @@ void LayerBuilder::exchange(const char *name, double bytes) {
   layer.add(all);
 }
 
-/// A token goes to each of its experts' devices, once for each expert or once
-/// for each device; where it may use few groups of experts only, it goes once
-/// to each of their nodes and is passed on there. Tokens travel to experts in 8
-/// bits with an 8-bit recipe, and back in 16.
+/// Sends each token to the devices of its experts, once per expert or once per
+/// device. If it may use only few groups of experts, it is sent once to each of
+/// their nodes and forwarded there. With an 8-bit recipe, tokens are sent to
+/// experts in 8 bits and back in 16.
 void LayerBuilder::experts() {
   double t = double(tokens), h = config.hidden;
   int64_t copies = config.expertsPerToken;
@@ -323,8 +324,8 @@ void LayerBuilder::experts() {
     sent = std::min(copies, config.groupsPerToken);
   double wire = plan.precision == Precision::FP8 ? 1 : width;
   int64_t local = config.experts / plan.ep;
-  // Over a plain all-to-all weights travel by themselves, and what comes from
-  // one device after the other is sorted by expert, and back.
+  // A plain all-to-all sends weights separately. Tokens arrive in the order of
+  // devices and are sorted by expert, and back.
   bool isPlain =
       plan.ep > 1 && !plan.dispatchOnce && config.groupsPerToken == 0;
   auto sort = [&](const char *name) {
@@ -339,17 +340,17 @@ void LayerBuilder::experts() {
   double spread =
       options.capacityFactor > 0 ? options.capacityFactor : options.imbalance;
   double rowsOfToken = copies * double(plan.ep) / config.experts * spread;
-  // A part of n tokens has its share less one row at most.
+  // A part of n tokens has its share of rows, minus one row at most.
   if (options.leastTokens > 0)
     rowsOfToken = std::max(0.0, rowsOfToken - 1 / double(options.leastTokens));
   int64_t each = std::max<int64_t>(1, int64_t(t * rowsOfToken));
   int64_t columns = config.expertFfn / plan.tp;
   double slots = double(each) * local;
-  // Slots are there whatever is sent.
+  // Slots are allocated for any number of tokens.
   layer.hostWaits = plan.expertsApart && options.capacityFactor == 0;
   layer.backwardWaits = layer.hostWaits && plan.overlapExperts;
-  // Padding an expert's rows to whole blocks of scales is a copy of them, and
-  // one back (TEGroupedMLP of Megatron-Core).
+  // Padding an expert's rows to whole blocks of scales takes a copy of them,
+  // and one back (TEGroupedMLP of Megatron-Core).
   bool isPadded = (isPlain || options.padsApart) && layer.hostWaits &&
                   hasNarrowMatmuls(plan.precision);
   auto pad = [&](const char *name) {
@@ -364,7 +365,8 @@ void LayerBuilder::experts() {
   };
   save("experts' input", slots * h, /*isNarrow=*/true);
   grouped(2 * columns, config.hidden);
-  // Results are weighted here, so that none is kept for its weight's gradient.
+  // Results are weighted here, so that no result is kept for its weight's
+  // gradient.
   pass(OpClass::Elementwise, "silu", 2 * slots * columns, slots * columns);
   again();
   save("experts' gate and up", 2 * slots * columns, /*isNarrow=*/true);
@@ -378,9 +380,9 @@ void LayerBuilder::experts() {
   pass(OpClass::Elementwise, "combine", t * copies * h, t * h, true);
 }
 
-/// A schedule that runs a forward pass beside the backward pass of another
-/// micro-batch issues each part of a layer by itself: attention with the
-/// router, dispatch, experts, combine, there and back. Each part is one more
+/// A schedule that overlaps the forward pass with the backward pass of another
+/// micro-batch issues each part of a layer separately, in both passes:
+/// attention with the router, dispatch, experts, combine. Each part is one more
 /// call of the framework (TransformerLayerSchedulePlan of Megatron-Core).
 void LayerBuilder::issueParts() {
   OpWork part;

@@ -1,11 +1,11 @@
-//===- ModelPlan.cpp - From a model and a plan to priced work -------------===//
+//===- ModelPlan.cpp - The priced work of a model and a plan --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer's shapes on one device do not depend on how many devices share the
-// batch: two stand for all of them, and links are laid on the true number when
-// the work is priced.
+// A layer's shapes on one device do not depend on the number of devices that
+// share the batch: graphs are built for two of them, and pricing uses the links
+// of the true number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,12 @@ using namespace tessera;
 using namespace tessera::cost;
 
 double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
-  // Entries of matrices: norms and biases multiply nothing.
+  // Count only entries of matrices: norms and biases need no matmul.
   double parameters = 0;
   for (const Parameter &parameter : listParameters(config))
     if (parameter.init == ParameterInit::Normal)
       parameters += double(parameter.numElements());
-  // Tables that are only looked up; a tied one is the head's too.
+  // Subtract tables that are only looked up; a tied one is also the head's.
   if (config.positionTable)
     parameters -= double(config.maxPositions) * config.hidden;
   if (!config.tiedHead)
@@ -43,8 +43,8 @@ double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
   double keys = 0;
   for (int64_t i = 0; i < config.layers; ++i) {
     double window = std::min(config.windowOf(i).value_or(seq), seq);
-    // A causal mask leaves half of seq keys; seq is counted. So a window counts
-    // twice the keys that it leaves.
+    // A causal mask leaves half of seq keys, but seq is counted. So a window
+    // counts twice the keys that it leaves.
     keys += 2 * window - window * window / double(seq);
   }
   return 6 * parameters + 12.0 * keys * config.heads * config.headDim;
@@ -79,7 +79,7 @@ bool LayerShape::operator==(const LayerShape &o) const {
   return tie(*this) == tie(o);
 }
 
-/// How a layer of this shape is partitioned.
+/// Returns the options to partition a layer of this shape.
 static PipelineOptions partitionOptions(const LayerShape &shape) {
   Plan devices;
   devices.tp = shape.tp;
@@ -91,7 +91,7 @@ static PipelineOptions partitionOptions(const LayerShape &shape) {
   PipelineOptions options;
   options.forward = true;
   options.padMultiple = shape.padMultiple;
-  options.bucketBytes = 0; // each collective is a record of its own
+  options.bucketBytes = 0; // Each collective is a record of its own.
   options.mesh = getMesh(devices);
   options.strategy = getStrategy(devices);
   return options;
@@ -102,7 +102,7 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
                       PipelineOptions options, Phase last, int64_t layers) {
   ModelOptions model;
   model.batch = shape.microBatch * (shape.gathersParameters ? 2 : 1);
-  // Only in kernels do more micro-batches than one leave a trace.
+  // Only in phase kernels does the number of micro-batches matter.
   if (last == Phase::Kernels) {
     model.batch *= 2;
     llvm::cantFail(options.plan.set("micro-batches", "2"));
@@ -129,7 +129,7 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
     return fail("the graph cannot be built");
   PassManager pm(context.get());
   pm.enableVerifier(false);
-  // On one device the global program is the local one, but for its padding.
+  // On one device the global program equals the local one, except for padding.
   if (options.mesh || options.padMultiple > 0 || last == Phase::Kernels)
     buildPhasesUpTo(pm, last, options);
   else if (!options.forward)
@@ -180,8 +180,8 @@ static void moveAlong(TupleT to, TupleT one, TupleT two, int64_t steps,
    ...);
 }
 
-/// Moves the numbers of `record`, which are those of `one`, along the line to
-/// those of `two` and on.
+/// Extrapolates the numbers of `record`, which equal those in `one`, linearly
+/// through `two`.
 template <typename RecordT>
 static void moveAlong(RecordT &record, RecordT &one, RecordT &two,
                       int64_t steps) {
@@ -190,7 +190,8 @@ static void moveAlong(RecordT &record, RecordT &one, RecordT &two,
             std::make_index_sequence<std::tuple_size_v<decltype(to)>>());
 }
 
-/// The same of each of a list; false if the lists differ in more.
+/// Extrapolates each record of a list. Returns false if the lists differ
+/// otherwise.
 template <typename RecordT>
 static bool moveAll(std::vector<RecordT> &records, std::vector<RecordT> &one,
                     std::vector<RecordT> &two, int64_t steps) {
@@ -241,7 +242,7 @@ llvm::Error WorkReader::readGraph(const ModelConfig &config, LayerShape shape) {
     return module.takeError();
   ++graphs;
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
-  // What is kept is no matter of the graph.
+  // The kept tensors do not affect the graph.
   for (bool kept : {false, true}) {
     shape.keepGathered = kept;
     forward.emplace_back(shape, readForwardWork(func, shape.eager, kept));
@@ -299,7 +300,7 @@ llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
   if (!module)
     return module.takeError();
   double bytes = 0;
-  // The one loop of the step is that over micro-batches.
+  // The only loop of the step is over micro-batches.
   (*module)->walk([&](rt::KernelOp kernel) {
     if (!kernel->getParentOfType<LoopLikeOpInterface>())
       return;
@@ -311,8 +312,8 @@ llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
   return bytes;
 }
 
-/// Adds to the operations of `sum` those of a layer of the same ops, of another
-/// mask, `share` times.
+/// Moves the FLOPs of `sum` by `share` towards `layer`, which has the same ops
+/// with another mask.
 static void addShare(LayerWork &sum, const LayerWork &layer, double share) {
   for (auto [to, from] : llvm::zip_equal(sum.ops, layer.ops))
     to.flops += share * (from.flops - to.flops);
@@ -355,15 +356,15 @@ llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
   for (auto [index, layer] : llvm::enumerate(work.kinds)) {
     bool block = layer.name == "block";
     work.layers.push_back({index, block ? double(config.layers) : 1});
-    // One block stands for all, whatever its number and, where some have a
-    // window, for their mean.
+    // One block represents all of them; if some have a window, it represents
+    // their mean.
     for (CommWork &comm : layer.comms)
       if (comm.parameter) {
         comm.axes = {"dp", "cp"};
         comm.ranks = plan.dp * plan.cp;
       }
   }
-  // A tied table is stored where rows are looked up and where logits are made.
+  // A tied table is stored on the stages of the embedding and of the head.
   if (config.tiedHead && plan.pp > 1)
     for (const ParameterWork &parameter : work.kinds.front().parameters)
       if (parameter.name == "wte")

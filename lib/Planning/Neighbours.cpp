@@ -1,10 +1,10 @@
-//===- Neighbours.cpp - The best plan with one option changed -------------===//
+//===- Neighbours.cpp - The best plan with one field changed --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Neighbours are layouts of the same space, so that they are what the search
-// compared the best plan with.
+// Neighbours are layouts of the same space, which the search compared with the
+// best plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace tessera::cost;
 
 namespace {
 
-/// What is changed, in the order of a report, by the fields' names.
+/// The names of the changed fields, in the order of a report.
 constexpr const char *kFields[] = {
     "tp",           "pp",          "cp",        "cp-method",    "ep",
     "sp",           "micro-batch", "schedule",  "vpp",          "zero",
@@ -42,7 +42,7 @@ enum Field {
 };
 using Values = std::array<int64_t, kNumFields>;
 
-/// Fields of numbers, whose nearest values are neighbours.
+/// True for fields with numbers, for which the nearest values are neighbours.
 bool isNumber(size_t field) {
   return field != CpMethod && field != ScheduleName &&
          field != RecomputePolicy && field != ZeroReduce;
@@ -51,14 +51,14 @@ bool isNumber(size_t field) {
 Values valuesOf(const Plan &plan) {
   int64_t ranks = plan.dp * plan.cp;
   return {plan.tp, plan.pp, plan.cp,
-          // Those that share heads by how many devices do.
+          // Methods that share heads differ by the number of devices that do.
           plan.cpMethod.headDevices * 4 + plan.cpMethod.kind, plan.ep, plan.sp,
           plan.microBatch, int64_t(plan.schedule), plan.vpp, plan.zero,
           int64_t(plan.scatter), plan.shardRanks ? plan.shardRanks : ranks,
           int64_t(plan.recompute), plan.keepGathered};
 }
 
-/// Whether a field says something of both plans.
+/// True if a field has a meaning in both plans.
 bool matters(size_t field, const Plan &a, const Plan &b) {
   auto both = [&](auto has) { return has(a) && has(b); };
   switch (field) {
@@ -85,7 +85,7 @@ bool matters(size_t field, const Plan &a, const Plan &b) {
   }
 }
 
-/// The one field in which two plans differ; none if there are more.
+/// Returns the only field in which two plans differ; none if there are more.
 std::optional<size_t> findDifference(const Plan &a, const Plan &b) {
   Values x = valuesOf(a), y = valuesOf(b);
   std::optional<size_t> difference;
@@ -107,7 +107,7 @@ public:
         setting(space.getShapes()[best.order >> 32].setting) {}
 
   void run();
-  /// By field and value.
+  /// The neighbours by field and value.
   std::map<std::pair<size_t, int64_t>, FoundPlan> found;
 
 private:
@@ -121,7 +121,8 @@ private:
   uint32_t setting;
 };
 
-/// Drops what is further away than `value`; false if that is further away.
+/// Drops values further away than `value`. Returns false if `value` is further
+/// away than a known one.
 bool Finder::isNearest(size_t field, int64_t value) {
   int64_t from = valuesOf(best.plan)[field];
   for (auto it = found.begin(); it != found.end();) {
@@ -154,7 +155,7 @@ void Finder::look(const Plan &plan) {
   here.capacity = best.capacity;
   here.limit = getMemoryLimit(plan, pricer.getCluster(), fit);
   auto [it, isNew] = found.try_emplace({*field, value}, here);
-  // Of several, which differ in what does not matter to both, the best.
+  // Keep the best of several plans that differ only in fields without effect.
   auto rank = [](const FoundPlan &f) {
     return std::pair(!f.fits(), f.seconds);
   };
@@ -167,7 +168,7 @@ void Finder::run() {
     if (shape.setting != setting)
       continue;
     Plan plan = space.makePlan(shape);
-    // What pipelines and ZeRO change is the best plan's here.
+    // Compare the layers with the best plan's pipeline and ZeRO.
     Plan layers = plan;
     LayoutSpace::apply(layers,
                        PipelineChoice{best.plan.schedule, best.plan.vpp});
@@ -207,7 +208,7 @@ void tessera::explain(Neighbour &neighbour, const PlanReport &best,
     return std::abs(a.second) > std::abs(b.second);
   });
   neighbour.causes.resize(std::min<size_t>(2, neighbour.causes.size()));
-  // What is small beside the other says nothing.
+  // Drop causes that are small compared to the largest one.
   llvm::erase_if(neighbour.causes, [&](const auto &cause) {
     return std::abs(cause.second) <=
            0.1 * std::abs(neighbour.causes.front().second);

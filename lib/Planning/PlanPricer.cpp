@@ -1,4 +1,4 @@
-//===- PlanPricer.cpp - Many layouts of one model, priced fast --*- C++ -*-===//
+//===- PlanPricer.cpp - Prices many layouts of one model fast ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,10 +13,10 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// All of a plan that its layers or the links under them depend on. The
-/// pipeline, the schedule and the batch are not among it. The data axis is
-/// where layers communicate over it: to gather parameters, and to send tokens
-/// to experts on a part of it.
+/// Returns the fields on which a plan's layers and the links under them depend.
+/// The pipeline, the schedule and the batch are not among them. The data axis
+/// is included if layers communicate over it: to gather parameters, and to send
+/// tokens to experts sharded over it.
 PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
@@ -31,8 +31,8 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
           l.sumsApart ? l.microBatches : 0,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
-          // A mesh within one group of a level has its links, a larger one
-          // those of the level that it fills.
+          // A mesh inside one group of a level has the group's links; a larger
+          // one has the links of the level that it fills.
           l.gpus()};
 }
 
@@ -83,7 +83,8 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
 
 llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,
                                        const Machine &machine) {
-  // The pairs of a list of a file, and whether it fits, are its own matter.
+  // Splits are cached only if they are by time: not for given ones, nor for
+  // schedules from a file.
   if (!isSplitByTime(plan))
     return splitByTime(layers.model, std::move(plan), machine, pipelines);
   auto [found, isNew] =

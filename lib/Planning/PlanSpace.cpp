@@ -1,4 +1,4 @@
-//===- PlanSpace.cpp - The plans among which a search chooses -------------===//
+//===- PlanSpace.cpp - The plans that a search chooses from ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// The number that a field has in a plan; none of other fields.
+/// Returns the number that a field has in a plan; none for other fields.
 static std::optional<int64_t> numberOf(const PlanField &field,
                                        const Plan &plan) {
   if (auto *integer = std::get_if<PlanField::Integer>(&field.type))
@@ -39,7 +39,7 @@ static std::string numberForm(const PlanField &field) {
   return field.getForm() + ", a list of them or a range as 2..16";
 }
 
-/// "8" or "2..16" or "..16" or "8..".
+/// Parses "8" or "2..16" or "..16" or "8..".
 static llvm::Expected<std::pair<int64_t, int64_t>>
 parseRange(const PlanField &field, StringRef text) {
   std::pair<int64_t, int64_t> limits = limitsOf(field);
@@ -90,7 +90,7 @@ llvm::Expected<FieldChoice> FieldChoice::parse(const PlanField &field,
     choice.values.push_back(std::move(plan));
     return true;
   };
-  // One value may have commas of its own.
+  // A single value may have commas of its own.
   if (add(text))
     return choice;
   for (StringRef part : parts)

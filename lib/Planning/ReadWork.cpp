@@ -1,10 +1,10 @@
-//===- ReadWork.cpp - From a partitioned program to its work --------------===//
+//===- ReadWork.cpp - Reads the work of a partitioned program -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One walk over the kernels of a function in program order; each becomes a
-// record of the layer that its location names.
+// Walks over the kernels of a function in program order. Each kernel becomes a
+// record of the layer in its location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static DType typeOf(Type type) {
   return element.getIntOrFloatBitWidth() <= 8 ? DType::I8 : DType::I32;
 }
 
-/// The name that the importer gave the scope of an op: "blocks.3.attn".
+/// Returns the importer's name for the scope of an op: "blocks.3.attn".
 static StringRef placeOf(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName();
@@ -46,7 +46,7 @@ public:
   Reader(func::FuncOp func, bool eager, bool keepGathered)
       : func(func), block(func.getBody().front()), eager(eager),
         keepGathered(keepGathered) {}
-  /// All of `block`, which may be inside the function, as one layer.
+  /// Reads all of `block`, which may be inside the function, as one layer.
   Reader(func::FuncOp func, Block &block, StringRef name)
       : func(func), block(block), whole(name) {}
 
@@ -69,7 +69,7 @@ public:
   }
 
 private:
-  /// Parameters, and what is made of nothing else.
+  /// True for parameters, and values computed only from them.
   bool isParameter(Value value) const { return parameters.contains(value); }
 
   void readParameters(Block &within) {
@@ -85,8 +85,8 @@ private:
         parameters.insert(op.getResult(0));
   }
 
-  /// Begins a new layer where the scope says so: at the first op of a block,
-  /// and after the last block.
+  /// Starts a new layer by the scope: at the first op of a block, and after the
+  /// last block.
   void enterLayer(StringRef scope) {
     if (!whole.empty())
       return;
@@ -167,7 +167,8 @@ private:
     return op;
   }
 
-  /// Bytes that a reader of a value moves: what is repeated is read once.
+  /// Returns the bytes that a reader of a value moves: a broadcast value is
+  /// read once.
   static double readBytes(Value value) {
     if (auto repeated = value.getDefiningOp<nn::BroadcastOp>())
       return getTensorBytes(repeated.getX().getType());
@@ -177,14 +178,14 @@ private:
                : getTensorBytes(value.getType());
   }
 
-  /// Work on parameters alone, or that repeats a value for its readers.
+  /// True for work on parameters alone, and for broadcasts.
   bool isParameterOnly(const Kernel &kernel) {
     return llvm::all_of(kernel.writes, [&](Value value) {
       return isParameter(value) || value.getDefiningOp<nn::BroadcastOp>();
     });
   }
 
-  /// Linear work on one matmul's result and at least one parameter.
+  /// True for linear work on one matmul's result and at least one parameter.
   bool isEpilogue(const Kernel &kernel) {
     Value matmul;
     bool readsParameter = false;
@@ -202,14 +203,15 @@ private:
            kernel.writes.size() == 1;
   }
 
-  /// The matmul's kernel does it; the gradient of its bias has to be summed.
+  /// The matmul's kernel computes it; the gradient of its bias has to be
+  /// summed.
   void addEpilogue(const Kernel &kernel) {
     if (!layer().ops.empty())
       layer().ops.back().parameterSum += parameterSum(kernel);
   }
 
-  /// Bytes that the gradients of vector parameters of a pass read, see
-  /// OpWork::parameterSum.
+  /// Returns the bytes that the gradients of a kernel's vector parameters read,
+  /// see OpWork::parameterSum.
   double parameterSum(const Kernel &kernel) const {
     bool isNorm = kernel.cost.kind == CostKind::RowReduction;
     if (!isNorm && kernel.cost.kind != CostKind::Elementwise)
@@ -225,7 +227,7 @@ private:
     return isNorm ? 2 * most : most;
   }
 
-  /// An add on the residual stream, which the importer marks.
+  /// True for an add on the residual stream, which the importer marks.
   bool isResidual(const Kernel &kernel) {
     return layer().name == "block" &&
            llvm::any_of(kernel.ops, [](Operation *op) {
@@ -233,7 +235,7 @@ private:
            });
   }
 
-  /// GELU by tanh, of a sum with a bias or not.
+  /// True for GELU by tanh, with or without a bias before it.
   bool isGelu(const Kernel &kernel) const {
     auto gelu = dyn_cast<nn::GeluOp>(kernel.ops.back());
     if (!gelu || gelu.getKind() != nn::GeluKind::Tanh)
@@ -251,7 +253,8 @@ private:
       countMatmul(kernel, op);
     save(kernel);
     noteOutput(kernel);
-    // A neighbour with the same left operand: one matmul with more columns.
+    // Merges a neighbour with the same left operand: one matmul with more
+    // columns.
     if (op.weight && lastMatmul == left && lastLayer == layers.size()) {
       OpWork &wide = layer().ops[lastIndex];
       if (wide.matmul.k == op.matmul.k && wide.matmul.m == op.matmul.m) {
@@ -269,9 +272,9 @@ private:
     layer().add(std::move(op));
   }
 
-  /// Every second matmul with a parameter is done again under
-  /// Recompute::Matmuls; results of the others are kept: by a compiler, which
-  /// sees the backward pass, only those that it needs.
+  /// Under Recompute::Matmuls, every second matmul with a parameter is computed
+  /// again, and the results of the others are kept. A compiler, which sees the
+  /// backward pass, keeps only those that it needs.
   void countMatmul(const Kernel &kernel, OpWork &op) {
     if (++numMatmuls % 2 == 0) {
       op.secondColumns = op.matmul.n;
@@ -283,9 +286,8 @@ private:
       keepResults(kernel);
   }
 
-  /// An op of the same layer, which is not linear, reads the value or what
-  /// linear ops make of it. The result of a layer is kept as the next one's
-  /// input.
+  /// True if a nonlinear op of the same layer reads the value, also through
+  /// linear ops. The result of a layer is kept as the next one's input.
   bool isNeededInLayer(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       StringRef scope = placeOf(user->getLoc());
@@ -323,7 +325,7 @@ private:
     comm.parameter = isParameter(input);
     if (!comm.parameter)
       return layer().add(std::move(comm));
-    // Gathered on its way to its use: the layer of that use may not have begun.
+    // The gather comes before its use, whose layer may not have started.
     enterLayer(placeOf(firstUse(result)->getLoc()));
     gathered(layer(), comm).bytes += comm.bytes;
   }
@@ -336,7 +338,7 @@ private:
     return first ? first : value.getDefiningOp();
   }
 
-  /// The one gather of a layer's parameters.
+  /// Returns the only gather of a layer's parameters.
   static CommWork &gathered(LayerWork &layer, const CommWork &like) {
     for (CommWork &comm : layer.comms)
       if (comm.parameter)
@@ -349,7 +351,7 @@ private:
     return layer.comms.back();
   }
 
-  /// What the backward of a kernel needs and the forward made.
+  /// Saves the values from the forward that the backward of a kernel needs.
   void save(const Kernel &kernel) {
     auto keep = [&](Value value) {
       // A gathered activation is gathered again.
@@ -384,7 +386,7 @@ private:
     }
   }
 
-  /// Parameters are listed with the layer that their name says.
+  /// Adds each parameter to the layer in its name.
   void finishLayer(LayerWork &layer) {
     size_t index = &layer - layers.data();
     size_t blocks = llvm::count_if(
@@ -409,7 +411,7 @@ private:
     }
   }
 
-  /// The type of a parameter where it is used: gathered over the data axes.
+  /// Returns the type of a parameter at its use: gathered over the data axes.
   Type fullType(BlockArgument argument) {
     for (Operation *user : argument.getUsers())
       if (isa<dist::AllGatherOp>(user))
@@ -426,7 +428,7 @@ private:
   llvm::DenseSet<Value> parameters, saved;
   Value lastMatmul;
   size_t lastIndex = 0, lastLayer = 0;
-  /// Matmuls with a parameter in this layer so far.
+  /// The number of matmuls with a parameter in this layer so far.
   size_t numMatmuls = 0;
 };
 

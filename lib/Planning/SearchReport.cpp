@@ -1,4 +1,4 @@
-//===- SearchReport.cpp - What a search found, and why --------------------===//
+//===- SearchReport.cpp - The results of a search, and their causes -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,12 +25,13 @@ double tessera::probabilityFaster(const FoundPlan &best,
   return cost::probabilityFaster(best.plan, best.time, found.plan, found.time);
 }
 
-/// Of the best plans and meshes.
+/// Returns the plan with the smallest uncertainty among the best plans and
+/// meshes.
 static std::optional<FoundPlan>
 findSurest(const SearchResult &result, llvm::ArrayRef<ClusterSpec> clusters) {
   auto rank = [&](const FoundPlan &found) {
     Doubt doubt = timeDoubt(noveltyOf(found.plan, clusters[found.cluster], ""));
-    // Less than a GB makes no difference.
+    // Memory is rounded to GB: less makes no difference.
     return std::tuple(doubt.halfWidth(kSure),
                       std::floor((found.bytes - found.limit) / 1e9),
                       found.numAxes());
@@ -115,7 +116,7 @@ static std::string grouped(int64_t number) {
 
 std::string tessera::planText(const FoundPlan &found) {
   std::string text = found.plan.summary();
-  // What a report of one plan can do without.
+  // Fields that the report of one plan leaves out.
   for (StringRef name : {"shard-ranks", "keep-gathered"})
     if (const PlanField *field = findPlanField(name);
         !field->isDefault(found.plan))
@@ -125,7 +126,7 @@ std::string tessera::planText(const FoundPlan &found) {
   return text;
 }
 
-/// With the fields that the search varied.
+/// Appends the fields that the search varied.
 static std::string variedText(const SearchReport &report,
                               const FoundPlan &found) {
   std::string text = planText(found);
@@ -134,7 +135,7 @@ static std::string variedText(const SearchReport &report,
   return text;
 }
 
-/// "+3.2 %".
+/// Prints "+3.2 %".
 static std::string percentText(double ratio) {
   std::string text = differenceText(100 * (ratio - 1), /*digits=*/1);
   return (text == "0.0" ? "+" : "") + text + " %";
@@ -153,7 +154,7 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
                   grouped(fewest->first + fewest->node), fewest->tokens,
                   fewest->days);
   os << formatv("the best of {0} layouts\n", grouped(counts.layouts));
-  // Of plans that were listed nothing was searched.
+  // Listed plans were not searched.
   bool isSearch = !report.searched.empty();
   if (isSearch)
     os << "  given: " << llvm::join(report.given, " ")
@@ -181,8 +182,8 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
                     : "no layout of the space is better");
 }
 
-/// How sure it is that a plan is slower than the best one, or faster if it is
-/// said to be.
+/// Returns the probability that a plan is slower than the best one, or faster
+/// if it is predicted to be.
 static std::string sureText(const FoundPlan &best, const FoundPlan &found) {
   if (best.plan == found.plan)
     return "";
@@ -191,7 +192,7 @@ static std::string sureText(const FoundPlan &best, const FoundPlan &found) {
                  100 * (found.time >= best.time ? slower : 1 - slower));
 }
 
-/// A table of plans beside the best one.
+/// Prints a table that compares plans with the best one.
 static void printPlans(const SearchReport &report, StringRef title,
                        llvm::ArrayRef<FoundPlan> plans, llvm::raw_ostream &os) {
   if (plans.empty())
@@ -224,7 +225,7 @@ static void printPlans(const SearchReport &report, StringRef title,
   table.print(os);
 }
 
-/// What makes most of the difference to the best plan.
+/// Prints the causes of most of the difference to the best plan.
 static std::string causeText(const Neighbour &neighbour) {
   const FoundPlan &found = neighbour.found;
   std::string text;
@@ -246,7 +247,7 @@ static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
     std::string time = percentText(asked.found.time / best.time);
     os << formatv("\nwhy not {0}: the best of these is {1}", asked.field,
                   asked.to);
-    // The memory that it lacks comes first.
+    // A lack of memory comes first.
     if (asked.found.fits())
       os << formatv(", {0} time a token; {1}\n", time, causeText(asked));
     else
@@ -279,7 +280,7 @@ static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
   table.print(os);
 }
 
-/// The commands that make a program of the best plan.
+/// Prints the commands that build a program with the best plan.
 static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
   if (!report.notCompiled.empty()) {
     os << "\ncannot be compiled: " << report.notCompiled << "\n";
@@ -412,7 +413,7 @@ static bool hasLayout(const Subject &subject,
   return !LayoutSpace(subject, clusters, given).getShapes().empty();
 }
 
-/// "--tp 3 and --pp 4".
+/// Prints "--tp 3 and --pp 4".
 static std::string listOptions(const PlanSpace &given,
                                llvm::ArrayRef<StringRef> names) {
   std::string text;
@@ -424,8 +425,8 @@ static std::string listOptions(const PlanSpace &given,
   return text;
 }
 
-/// What is left of the options if each is dropped that is not needed for there
-/// to be no layout.
+/// Reports a minimal set of options without a layout: drops each option without
+/// which there is still none.
 static llvm::Error explainConflict(const Subject &subject,
                                    llvm::ArrayRef<ClusterSpec> clusters,
                                    PlanSpace given, const LayoutSpace &space) {

@@ -1,4 +1,4 @@
-//===- Subject.cpp - The model that a plan is of --------------------------===//
+//===- Subject.cpp - The model of a plan ----------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// Limit of the kernels of attention on GPUs (runtime/cuda).
+/// Maximum head size of the attention kernels on GPUs (runtime/cuda).
 static constexpr int64_t kMostHeadElements = 256;
 
 llvm::Error Subject::check(const Plan &plan) const {
@@ -21,7 +21,7 @@ llvm::Error Subject::check(const Plan &plan) const {
   if (llvm::Error error = plan.checkModel(dense->heads, dense->kvHeads,
                                           dense->ffn, dense->layers))
     return error;
-  // A program of ours has no buffers of gradients.
+  // A plan without gradient buffers is for a program of this compiler.
   if (!plan.gradBuffers && dense->headDim > kMostHeadElements)
     return llvm::createStringError(
         "attention: expects heads of at most " +

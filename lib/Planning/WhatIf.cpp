@@ -1,4 +1,4 @@
-//===- WhatIf.cpp - Searches beside the one that was asked for ------------===//
+//===- WhatIf.cpp - Additional searches around a request ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// For the best plan alone.
+/// Returns options that ask for the best plan alone.
 static SearchOptions bestOnly(SearchOptions options) {
   options.top = 1;
   options.frontSlack = -1;
@@ -71,7 +71,7 @@ std::vector<WhatIf> tessera::findWhatIfs(const Subject &subject,
 // A layout
 //===----------------------------------------------------------------------===//
 
-/// Fixes fields as "tp=8,pp=4" says: a list goes on where a part has no name.
+/// Fixes fields, as in "tp=8,pp=4". A part without a name continues a list.
 static llvm::Error constrainAll(PlanSpace &space, llvm::StringRef fixed) {
   llvm::SmallVector<llvm::StringRef> parts;
   fixed.split(parts, ',');
@@ -129,7 +129,7 @@ tessera::explainLayout(const Subject &subject,
 // Days
 //===----------------------------------------------------------------------===//
 
-/// FLOP/s of large matmuls with parameters in the types that a space has.
+/// Returns the FLOP/s of large matmuls with parameters in the types of a space.
 static double fastestMatmuls(const ClusterSpec &cluster,
                              const PlanSpace &given) {
   DeviceModel device = makeDeviceModel(cluster.device);
