@@ -1,16 +1,16 @@
-//===- ConstantCopies.cpp - A copy of a constant for each use -------------===//
+//===- ConstantCopies.cpp - Copies constants for each use -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A constant that two ops share would tie their shardings to each other, for
-// the sake of a value that every device can make for itself. Each use of an op
-// that is made of constants has a copy of these, too:
+// A constant that two ops share would tie their shardings to each other,
+// although every device can compute it for itself. So each use of an op that is
+// built from constants alone gets its own copy of that op and its constants:
 //
 //     c --> d --> x, y      becomes     c --> d --> x     c' --> d' --> y
 //
-// Copies double with each op of a chain that uses the one before it twice, so
-// an op that would have more copies than kMostCopies is shared.
+// Copies double with each op of a chain that uses its predecessor twice, so an
+// op that would need more than kMostCopies copies stays shared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The most copies of an op that is made of other constants.
+/// The most copies of an op that is built from constants.
 static constexpr size_t kMostCopies = 1024;
 
-/// True if the op makes a tensor from `constants` and scalars alone and is no
-/// dearer than its result is large.
+/// True if the op makes a tensor from `constants` and scalars alone, at a cost
+/// proportional to the size of its result.
 static bool makesConstant(Operation *op,
                           const DenseSet<Operation *> &constants) {
   if (op->getNumResults() != 1 || !isMemoryEffectFree(op) ||
@@ -43,7 +43,7 @@ static bool makesConstant(Operation *op,
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!hasTensors)
     return iface != nullptr;
-  // Fills, broadcasts, casts: no sums.
+  // Accepts fills, broadcasts and casts, but no reductions.
   return iface && llvm::all_of(iface.getShardingRule().factors,
                                [](const Factor &factor) {
                                  return factor.kind == FactorKind::Parallel;
@@ -115,7 +115,8 @@ void ConstantCopies::split(Block &block) {
   SmallVector<Operation *> ordered = findConstants(block);
   for (Operation *op : ordered)
     copies[op].push_back(op);
-  // Users before what they use, so that a copied fill copies its tensor too.
+  // Visits users before their operands, so that a copied fill copies its tensor
+  // too.
   for (Operation *op : llvm::reverse(ordered)) {
     std::vector<SmallVector<OpOperand *, 1>> groups = groupUses(op);
     if (groups.empty())

@@ -1,4 +1,4 @@
-//===- FactorProjection.cpp - Shardings of dimensions on factors ----------===//
+//===- FactorProjection.cpp - Projects shardings onto factors -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ DimProjection tessera::projectDim(ArrayRef<AxisRef> axes,
   DimProjection out;
   out.factors.resize(sizes.size());
   size_t k = 0;
-  // Elements of factor k that the axes laid so far leave in one part of it.
+  // Elements of factor k in one shard after the axes placed so far.
   int64_t left = sizes.empty() ? 1 : sizes[0];
   bool stuck = sizes.empty();
   for (AxisRef axis : axes) {

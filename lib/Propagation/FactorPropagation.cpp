@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A work list of ops. A visit projects the shardings of an op's tensors onto
-// its factors, agrees on axes for each factor, and appends what is new to the
-// tensors; every op at a tensor that changed is visited again. Axes are only
-// ever appended, so this ends.
+// Propagation with a work list of ops. A visit projects the shardings of an
+// op's tensors onto its factors, agrees on axes for each factor, and appends
+// the new axes to the tensors; every op of a changed tensor is visited again.
+// Axes are only ever appended, so the loop terminates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +26,19 @@ using llvm::SmallVectorImpl;
 
 namespace {
 
-/// A tensor at an op, on the op's factors.
+/// A tensor of an op, projected onto the op's factors.
 struct View {
   unsigned tensor;
   const TensorFactors *dims;
-  /// Axes by factor, without those of dimensions whose turn has not come.
+  /// Axes per factor; empty for factors whose dimension is not due yet.
   SmallVector<AxisList, 8> axes;
-  /// Dimensions with axes after their factors, which nothing can follow.
+  /// Dimensions with axes after their factors; no axis can follow these.
   llvm::SmallBitVector hasRest;
-  /// Passes nothing on to this tensor for now.
+  /// True if this tensor takes no new axes for now.
   bool frozen = false;
 };
 
-/// Axes of one factor as one tensor has them.
+/// Axes that one tensor has for one factor.
 struct Claim {
   unsigned factor;
   AxisList axes;
@@ -75,18 +75,18 @@ private:
   const PropagationProblem &problem;
   PropagationSolution solution;
   std::vector<RuleInfo> ruleInfos;
-  /// Ops at each tensor, in program order.
+  /// The ops of each tensor, in program order.
   std::vector<SmallVector<unsigned, 4>> users;
   std::deque<unsigned> queue;
   std::vector<bool> queued;
-  /// Ops where conservative propagation stopped at a conflict, those that pass
-  /// through first.
+  /// Ops where conservative propagation stopped at a conflict; ops that pass
+  /// shardings through come first.
   std::set<std::pair<bool, unsigned>> conflicts;
-  /// The axes of each op's factors that the rounds so far agree on.
+  /// The axes of each op's factors that all rounds so far agree on.
   std::vector<FactorAxes> agreed;
   /// The user priority of this round.
   int64_t round = 0;
-  /// Contracting ops and backward through broadcasts too.
+  /// Visits contracting ops, and goes backward through broadcasts too.
   bool allOps = false;
 };
 
@@ -174,7 +174,7 @@ void Propagator::drain() {
   }
 }
 
-/// The result of one conflict propagates before the next is looked at.
+/// Propagates the result of one conflict before it resolves the next.
 void Propagator::resolveConflicts() {
   while (!conflicts.empty()) {
     unsigned op = conflicts.begin()->second;
@@ -218,8 +218,8 @@ Propagator::getViews(const PropagationProblem::Op &op) const {
   return views;
 }
 
-/// The axes that all tensors can agree on, by factor. False if some tensor or
-/// some factor wants others.
+/// Collects the axes per factor that all tensors can agree on. False if tensors
+/// or factors want conflicting axes.
 bool agree(const ShardingRule &rule, ArrayRef<View> views, FactorAxes &axes) {
   bool all = true;
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
@@ -273,8 +273,8 @@ void Propagator::visit(unsigned op) {
 // Appending axes to tensors
 //===----------------------------------------------------------------------===//
 
-/// What the factor at `position` of `dim` can get of `wanted` after the axes
-/// it has.
+/// The axes of `wanted` that the factor at `position` of `dim` can take in
+/// addition to those that it has.
 AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
                                 unsigned dim, unsigned position,
                                 const AxisList &wanted) const {
@@ -284,8 +284,8 @@ AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
   if (rule.factors[f].size == 1 || numShards(wanted) <= numShards(now) ||
       !isPrefix(now, wanted))
     return {};
-  // Axes of a dimension go major to minor: nothing may follow, and the factors
-  // before must be split into single elements.
+  // Axes of a dimension go major to minor: no axes may follow, and the axes of
+  // the factors before must split these into single elements.
   for (auto [i, other] : llvm::enumerate(factors))
     if (i < position ? !isFullyCut(view.axes[other], rule.factors[other].size)
                      : i > position && !view.axes[other].empty())
@@ -326,13 +326,13 @@ void Propagator::record(unsigned op, unsigned factor, ArrayRef<View> views,
   }
 }
 
-/// Gives each tensor what it can take of the factors' axes. True if one
+/// Gives each tensor the axes of the factors that it can take. True if a tensor
 /// changed.
 bool Propagator::extend(unsigned op, SmallVectorImpl<View> &views,
                         const FactorAxes &axes, const PropagationStep &cause) {
   const ShardingRule &rule = problem.rules[problem.ops[op].rule];
-  // A tensor that occurs twice is extended through one view at a time: the
-  // other's axes are stale then, and the op is visited again.
+  // A tensor that occurs twice is extended through one view at a time: the axes
+  // of its other view are stale then, and the op is visited again.
   llvm::SmallDenseSet<unsigned, 4> changedTensors;
   for (View &view : views) {
     if (view.frozen || changedTensors.contains(view.tensor))
@@ -381,7 +381,7 @@ SmallVector<Claim, 8> getClaims(ArrayRef<View> views) {
   return claims;
 }
 
-/// Adds a claim as far as it does not contradict what is there.
+/// Adds the axes of a claim that do not contradict the axes so far.
 void grant(FactorAxes &axes, const Claim &claim) {
   AxisList others;
   for (auto [g, list] : llvm::enumerate(axes))
@@ -393,8 +393,8 @@ void grant(FactorAxes &axes, const Claim &claim) {
     mine = std::move(free);
 }
 
-/// Lets each claim go first in turn, the others after it in operand order, and
-/// takes the cheapest outcome; the first of equals.
+/// Tries each claim first, the others after it in operand order, and takes the
+/// cheapest outcome; the first one of equal cost.
 bool Propagator::resolve(unsigned op) {
   const PropagationProblem::Op &node = problem.ops[op];
   const ShardingRule &rule = problem.rules[node.rule];
@@ -428,7 +428,7 @@ bool Propagator::resolve(unsigned op) {
   }
   if (outcomes.empty())
     return false;
-  // The first of those that are equal but for rounding.
+  // Takes the first of the costs that are equal up to rounding.
   double least = *std::min_element(costs.begin(), costs.end());
   size_t best = 0;
   while (costs[best] > least * (1 + 1e-9))
@@ -442,8 +442,8 @@ bool Propagator::resolve(unsigned op) {
   return extend(op, views, outcomes[best], cause);
 }
 
-/// Notes what the tensors of each op agree on after this round. Where they do
-/// not and earlier rounds did, what was agreed then is pinned.
+/// Records the axes that the tensors of each op agree on after this round. Pins
+/// the axes that earlier rounds agreed on if the tensors no longer agree.
 void Propagator::pinFactors() {
   for (auto [i, op] : llvm::enumerate(problem.ops)) {
     SmallVector<View, 4> views = getViews(op);
@@ -462,8 +462,8 @@ void Propagator::pinFactors() {
   }
 }
 
-/// Axes given beforehand stay on their factors; of those that earlier rounds
-/// gave, what they do not use.
+/// Keeps pins given as input on their factors; keeps pins of earlier rounds
+/// only where they use other axes.
 void Propagator::keepGivenPins() {
   for (auto [op, pinned] : llvm::zip(problem.ops, solution.pinned)) {
     if (op.pinned.empty())

@@ -1,11 +1,11 @@
-//===- OpCost.cpp - What a choice of factor axes costs --------------------===//
+//===- OpCost.cpp - Cost of a choice of factor axes -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate for choosing between shardings of one op, by the collectives that
-// it usually takes, each priced by one cost. The reshard planner finds the true
-// sequences later.
+// Estimates the cost of one op to choose between its shardings: the collectives
+// that the op usually takes, each with its own cost. The reshard planner finds
+// the true sequences later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct CostSum {
   const TransferCost &transferCost;
   double cost = 0;
 
-  /// A collective of `bytes` on each device over `axes`.
+  /// Adds a collective of `bytes` per device over `axes`.
   void add(CollectiveKind kind, double bytes, ArrayRef<AxisRef> axes) {
     if (axes.empty() || bytes == 0)
       return;
@@ -33,7 +33,8 @@ struct CostSum {
   }
 };
 
-/// What each dimension has in `from` after what it shares with `to`.
+/// The axes of each dimension in `from` after the prefix that it shares with
+/// `to`.
 AxisList leavingAxes(const Sharding &from, const Sharding &to) {
   AxisList out;
   for (auto [a, b] : llvm::zip(from.dims, to.dims))
@@ -56,7 +57,8 @@ void addReshard(CostSum &sum, const Sharding &from, const Sharding &to,
   sum.add(CollectiveKind::AllGather, local, gathered);
 }
 
-/// Reductions of a result over `reduced`, then what it takes to its sharding.
+/// Adds the reductions of a result over `reduced` and then its reshard to
+/// `wanted`.
 void addResult(CostSum &sum, const Sharding &produced, const Sharding &wanted,
                ArrayRef<AxisRef> reduced, double bytes) {
   double local = bytes / numShards(produced.dimAxes());

@@ -35,7 +35,7 @@ private:
   SymbolTableCollection symbols;
   /// The functions whose bodies are being inlined into each other.
   SmallVector<FunctionOpInterface> active;
-  /// What is dropped is reported once.
+  /// True once the dropped shardings have been reported.
   bool isReported = false;
 };
 

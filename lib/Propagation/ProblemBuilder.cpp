@@ -52,7 +52,7 @@ static int64_t getElementBytes(Type type) {
   return type.isIntOrFloat() ? (type.getIntOrFloatBitWidth() + 7) / 8 : 8;
 }
 
-/// Axes of size 1 shard nothing.
+/// Drops axes of size 1: they shard nothing.
 static void dropUnitAxes(Sharding &sharding) {
   auto isUnit = [](const AxisRef &axis) { return axis.size == 1; };
   for (DimSharding &dim : sharding.dims)
@@ -61,7 +61,7 @@ static void dropUnitAxes(Sharding &sharding) {
   llvm::erase_if(sharding.unreduced, isUnit);
 }
 
-/// The seed that an attribute stands for; open without one.
+/// Converts an attribute to a seed; the seed is open without an attribute.
 static FailureOr<Sharding> toSeed(dist::ShardingAttr attr, dist::MeshOp mesh,
                                   const Mesh &plain, RankedTensorType type,
                                   Operation *op) {
@@ -89,7 +89,7 @@ FailureOr<Sharding> ProblemBuilder::getSeed(Value value) {
                 cast<RankedTensorType>(value.getType()), getAnchor(value));
 }
 
-/// Makes `mine` satisfy another seed as well; false if it cannot.
+/// Merges another seed into `mine`; false if they conflict.
 static bool mergeSeed(Sharding &mine, const Sharding &other) {
   for (auto [a, b] : llvm::zip(mine.dims, other.dims)) {
     if (a.axes == b.axes)
@@ -107,7 +107,7 @@ static bool mergeSeed(Sharding &mine, const Sharding &other) {
          !overlapsAny(used, mine.replicated);
 }
 
-/// Numbers a tensor and all that are grouped with it.
+/// Numbers a tensor and all tensors that are grouped with it.
 FailureOr<unsigned> ProblemBuilder::addValue(Value value) {
   value = leaderOf(value);
   auto [it, isNew] = ids.try_emplace(value, problem.tensors.size());
@@ -202,7 +202,7 @@ LogicalResult ProblemBuilder::addFunction(FunctionOpInterface func) {
   return success();
 }
 
-/// What dist.factors and dist.exact say of an op; nothing if it has none.
+/// Reads dist.factors and dist.exact of an op; empty if it has none.
 static FailureOr<FactorAxes> readPinned(Operation *op, const ShardingRule &rule,
                                         dist::MeshOp mesh, const Mesh &plain) {
   FactorAxes pinned;
@@ -281,7 +281,7 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
   return success();
 }
 
-/// Notes which dimensions of its tensors an op cannot pad.
+/// Records the dimensions of its tensors that an op cannot pad.
 void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
                                ArrayRef<unsigned> operands,
                                ArrayRef<unsigned> results) {
@@ -291,7 +291,7 @@ void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
       return;
     llvm::SmallBitVector &exact = problem.tensors[tensor].exactDims;
     exact.resize(problem.tensors[tensor].shape.size());
-    if (dims.size() != exact.size()) // the op says nothing of the tensor
+    if (dims.size() != exact.size()) // the op does not constrain this tensor
       exact.set();
     else
       for (auto [d, dim] : llvm::enumerate(dims))
@@ -304,7 +304,7 @@ void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
     mark(tensor, dims);
 }
 
-/// Ties a slice to the dimensions after the first of the tensor that has it.
+/// Ties a slice to all dimensions but the first of the tensor that contains it.
 void ProblemBuilder::addSlice(Operation *op, unsigned whole, unsigned slice,
                               RankedTensorType type) {
   ShardingRule rule;
@@ -318,8 +318,8 @@ void ProblemBuilder::addSlice(Operation *op, unsigned whole, unsigned slice,
   operations.push_back(op);
 }
 
-/// A slice is tied to what it is taken from or stacked in, a sum to what is
-/// added up.
+/// Ties each slice to the tensor that it is taken from or stacked into, and
+/// each sum to its summands.
 LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
                                             PropagatedFunction &function) {
   Block &body = op.getBody().front();
@@ -345,8 +345,8 @@ LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
   return success();
 }
 
-/// A result without a seed is the returned value; one with a seed is tied to
-/// it.
+/// Uses the returned value itself for a result without a seed, and ties it to a
+/// result with one.
 LogicalResult ProblemBuilder::addReturn(Operation *op,
                                         PropagatedFunction &function) {
   for (auto [i, value] : llvm::enumerate(op->getOperands())) {

@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes: build a problem, solve it, write the shardings back, say why.
+// The passes build a problem, solve it, write the shardings back and explain
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +33,12 @@ public:
         symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
 
   void write();
-  /// Emits a remark for each axis that a cost decided on.
+  /// Emits a remark for each axis that was chosen by cost.
   void remarkOnConflicts() const;
   void explain();
 
 private:
-  /// Null for no tensor.
+  /// The sharding of a tensor; null for kNone.
   dist::ShardingAttr getAttr(unsigned tensor) const {
     if (tensor == PropagationProblem::kNone)
       return {};
@@ -89,7 +90,7 @@ void SolutionWriter::writeFunction(const PropagatedFunction &function) {
       writeOp(&op);
 }
 
-/// Notes on ops what earlier priorities have decided.
+/// Writes the axes that earlier priorities have decided to the ops.
 void SolutionWriter::writePinned() {
   for (auto [op, pinned] : llvm::zip(builder.operations, solution.pinned)) {
     if (llvm::all_of(pinned,
@@ -129,7 +130,7 @@ void SolutionWriter::remarkOnConflicts() const {
             << remark::metric("usOfNextBest", step.otherCost * 1e6);
 }
 
-/// `operand 1` or `result 0`: where `tensor` is at an op of the problem.
+/// The position of `tensor` at an op of the problem: `operand 1` or `result 0`.
 static std::string getPosition(const PropagationProblem::Op &op,
                                unsigned tensor) {
   for (auto [i, id] : llvm::enumerate(op.operands))

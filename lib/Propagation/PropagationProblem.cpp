@@ -16,7 +16,7 @@ using llvm::createStringError;
 using llvm::Error;
 using llvm::Twine;
 
-/// Equal also in the letters that say why a sharding was chosen.
+/// True if the rules are equal, including the letters used in explanations.
 static bool readsAs(const ShardingRule &rule, const ShardingRule &other) {
   return rule == other &&
          llvm::equal(rule.factors, other.factors,
@@ -26,7 +26,7 @@ static bool readsAs(const ShardingRule &rule, const ShardingRule &other) {
 }
 
 unsigned PropagationProblem::addRule(ShardingRule rule) {
-  // The rules of a model's layers repeat; the newest are the likeliest.
+  // The rules of a model's layers repeat; the newest ones match most often.
   constexpr size_t kWindow = 64;
   size_t end = rules.size(), begin = end > kWindow ? end - kWindow : 0;
   for (size_t i = end; i > begin; --i)
@@ -71,7 +71,7 @@ void PropagationProblem::addIdentity(unsigned from, unsigned to) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// An error if a sharding cannot be one on this mesh for a tensor of this rank.
+/// Fails if a sharding is not valid on this mesh for a tensor of this rank.
 static Error checkSharding(const Mesh &mesh, const Sharding &sharding,
                            size_t rank) {
   if (sharding.dims.size() != rank)
@@ -108,11 +108,11 @@ static Error checkSharding(const Mesh &mesh, const Sharding &sharding,
   return Error::success();
 }
 
-/// An error if `dims` are no factors of `shape`.
+/// Fails if `dims` are not factors of `shape`.
 static Error checkDims(const ShardingRule &rule, const TensorFactors &dims,
                        ArrayRef<int64_t> shape) {
   if (dims.empty())
-    return Error::success(); // Nothing of the tensor is tied.
+    return Error::success(); // No dimension of the tensor is tied.
   if (dims.size() != shape.size())
     return createStringError("expects factors for " + Twine(shape.size()) +
                              " dimensions but got " + Twine(dims.size()));
@@ -133,7 +133,7 @@ static Error checkDims(const ShardingRule &rule, const TensorFactors &dims,
   return Error::success();
 }
 
-/// An error if the tensors `ids` of an op do not have these factors.
+/// Fails if the tensors `ids` of an op do not have these factors.
 static Error checkTensors(const PropagationProblem &problem,
                           const ShardingRule &rule,
                           ArrayRef<TensorFactors> factors,
@@ -176,7 +176,7 @@ Error PropagationProblem::check() const {
   return Error::success();
 }
 
-/// An error if `got` is no solution for a tensor.
+/// Fails if `got` is not a solution for a tensor.
 static Error verifyTensor(const Mesh &mesh,
                           const PropagationProblem::Tensor &tensor,
                           const Sharding &got) {

@@ -1,11 +1,11 @@
-//===- RaiseArgReductions.cpp - Searches by hand become nn.arg_reduce -----===//
+//===- RaiseArgReductions.cpp - Hand-written searches to nn.arg_reduce ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A linalg.generic that carries a value and a position along one loop has no
-// reduction that could be done on parts: as nn.arg_reduce it has. What else is
-// no known reduction is left, with a remark.
+// A linalg.generic that carries a value and an index along one loop has no
+// reduction that shards could compute separately; nn.arg_reduce has one. Other
+// unknown reductions stay as they are, with a remark.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,17 +34,17 @@ namespace {
 struct Search {
   nn::ReduceKind kind = nn::ReduceKind::Max;
   unsigned dim = 0;
-  /// Numbers of the outputs.
+  /// Output numbers of the value and of the index.
   unsigned value = 0, index = 1;
-  /// The value is combined by a max or min that gives NaN for NaN; otherwise
-  /// NaN is passed over.
+  /// True if the max or min that combines the values returns NaN for NaN;
+  /// otherwise NaN is skipped.
   bool keepsNaN = false;
 };
 
 } // namespace
 
-/// The only loop that is reduced, where the operand has all loops in order and
-/// both outputs all others.
+/// The only reduction loop, if the operand has all loops in order and both
+/// outputs have all other loops.
 static std::optional<unsigned> matchLoops(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 2 ||
       op.getNumReductionLoops() != 1 || !op.hasPureTensorSemantics())
@@ -60,7 +60,8 @@ static std::optional<unsigned> matchLoops(linalg::GenericOp op) {
   return reduced.front();
 }
 
-/// Whether `compare` asks for `x` strictly above or below `running`.
+/// Whether `compare` tests that `x` is strictly above or strictly below
+/// `running`.
 static std::optional<nn::ReduceKind> matchCompare(Value compare, Value x,
                                                   Value running) {
   auto match = [&](Value lhs, Value rhs, bool greater,
@@ -84,8 +85,8 @@ static std::optional<nn::ReduceKind> matchCompare(Value compare, Value x,
   return std::nullopt;
 }
 
-/// True if `value` is a max or min (by `kind`) of `x` and `running`; says
-/// whether it keeps NaN.
+/// True if `value` is a max or min (by `kind`) of `x` and `running`; sets
+/// `keepsNaN`.
 static bool matchExtremum(Value value, Value x, Value running,
                           nn::ReduceKind kind, bool &keepsNaN) {
   Operation *op = value.getDefiningOp();
@@ -100,8 +101,8 @@ static bool matchExtremum(Value value, Value x, Value running,
                             : isa<arith::MinNumFOp, arith::MinSIOp>(op));
 }
 
-/// The search that the body does: of `select(x > running, position, index)` and
-/// the same choice, or a max, of the values.
+/// The search that the body does: `select(x > running, position, index)`, and
+/// the same select, or a max, of the values.
 static std::optional<Search> matchBody(linalg::GenericOp op, unsigned dim) {
   Block *body = op.getBody();
   Value x = body->getArgument(0);
@@ -145,8 +146,9 @@ static Attribute getSplat(Value value) {
   return attr;
 }
 
-/// True if the search starts with what is found anyway: nothing is better than
-/// an infinity of the wrong sign, and the first of equals is element 0.
+/// True if the initial values do not change the result: no element is worse
+/// than an infinity of the wrong sign, and the first of equal elements is
+/// element 0.
 static bool startsNeutral(const Search &search, Value value, Value index) {
   auto kind = static_cast<ReductionKind>(search.kind);
   Attribute first = getSplat(index);
@@ -156,8 +158,8 @@ static bool startsNeutral(const Search &search, Value value, Value index) {
              getNeutralElement(getElementTypeOrSelf(value.getType()), kind);
 }
 
-/// Elements of `x` in front of the first NaN along `dim`, `passed` from there
-/// on; and for each search whether there is a NaN.
+/// Elements of `x` before the first NaN along `dim`, and `passed` from there
+/// on; and whether each search meets a NaN.
 static std::pair<Value, Value> passFromNaN(ElementwiseBuilder &b, Value x,
                                            unsigned dim, Value passed,
                                            Type valueType, Type indexType) {
@@ -186,8 +188,8 @@ static std::pair<Value, Value> passFromNaN(ElementwiseBuilder &b, Value x,
   return {b.select(b.make<arith::OrIOp>(none, before), x, passed), hasNaN};
 }
 
-/// The value and index of `op` by nn.arg_reduce, followed by a comparison with
-/// what the search starts with. Null values where that is not known.
+/// Builds the value and index of `op` with nn.arg_reduce and a comparison with
+/// the initial values. Null values if this is not possible.
 static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
                                      const Search &search) {
   ElementwiseBuilder b{builder, op.getLoc()};
@@ -200,8 +202,8 @@ static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
   auto start = dyn_cast_or_null<FloatAttr>(getSplat(value));
   if (search.keepsNaN && !neutral && (!start || start.getValue().isNaN()))
     return {};
-  // A value that keeps NaN compares with nothing any more: what is after
-  // the first one is not searched.
+  // A running value of NaN compares false with every element, so the elements
+  // after the first NaN are not searched.
   Value hasNaN;
   if (isFloat) {
     auto kind = static_cast<ReductionKind>(search.kind);
@@ -235,8 +237,8 @@ static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
           b.select(better, found.getIndex(), index)};
 }
 
-/// True if positions along the loop fit into the index that is yielded, so that
-/// the op may say so.
+/// True if all positions along the loop fit into the type of the yielded index,
+/// as the op requires.
 static bool fits(linalg::GenericOp op, const Search &search) {
   Value x = op.getInputs().front();
   int64_t size = cast<RankedTensorType>(x.getType()).getDimSize(search.dim);
@@ -263,8 +265,7 @@ FailureOr<SmallVector<Value>> tessera::raiseArgReduction(OpBuilder &builder,
   return values;
 }
 
-/// Says of a reduction that nothing is known of that each device does all of
-/// it.
+/// Remarks that each device computes the whole of an unknown reduction.
 static void remarkOnUnknown(linalg::LinalgOp op) {
   ShardingRule rule = getShardingRule(op);
   for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
@@ -299,7 +300,7 @@ struct RaiseArgReductionsPass
     FailureOr<SmallVector<Value>> values = raiseArgReduction(builder, op);
     if (failed(values))
       return false;
-    // What was asked of the results is asked of those that take their place.
+    // Moves the shardings of the old results to the new values.
     for (auto [result, by] : llvm::zip(op.getResults(), *values)) {
       if (dist::ShardingAttr sharding = dist::getSharding(result))
         dist::setSharding(by, sharding);

@@ -1,4 +1,4 @@
-//===- RuleInfo.cpp - What a sharding rule does, at a glance --------------===//
+//===- RuleInfo.cpp - Summary of a sharding rule --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

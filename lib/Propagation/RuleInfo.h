@@ -1,4 +1,4 @@
-//===- RuleInfo.h - What a sharding rule does, at a glance ------*- C++ -*-===//
+//===- RuleInfo.h - Summary of a sharding rule ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,15 +13,15 @@
 
 namespace tessera {
 
-/// What the order of visits needs to know of a rule.
+/// The properties of a rule that the order of visits depends on.
 struct RuleInfo {
-  /// Sums over a factor, which no result has.
+  /// True if the op sums over a factor that no result has.
   bool contracting = false;
-  /// Operands that lack a factor of a result: the op broadcasts them.
+  /// Operands that lack a factor of a result, so that the op broadcasts them.
   llvm::SmallBitVector broadcast;
 };
 
-/// One for each rule, in their order.
+/// Returns one RuleInfo per rule, in the order of the rules.
 std::vector<RuleInfo> classifyRules(llvm::ArrayRef<ShardingRule> rules);
 
 } // namespace tessera
