@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Says on each argument of integers that is read as ids which of them there
-// are, so that a program can refuse others. An argument that says it already
-// keeps what it says.
+// Records the valid ids on each integer argument that is read as ids, so that a
+// program can reject others. An argument that already has them keeps them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ using namespace mlir;
 using namespace tessera;
 using nn::NNDialect;
 
-/// Labels that have no loss, where nothing else is said of them.
+/// The label without a loss by default; none if the argument is not the labels.
 static std::optional<int64_t> getDefaultIgnored(func::FuncOp function,
                                                 unsigned index) {
   auto name =
@@ -44,7 +43,7 @@ static void boundArgument(func::FuncOp function, unsigned index) {
     function.setArgAttr(index, NNDialect::kVocabAttr,
                         builder.getI64IntegerAttr(*ids.limit));
   bool isUsual = ids.ignored == getDefaultIgnored(function, index);
-  // Id 0 is allowed anyhow.
+  // Id 0 is valid in any case.
   if (!isUsual && !function.getArgAttr(index, NNDialect::kIgnoredAttr))
     function.setArgAttr(index, NNDialect::kIgnoredAttr,
                         builder.getI64IntegerAttr(ids.ignored.value_or(0)));

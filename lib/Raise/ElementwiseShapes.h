@@ -16,13 +16,13 @@
 
 namespace tessera {
 
-/// Whether a value is a constant tensor of one value.
+/// Whether a value is a splat constant.
 inline bool isSplat(mlir::Value value) {
   mlir::SplatElementsAttr splat;
   return mlir::matchPattern(value, mlir::m_Constant(&splat));
 }
 
-/// Such a constant with another shape.
+/// The same splat constant with another shape.
 inline mlir::Value resizeSplat(mlir::OpBuilder &b, mlir::Value constant,
                                llvm::ArrayRef<int64_t> shape) {
   mlir::SplatElementsAttr splat;
@@ -33,8 +33,8 @@ inline mlir::Value resizeSplat(mlir::OpBuilder &b, mlir::Value constant,
                                          mlir::cast<mlir::TypedAttr>(resized));
 }
 
-/// Whether an op makes one tensor, element by element, and has no attributes
-/// that say more. Null is none.
+/// Whether an op makes one tensor element by element and has no attributes that
+/// change its meaning. False for null.
 inline bool isPlainElementwise(mlir::Operation *op) {
   return op &&
          (op->hasTrait<mlir::OpTrait::Elementwise>() ||
@@ -44,8 +44,8 @@ inline bool isPlainElementwise(mlir::Operation *op) {
          op->getDiscardableAttrs().empty();
 }
 
-/// A copy of such an op whose result has another shape: constants of one value
-/// are resized, and `resize` gives its other operands in that shape.
+/// A copy of an elementwise op with a result of another shape: splat constants
+/// are resized, and `resize` gives the other operands in that shape.
 inline mlir::Value
 resizeElementwise(mlir::OpBuilder &b, mlir::Operation *op,
                   llvm::ArrayRef<int64_t> shape,

@@ -20,7 +20,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The most ops that a constant follows from, and the most elements of each.
+/// The most ops that a constant is computed from, and the most elements of each
+/// tensor.
 static constexpr size_t kMaxSources = 256;
 static constexpr int64_t kMaxElementsOfConstants = int64_t(1) << 24;
 
@@ -46,14 +47,14 @@ interp::TensorRef tessera::evaluate(ArrayRef<Operation *> ops, Value root) {
   for (Operation *op : ops)
     builder.clone(*op, mapping);
   func::ReturnOp::create(builder, module->getLoc(), mapping.lookup(root));
-  // What cannot be computed, such as a division by zero, is left as it is.
+  // Leaves a value as it is if it cannot be computed (a division by zero).
   ScopedDiagnosticHandler silence(context, [](Diagnostic &) {});
   auto results = interp::interpret(function, {interp::RankTensors()});
   return failed(results) ? nullptr : results->front().front();
 }
 
-/// The ops that a value follows from, without order; none if it does not follow
-/// from constants.
+/// The ops that a value is computed from, in no order; none if the value does
+/// not depend on constants alone.
 static std::optional<SmallVector<Operation *>> findSources(Value value) {
   llvm::SetVector<Operation *> needed;
   SmallVector<Value> left{value};
@@ -96,7 +97,7 @@ DenseElementsAttr tessera::toAttribute(const interp::Tensor &tensor) {
   const interp::ElementType &element = tensor.getElementType();
   auto type = RankedTensorType::get(tensor.getShape(), element.getType());
   if (element.getType().isF32()) {
-    // Most constants, without an attribute for each number.
+    // Handles most constants without an attribute per element.
     SmallVector<float> numbers;
     for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
       numbers.push_back(static_cast<float>(tensor[i].f));

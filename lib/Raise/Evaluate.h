@@ -14,23 +14,23 @@
 
 namespace tessera {
 
-/// The value of `root`, which follows from `ops` alone: these are pure, in
-/// order, and `root` is a result of one. Null where the interpreter refuses.
+/// Computes `root` from `ops` alone: these are pure, in order, and `root` is a
+/// result of one of them. Null if the interpreter fails.
 interp::TensorRef evaluate(llvm::ArrayRef<mlir::Operation *> ops,
                            mlir::Value root);
 
-/// A constraint among the ops that a value follows from, if it follows from
-/// constants; null: none.
+/// A constraint among the ops that a value is computed from, if it depends on
+/// constants alone; null if there is none.
 dist::ConstraintOp findConstraint(mlir::Value value);
 
-/// Whether a value follows from constants by a few ops.
+/// Whether a value is computed from constants by a few ops.
 bool followsFromConstants(mlir::Value value);
 
-/// The value of a tensor that follows from constants; null of another one, and
-/// of one of more than 2^24 elements.
+/// The value of a tensor that depends on constants alone; null for other
+/// tensors, and for tensors of more than 2^24 elements.
 interp::TensorRef evaluateConstant(mlir::Value value);
 
-/// A tensor as an attribute.
+/// Converts a tensor to an attribute.
 mlir::DenseElementsAttr toAttribute(const interp::Tensor &tensor);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- FoldConstants.cpp - Computes what follows from constants -----------===//
+//===- FoldConstants.cpp - Folds ops on constants -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,15 +23,15 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The largest constant that is computed, in bytes.
+/// The most bytes of a constant that is computed.
 static constexpr int64_t kMaxBytes = 64 << 10;
 
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// The tensor at index 0 of the dimensions along which it does not vary, and
-/// the others in `kept`.
+/// The tensor at index 0 of each dimension along which it does not vary; `kept`
+/// gets the other dimensions.
 static interp::Tensor dropInvariant(const interp::Tensor &tensor,
                                     SmallVectorImpl<int64_t> &kept) {
   interp::Tensor result = tensor;
@@ -54,7 +54,7 @@ static interp::Tensor dropInvariant(const interp::Tensor &tensor,
   return result.reshaped(shape);
 }
 
-/// The step between three or more integers that are in equal steps.
+/// The step of three or more integers with equal steps.
 static std::optional<int64_t> findStep(const interp::Tensor &tensor) {
   if (tensor.getRank() != 1 || !tensor.getElementType().isInteger() ||
       tensor.getElementType().getWidth() < 8 || tensor.getNumElements() < 3)
@@ -66,7 +66,7 @@ static std::optional<int64_t> findStep(const interp::Tensor &tensor) {
   return step;
 }
 
-/// Integers in equal steps, computed from nn.iota.
+/// Computes integers with equal steps from nn.iota.
 static Value buildSteps(ElementwiseBuilder &b, const interp::Tensor &tensor,
                         int64_t step) {
   auto type = RankedTensorType::get(tensor.getShape(),
@@ -103,16 +103,16 @@ private:
   void fold(Operation *op);
   void foldSplat(nn::BroadcastOp op);
 
-  /// Ops whose results follow from constants; and those that positions are a
-  /// part of.
+  /// Ops whose results depend on constants alone, and those computed from
+  /// positions.
   llvm::SetVector<Operation *> fixed;
   DenseSet<Operation *> positional;
 };
 
 } // namespace
 
-/// Whether the op's only result follows from constants, and is small. A
-/// constraint says more than its constant.
+/// Whether the op's only result depends on constants alone and is small. False
+/// for a constraint, which carries more than its constant.
 bool FoldConstantsPass::isFixed(Operation *op) const {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op) ||
       isa<dist::ConstraintOp>(op))
@@ -130,16 +130,16 @@ bool FoldConstantsPass::isFixed(Operation *op) const {
          });
 }
 
-/// Whether an op stays computed though it is fixed: it repeats, or is a tensor
-/// of positions of several dimensions.
+/// Whether an op stays although it is fixed: it is a broadcast, or a tensor of
+/// positions of several dimensions.
 bool FoldConstantsPass::staysComputed(Operation *op) const {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return isa<nn::BroadcastOp>(op) ||
          (positional.contains(op) && type.getRank() > 1);
 }
 
-/// Whether an op that is fixed is replaced: it computes, or has several
-/// numbers, and is used by one that is not fixed.
+/// Whether a fixed op is replaced: it computes, or has several elements, and a
+/// user of it is not fixed.
 bool FoldConstantsPass::isFolded(Operation *op) const {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   bool isList = constant && isa<DenseElementsAttr>(constant.getValue()) &&
@@ -150,7 +150,7 @@ bool FoldConstantsPass::isFolded(Operation *op) const {
          });
 }
 
-/// What `root` follows from, in order, with itself.
+/// Collects the ops that `root` depends on, and `root` itself, in order.
 SmallVector<Operation *> FoldConstantsPass::collect(Operation *root) const {
   llvm::SetVector<Operation *> needed;
   SmallVector<Operation *> left{root};
@@ -191,7 +191,7 @@ void FoldConstantsPass::fold(Operation *op) {
   op->getResult(0).replaceAllUsesWith(result);
 }
 
-/// One number that is repeated is a constant, of any size.
+/// Replaces a broadcast of one number by a splat constant of any size.
 void FoldConstantsPass::foldSplat(nn::BroadcastOp op) {
   SplatElementsAttr splat;
   if (!matchPattern(op.getX(), m_Constant(&splat)))

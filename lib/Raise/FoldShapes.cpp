@@ -1,10 +1,10 @@
-//===- FoldShapes.cpp - Leaves out changes of shape that others can do ----===//
+//===- FoldShapes.cpp - Moves and merges reshapes -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dimensions of size 1 that are added count as a broadcast. So every pattern
-// moves a broadcast towards the results, or makes one of two:
+// Adding dimensions of size 1 counts as a broadcast. So every pattern moves a
+// broadcast towards the results, or merges two broadcasts:
 //
 //     x --broadcast--> f --drop 1s--> broadcast    becomes    x --> f
 //     --broadcast-->
@@ -54,7 +54,7 @@ matchUnits(ArrayRef<ReassociationIndices> groups, RankedTensorType whole,
   return kept;
 }
 
-/// The same, of a reshape that leaves out dimensions and of one that adds them.
+/// The same for a reshape that drops dimensions, and for one that adds them.
 static std::optional<SmallVector<int64_t>>
 matchUnits(tensor::CollapseShapeOp op) {
   return matchUnits(op.getReassociationIndices(), op.getSrcType(),
@@ -66,7 +66,7 @@ matchUnits(tensor::ExpandShapeOp op) {
                     op.getSrcType());
 }
 
-/// `x` without its dimensions other than `kept`, which have size 1.
+/// Drops the dimensions of `x` that are not in `kept`; they have size 1.
 static Value dropUnits(OpBuilder &b, Location loc, Value x,
                        ArrayRef<int64_t> kept) {
   RankedTensorType type = typeOf(x);
@@ -75,7 +75,7 @@ static Value dropUnits(OpBuilder &b, Location loc, Value x,
   SmallVector<int64_t> shape;
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    // Leading ones belong to the first group.
+    // Leading dimensions of size 1 join the first group.
     if (llvm::is_contained(kept, dim)) {
       shape.push_back(type.getDimSize(dim));
       if (shape.size() > 1 || groups.empty())
@@ -98,7 +98,7 @@ static Value transpose(OpBuilder &b, Location loc, Value x,
                                  permutation);
 }
 
-/// Appends a group of dimensions to `order`; where they are there.
+/// Appends a group of dimensions to `order`, and returns their positions there.
 static ReassociationIndices takeGroup(ArrayRef<int64_t> group,
                                       SmallVectorImpl<int64_t> &order) {
   ReassociationIndices taken;
@@ -109,8 +109,8 @@ static ReassociationIndices takeGroup(ArrayRef<int64_t> group,
   return taken;
 }
 
-/// `x`, whose dimension i is the dimension `dims[i]` of what `op` constrains,
-/// with that constraint.
+/// Applies the constraint of `op` to `x`, whose dimension i is dimension
+/// `dims[i]` of the operand of `op`.
 static Value constrain(OpBuilder &b, dist::ConstraintOp op, Value x,
                        ArrayRef<int64_t> dims) {
   dist::ShardingAttr sharding = op.getSharding();
@@ -125,7 +125,7 @@ static Value constrain(OpBuilder &b, dist::ConstraintOp op, Value x,
 
 namespace {
 
-/// A broadcast of a broadcast is one.
+/// Merges a broadcast of a broadcast into one broadcast.
 struct BroadcastTwice : OpRewritePattern<nn::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::BroadcastOp op,
@@ -146,7 +146,7 @@ struct BroadcastTwice : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// Dimensions of size 1 that are added are a broadcast.
+/// Rewrites an expand_shape that only adds dimensions of size 1 to a broadcast.
 struct ExpandIsBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
@@ -160,7 +160,8 @@ struct ExpandIsBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// A broadcast takes the dimensions of size 1 that are left out after it.
+/// Merges a collapse_shape that drops dimensions of size 1 into the broadcast
+/// before.
 struct CollapseOfBroadcast : OpRewritePattern<tensor::CollapseShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
@@ -183,8 +184,8 @@ struct CollapseOfBroadcast : OpRewritePattern<tensor::CollapseShapeOp> {
   }
 };
 
-/// Elementwise ops come before a broadcast of all their operands; constants of
-/// one value have any shape.
+/// Moves an elementwise op before the broadcasts of all its operands; splat
+/// constants fit any shape.
 struct ElementwiseOfBroadcasts : RewritePattern {
   ElementwiseOfBroadcasts(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -215,9 +216,9 @@ struct ElementwiseOfBroadcasts : RewritePattern {
   }
 };
 
-/// The first of the collapse_shapes that `find` gives for operands of an
-/// elementwise op, where all of them are alike and the other operands are
-/// splats or broadcasts; null otherwise.
+/// The first of the collapse_shapes that `find` returns for operands of an
+/// elementwise op, if they are all alike and the other operands are splats or
+/// broadcasts; else null.
 static tensor::CollapseShapeOp
 findAlike(Operation *op,
           llvm::function_ref<tensor::CollapseShapeOp(Value)> find) {
@@ -237,9 +238,8 @@ findAlike(Operation *op,
   return first;
 }
 
-/// Dimensions of size 1 are left out after an elementwise op of what they are
-/// left out of, so that it meets those who add them again; broadcasts have them
-/// too.
+/// Moves a collapse_shape that drops dimensions of size 1 after an elementwise
+/// op, so that it meets the broadcast that adds them again.
 struct ElementwiseOfUnits : RewritePattern {
   ElementwiseOfUnits(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -271,7 +271,8 @@ struct ElementwiseOfUnits : RewritePattern {
   }
 };
 
-/// Dimensions of size 1 that are left out and added again stay.
+/// Removes a collapse_shape of dimensions of size 1 that a broadcast adds
+/// again.
 struct UnitsAgain : OpRewritePattern<nn::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::BroadcastOp op,
@@ -286,8 +287,8 @@ struct UnitsAgain : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// A constraint comes before dimensions of size 1 that were added to its
-/// operand.
+/// Moves a constraint before the broadcast that adds dimensions of size 1 to
+/// its operand.
 struct ConstraintOfUnits : OpRewritePattern<dist::ConstraintOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::ConstraintOp op,
@@ -308,9 +309,9 @@ struct ConstraintOfUnits : OpRewritePattern<dist::ConstraintOp> {
   }
 };
 
-/// A constraint comes before a change of shape that merges dimensions, if those
-/// have its axes whole, so that the change gets to a matmul: of 4 heads of 12
-/// that are merged, 2 shards of 48 are 2 of the heads.
+/// Moves a constraint before a reshape that merges dimensions, if these can
+/// hold its axes, so that the reshape reaches a matmul: if 4 heads of 12 are
+/// merged, 2 shards of 48 are 2 shards of the heads.
 struct ConstraintOfMerged : OpRewritePattern<dist::ConstraintOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::ConstraintOp op,
@@ -336,8 +337,8 @@ struct ConstraintOfMerged : OpRewritePattern<dist::ConstraintOp> {
   }
 };
 
-/// A constraint comes before a transpose that no matmul takes, so that a later
-/// one does.
+/// Moves a constraint before a transpose that no matmul absorbs, so that a
+/// later transpose absorbs it.
 struct ConstraintOfTranspose : OpRewritePattern<dist::ConstraintOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::ConstraintOp op,
@@ -355,7 +356,7 @@ struct ConstraintOfTranspose : OpRewritePattern<dist::ConstraintOp> {
   }
 };
 
-/// A reduction comes before dimensions of size 1 that were added to its
+/// Moves a reduction before the broadcast that adds dimensions of size 1 to its
 /// operand.
 struct ReduceOfBroadcast : OpRewritePattern<nn::ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -392,7 +393,7 @@ struct ReduceOfBroadcast : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
-/// A transpose comes before a broadcast; two are one.
+/// Moves a transpose before a broadcast, and merges two transposes.
 struct TransposeOfShape : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
@@ -435,8 +436,8 @@ private:
   }
 };
 
-/// A transpose comes before the only op of elements that it is of, so that it
-/// gets to a matmul.
+/// Moves a transpose before an elementwise op that it is the only user of, so
+/// that it reaches a matmul.
 struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
@@ -459,8 +460,8 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
-/// A transpose comes before a change of shape that merges dimensions, so that
-/// it meets the one before.
+/// Moves a transpose before a reshape that merges dimensions, so that it meets
+/// the transpose before that.
 struct TransposeOfMerged : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
@@ -480,7 +481,7 @@ struct TransposeOfMerged : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
-/// Dimensions are split before a transpose, so that the split gets to a matmul.
+/// Moves a split of dimensions before a transpose, so that it reaches a matmul.
 struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
@@ -489,7 +490,7 @@ struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
     ArrayRef<int64_t> shape = op.getResultType().getShape();
     if (!before || !before->hasOneUse() || matchUnits(op))
       return failure();
-    // The groups in the order of the dimensions before the transpose.
+    // Orders the groups like the dimensions before the transpose.
     auto groups = op.getReassociationIndices();
     SmallVector<int64_t> parts, split;
     SmallVector<ReassociationIndices> own(groups.size());
@@ -506,7 +507,7 @@ struct SplitOfTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// The op on another tensor, along the dimension that its positions are now.
+/// Builds the op on another tensor with `dim` as its dimension of positions.
 Value buildRope(PatternRewriter &rewriter, nn::RopeOp op, Value x,
                 int64_t dim) {
   auto copy = cast<nn::RopeOp>(rewriter.clone(*op));
@@ -516,7 +517,7 @@ Value buildRope(PatternRewriter &rewriter, nn::RopeOp op, Value x,
   return copy.getResult();
 }
 
-/// A rope comes after a transpose that keeps the last dimension.
+/// Moves a rope after a transpose that keeps the last dimension.
 struct TransposeOfRope : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
@@ -533,7 +534,7 @@ struct TransposeOfRope : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
-/// A rope comes after splits of dimensions that it does not know.
+/// Moves a rope after splits of dimensions that it does not read.
 struct SplitOfRope : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
@@ -551,7 +552,7 @@ struct SplitOfRope : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// A rope comes after dimensions of size 1 that are added.
+/// Moves a rope after a broadcast that adds dimensions of size 1.
 struct UnitsOfRope : OpRewritePattern<nn::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::BroadcastOp op,
@@ -569,7 +570,7 @@ struct UnitsOfRope : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// Rows of repeated ids are repeated rows.
+/// Rewrites rows of broadcast ids to broadcast rows.
 struct EmbeddingOfBroadcast : OpRewritePattern<nn::EmbeddingOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EmbeddingOp op,
@@ -590,7 +591,7 @@ struct EmbeddingOfBroadcast : OpRewritePattern<nn::EmbeddingOp> {
   }
 };
 
-/// Dimensions of size 1 are left out before a transpose, so that it gets to a
+/// Drops dimensions of size 1 before a transpose, so that the reshape reaches a
 /// matmul.
 struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -600,7 +601,7 @@ struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
     auto after = transpose ? matchUnits(op) : std::nullopt;
     if (!after)
       return failure();
-    // The dimensions that are kept, before the transpose.
+    // The kept dimensions, as numbered before the transpose.
     SmallVector<int64_t> kept, order;
     for (int64_t dim : *after)
       kept.push_back(transpose.getPermutation()[dim]);
@@ -614,7 +615,7 @@ struct DropOfTranspose : OpRewritePattern<tensor::CollapseShapeOp> {
   }
 };
 
-/// A matmul takes the transpose after it.
+/// Merges a transpose into the matmul before it.
 struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
@@ -632,7 +633,7 @@ struct TransposeOfEinsum : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
-/// A matmul takes the transposes of its operands, and needs no broadcast of an
+/// Merges transposes of operands into a matmul, and drops the broadcast of an
 /// operand along dimensions of the result that the other operand has.
 struct EinsumOfShapes : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -681,16 +682,16 @@ private:
   }
 };
 
-/// The reshape that made `x` by merging dimensions; null if none did.
+/// The reshape that made `x` by merging dimensions; null if there is none.
 static tensor::CollapseShapeOp findMerged(Value x) {
   auto merged = x.getDefiningOp<tensor::CollapseShapeOp>();
   return merged && !matchUnits(merged) ? merged : tensor::CollapseShapeOp();
 }
 
-/// A matmul comes before dimensions of its operands are merged; those that both
-/// have, as batch and heads, in both alike. Split again after it, they stay.
-/// Heads of keys that are repeated for the queries of a group split the heads
-/// of queries, so that the matmul needs no repetition.
+/// Moves a matmul before a reshape that merges dimensions of its operands. If
+/// both operands have a merged dimension (batch and heads), it is split alike
+/// in both. Heads of keys that are repeated for a group of queries split the
+/// heads of the queries, so that the matmul needs no repetition.
 struct MatmulOfMerged : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp op,
@@ -719,14 +720,14 @@ struct MatmulOfMerged : OpRewritePattern<nn::EinsumOp> {
   }
 
 private:
-  /// An operand and how its dimensions are to be split.
+  /// An operand and the split of its dimensions.
   struct Operand {
     Value x;
     tensor::CollapseShapeOp merged;
     Split split;
     bool isExpanded = false;
 
-    /// Whether what was merged into a dimension repeats elements.
+    /// Whether elements repeat along a merged dimension.
     bool isRepeated(size_t dim) {
       auto repeated = merged.getSrc().getDefiningOp<nn::BroadcastOp>();
       return repeated &&
@@ -752,7 +753,7 @@ private:
     return operand;
   }
 
-  /// Splits a dimension of both operands as it is in one of them.
+  /// Splits a dimension of both operands as one of them has it.
   static bool makeAlike(Operand &left, size_t leftDim, Operand &right,
                         size_t rightDim, bool isInResult) {
     SmallVector<int64_t> &ours = left.split[leftDim];
@@ -769,8 +770,8 @@ private:
   }
 };
 
-/// A softmax and a norm come before dimensions other than that of their rows
-/// are merged.
+/// Moves a softmax or a norm before a reshape that merges dimensions other than
+/// the row dimension.
 struct RowsOfMerged : RewritePattern {
   RowsOfMerged(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -799,7 +800,7 @@ struct RowsOfMerged : RewritePattern {
   }
 };
 
-/// A reduction comes before dimensions that it keeps are merged.
+/// Moves a reduction before a reshape that merges dimensions that it keeps.
 struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::ReduceOp op,
@@ -830,8 +831,8 @@ struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
-/// An elementwise op comes before dimensions of its operands are merged, in all
-/// of them alike; what is broadcast along merged dimensions is split.
+/// Moves an elementwise op before reshapes that merge dimensions of all its
+/// operands alike; splits broadcasts along merged dimensions.
 struct ElementwiseOfMerged : RewritePattern {
   ElementwiseOfMerged(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}

@@ -1,13 +1,13 @@
-//===- LiftLinalg.cpp - linalg becomes nn, arith and math -----------------===//
+//===- LiftLinalg.cpp - Lifts linalg to nn, arith and math ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op of linalg says its loops and a body of scalars. A scalar of the body
-// becomes a tensor that has a dimension for each loop that it depends on, its
-// op the same one on tensors, whose operands are transposed and broadcast to
-// these loops. Loops that reduce become nn.reduce; a sum of products is a
-// matmul.
+// A linalg op consists of loops and a scalar body. Each scalar of the body
+// becomes a tensor with one dimension per loop that it depends on. Its op
+// becomes the same op on tensors, with operands transposed and broadcast to
+// these loops. Reduction loops become nn.reduce, and a sum of products becomes
+// a matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The most loops: each has a letter in a matmul.
+/// The most loops: each one has a letter in a matmul.
 static constexpr int64_t kMaxLoops = 26;
 
 static SmallVector<int64_t> sorted(ArrayRef<int64_t> loops) {
@@ -47,21 +47,20 @@ static SmallVector<int64_t> sorted(ArrayRef<int64_t> loops) {
 
 namespace {
 
-/// A value whose dimensions are loops.
+/// A value and the loop of each of its dimensions.
 struct Placed {
   Value value;
   SmallVector<int64_t> loops;
 };
 
-/// Lifts an op; ops that were built before it found out that it cannot are
-/// dead.
+/// Lifts an op. If this fails, the ops built so far are dead.
 class Lifting {
 public:
   explicit Lifting(linalg::LinalgOp op)
       : op(op), builder(op), b{builder, op.getLoc()},
         sizes(op.getStaticLoopRanges()) {}
 
-  /// The new results; none where the op has no meaning in nn.
+  /// Returns the new results; none if nn has no such op.
   std::optional<SmallVector<Value>> lift();
 
 private:
@@ -91,7 +90,7 @@ private:
   OpBuilder builder;
   ElementwiseBuilder b;
   SmallVector<int64_t> sizes;
-  /// Values of the body.
+  /// Lifted values of the body.
   DenseMap<Value, Placed> mapping;
 };
 
@@ -121,7 +120,7 @@ SmallVector<int64_t> Lifting::allLoops() const {
   return llvm::to_vector(llvm::seq<int64_t>(0, int64_t(sizes.size())));
 }
 
-/// An index of the body is an i64 here.
+/// Converts a scalar type to a tensor type; an index becomes an i64.
 Type Lifting::liftType(Type scalar, ArrayRef<int64_t> loops) const {
   if (scalar.isIndex())
     scalar = IntegerType::get(scalar.getContext(), 64);
@@ -136,8 +135,8 @@ Value Lifting::reshape(Value value, ArrayRef<int64_t> shape) {
   return b.make<tensor::CollapseShapeOp>(to, value, *groups);
 }
 
-/// An operand by the loops of its dimensions, without those of size 1 that no
-/// loop has.
+/// Maps the dimensions of an operand to loops; dimensions of size 1 without a
+/// loop are dropped.
 std::optional<Placed> Lifting::place(Value value, AffineMap map) {
   Placed placed{value, {}};
   SmallVector<int64_t> shape;
@@ -154,7 +153,7 @@ std::optional<Placed> Lifting::place(Value value, AffineMap map) {
   return placed;
 }
 
-/// The value with its dimensions in this order of their loops.
+/// Transposes the value so that its dimensions follow `loops`.
 Value Lifting::transpose(const Placed &placed, ArrayRef<int64_t> loops) {
   if (ArrayRef(placed.loops) == loops)
     return placed.value;
@@ -167,8 +166,8 @@ Value Lifting::transpose(const Placed &placed, ArrayRef<int64_t> loops) {
       permutation);
 }
 
-/// The value over `loops`, in this order, which have all of its own. One number
-/// is a constant of that shape.
+/// Broadcasts the value to `loops`, in this order, which contain all of its
+/// own. A single number becomes a constant of that shape.
 Value Lifting::spread(const Placed &placed, ArrayRef<int64_t> loops) {
   SmallVector<int64_t> own, dims;
   for (auto [dim, loop] : llvm::enumerate(loops))
@@ -187,8 +186,8 @@ Value Lifting::spread(const Placed &placed, ArrayRef<int64_t> loops) {
   return b.make<nn::BroadcastOp>(type, value, dims);
 }
 
-/// All loops of values: in the order of the first that has all of them, else in
-/// ascending order.
+/// The union of the values' loops: in the order of the first value that has all
+/// of them, else ascending.
 static SmallVector<int64_t> uniteLoops(ArrayRef<Placed> values) {
   std::set<int64_t> found;
   for (const Placed &value : values)
@@ -203,8 +202,8 @@ static SmallVector<int64_t> uniteLoops(ArrayRef<Placed> values) {
 // The body
 //===----------------------------------------------------------------------===//
 
-/// A value of the body; constants are made again. None for another value from
-/// outside.
+/// The lifted value of a scalar of the body; constants are rebuilt. None for
+/// other values from outside the body.
 std::optional<Placed> Lifting::lookUp(Value scalar) {
   auto found = mapping.find(scalar);
   if (found != mapping.end())
@@ -227,7 +226,7 @@ std::optional<Placed> Lifting::lookUp(Value scalar) {
 bool Lifting::enterArguments() {
   for (OpOperand &operand : op->getOpOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(&operand);
-    // The running value of a reduction is its combiner's.
+    // Skips the running value of a reduction: only its combiner reads it.
     if (argument.use_empty() ||
         (op.isDpsInit(&operand) && op.getNumReductionLoops() != 0))
       continue;
@@ -242,7 +241,7 @@ bool Lifting::enterArguments() {
   return true;
 }
 
-/// An integer of another width.
+/// Casts between integer widths.
 Value Lifting::liftCast(Value value, Type type) {
   unsigned before = findTensorType(value).getElementTypeBitWidth();
   unsigned after = cast<RankedTensorType>(type).getElementTypeBitWidth();
@@ -259,7 +258,7 @@ static std::optional<int64_t> getLoop(Value value) {
   return index ? std::optional<int64_t>(index.getDim()) : std::nullopt;
 }
 
-/// An operand that is read as an index.
+/// Lifts an operand that is read as an index.
 std::optional<Placed> Lifting::positionsOf(Value index) {
   auto cast = index.getDefiningOp<arith::IndexCastOp>();
   auto argument =
@@ -272,7 +271,7 @@ std::optional<Placed> Lifting::positionsOf(Value index) {
   return place(operand.get(), op.getMatchingIndexingMap(&operand));
 }
 
-/// Rows of a table, or one element of each row.
+/// Lifts an extract to an embedding lookup, or to one element of each row.
 std::optional<Placed> Lifting::liftExtract(tensor::ExtractOp extract) {
   Value table = extract.getTensor();
   RankedTensorType type = findTensorType(table);
@@ -312,12 +311,12 @@ std::optional<Placed> Lifting::liftExtract(tensor::ExtractOp extract) {
       loops};
 }
 
-/// Builds an op of the body on tensors; false where it has no meaning on them.
+/// Builds an op of the body on tensors; false if it has no tensor form.
 bool Lifting::liftOp(Operation &scalar) {
-  // Ids are rows of their table.
+  // Drops the assertion: ids are valid rows of their table.
   if (isa<cf::AssertOp>(scalar))
     return true;
-  // Made where it is read.
+  // Constants are rebuilt at their use.
   if (scalar.hasTrait<OpTrait::ConstantLike>())
     return true;
   if (auto index = dyn_cast<linalg::IndexOp>(scalar)) {
@@ -373,7 +372,7 @@ bool Lifting::liftBody(const llvm::DenseSet<Operation *> &combiners) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// With the value that the reduction begins with, where it counts.
+/// Combines the reduction with its initial value, unless that is neutral.
 Value Lifting::combine(Value value, Value init, ReductionKind kind) {
   if (isNeutral(init, kind))
     return value;
@@ -398,7 +397,7 @@ static std::string lettersOf(ArrayRef<int64_t> loops) {
   return letters;
 }
 
-/// A sum of products of two values; `result` are its loops.
+/// Lifts a sum of products of two values to a matmul; `result` has its loops.
 std::optional<Value> Lifting::liftMatmul(unsigned output,
                                          ArrayRef<int64_t> result) {
   auto product = getAdded(op, output).get().getDefiningOp<arith::MulFOp>();
@@ -407,8 +406,9 @@ std::optional<Value> Lifting::liftMatmul(unsigned output,
   auto lhs = lookUp(product.getLhs()), rhs = lookUp(product.getRhs());
   if (!lhs || !rhs)
     return std::nullopt;
-  // What one factor alone is summed over is no matmul's, nor are products of
-  // rows: some loop of the result is one factor's.
+  // In a matmul, both factors have each summed loop, and some loop of the
+  // result belongs to one factor only: elementwise products of rows are no
+  // matmul.
   bool isMatmul = false;
   for (int64_t loop : allLoops()) {
     bool isLeft = llvm::is_contained(lhs->loops, loop);
@@ -426,7 +426,7 @@ std::optional<Value> Lifting::liftMatmul(unsigned output,
                               lhs->value, rhs->value);
 }
 
-/// An output, of loops in its order.
+/// Lifts an output, with its dimensions in the order of its own loops.
 std::optional<Value> Lifting::liftResult(unsigned output,
                                          std::optional<ReductionKind> kind) {
   OpOperand &init = op.getDpsInitsMutable()[output];

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values of a region have the leading dimensions of x; what is after them, one
-// dimension or several, is a row.
+// Values of a region have the leading dimensions of x; the dimensions after
+// these, one or several, form a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static constexpr size_t kMaxLinearOps = 64;
 static constexpr int64_t kMaxWidth = int64_t(1) << 16;
 /// The most terms of an element: a rotation has two.
 static constexpr size_t kMaxTerms = 8;
-/// The most elements of rows that are read for all regions of one value.
+/// The most row elements that are read for all regions of one value.
 static constexpr int64_t kMaxRead = int64_t(1) << 20;
 
 static int64_t numElements(ArrayRef<int64_t> shape) {
@@ -49,8 +49,8 @@ interp::TensorRef RowConstants::evaluate(Value value) {
   return entry->second;
 }
 
-/// The number of the operand of a multiplication that varies with x, where the
-/// other one is constant; -1 if both or neither are constant.
+/// The operand number of the factor that depends on x, if the other factor is
+/// constant; -1 if both or neither are constant.
 static int findFactor(arith::MulFOp op, RowConstants &constants) {
   bool isLeft = constants.contains(op.getLhs());
   bool isRight = constants.contains(op.getRhs());
@@ -69,7 +69,7 @@ struct Rows {
   std::vector<LinearForm> forms;
 };
 
-/// What each element of rows is multiplied by: a number, or entries of a table.
+/// The factors of each element of a row: numbers or entries of a table.
 struct RowFactor {
   Value table;
   int64_t positionDim = -1;
@@ -107,7 +107,8 @@ private:
 
 } // namespace
 
-/// The result is the operand in another shape or type, times a number.
+/// Copies the forms of the operand to a result of another shape or type, times
+/// a number.
 void RowReader::copy(Operation *op, double scale) {
   Rows result = rows.lookup(op->getOperand(0));
   result.shape = rowShape(op->getResult(0));
@@ -117,7 +118,7 @@ void RowReader::copy(Operation *op, double scale) {
   rows[op->getResult(0)] = std::move(result);
 }
 
-/// Adds a term to a form: like terms are one, and none if they cancel.
+/// Adds a term to a form: like terms are summed, and dropped if they cancel.
 static void addTerm(LinearForm &form, const LinearTerm &term) {
   LinearTerm *like = llvm::find_if(form, [&](const LinearTerm &other) {
     return other.source == term.source && other.table == term.table &&
@@ -147,7 +148,7 @@ bool RowReader::readSum(Operation *op, double sign) {
   return true;
 }
 
-/// The numbers or columns of a value that follows from constants.
+/// The numbers or columns of a value that depends on constants alone.
 std::optional<RowFactor> RowReader::readFactor(Value value) {
   auto broadcast = value.getDefiningOp<nn::BroadcastOp>();
   Value from = broadcast ? broadcast.getX() : value;
@@ -188,7 +189,7 @@ std::optional<RowFactor> RowReader::readFactor(Value value) {
   return factor;
 }
 
-/// One table a term, all along one dimension.
+/// Allows one table per term, all tables along one dimension.
 bool RowReader::readProduct(arith::MulFOp op) {
   int own = findFactor(op, constants);
   Rows result = rows.lookup(op->getOperand(own));
@@ -217,8 +218,8 @@ bool RowReader::readProduct(arith::MulFOp op) {
   return true;
 }
 
-/// The elements of `shape`, by their indices, for which `fn` says where they
-/// come from.
+/// The elements of `shape`; `fn` maps the index of each one to its source
+/// element.
 static std::vector<LinearForm>
 gather(ArrayRef<int64_t> shape, const Rows &from,
        llvm::function_ref<int64_t(size_t, int64_t)> fn,
@@ -293,7 +294,7 @@ bool RowReader::readConcat(tensor::ConcatOp op) {
   return true;
 }
 
-/// Whether a change of shape leaves the leading dimensions as they are.
+/// Whether a reshape keeps the leading dimensions.
 template <typename Op> static bool keepsLeading(Op op, int64_t leading) {
   auto groups = op.getReassociationIndices();
   return int64_t(groups.size()) > leading &&
@@ -301,7 +302,7 @@ template <typename Op> static bool keepsLeading(Op op, int64_t leading) {
                       [&](int64_t dim) { return groups[dim].size() == 1; });
 }
 
-/// A broadcast that adds dimensions of size 1 after the leading ones.
+/// Whether a broadcast only adds dimensions of size 1 after the leading ones.
 static bool addsUnits(nn::BroadcastOp op, int64_t leading) {
   return typeOf(op.getX()).getNumElements() == op.getType().getNumElements() &&
          int64_t(op.getDims().size()) >= leading &&
@@ -363,17 +364,17 @@ bool RowReader::read() {
 
 namespace {
 
-/// Goes back from a value, the latest op first.
+/// Walks backward from a value, the latest op first.
 class LinearWalk {
 public:
   LinearWalk(Value y, RowConstants &constants) : y(y), constants(constants) {
     frontier.insert(y);
   }
 
-  /// One step back; false where there is none.
+  /// Takes one step back; false if there is none.
   bool advance();
-  /// The region, if one value of y's shape is left and elements of a row are
-  /// moved and multiplied: others turn nothing.
+  /// Returns the region if one value of y's shape is left and the region both
+  /// moves and multiplies row elements; other regions are no rotation.
   std::optional<LinearRows> take();
 
 private:
@@ -383,7 +384,7 @@ private:
   Value y;
   RowConstants &constants;
   bool moves = false, multiplies = false;
-  /// Elements of rows of the ops inside, and those that may still be read.
+  /// Row elements of the ops inside, and how many may still be read.
   int64_t elements = 0, left = kMaxRead;
   llvm::SetVector<Value> frontier;
   llvm::SetVector<Operation *> inside;
@@ -391,7 +392,7 @@ private:
 
 } // namespace
 
-/// Whether an op is one that rows are read of; its operands are next.
+/// Whether the rows of an op can be read; adds its operands to the frontier.
 bool LinearWalk::enter(Operation *op) {
   if (auto product = dyn_cast<arith::MulFOp>(op)) {
     int own = findFactor(product, constants);

@@ -1,4 +1,4 @@
-//===- MoveConstraints.cpp - Constraints of values that go ----------------===//
+//===- MoveConstraints.cpp - Constraints inside raised groups -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ dist::ShardingAttr tessera::moveSharding(dist::ShardingAttr sharding,
       moved[to] = dim;
       ++kept;
     }
-  // An open dimension of the value may not take axes that are replicated.
+  // An open dimension of the value must not take replicated axes.
   if (!sharding.getUnreduced().empty() ||
       (!sharding.getReplicated().empty() && kept != rank))
     return {};
@@ -43,7 +43,7 @@ dist::ShardingAttr tessera::moveSharding(dist::ShardingAttr sharding,
                                  sharding.getReduction());
 }
 
-/// Whether two dimensions have axes of one name.
+/// Whether two dimensions share an axis.
 static bool usesTwice(ArrayRef<dist::DimShardingAttr> dims) {
   llvm::StringSet<> used;
   return llvm::any_of(dims, [&](dist::DimShardingAttr dim) {
@@ -88,8 +88,9 @@ bool tessera::joinSharding(dist::ShardingAttr &sharding,
 // Functions of rows
 //===----------------------------------------------------------------------===//
 
-/// The number of ops from `from` to `to` by ops whose results have the
-/// dimensions of their operands; none without such a path.
+/// The length of the shortest path from `from` to `to` through ops whose
+/// results have the dimensions of their operands; none if there is no such
+/// path.
 static std::optional<int64_t> countOps(const RowRegion &region, Value from,
                                        Value to) {
   llvm::DenseMap<Value, int64_t> distances{{from, 0}};
@@ -117,7 +118,7 @@ static bool moveConstraint(const RowRegion &region, dist::ConstraintOp op,
   Value value = op.getResult();
   int64_t rank = rankOf(value), yRank = rankOf(region.y);
   if (rank < region.rank()) {
-    // A number of each row: y may have a last dimension beside.
+    // One number per row: y may have an additional last dimension.
     auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     return joinSharding(moved.y, moveSharding(op.getSharding(), dims, yRank));
   }
@@ -135,14 +136,15 @@ static bool moveConstraint(const RowRegion &region, dist::ConstraintOp op,
 // Linear functions of rows
 //===----------------------------------------------------------------------===//
 
-/// A row is turned as a whole: what is after the leading dimensions may not be
-/// sharded.
+/// A row is rotated as a whole, so the dimensions after the leading ones must
+/// not be sharded.
 static bool moveConstraint(const LinearRows &region, dist::ConstraintOp op,
                            MovedConstraints &moved) {
   dist::ShardingAttr sharding = op.getSharding();
   int64_t leading = rankOf(region.x) - 1;
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, leading));
-  // Of several dimensions of a row the first one that is closed says so.
+  // If a row has several dimensions, the first closed one stands for all of
+  // them.
   bool isClosed = false;
   for (dist::DimShardingAttr dim : sharding.getDims().drop_front(leading)) {
     if (!dim.getAxes().empty())

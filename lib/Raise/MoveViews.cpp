@@ -57,8 +57,9 @@ Value tessera::buildSplitEinsum(OpBuilder &b, nn::EinsumOp op,
 
 namespace {
 
-/// Dimensions of size 1 that are added to a matmul, or to an elementwise op of
-/// one, are splits of the dimension before: the weight may take them.
+/// Rewrites a broadcast that adds dimensions of size 1 to a matmul, or to an
+/// elementwise op of one, as a split of the dimension before, which the weight
+/// may absorb.
 struct UnitsAreSplits : OpRewritePattern<nn::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::BroadcastOp op,
@@ -81,13 +82,13 @@ struct UnitsAreSplits : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
-/// The split of a dimension comes before elementwise ops of a matmul and
-/// vectors, and before a broadcast.
+/// Moves the split of a dimension before a broadcast, and before elementwise
+/// ops of a matmul and vectors.
 struct SplitOfElementwise : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
-  /// The most elementwise ops one after the other that a split passes.
+  /// The most elementwise ops in a row that a split moves past.
   static constexpr int kMaxDepth = 8;
-  /// Whether a split of a value gets to matmuls and vectors alone.
+  /// Whether a split of a value reaches only matmuls and vectors.
   static bool isKnown(Value value, int depth = 0) {
     Operation *op = value.getDefiningOp();
     if (isSplat(value) || isa_and_nonnull<nn::BroadcastOp>(op))
@@ -139,8 +140,8 @@ struct SplitOfBroadcast : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// A matmul with a weight takes the split of dimensions that only the weight
-/// has.
+/// Moves the split of a result dimension of a matmul into the weight, if only
+/// the weight has the dimension.
 struct SplitOfEinsum : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExpandShapeOp op,
@@ -175,9 +176,9 @@ struct SplitOfEinsum : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
-/// A matmul with a weight takes an operand whose dimensions were not merged;
-/// the weight is split as they are. Merged dimensions of the result are merged
-/// after it.
+/// Rewrites a matmul of a weight and merged dimensions to one of the unmerged
+/// dimensions, with the weight split likewise. Merged dimensions of the result
+/// are merged after it.
 struct EinsumOfMerged : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp op,
@@ -215,7 +216,7 @@ private:
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// Whether the op is a slice of the same rank with steps of 1.
+/// Whether the op is a slice without a rank reduction and with steps of 1.
 bool isPlainSlice(tensor::ExtractSliceOp op) {
   return op.getDroppedDims().none() &&
          llvm::none_of(op.getStaticOffsets(), ShapedType::isDynamic) &&
@@ -230,7 +231,8 @@ bool allUsersSlice(Operation *op) {
   });
 }
 
-/// The elements of `x` whose dimension `dims[i]` of the slice is its i.
+/// Applies a slice to `x`; dimension i of `x` is dimension `dims[i]` of the
+/// slice.
 Value buildSlice(OpBuilder &b, tensor::ExtractSliceOp op, Value x,
                  ArrayRef<int64_t> dims) {
   SmallVector<int64_t> offsets, sizes, ones(dims.size(), 1);
@@ -250,7 +252,7 @@ Value buildSlice(OpBuilder &b, tensor::ExtractSliceOp op, Value x,
                                               fixed(ones));
 }
 
-/// Slices come before an elementwise op of a matmul and vectors.
+/// Moves slices before an elementwise op of a matmul and vectors.
 struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
@@ -258,7 +260,7 @@ struct SliceOfElementwise : OpRewritePattern<tensor::ExtractSliceOp> {
     Operation *producer = op.getSource().getDefiningOp();
     if (!isPlainElementwise(producer) || !allUsersSlice(producer))
       return failure();
-    // Slices of the matmul that others have become are fine.
+    // Accepts slices of a matmul that other slices were moved to.
     bool isKnown = llvm::all_of(producer->getOperands(), [&](Value operand) {
       auto einsum = operand.getDefiningOp<nn::EinsumOp>();
       return isSplat(operand) || operand.getDefiningOp<nn::BroadcastOp>() ||
@@ -295,7 +297,7 @@ struct SliceOfBroadcast : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Slices come before a transpose.
+/// Moves slices before a transpose.
 struct SliceOfTranspose : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
@@ -311,9 +313,10 @@ struct SliceOfTranspose : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Slices of a matmul by a weight are matmuls by slices of it, where they are
-/// of a dimension that the parameter itself has, or divide one of another into
-/// three or more: queries, keys and values of a head. Its halves stay together.
+/// Rewrites slices of a matmul with a weight to matmuls with slices of the
+/// weight. The sliced dimension belongs to the parameter itself, or is divided
+/// into three or more slices (queries, keys and values of a head). Halves stay
+/// together.
 struct SlicesOfEinsum : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp einsum,
@@ -333,8 +336,8 @@ struct SlicesOfEinsum : OpRewritePattern<nn::EinsumOp> {
   }
 
 private:
-  /// Offsets and sizes of the slices along a dimension, if they are no more
-  /// than a division of it.
+  /// Offsets and sizes of the slices along a dimension, if the slices only
+  /// partition it.
   static std::map<int64_t, int64_t>
   findParts(ArrayRef<tensor::ExtractSliceOp> slices, int64_t dim,
             int64_t size) {

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dimensions that an op ties by a factor are one class (union-find). Some ops
-// know what their dimensions are; a class has the first name that one gives.
+// Dimensions that an op ties by a factor form one class (union-find). Some ops
+// know the names of their dimensions; a class takes the first name it is given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +28,16 @@ using namespace tessera;
 
 namespace {
 
-/// The dimensions of all values of a function, in classes.
+/// The classes of the dimensions of all values of a function.
 class DimClasses {
 public:
   explicit DimClasses(func::FuncOp function);
 
-  /// Gives a dimension's class a name, unless it has one.
+  /// Names a dimension's class, unless it has a name.
   void name(Value value, int64_t dim, StringRef name) {
     names.try_emplace(classOf(value, dim), name);
   }
-  /// The name of a dimension's class; empty without one.
+  /// The name of a dimension's class; empty if it has none.
   StringRef getName(Value value, int64_t dim) const {
     return names.lookup(classOf(value, dim));
   }
@@ -89,7 +89,7 @@ DimClasses::DimClasses(func::FuncOp function) {
   classes.compress();
 }
 
-/// Ties the dimensions whose major factor is the same one.
+/// Ties the dimensions with the same major factor.
 void DimClasses::join(Operation *op) {
   bool hasRule = true;
   ShardingRule rule = getShardingRule(op, &hasRule);
@@ -116,7 +116,7 @@ void DimClasses::join(Operation *op) {
 // Sources of names
 //===----------------------------------------------------------------------===//
 
-/// `ids=batch,seq;mask=batch` of the option.
+/// Reads the option: `ids=batch,seq;mask=batch`.
 LogicalResult NameDimsPass::readGiven(DimClasses &dims) {
   SmallVector<StringRef> rows;
   StringRef(given).split(rows, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -147,7 +147,7 @@ LogicalResult NameDimsPass::readGiven(DimClasses &dims) {
   return success();
 }
 
-/// Names that the graph has.
+/// Reads the names that the graph gives.
 void NameDimsPass::readAttributes(DimClasses &dims) {
   auto read = [&](Value value, Attribute attr) {
     auto words = dyn_cast_or_null<ArrayAttr>(attr);
@@ -166,7 +166,7 @@ void NameDimsPass::readAttributes(DimClasses &dims) {
   });
 }
 
-/// What ops know of their dimensions.
+/// Takes the names that ops give their dimensions.
 void NameDimsPass::nameByOps(DimClasses &dims) {
   getOperation().walk([&](LogicalDimsOpInterface op) {
     op.nameDims([&](Value tensor, int64_t dim, StringRef name) {
@@ -175,8 +175,8 @@ void NameDimsPass::nameByOps(DimClasses &dims) {
   });
 }
 
-/// A dimension without a name that two weights or more share with "embed" is
-/// that of an MLP.
+/// Names a dimension of an MLP: it has no name, and two or more weights share
+/// it with "embed".
 void NameDimsPass::nameHidden(DimClasses &dims) {
   llvm::MapVector<unsigned, SmallVector<std::pair<Value, int64_t>>> found;
   for (BlockArgument argument : getOperation().getArguments()) {
@@ -197,8 +197,8 @@ void NameDimsPass::nameHidden(DimClasses &dims) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The names of a value's dimensions; "other" for those without one. Null where
-/// none has.
+/// The names of a value's dimensions; "other" for those without one. Null if
+/// none has a name.
 static ArrayAttr getNames(const DimClasses &dims, Value value) {
   Builder builder(value.getContext());
   SmallVector<Attribute> names;
@@ -219,7 +219,7 @@ void NameDimsPass::writeArguments(DimClasses &dims) {
                                   nn::NNDialect::kDimsAttr, names);
 }
 
-/// Whether an op adds to the residual stream: a tensor, not a vector.
+/// Whether an op adds a tensor to the residual stream, not a vector.
 static bool addsTensors(Operation *op) {
   return isa<arith::AddFOp>(op) && findTensorType(op->getResult(0)) &&
          llvm::none_of(op->getOperands(), [](Value operand) {
@@ -228,8 +228,8 @@ static bool addsTensors(Operation *op) {
          });
 }
 
-/// Names where strategies shard the residual stream: its sums, and embeddings
-/// that are no sum's alone.
+/// Writes dimension names where strategies shard the residual stream: at its
+/// sums, and at embeddings that are not only summed.
 void NameDimsPass::writeResidualStream(DimClasses &dims) {
   auto names =
       Builder(&getContext()).getStrArrayAttr({"batch", "seq", "embed"});
@@ -242,7 +242,7 @@ void NameDimsPass::writeResidualStream(DimClasses &dims) {
   });
 }
 
-/// A weight of a matmul that no strategy can shard.
+/// Reports each weight of a matmul that no strategy can shard.
 void NameDimsPass::reportUnnamed(DimClasses &dims) {
   for (BlockArgument argument : getOperation().getArguments()) {
     unsigned number = argument.getArgNumber();

@@ -1,4 +1,4 @@
-//===- NameInputs.cpp - Which inputs are tokens and labels ----------------===//
+//===- NameInputs.cpp - Names the inputs for tokens and labels ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,7 @@ struct NameInputsPass : tessera::impl::NameInputsPassBase<NameInputsPass> {
   }
 
 private:
-  /// The input of a name.
+  /// Finds the input with a name.
   std::optional<unsigned> find(StringRef name) {
     func::FuncOp function = getOperation();
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {

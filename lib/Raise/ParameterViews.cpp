@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The most runs of elements that views are compared by.
+/// The most runs of elements in a comparison of views.
 static constexpr int64_t kMaxRuns = int64_t(1) << 24;
 
 int64_t View::size() const {
@@ -51,7 +51,7 @@ static View expand(tensor::ExpandShapeOp op, const View &view) {
   return result;
 }
 
-/// None where merged dimensions are not next to each other.
+/// None if merged dimensions are not contiguous.
 static std::optional<View> collapse(tensor::CollapseShapeOp op,
                                     const View &view) {
   View result{view.offset, {}, {}};
@@ -106,14 +106,14 @@ std::optional<View> tessera::applyOp(Operation *op, const View &view) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements next to each other.
+/// Contiguous elements.
 struct Run {
   int64_t begin, length;
 };
 } // namespace
 
-/// Adds the runs of a view; false where there are too many, or none. Dimensions
-/// are taken by their strides, and those that continue each other are one.
+/// Adds the runs of a view; false if there are too many or none. Sorts
+/// dimensions by stride, and merges contiguous ones.
 static bool addRuns(const View &view, std::vector<Run> &runs) {
   SmallVector<std::pair<int64_t, int64_t>> dims;
   for (auto [size, stride] : llvm::zip_equal(view.shape, view.strides))
@@ -157,12 +157,12 @@ bool tessera::tile(ArrayRef<View> views, int64_t elements) {
   return next == elements;
 }
 
-/// Gives `axes` to the view's dimensions `dims`, the outermost first. False
-/// where they have no place.
+/// Gives `axes` to the view's dimensions `dims`, the outermost first. False if
+/// the axes do not fit.
 static bool placeAxes(ArrayRef<AxisRef> axes, ArrayRef<size_t> dims,
                       const View &view, Sharding &result) {
   AxisList left(axes);
-  // One dimension is padded where its size does not divide.
+  // A single dimension is padded if its size is not divisible.
   if (dims.size() == 1) {
     result.dims[dims[0]].axes = left;
     return true;

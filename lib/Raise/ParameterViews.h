@@ -15,8 +15,8 @@
 
 namespace tessera {
 
-/// Elements of a tensor: element (i, j, ...) is that at offset + i strides[0] +
-/// j strides[1] + ... in row-major order.
+/// A strided view of a tensor: element (i, j, ...) is the element at offset + i
+/// strides[0] + j strides[1] + ... in row-major order.
 struct View {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> shape, strides;
@@ -30,22 +30,21 @@ struct View {
 /// The view of all elements.
 View makeIdentity(llvm::ArrayRef<int64_t> shape);
 
-/// The view that a change of shape or a slice gives of a view; none of an op
-/// that is neither, or whose result is no view.
+/// Applies a reshape or a slice to a view; none for other ops, and if the
+/// result is not a view.
 std::optional<View> applyOp(mlir::Operation *op, const View &view);
 
-/// Whether views have each of `elements` elements once.
+/// Whether the views cover each of `elements` elements exactly once.
 bool tile(llvm::ArrayRef<View> views, int64_t elements);
 
-/// The sharding of a view of a tensor of this shape and sharding: that of each
-/// dimension goes to the outermost dimensions of the view that are a part of
-/// it. `isWhole` is false where axes have no place, which leaves these
-/// dimensions open.
+/// The sharding of a view of a tensor with this shape and sharding. The axes of
+/// each dimension go to the outermost of the view's dimensions that belong to
+/// it. `isWhole` is false if some axes do not fit; these dimensions stay open.
 Sharding shardView(const Sharding &sharding, llvm::ArrayRef<int64_t> shape,
                    const View &view, bool &isWhole);
 
-/// Patterns that move changes of shape and slices of a matmul's result or
-/// operand to its weight, also through biases.
+/// Patterns that move reshapes and slices of a matmul's result or operand to
+/// its weight, also through biases.
 void populateMoveViews(mlir::RewritePatternSet &patterns);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- Proposals.cpp - Which ops a region may be --------------------------===//
+//===- Proposals.cpp - Candidate ops for a region -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The largest number that is taken for an eps.
+/// The largest number that counts as an eps.
 static constexpr double kMaxEps = 0.1;
 
 /// How often ops of the region read x, or x in another float type or with a
@@ -65,7 +65,7 @@ static void proposeSoftmax(SmallVectorImpl<Proposal> &proposals) {
        /*takesHidden=*/true});
 }
 
-/// A vector of one number along the last dimension of `x`.
+/// A vector along the last dimension of `x`, filled with one number.
 static Value makeVector(OpBuilder &b, Location loc, Value x, double number) {
   ElementwiseBuilder builder{b, loc};
   return builder.splatOf(RankedTensorType::get(typeOf(x).getShape().back(),
@@ -73,7 +73,8 @@ static Value makeVector(OpBuilder &b, Location loc, Value x, double number) {
                          number);
 }
 
-/// gamma and beta are the vectors of these numbers; ones and zeros without.
+/// gamma and beta are the vectors with these numbers; ones and zeros if not
+/// given.
 static Proposal makeLayerNorm(double eps, std::optional<unsigned> gamma,
                               std::optional<unsigned> beta) {
   return {"layer_norm",
@@ -122,7 +123,7 @@ static void proposeNorms(const RowRegion &region,
   }
 }
 
-/// The loss of each row, and its negative: the logarithm of a probability.
+/// Proposes the loss of each row and its negative, a log probability.
 static void proposeCrossEntropy(SmallVectorImpl<Proposal> &proposals) {
   auto build = [](OpBuilder &b, Location loc, const RowInputs &in) -> Value {
     RankedTensorType type = typeOf(in.x);

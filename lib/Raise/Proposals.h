@@ -1,4 +1,4 @@
-//===- Proposals.h - Which ops a region may be ------------------*- C++ -*-===//
+//===- Proposals.h - Candidate ops for a region -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// The ops that a region may be by its shape: what is reduced, and which kinds
-/// of functions it has. Those whose op is in `skipped` ("gelu") are left out.
+/// The ops that a region can be, judged by its reductions and the kinds of
+/// functions in it. Leaves out those whose op is in `skipped` ("gelu").
 llvm::SmallVector<Proposal> proposeOps(const RowRegion &region,
                                        llvm::ArrayRef<std::string> skipped);
 

@@ -1,10 +1,10 @@
-//===- Raise.cpp - Groups of ops become one op of nn ----------------------===//
+//===- Raise.cpp - Raises groups of ops to one nn op ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No spelling is matched. The shape of a region says which ops it may be, and a
-// trial of region and op in f64 says whether it is.
+// Raising matches no op sequences. The shape of a region proposes ops, and a
+// trial of region and op in f64 decides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ using namespace tessera;
 
 namespace {
 
-/// What a region is made of, without its place: equal regions are tried once.
+/// A region's structure without its position: equal regions are tried once.
 using RegionKey = std::vector<const void *>;
 
 RegionKey makeKey(const RowRegion &region) {
@@ -126,7 +126,7 @@ void RaisePass::replace(const RowRegion &region, const Proposal &proposal,
       << remark::add("nn.{0}", proposal.name) << remark::metric("error", error);
 }
 
-/// One remark for what is nearly an op, and none for what is inside of it.
+/// Emits one remark for a near miss, and none for the regions inside it.
 void RaisePass::reportMiss(const RowRegion &region, const Outcome &outcome) {
   constexpr double kNear = 0.5;
   if (outcome.error > kNear || reported.contains(region.ops.back()))
@@ -141,7 +141,7 @@ void RaisePass::reportMiss(const RowRegion &region, const Outcome &outcome) {
       << remark::metric("error", outcome.error);
 }
 
-/// Replaces the largest region of y that is an op.
+/// Replaces the largest region of y that equals an op.
 bool RaisePass::raise(Value y) {
   std::vector<RowRegion> regions = findRowRegions(y, /*allowsMasks=*/false);
   const RowRegion *nearest = nullptr;
@@ -172,8 +172,8 @@ bool RaisePass::raise(Value y) {
   return false;
 }
 
-/// Whether all tensors have shapes that the phase input may have: others are
-/// refused after the import.
+/// Whether all tensors have shapes that the `input` phase allows; other shapes
+/// are rejected after the import.
 static bool hasInputShapes(func::FuncOp function) {
   auto isInput = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);

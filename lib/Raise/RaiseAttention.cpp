@@ -1,4 +1,4 @@
-//===- RaiseAttention.cpp - Two matmuls around a softmax ------------------===//
+//===- RaiseAttention.cpp - Raises two matmuls around a softmax -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,10 +24,10 @@
 using namespace mlir;
 using namespace tessera;
 
-/// A mask that is added hides a key by at most this.
+/// An additive mask hides a key by at most this number.
 static constexpr double kHidden = -1e4;
-/// The most masks between two matmuls: one of positions, one of keys, and one
-/// that hides nothing.
+/// The most masks between two matmuls: one over positions, one over keys, and
+/// one that hides nothing.
 static constexpr size_t kMaxMasks = 3;
 
 //===----------------------------------------------------------------------===//
@@ -36,24 +36,25 @@ static constexpr size_t kMaxMasks = 3;
 
 namespace {
 
-/// Which keys a query sees.
+/// The keys that a query sees.
 struct Visibility {
   bool isCausal = false;
   std::optional<int64_t> window;
 };
 
-/// A mask of constants.
+/// A constant mask.
 struct Mask {
   interp::TensorRef value;
   MaskNumbers numbers;
-  /// The number that leaves a key visible: 0 or 1 in a boolean mask, 0 in one
-  /// that is added to the scores.
+  /// The number that leaves a key visible: 0 or 1 in a boolean mask, 0 in an
+  /// additive one.
   double visible = 0;
 };
 
 } // namespace
 
-/// Of booleans both may be what shows a key: `visible` is set by a trial.
+/// Reads a mask. Either value of a boolean mask may show a key: a trial sets
+/// `visible`.
 static std::optional<Mask> readMask(Value value) {
   Mask mask;
   mask.value = evaluateConstant(value);
@@ -75,8 +76,8 @@ static std::optional<Mask> readMask(Value value) {
   return mask;
 }
 
-/// The kind of attention of masks of queries and keys, of which each hides
-/// some; none of another one.
+/// Classifies the attention by its masks of queries and keys; each mask hides
+/// some keys. None if it is of no known kind.
 static std::optional<Visibility> classify(ArrayRef<Mask> masks) {
   ArrayRef<int64_t> shape = masks[0].value->getShape();
   int64_t queries = shape[0], keys = shape[1];
@@ -110,8 +111,8 @@ static std::optional<Visibility> classify(ArrayRef<Mask> masks) {
 // The function between the matmuls
 //===----------------------------------------------------------------------===//
 
-/// softmax(scale x) over the keys that each mask shows by its number of
-/// `visible`.
+/// softmax(scale x) over the keys that each mask shows; `visible` is the number
+/// in each mask that shows a key.
 static Proposal proposeMasked(double scale, ArrayRef<double> visible) {
   return {"attention",
           [scale, visible = SmallVector<double>(visible)](
@@ -138,7 +139,7 @@ struct RowFunction {
 };
 } // namespace
 
-/// What a region is a masked softmax of; none if it is none.
+/// Matches a region to a masked softmax of its rows; none if it is none.
 static std::optional<RowFunction> matchFunction(const RowRegion &region,
                                                 int64_t headDim) {
   if (region.masks.size() > kMaxMasks || !region.vectors.empty() ||
@@ -146,7 +147,7 @@ static std::optional<RowFunction> matchFunction(const RowRegion &region,
     return std::nullopt;
   SmallVector<Mask> masks;
   SmallVector<MaskNumbers> numbers;
-  // Which number of each mask shows a key: of booleans one or the other.
+  // Chooses the number of each mask that shows a key: boolean masks try both.
   SmallVector<SmallVector<double>> shows(1);
   for (Value value : region.masks) {
     std::optional<Mask> mask = readMask(value);
@@ -197,20 +198,20 @@ static std::optional<RowFunction> matchFunction(const RowRegion &region,
 
 namespace {
 
-/// The letters of two matmuls by what they are; ' ' where there is none.
+/// The letters of two matmuls by role; ' ' if there is none.
 struct AttentionLetters {
   char batch = ' ', group = ' ', head = ' ', query = ' ', key = ' ';
   char dim = ' ', valueDim = ' ';
 };
 
-/// Two matmuls and what is between.
+/// Two matmuls and the ops between them.
 struct Match {
   nn::EinsumOp scores, result;
   Value q, k, v;
   std::string qLetters, kLetters, vLetters, resultLetters;
   AttentionLetters letters;
   RowFunction function;
-  /// Of constraints between the matmuls; null: none.
+  /// Shardings from constraints between the matmuls; null if there are none.
   dist::ShardingAttr kSharding, vSharding, resultSharding;
 };
 
@@ -224,8 +225,8 @@ static std::string without(StringRef letters, StringRef others) {
   return kept;
 }
 
-/// Renames the letters of the second matmul to those of the scores, dimension
-/// by dimension of the weights; a letter of its own becomes a capital.
+/// Renames the letters of the second matmul to the letters of the scores,
+/// dimension by dimension of the weights; its own letters become capitals.
 static std::string rename(StringRef letters, StringRef weights,
                           StringRef scores) {
   std::string renamed;
@@ -236,8 +237,8 @@ static std::string rename(StringRef letters, StringRef weights,
   return renamed;
 }
 
-/// Which letter is what. A letter that only queries have is a head of a group
-/// or the position; the mask's is the position.
+/// Assigns roles to letters. A letter that only queries have is a head of a
+/// group or the position; the letter of the mask is the position.
 static bool assignLetters(Match &match, StringRef scores, int64_t maskDim) {
   AttentionLetters &l = match.letters;
   std::string shared, queries, summed;
@@ -262,7 +263,7 @@ static bool assignLetters(Match &match, StringRef scores, int64_t maskDim) {
     return false;
   if (queries.size() == 2)
     l.head = queries[0] == l.query ? queries[1] : queries[0];
-  // Values are shared as keys are, and no more.
+  // Values must share the letters that keys share, and no others.
   std::string expected = shared + l.key + l.valueDim;
   std::string found = match.vLetters;
   llvm::sort(expected);
@@ -274,8 +275,7 @@ static bool assignLetters(Match &match, StringRef scores, int64_t maskDim) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// `x`, whose dimensions are `letters`, with those of `order`, where ' ' has
-/// size 1.
+/// Transposes `x` from `letters` to `order`; adds dimensions of size 1 for ' '.
 static Value arrange(OpBuilder &b, Location loc, Value x, StringRef letters,
                      StringRef order) {
   SmallVector<int64_t> permutation, shape, kept;
@@ -295,7 +295,7 @@ static Value arrange(OpBuilder &b, Location loc, Value x, StringRef letters,
   return nn::BroadcastOp::create(b, loc, typeOf(x).clone(whole), x, kept);
 }
 
-/// The inverse: dimensions of size 1 go, the others are put in order.
+/// The inverse: drops dimensions of size 1 and restores the order.
 static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
                      StringRef letters) {
   SmallVector<int64_t> shape;
@@ -315,8 +315,8 @@ static Value restore(OpBuilder &b, Location loc, Value x, StringRef order,
   return arrange(b, loc, x, kept, letters);
 }
 
-/// `x` without the positive factors of one number that it was multiplied by,
-/// before or after changes of its shape; they join `scale`.
+/// Strips positive scalar factors from `x`, before or after reshapes, and
+/// multiplies them into `scale`.
 static Value peelScale(Value x, double &scale) {
   auto isFactor = [](std::optional<double> number) {
     return number && *number > 0 && std::isfinite(*number);
@@ -343,9 +343,9 @@ static Value peelScale(Value x, double &scale) {
   return copy->getResult(0);
 }
 
-/// What has each of the heads of dimension `dim` once, where groups of
-/// consecutive heads are the same: [g] to [g, r] to [g r]. Null where they are
-/// not; `count` is r.
+/// The tensor before its heads (dimension `dim`) were repeated, where groups of
+/// consecutive heads are equal: [g] to [g, r] to [g r]. Null if they are not
+/// repeated; `count` is r.
 static Value findRepeated(Value x, int64_t dim, int64_t &count) {
   auto collapse = x.getDefiningOp<tensor::CollapseShapeOp>();
   auto spread = collapse ? collapse.getSrc().getDefiningOp<nn::BroadcastOp>()
@@ -361,8 +361,8 @@ static Value findRepeated(Value x, int64_t dim, int64_t &count) {
   return spread.getDims() == ArrayRef(kept) ? spread.getX() : Value();
 }
 
-/// Reads keys and values that repeat heads before they are repeated: each is
-/// that of a group of queries.
+/// Reads keys and values before their heads are repeated: each head serves a
+/// group of queries.
 static void groupHeads(Match &match) {
   AttentionLetters &l = match.letters;
   if (l.group == ' ' || l.head != ' ')
@@ -395,7 +395,7 @@ static void groupHeads(Match &match) {
     letters->insert(letters->find(l.group) + 1, 1, l.head);
 }
 
-/// `x`, in which a dimension was divided, in the shape that it had.
+/// Merges a divided dimension of `x` back to its shape `type`.
 static Value mergeHeads(OpBuilder &b, Location loc, Value x,
                         RankedTensorType type) {
   if (x.getType() == type)
@@ -404,8 +404,8 @@ static Value mergeHeads(OpBuilder &b, Location loc, Value x,
   return tensor::CollapseShapeOp::create(b, loc, type, x, *parts);
 }
 
-/// Moves constraints of scores and weights: what they say of keys goes to keys
-/// and values, the rest to the result. One of a mask has nowhere to go.
+/// Moves constraints of scores and weights: the shardings of keys move to keys
+/// and values, the others to the result. A constraint on a mask cannot move.
 static bool moveConstraints(Match &match, const RowRegion &region,
                             StringRef scores) {
   for (Value mask : region.masks)
@@ -486,7 +486,7 @@ static void rewrite(Match match) {
       << remark::metric("error", match.function.error);
 }
 
-/// The matmul that made the scores of a region; null if there is none.
+/// The matmul that computes the scores of a region; null if there is none.
 static nn::EinsumOp findScores(const RowRegion &region) {
   auto scores = region.x.getDefiningOp<nn::EinsumOp>();
   bool isOwn = scores && scores.getScales().empty() &&
@@ -496,7 +496,7 @@ static nn::EinsumOp findScores(const RowRegion &region) {
   return isOwn ? scores : nn::EinsumOp();
 }
 
-/// Attention whose weights are one operand of a matmul.
+/// Matches attention; its weights are the left or right operand of `result`.
 static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
   Match match;
   match.result = result;
@@ -519,7 +519,7 @@ static std::optional<Match> matchWeights(nn::EinsumOp result, bool isLeft) {
     auto second = result.getLetters();
     match.qLetters = first.lhs.str();
     match.kLetters = first.rhs.str();
-    // The keys are the last dimension of the scores.
+    // The last dimension of the scores belongs to the keys.
     if (StringRef(match.qLetters).contains(first.result.back())) {
       std::swap(match.q, match.k);
       std::swap(match.qLetters, match.kLetters);

@@ -1,4 +1,4 @@
-//===- RaiseAttention.h - Two matmuls around a softmax ----------*- C++ -*-===//
+//===- RaiseAttention.h - Raises two matmuls around a softmax ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 
 namespace tessera {
 
-/// Scores of queries and keys, a function of their rows that is a masked
-/// softmax, and the sum of values weighted by it become nn.attention. The
-/// letters of the matmuls are the structure; the function is tried with the
-/// mask as an input; the mask, which follows from constants, is computed in
-/// full and must be that of causal attention, of a window, or none.
+/// Raises scores of queries and keys, a masked softmax of their rows, and the
+/// sum of values weighted by it, to nn.attention. The letters of the matmuls
+/// give the structure. The function is tried with the mask as an input. The
+/// mask depends on constants alone; it is computed in full and must be causal,
+/// a window, or hide nothing.
 void raiseAttention(mlir::Block &block);
 
 } // namespace tessera

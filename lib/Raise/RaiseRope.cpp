@@ -1,4 +1,4 @@
-//===- RaiseRope.cpp - Pairs of a row turned by tables --------------------===//
+//===- RaiseRope.cpp - Raises rotations of pairs in a row -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ private:
   Block &block;
   DenseSet<Operation *> erased, reported;
   RowConstants constants;
-  /// By tables and columns.
+  /// Known frequencies, keyed by tables and columns.
   std::map<std::vector<uint64_t>, Frequencies> known;
 };
 
@@ -66,14 +66,15 @@ static const LinearTerm *findTerm(const LinearForm &form, int64_t source) {
   return found == form.end() ? nullptr : found;
 }
 
-/// Whether an element is the sum of two, each times entries of a table.
+/// Whether an element is the sum of two elements, each times entries of a
+/// table.
 static bool isTurned(const LinearForm &form) {
   return form.size() == 2 && form[0].table && form[1].table &&
          form[0].source != form[1].source;
 }
 
-/// The turns of the pairs (i, i + h) if the first 2 h elements are these and
-/// the others stay; else none.
+/// The turns of the pairs (i, i + h) if these are the first 2 h elements and
+/// the others are unchanged; else none.
 static SmallVector<Turn> findTurns(ArrayRef<LinearForm> forms) {
   if (forms.empty() || !isTurned(forms[0]))
     return {};
@@ -134,8 +135,8 @@ std::optional<double> RopeRaiser::findFrequency(const Turn &turn) {
   return tessera::findFrequency(cosines, sines, element.getFloatSemantics());
 }
 
-/// The frequency of each turn; none if one has none. Equal tables are read
-/// once.
+/// The frequency of each turn; none if some turn has none. Equal tables are
+/// read once.
 RopeRaiser::Frequencies RopeRaiser::findFrequencies(ArrayRef<Turn> turns) {
   std::vector<uint64_t> key;
   for (const Turn &turn : turns)
@@ -201,7 +202,7 @@ void RopeRaiser::reportMiss(const LinearRows &rows, StringRef why) {
       << remark::add("nn.rope: {0}", why);
 }
 
-/// A constraint of a table, which is no longer read; null: none.
+/// A constraint on a table that is no longer read; null if there is none.
 static dist::ConstraintOp findConstraint(ArrayRef<Turn> turns) {
   for (const Turn &turn : turns)
     for (Value table : {turn.firstOfFirst.table, turn.firstOfSecond.table})

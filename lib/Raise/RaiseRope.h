@@ -1,4 +1,4 @@
-//===- RaiseRope.h - Pairs of a row turned by tables ------------*- C++ -*-===//
+//===- RaiseRope.h - Raises rotations of pairs in a row ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// A linear function of rows that turns the pairs (i, i + n/2) of their first n
-/// elements, and leaves the others, becomes nn.rope if its tables, which follow
-/// from constants, hold cosines and sines of positions times frequencies. Every
-/// entry is compared.
+/// Raises a linear function of rows to nn.rope. It rotates the pairs (i, i +
+/// n/2) of the first n elements of a row and keeps the others. Its tables
+/// depend on constants alone and hold cosines and sines of positions times
+/// frequencies. Every entry is compared.
 void raiseRope(mlir::Block &block);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- RotaryTables.cpp - Frequencies of tables of cos and sin ------------===//
+//===- RotaryTables.cpp - Frequencies of cos and sin tables ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@
 using namespace tessera;
 using llvm::ArrayRef;
 
-/// The largest error of an entry in units in the last place, and of an angle
-/// relative to it.
+/// The largest error of an entry in units in the last place, and the largest
+/// relative error of an angle.
 static constexpr double kUnits = 2, kAngleError = 0x1p-23;
 
 namespace {
@@ -49,14 +49,14 @@ private:
 
 } // namespace
 
-/// A unit in the last place of an entry.
+/// One unit in the last place of an entry.
 double FrequencyFinder::unitOf(double entry) const {
   int exponent = entry == 0 ? minExponent : std::ilogb(entry);
   return std::ldexp(1.0, std::max(exponent, minExponent) - (digits - 1));
 }
 
-/// The angles near one of which a row can have its entries. The smaller entry
-/// says more of the angle: its unit is smaller and its slope is larger.
+/// The interval of angles near `near` that can give a row's entries. Uses the
+/// smaller entry: its unit is smaller and its slope is larger.
 Interval FrequencyFinder::boundAngle(size_t row, double near,
                                      double angleError) const {
   double cosine = std::clamp(cosines[row], -1.0, 1.0);
@@ -72,12 +72,12 @@ Interval FrequencyFinder::boundAngle(size_t row, double near,
   return {angle - error, angle + error};
 }
 
-/// The frequencies that all rows allow. `hasExactPowers` says that angles of
-/// rows 1, 2, 4, ... are not rounded, as a product by a power of two is not.
+/// The frequencies that all rows allow. `hasExactPowers`: the angles of rows 1,
+/// 2, 4, ... are exact, as products by powers of two are.
 std::optional<Interval> FrequencyFinder::bound(bool hasExactPowers) const {
   Interval all{-M_PI, M_PI};
   for (size_t row = 1; row < cosines.size(); ++row) {
-    // Of row 1 all turns are the same.
+    // Full turns do not matter in row 1.
     double near = row == 1 ? 0 : all.middle() * double(row);
     double angleError = hasExactPowers && llvm::isPowerOf2_64(row)
                             ? 0
@@ -116,7 +116,7 @@ std::optional<double> FrequencyFinder::find() const {
     std::optional<Interval> all = bound(hasExactPowers);
     if (!all)
       continue;
-    // Most frequencies are numbers of f32.
+    // Most frequencies are f32 numbers.
     double near = float(all->middle());
     bool isInside = all->low <= near && near <= all->high;
     for (double frequency : {isInside ? near : all->middle(), all->middle()})

@@ -22,8 +22,8 @@ static constexpr size_t kMaxRegionOps = 96, kMaxRegions = 24;
 
 namespace {
 
-/// Goes back from a value, the latest op first. Whenever one value is left to
-/// look at, all that was seen follows from it.
+/// Walks backward from a value, the latest op first. Whenever one value is left
+/// in the frontier, it dominates all ops seen so far.
 class RegionWalk {
 public:
   RegionWalk(Value y, int64_t rank, bool allowsMasks)
@@ -32,10 +32,10 @@ public:
     frontier.insert(y);
   }
 
-  /// One step back; false where there is none.
+  /// Takes one step back; false if there is none.
   bool advance();
-  /// The region, if one value of full rank is left and nothing inside is used
-  /// outside.
+  /// Whether this is a region: one value of full rank is left, and no value
+  /// inside is used outside.
   bool isRegion() const;
   RowRegion take() const;
 
@@ -73,7 +73,7 @@ Value RegionWalk::popLatest() {
   return latest;
 }
 
-/// An operand of an elementwise op: a splat, or a value to go on from.
+/// Enters an operand of an elementwise op: a splat, or a value to walk on from.
 bool RegionWalk::enterOperand(Value operand, ArrayRef<int64_t> shape) {
   if (isConstant(operand)) {
     SplatElementsAttr splat;
@@ -85,7 +85,7 @@ bool RegionWalk::enterOperand(Value operand, ArrayRef<int64_t> shape) {
   return true;
 }
 
-/// A vector or a mask, which enters from outside.
+/// Enters a vector or a mask from outside.
 bool RegionWalk::enterOutside(nn::BroadcastOp op) {
   Value from = op.getX();
   int64_t before = findTensorType(from).getRank();
@@ -105,19 +105,19 @@ bool RegionWalk::enterOutside(nn::BroadcastOp op) {
   return true;
 }
 
-/// A value to go on from.
+/// Adds a value to walk on from.
 void RegionWalk::look(Value value) {
   auto broadcast = value.getDefiningOp<nn::BroadcastOp>();
   if (!broadcast || !enterOutside(broadcast))
     frontier.insert(value);
 }
 
-/// Whether an op acts on rows; its operands are looked at next.
+/// Whether an op acts on each row; adds its operands to the walk.
 bool RegionWalk::enter(Operation *op) {
   if (op->getNumResults() != 1 || !isPure(op))
     return false;
   if (auto broadcast = dyn_cast<nn::BroadcastOp>(op)) {
-    // A statistic of rows.
+    // A number per row, broadcast along the row.
     look(broadcast.getX());
     return op->getResult(0) != region.y &&
            llvm::equal(broadcast.getDims(), llvm::seq<int64_t>(0, rank - 1)) &&
@@ -182,7 +182,7 @@ bool RegionWalk::isRegion() const {
     Type element = findTensorType(op->getResult(0)).getElementType();
     if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < width)
       return false;
-    // What does not follow from x may be used by others.
+    // Values that do not depend on x may have other users.
     auto broadcast = dyn_cast<nn::BroadcastOp>(op);
     if (broadcast && (llvm::is_contained(region.vectors, broadcast.getX()) ||
                       llvm::is_contained(region.masks, broadcast.getX())))
@@ -202,7 +202,7 @@ RowRegion RegionWalk::take() const {
   return result;
 }
 
-/// Regions whose rows are the last dimension of `rank`.
+/// Finds regions whose rows are the last dimension of `rank`.
 static void findRegions(Value y, int64_t rank, bool allowsMasks,
                         std::vector<RowRegion> &regions) {
   RegionWalk walk(y, rank, allowsMasks);
@@ -218,7 +218,7 @@ std::vector<RowRegion> tessera::findRowRegions(Value y, bool allowsMasks) {
     return regions;
   if (type.getRank() >= 2)
     findRegions(y, type.getRank(), allowsMasks, regions);
-  // A number of each row.
+  // One number per row.
   if (type.getRank() >= 1 && regions.empty())
     findRegions(y, type.getRank() + 1, allowsMasks, regions);
   return regions;

@@ -3,13 +3,12 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops between a value y and a tensor x from which alone it follows, beside
-// constants, vectors along the last dimension and, where they are allowed,
-// masks. Every op acts on each row of the last dimension by itself; constraints
-// of shardings are looked through:
+// The ops between a value y and a tensor x. y depends on x, constants, vectors
+// along the last dimension and, where allowed, masks. Every op acts on each row
+// of the last dimension separately; sharding constraints are looked through:
 //
-//     x [.., n] --> sum [..] --> broadcast [.., n] --> ... --> y [.., n] or
-//     [..]
+//     x [.., n] --> sum [..] --> broadcast [.., n] --> ... --> y [.., n]
+//                                                           or y [..]
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +22,15 @@
 
 namespace tessera {
 
-/// A region of ops and what enters it.
+/// A region of ops and its inputs.
 struct RowRegion {
   mlir::Value x, y;
-  /// In order; the last one gives y. Constants are not among them.
+  /// The ops in program order; the last one returns y. Excludes constants.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Of the size of the last dimension; integers, one for each row; tensors of
-  /// the last dimension and one other, broadcast along the rest.
+  /// Inputs: vectors of the size of the last dimension; integers, one per row;
+  /// masks of the last dimension and one other, broadcast along the rest.
   llvm::SmallVector<mlir::Value> vectors, indices, masks;
-  /// The dimension of x that masks have beside the last one; -1 without masks.
+  /// The dimension of x that masks have besides the last one; -1 without masks.
   int64_t maskDim = -1;
 
   int64_t rank() const {
@@ -40,15 +39,15 @@ struct RowRegion {
   int64_t size() const {
     return mlir::cast<mlir::RankedTensorType>(x.getType()).getShape().back();
   }
-  /// True if an op of these is among the ops.
+  /// True if the region contains one of these ops.
   template <typename... Ops> bool has() const {
     return llvm::any_of(
         ops, [](mlir::Operation *op) { return mlir::isa<Ops...>(op); });
   }
 };
 
-/// The regions of y, the smallest first: those of its dominators in the graph
-/// of values. Masks enter where `allowsMasks`.
+/// The regions of y, the smallest first, one per dominator of y in the graph of
+/// values. Masks are inputs if `allowsMasks`.
 std::vector<RowRegion> findRowRegions(mlir::Value y, bool allowsMasks);
 
 } // namespace tessera

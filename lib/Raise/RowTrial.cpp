@@ -1,4 +1,4 @@
-//===- RowTrial.cpp - Is a region of ops the same as one op? --------------===//
+//===- RowTrial.cpp - Compares a region of ops with one op ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +22,12 @@
 using namespace mlir;
 using namespace tessera;
 
-/// How many rows there are of each scale, and how many hold minus infinity.
+/// Rows per scale, and rows that hold minus infinity.
 static constexpr int64_t kRowsOfScale = 3, kHiddenRows = 4;
-/// The most numbers that a trial has in its rows.
+/// The most numbers in the rows of a trial.
 static constexpr int64_t kMaxNumbers = int64_t(1) << 23;
-/// The largest error at which a region counts as equal to an op. Correct
-/// candidates were measured at 4e-7 at most, the nearest wrong one at 4e-3.
+/// The largest error at which a region counts as equal to an op. Measured:
+/// correct candidates have at most 4e-7, the nearest wrong one has 4e-3.
 static constexpr double kTolerance = 1e-5;
 
 std::optional<size_t> TrialResult::findEqual() const {
@@ -73,7 +73,7 @@ SmallVector<double> tessera::findConstants(const RowRegion &region) {
 
 namespace {
 
-/// Normal numbers, the same on every machine.
+/// Normally distributed numbers, the same on every machine.
 class Normal {
 public:
   double operator()() {
@@ -99,11 +99,11 @@ static double getLargest(Value value) {
 }
 
 namespace {
-/// What the normal rows of a trial are.
+/// The distributions of the normal rows of a trial.
 struct RowKinds {
-  /// Deviations of rows around 0: those at which functions of numbers differ.
+  /// Deviations of rows around 0, chosen where functions of numbers differ.
   SmallVector<double> scales{1e-2, 1, 10};
-  /// Means of rows of deviation 1: a softmax is the same at each, but not where
+  /// Means of rows of deviation 1: a softmax is the same for each mean, unless
   /// all numbers are beyond a bound.
   SmallVector<double> means;
 
@@ -113,8 +113,8 @@ struct RowKinds {
 };
 } // namespace
 
-/// A bound that is the lowest or the largest number of the type of rows changes
-/// none of its numbers, and rows have only such.
+/// Collects the kinds of rows. Skips a bound at the lowest or largest number of
+/// the type of the rows: it changes no number of the rows.
 static RowKinds findKinds(const RowRegion &region) {
   RowKinds kinds;
   double largest = getLargest(region.x);
@@ -128,20 +128,20 @@ static RowKinds findKinds(const RowRegion &region) {
             arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
       for (Value operand : op->getOperands()) {
         double bound = std::abs(getNumber(operand).value_or(0));
-        // NaN and infinity are no bounds.
+        // NaN and infinity are not bounds.
         if (!(bound > 0 && bound < largest))
           continue;
         kinds.scales.append({bound, 4 * bound});
-        // Beyond the bound if rows are scaled before it, too.
+        // Numbers are beyond the bound even if rows are scaled before it.
         if (hasSoftmax)
           kinds.means.append({64 * bound, -64 * bound});
       }
   return kinds;
 }
 
-/// Rows of `size` numbers: for each scale normal ones and one with a large
-/// element, for each mean normal ones, and one of zeros; then normal ones with
-/// minus infinity in half of the elements, and one of minus infinity alone.
+/// Rows of `size` numbers: per scale, normal rows and one with a large element;
+/// per mean, normal rows; one row of zeros; then normal rows with minus
+/// infinity in half of the elements, and one row of minus infinity alone.
 static interp::Tensor makeRows(Normal &normal, const RowKinds &kinds,
                                int64_t size, Type element) {
   int64_t finite = kinds.count();
@@ -171,8 +171,8 @@ static interp::Tensor makeRows(Normal &normal, const RowKinds &kinds,
 
 namespace {
 
-/// Builds a function of rows that returns what the region and the proposals
-/// give, then two booleans for each choice.
+/// Builds a function of rows. It returns the results of the region and of the
+/// proposals, then two booleans per choice.
 class TrialBuilder {
 public:
   TrialBuilder(const RowRegion &region, int64_t rows)
@@ -180,7 +180,7 @@ public:
         module(ModuleOp::create(UnknownLoc::get(context))),
         builder(module->getBodyRegion()) {}
 
-  /// Failure where an op of the region has no form on two dimensions.
+  /// Fails if an op of the region has no form on two dimensions.
   LogicalResult build(ArrayRef<Proposal> proposals);
   func::FuncOp getFunction() { return function; }
 
@@ -188,7 +188,7 @@ private:
   Type inF64(Type element) {
     return isa<FloatType>(element) ? builder.getF64Type() : element;
   }
-  /// Of the rows, or of one number of each row.
+  /// The type of a value for all rows, or of one number per row.
   RankedTensorType typeFor(Value value);
   Value lookUp(Value value);
   void cloneOp(Operation *op);
@@ -205,7 +205,7 @@ private:
   IRMapping mapping;
   SmallVector<Value> choices;
   llvm::DenseMap<Value, bool> nonNegative;
-  /// What is added to values that no gradient passes: a function that does not
+  /// Terms added to values that pass no gradient: a function that does not
   /// depend on them has the gradient of the op that it equals.
   SmallVector<Value> shifts;
 };
@@ -220,7 +220,7 @@ RankedTensorType TrialBuilder::typeFor(Value value) {
   return RankedTensorType::get(shape, inF64(type.getElementType()));
 }
 
-/// The value of an operand; constants are made again.
+/// The value of an operand; constants are rebuilt.
 Value TrialBuilder::lookUp(Value value) {
   if (Value found = mapping.lookupOrNull(value))
     return found;
@@ -274,8 +274,8 @@ void TrialBuilder::cloneOp(Operation *op) {
   addChoice(clone);
 }
 
-/// Whether a value is not negative, by the ops that give it. Each is asked
-/// once: a sum may have one value twice.
+/// Whether a value is never negative, judged by the ops that compute it. Each
+/// value is visited once, as a sum may use one twice.
 bool TrialBuilder::isNonNegative(Value value) {
   if (auto known = nonNegative.find(value); known != nonNegative.end())
     return known->second;
@@ -300,11 +300,10 @@ bool TrialBuilder::computeNonNegative(Value value) {
                       [&](Value operand) { return isNonNegative(operand); });
 }
 
-/// Both outcomes of a choice, for each number; a tie of two is both. What is
-/// rounded is 0 or another number, and a remainder is what was divided or less.
-/// Tests for NaN and infinity do not count, since finite rows do not take them
-/// both ways, and neither does the absolute value of a number that is never
-/// negative.
+/// Adds both outcomes of a choice, per number; a tie counts as both. Rounding
+/// gives 0 or another number, and a remainder gives the dividend or less.
+/// Ignores tests for NaN and infinity, which finite rows cannot take both ways,
+/// and the absolute value of a number that is never negative.
 void TrialBuilder::addChoice(Operation *op) {
   using arith::CmpFPredicate;
   ElementwiseBuilder b{builder, op->getLoc()};
@@ -399,12 +398,12 @@ LogicalResult TrialBuilder::build(ArrayRef<Proposal> proposals) {
 // Comparison
 //===----------------------------------------------------------------------===//
 
-/// Numbers of each row of a tensor of rows.
+/// The numbers per row in a tensor of rows.
 static int64_t rowSize(const interp::Tensor &tensor) {
   return tensor.getNumElements() / tensor.getShape()[0];
 }
 
-/// Whether all numbers of a row are finite, in each of the tensors.
+/// Whether all numbers of a row are finite in each of the tensors.
 static bool isFinite(ArrayRef<interp::TensorRef> tensors, int64_t row) {
   return llvm::all_of(tensors, [&](const interp::TensorRef &tensor) {
     int64_t size = rowSize(*tensor);
@@ -415,7 +414,7 @@ static bool isFinite(ArrayRef<interp::TensorRef> tensors, int64_t row) {
   });
 }
 
-/// The largest error of a row of `a`, measured by `b`.
+/// The largest error in a row of `a`, relative to `b`.
 static double findError(const interp::Tensor &a, const interp::Tensor &b,
                         int64_t row) {
   int64_t size = rowSize(a);
@@ -431,7 +430,7 @@ static double findError(const interp::Tensor &a, const interp::Tensor &b,
   return worst;
 }
 
-/// Whether two tensors have the same in a row, NaN and infinity too.
+/// Whether two tensors are equal in a row, including NaN and infinity.
 static bool isSame(const interp::Tensor &a, const interp::Tensor &b,
                    int64_t row) {
   int64_t size = rowSize(a);
@@ -447,7 +446,7 @@ static bool isSame(const interp::Tensor &a, const interp::Tensor &b,
   return true;
 }
 
-/// Whether a boolean is true somewhere in the rows.
+/// Whether a boolean is true anywhere in the rows.
 static bool isTrueSomewhere(const interp::Tensor &tensor,
                             ArrayRef<int64_t> rows) {
   int64_t size = rowSize(tensor);
@@ -459,7 +458,7 @@ static bool isTrueSomewhere(const interp::Tensor &tensor,
   });
 }
 
-/// What the results of a trial say: of the region, the proposals, and choices.
+/// Evaluates a trial's results: region, then proposals, then choices.
 static TrialResult judge(ArrayRef<interp::TensorRef> results,
                          ArrayRef<Proposal> proposals, int64_t rows) {
   ArrayRef<interp::TensorRef> values = results.take_front(1 + proposals.size());
@@ -485,7 +484,8 @@ static TrialResult judge(ArrayRef<interp::TensorRef> results,
   return result;
 }
 
-/// Arguments after the rows: normal vectors, random indices and masks.
+/// Makes the arguments after the rows: normal vectors, random indices and
+/// masks.
 static interp::TensorRef makeArgument(Normal &normal, Type type,
                                       const RowRegion &region,
                                       const MaskNumbers *mask) {
@@ -494,7 +494,7 @@ static interp::TensorRef makeArgument(Normal &normal, Type type,
   for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
     double number = normal();
     if (mask) {
-      // The first two of a row differ.
+      // The first two elements of a row differ.
       int64_t column = i % region.size();
       bool isSecond = column < 2 ? column == 1 : number > 0;
       number = isSecond ? mask->second : mask->first;

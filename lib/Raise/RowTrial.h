@@ -1,13 +1,13 @@
-//===- RowTrial.h - Is a region of ops the same as one op? ------*- C++ -*-===//
+//===- RowTrial.h - Compares a region of ops with one op --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter runs region and op in f64 on the same rows: normal ones, one
-// of zeros, ones with a single large element, at several scales. Analytic
-// functions that agree there are equal; what hides a difference is a choice (a
-// select, a maximum), and so each choice must have had both outcomes. What an
-// op is for rows that a mask hides, in part or whole, the region must be too.
+// of zeros, and ones with a single large element, at several scales. Analytic
+// functions that agree there are equal. A choice (a select, a maximum) can hide
+// a difference, so each choice must have had both outcomes. Region and op must
+// also agree on rows that a mask hides in part or in whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,50 +21,51 @@
 
 namespace tessera {
 
-/// What enters a function of rows, in a graph or in a trial.
+/// The inputs of a function of rows, in a graph or in a trial.
 struct RowInputs {
   mlir::Value x;
   llvm::SmallVector<mlir::Value> vectors, indices, masks;
 };
 
-/// An op that a region may be.
+/// An op that a region may be equal to.
 struct Proposal {
-  /// "nn.gelu <tanh>": for remarks.
+  /// Name for remarks, such as "nn.gelu <tanh>".
   std::string name;
-  /// Builds it of the inputs, with the element type of x.
+  /// Builds the op from the inputs, with the element type of x.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                             const RowInputs &)>
       build;
-  /// The op is defined for rows that hold minus infinity, as a mask does.
+  /// True if the op is defined for rows with minus infinity, as a mask makes
+  /// them.
   bool takesHidden = false;
 };
 
-/// What a trial found.
+/// The result of a trial.
 struct TrialResult {
-  /// Of each proposal the largest |a - b| / (|b| + 0.1 rms(b)) of all rows;
-  /// infinite where a row with minus infinity differs, NaN being equal to NaN.
+  /// The largest |a - b| / (|b| + 0.1 rms(b)) over all rows, per proposal;
+  /// infinite if a row with minus infinity differs, where NaN equals NaN.
   llvm::SmallVector<double> errors;
-  /// Each choice had both outcomes.
+  /// True if each choice had both outcomes.
   bool isCovered = false;
 
-  /// The proposal that the region is; none if it is none.
+  /// The proposal that the region equals; none if there is none.
   std::optional<size_t> findEqual() const;
 };
 
-/// The two numbers that a mask has; of booleans 0 and 1.
+/// The two numbers of a mask; 0 and 1 for booleans.
 using MaskNumbers = std::pair<double, double>;
 
-/// Runs region and proposals; each mask has one of its numbers at random, both
-/// in each row. None where the interpreter refuses.
+/// Runs region and proposals. Each mask element is one of the mask's two
+/// numbers at random; each row has both. None if the interpreter fails.
 std::optional<TrialResult> tryProposals(const RowRegion &region,
                                         llvm::ArrayRef<Proposal> proposals,
                                         llvm::ArrayRef<MaskNumbers> masks = {});
 
-/// The float of a constant of one value; none of another value.
+/// The float of a splat constant; none for other values.
 std::optional<double> getNumber(mlir::Value value);
 
-/// The positive constants of a region, as the shortest decimal that rounds to
-/// them: what an eps may be.
+/// The positive constants of a region, as the shortest decimals that round to
+/// them: candidates for an eps.
 llvm::SmallVector<double> findConstants(const RowRegion &region);
 
 } // namespace tessera

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dimension of 48 that is split into 4 x 12 is two letters of a matmul.
+// A dimension of 48 that is split into 4 x 12 has two letters in a matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// Dimensions that are split: sizes for each dimension.
+/// Split dimensions: the sizes that each dimension is split into.
 using Split = llvm::SmallVector<llvm::SmallVector<int64_t>>;
 
 /// The sizes of each group of dimensions of a shape.
@@ -34,13 +34,13 @@ inline Split readSplit(llvm::ArrayRef<mlir::ReassociationIndices> groups,
   return split;
 }
 
-/// How a tensor's dimensions were split before they were merged.
+/// The split of a tensor's dimensions before they were merged.
 inline Split readSplit(mlir::tensor::CollapseShapeOp merged) {
   return readSplit(merged.getReassociationIndices(),
                    merged.getSrcType().getShape());
 }
 
-/// The dimensions of a split one after the other, and in groups.
+/// The dimensions of a split, flat and in groups.
 struct SplitShape {
   explicit SplitShape(const Split &split) {
     for (llvm::ArrayRef<int64_t> sizes : split) {
@@ -55,7 +55,7 @@ struct SplitShape {
   llvm::SmallVector<mlir::ReassociationIndices> groups;
 };
 
-/// A tensor with its dimensions split.
+/// Splits the dimensions of a tensor.
 inline mlir::Value buildSplit(mlir::OpBuilder &b, mlir::Location loc,
                               mlir::Value x, const Split &split) {
   SplitShape whole(split);
@@ -66,13 +66,13 @@ inline mlir::Value buildSplit(mlir::OpBuilder &b, mlir::Location loc,
                                    b, loc, type, x, whole.groups);
 }
 
-/// Letters of a matmul some of which become several.
+/// The letters of a matmul; some are split into several.
 class SplitLetters {
 public:
   explicit SplitLetters(nn::EinsumOp op)
       : used((op.getLetters().lhs + op.getLetters().rhs).str()) {}
 
-  /// A letter becomes as many as it has sizes; false where none are left.
+  /// Splits a letter into one per size; false if no letters are left.
   bool split(char letter, llvm::ArrayRef<int64_t> sizes) {
     std::string all(1, letter);
     for (size_t i = 1; i < sizes.size(); ++i) {
@@ -96,7 +96,7 @@ public:
     }
     return result;
   }
-  /// How dimensions of these letters and sizes are split.
+  /// The split of dimensions with these letters and sizes.
   Split sizesOf(llvm::StringRef letters, llvm::ArrayRef<int64_t> shape) const {
     Split split;
     for (auto [letter, size] : llvm::zip_equal(letters, shape)) {
@@ -112,8 +112,8 @@ private:
   std::map<char, std::pair<std::string, llvm::SmallVector<int64_t>>> parts;
 };
 
-/// A matmul of `left` and `right`, whose letters are split, in place of `op`;
-/// split dimensions of its result are merged after it.
+/// Builds a matmul of `left` and `right` with split letters to replace `op`,
+/// and merges split dimensions of its result.
 mlir::Value buildSplitEinsum(mlir::OpBuilder &b, nn::EinsumOp op,
                              const SplitLetters &parts, mlir::Value left,
                              mlir::Value right);

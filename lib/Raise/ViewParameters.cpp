@@ -1,10 +1,10 @@
-//===- ViewParameters.cpp - Divides parameters by their views -------------===//
+//===- ViewParameters.cpp - Splits parameters into their views ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parameter all of whose uses are views that have each of its elements once
-// becomes a parameter for each view. Else it stays whole, with its slices.
+// A parameter becomes one parameter per view if all its uses are views that
+// together cover each element once. Otherwise it stays whole, with its slices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,16 +27,16 @@ using namespace tessera;
 
 namespace {
 
-/// A view of a parameter and the values that are it.
+/// A view of a parameter and the values that equal it.
 struct ViewUse {
   View view;
   SmallVector<Value> values;
 };
 
-/// What a parameter's uses ask for.
+/// Collects the views that a parameter's uses read.
 class UseFinder {
 public:
-  /// False where an op uses the parameter that is no view of it.
+  /// False if an op uses the parameter in another way than a view.
   bool find(Value value, const View &view);
 
   SmallVector<ViewUse, 4> uses;
@@ -81,15 +81,15 @@ bool UseFinder::find(Value value, const View &view) {
   return true;
 }
 
-/// The view of a file's tensor that a view of a parameter is.
+/// The view of a file's tensor that equals a view of a parameter.
 static nn::SourceAttr composeSource(nn::SourceAttr source, StringRef name,
                                     ArrayRef<int64_t> shape, const View &view,
                                     MLIRContext *context) {
   if (!source)
     return nn::SourceAttr::get(context, name, shape, view.offset, view.strides);
   View identity = makeIdentity(shape);
-  // Steps of the parameter's dimensions in the file; a stride of the view is a
-  // number of steps of one dimension.
+  // Strides of the parameter's dimensions in the file; a stride of the view is
+  // a multiple of one of them.
   auto toFile = [&](int64_t distance) {
     int64_t result = 0;
     for (auto [step, stride] :
@@ -106,7 +106,7 @@ static nn::SourceAttr composeSource(nn::SourceAttr source, StringRef name,
                              source.getOffset() + toFile(view.offset), strides);
 }
 
-/// The sharding of a view of an argument; null where the argument has none.
+/// The sharding of a view of an argument; null if the argument has none.
 static dist::ShardingAttr makeSharding(func::FuncOp function, unsigned number,
                                        const View &view) {
   auto whole = function.getArgAttrOfType<dist::ShardingAttr>(
@@ -131,7 +131,7 @@ static dist::ShardingAttr makeSharding(func::FuncOp function, unsigned number,
   return dist::ShardingAttr::get(whole.getMesh(), plain, sharding);
 }
 
-/// Replaces argument `number` by one for each view.
+/// Replaces argument `number` by one argument per view.
 void ViewParametersPass::replace(unsigned number, ArrayRef<ViewUse> uses) {
   func::FuncOp function = getOperation();
   BlockArgument whole = function.getArgument(number);
