@@ -1,13 +1,13 @@
-//===- MinCut.cpp - The cheapest cut of a network -------------------------===//
+//===- MinCut.cpp - The minimum cut of a network --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A minimum cut has the capacity of a maximum flow (L. R. Ford, D. R.
-// Fulkerson: Maximal Flow through a Network, 1956), which is found by blocking
-// flows (E. A. Dinic: Algorithm for Solution of a Problem of Maximum Flow in a
-// Network with Power Estimation, 1970). Two rounds of levels, and the cut of
-// the third, which does not reach t:
+// Fulkerson: Maximal Flow through a Network, 1956), which blocking flows
+// compute (E. A. Dinic: Algorithm for Solution of a Problem of Maximum Flow in
+// a Network with Power Estimation, 1970). The example has two rounds of levels,
+// and the cut of a third round, which does not reach t:
 //
 //     s --5--> a --2--> t     levels s 0, a 1, b 2, t 2     flow 2 by a
 //              |        ^     a to t is full:
@@ -42,8 +42,8 @@ bool MinCut::computeLevels(unsigned source, unsigned sink) {
 }
 
 /// Sends flow along one path of rising levels; false if there is none. Dead
-/// ends are not visited again before the next levels. No recursion: a path is
-/// as long as the program.
+/// ends are not visited again before the next levels. Not recursive: a path can
+/// be as long as the program.
 bool MinCut::augment(unsigned source, unsigned sink) {
   std::vector<std::pair<unsigned, size_t>> path;
   unsigned node = source;

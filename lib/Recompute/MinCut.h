@@ -1,4 +1,4 @@
-//===- MinCut.h - The cheapest cut of a network -----------------*- C++ -*-===//
+//===- MinCut.h - The minimum cut of a network ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,21 +18,21 @@ namespace tessera {
 /// blocking flows (Dinic 1970).
 class MinCut {
 public:
-  /// A capacity that no cut crosses, unless all do.
+  /// A capacity that no cut crosses, unless all cuts do.
   static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max() / 4;
 
   explicit MinCut(unsigned numNodes) : edges(numNodes) {}
 
   /// Capacities must add up to less than kInfinite.
   void addEdge(unsigned from, unsigned to, int64_t capacity);
-  /// For each node, whether it is on the source's side of the minimum cut with
+  /// Whether each node is on the source's side of a minimum cut: the one with
   /// the fewest nodes there. Call once.
   std::vector<bool> cut(unsigned source, unsigned sink);
 
 private:
   struct Edge {
     unsigned to;
-    /// Number of the reverse edge among those of `to`.
+    /// Index of the reverse edge in the edges of `to`.
     unsigned reverse;
     int64_t left;
   };
@@ -41,9 +41,9 @@ private:
   bool augment(unsigned source, unsigned sink);
 
   std::vector<std::vector<Edge>> edges;
-  /// Distance from the source over edges that are not full; -1: none.
+  /// Distance from the source over edges that are not full; -1 if unreachable.
   std::vector<int> level;
-  /// The next edge to try, of each node.
+  /// The next edge to try at each node.
   std::vector<size_t> next;
 };
 

@@ -1,4 +1,4 @@
-//===- ModelBlocks.cpp - Which block of a model an op is of ---------------===//
+//===- ModelBlocks.cpp - Blocks of the model by op ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ Operation *tessera::findBackward(Block &block) {
   return nullptr;
 }
 
-/// The parameter that a value is, or was made of by ops of one operand.
+/// The parameter that a value is, or was computed from by single-operand ops.
 static StringRef getParameterName(Value value) {
   while (Operation *def = value.getDefiningOp()) {
     if (def->getNumOperands() != 1)

@@ -1,14 +1,15 @@
-//===- Recompute.cpp - What to keep for the backward ----------------------===//
+//===- Recompute.cpp - Values to keep for the backward --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The network has a node for each value (on the source's side: needed) and each
-// op (on the source's side: repeated). What a cut crosses is what is paid:
-//   source -> value        infinite, where the backward uses it;
-//   value  -> its op       its bytes' price: needed and not repeated, so kept;
-//   op     -> sink         its time: repeated; infinite if it may not be;
-//   op     -> operand      infinite: what a repeated op uses is needed.
+// op (on the source's side: recomputed). The cost of a cut is the capacity of
+// the edges that it crosses:
+//   source -> value        infinite, if the backward uses it;
+//   value  -> its op       its bytes' price: needed, not recomputed, so kept;
+//   op     -> sink         its time: recomputed; infinite if it must not be;
+//   op     -> operand      infinite: operands of recomputed ops are needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ llvm::Error RecomputeProblem::check() const {
   return llvm::Error::success();
 }
 
-/// Sums up what was chosen.
+/// Sums up the bytes and times of a choice.
 static RecomputeChoice makeChoice(const RecomputeProblem &problem,
                                   std::vector<bool> isNeeded,
                                   std::vector<bool> isRepeated) {
@@ -115,14 +116,14 @@ RecomputeChoice tessera::keepAll(const RecomputeProblem &problem) {
 }
 
 RecomputeChoice tessera::keepLeast(const RecomputeProblem &problem) {
-  // A repeated op weighs less than any byte.
+  // A recomputed op weighs less than any byte.
   double price = static_cast<double>(problem.ops.size() + 1);
   return solve(
       problem, [&](unsigned) { return price; },
       [](const RecomputeProblem::Op &) -> int64_t { return 1; });
 }
 
-/// True if nowhere more bytes are kept than allowed.
+/// True if the kept bytes are within every limit.
 static bool isWithin(const RecomputeChoice &choice,
                      llvm::ArrayRef<int64_t> limits) {
   return llvm::all_of_zip(
@@ -139,8 +140,8 @@ tessera::keepWithin(const RecomputeProblem &problem,
   best = keepLeast(problem);
   if (!isWithin(best, limits))
     return std::nullopt;
-  // The higher the price of a byte, the fewer are kept. It rises by a hundredth
-  // along the program, so that equal layers are not decided all at once.
+  // A higher price of a byte keeps fewer bytes. It rises by a hundredth along
+  // the program, so that equal layers are not all decided at once.
   constexpr double kRise = 0.01;
   constexpr int64_t kTimeUnit = 16;
   auto at = [&](llvm::ArrayRef<double> exponents) {
@@ -160,7 +161,8 @@ tessera::keepWithin(const RecomputeProblem &problem,
     if (isWithin(choice, limits) && choice.time < best.time)
       best = std::move(choice);
   };
-  // Each place has a price of its own; what others pay hardly matters to it.
+  // Each memory has its own price; the prices of other memories hardly matter
+  // to it.
   std::vector<double> low(problem.numPlaces, -10), high(problem.numPlaces, 14);
   for (int i = 0; i < 24; ++i) {
     std::vector<double> middle;
@@ -180,7 +182,7 @@ std::optional<std::vector<int64_t>> tessera::fitKeptBytes(
     llvm::ArrayRef<KeptRange> ranges, int64_t limit,
     llvm::function_ref<std::vector<int64_t>(llvm::ArrayRef<int64_t>)> measure,
     std::vector<int64_t> &needed) {
-  // From the most down: what is kept least of all may be made again so early
+  // Starts from the largest choice: the smallest one may recompute so early
   // that more is live at the peak.
   constexpr int64_t kSteps = 8;
   constexpr int kRefinements = 3;
@@ -190,7 +192,8 @@ std::optional<std::vector<int64_t>> tessera::fitKeptBytes(
   for (const KeptRange &range : ranges)
     tooMuch.push_back(range.most);
   needed.assign(places, std::numeric_limits<int64_t>::max());
-  // Where `kept` fits, and where it is too much.
+  // Records the largest kept bytes that fit and the smallest that exceed the
+  // limit.
   auto attempt = [&](llvm::ArrayRef<int64_t> kept) {
     std::vector<int64_t> bytes = measure(kept);
     for (size_t place = 0; place < places; ++place) {

@@ -1,11 +1,12 @@
-//===- SelectRecompute.cpp - Repeats ops instead of keeping values --------===//
+//===- SelectRecompute.cpp - Recomputes ops instead of keeping values -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Works on one device's program. What is kept and what is repeated is
-// Recompute.h's problem; here it is read off the IR and written back: a
-// repeated op is a copy before its first use in the backward.
+// Works on one device's program. Recompute.h decides which values are kept and
+// which ops are recomputed. This pass reads the problem from the IR and writes
+// the result back: a recomputed op is a copy before its first use in the
+// backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +33,10 @@ using namespace tessera;
 
 namespace {
 
-/// What is kept for the backward.
+/// The policy for keeping values for the backward.
 struct Policy {
   Recompute kind = Recompute::None;
-  /// Under Auto: bytes that may be kept, by place; one for all.
+  /// Under Auto: the bytes that may be kept, per memory or one limit for all.
   SmallVector<int64_t> limits;
   std::string print() const {
     if (limits.size() > 1)
@@ -47,16 +48,16 @@ struct Policy {
   }
 };
 
-/// Forward and backward of one micro-batch: a block with gradients in it.
+/// Forward and backward of one micro-batch: a block that contains gradients.
 class BlockRecompute {
 public:
   BlockRecompute(Block &block, Operation *firstBackward, const Policy &policy)
       : block(block), firstBackward(firstBackward), policy(policy) {}
 
   LogicalResult run();
-  /// By place, the fewest and the most bytes that can be kept.
+  /// The fewest and the most bytes that can be kept, per memory.
   std::vector<KeptRange> getRanges();
-  /// Those that take time.
+  /// The recomputed ops that take time.
   std::vector<Operation *> getRepeated();
 
 private:
@@ -78,11 +79,11 @@ private:
   /// Only looked up.
   llvm::DenseMap<Operation *, unsigned> opNumbers;
   llvm::DenseMap<Value, unsigned> valueNumbers;
-  /// By op: which block of the model it belongs to; 0: none.
+  /// The model's block of each op; 0 if none.
   std::vector<unsigned> stages;
-  /// The program is to be split into stages.
+  /// True if the program will be split into stages.
   bool isStaged = false;
-  /// By op: its copy in the backward.
+  /// The copy of each op in the backward.
   std::vector<Operation *> copies;
 };
 
@@ -113,8 +114,8 @@ static double getBytes(TypeRange types) {
   return bytes;
 }
 
-/// Bytes, or the time of moving as many, as a whole number. What is more than
-/// any device has counts as 2^48, so that sums do not overflow.
+/// Converts bytes, or the time of moving them, to an integer. Values above any
+/// device's memory count as 2^48, so that sums do not overflow.
 static int64_t toWhole(double bytes) {
   return static_cast<int64_t>(std::min(bytes, 0x1p48));
 }
@@ -125,9 +126,9 @@ static bool communicates(Operation *op) {
   return collective && collective.getCollectiveKind();
 }
 
-/// Whether `selective` repeats the op: what is cheap for the bytes that it
-/// gives. No matmul, no attention, no reduction between devices; what one
-/// device holds a part of is gathered again.
+/// Whether `selective` recomputes the op: it is cheap for the bytes of its
+/// results. Excludes matmuls, attention and reductions between devices. A
+/// gather of a device's shard is recomputed.
 static bool isCheap(Operation *op) {
   if (communicates(op))
     return getBytes(op->getResultTypes()) > getBytes(op->getOperandTypes());
@@ -137,14 +138,14 @@ static bool isCheap(Operation *op) {
 }
 
 namespace {
-/// Where the results of an op are kept, and of how many micro-batches at once.
+/// The memory that holds results, and for how many micro-batches at once.
 struct Held {
   int64_t place, microBatches;
 };
 } // namespace
 
-/// None if the program is not to be split into stages, or if each stage makes
-/// the results again.
+/// None if the program will not be split into stages, or if each stage
+/// recomputes the results.
 static std::optional<Held> getHeld(Operation *op) {
   auto attr =
       op->getAttrOfType<DenseI64ArrayAttr>(dist::DistDialect::kHeldAttr);
@@ -154,8 +155,8 @@ static std::optional<Held> getHeld(Operation *op) {
 bool BlockRecompute::isRepeatable(Operation *op) const {
   if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
     return false;
-  // The embedding and the head are there once: to repeat them frees nothing at
-  // the time of the peak, but costs. Of several micro-batches it does.
+  // The embedding and the head occur once: recomputing them costs time but
+  // frees nothing at the peak. With several micro-batches in flight it does.
   std::optional<Held> held = getHeld(op);
   bool isInStage =
       stages[opNumbers.lookup(op)] != 0 || (held && held->microBatches > 1);
@@ -168,8 +169,8 @@ bool BlockRecompute::isRepeatable(Operation *op) const {
                        [&](Value value) { return leavesStage(value); });
 }
 
-/// Whether the op is done element by element, in the forward and in front of
-/// each use in the backward, which are fused with it.
+/// Whether the op is computed elementwise, in the forward and before each use
+/// in the backward, and fused with these uses.
 bool BlockRecompute::isFree(Operation *op) const {
   auto isElementwise = [](Operation *each) {
     return each->getNumRegions() == 0 && isMemoryEffectFree(each) &&
@@ -188,7 +189,7 @@ bool BlockRecompute::isFree(Operation *op) const {
   return isRead;
 }
 
-/// Time of a collective, by the links of its mesh, in bytes as getWorkBytes.
+/// Time of a collective on the links of its mesh, in the bytes of getWorkBytes.
 static double getCollectiveBytes(dist::CollectiveOpInterface op) {
   dist::MeshOp meshOp = dist::lookupMesh(op, op.getMeshAttr());
   Mesh mesh = meshOp.getMesh().toMesh();
@@ -198,14 +199,14 @@ static double getCollectiveBytes(dist::CollectiveOpInterface op) {
   return seconds * getWorkRates(op).bytesPerSecond;
 }
 
-/// Time to run an op again, in the time of moving a byte through memory.
+/// Time to recompute an op, in units of moving one byte through memory.
 static int64_t getTime(Operation *op) {
   return toWhole(communicates(op)
                      ? getCollectiveBytes(cast<dist::CollectiveOpInterface>(op))
                      : getWorkBytes(op, getWorkRates(op)));
 }
 
-/// Says where and how often a value is kept.
+/// Sets the memory that holds a value, and for how many micro-batches.
 void BlockRecompute::placeValue(Operation *op, RecomputeProblem::Value &value) {
   if (std::optional<Held> held = getHeld(op)) {
     value.place = static_cast<unsigned>(held->place);
@@ -237,7 +238,7 @@ void BlockRecompute::buildProblem() {
           !matchPattern(&op, m_Constant()))
         value.bytes = toWhole(getTensorBytes(result.getType()));
       placeValue(&op, value);
-      // What the block yields is alive to its end in any case.
+      // Values that the block yields live to its end in any case.
       value.isNeeded = llvm::any_of(result.getUsers(), [&](Operation *user) {
         Operation *here = block.findAncestorOpInBlock(*user);
         return here != block.getTerminator() &&
@@ -278,8 +279,8 @@ FailureOr<RecomputeChoice> BlockRecompute::choose() const {
 // Rewrite
 //===----------------------------------------------------------------------===//
 
-/// An op of the backward that computes what `op` does, of the same values: the
-/// gather of a parameter, for one.
+/// An op of the backward that computes the same as `op` from the same values,
+/// such as the gather of a parameter.
 Operation *BlockRecompute::findEqual(Operation *op) const {
   if (op->getNumOperands() == 0)
     return nullptr;
@@ -293,8 +294,8 @@ Operation *BlockRecompute::findEqual(Operation *op) const {
   return nullptr;
 }
 
-/// The copy of a repeated op's result, with copies of what it is made of,
-/// before `before` where it has none yet.
+/// The copy of a recomputed op's result. Builds missing copies, with their
+/// operands, before `before`.
 Value BlockRecompute::repeat(Value value, Operation *before,
                              const RecomputeChoice &choice) {
   auto it = valueNumbers.find(value);
@@ -336,7 +337,7 @@ void BlockRecompute::rewrite(const RecomputeChoice &choice) {
     });
 }
 
-/// Bytes of each place: "128", or "128, 64" of two pp ranks.
+/// Bytes per memory: "128", or "128, 64" for two pp ranks.
 static std::string printBytes(ArrayRef<int64_t> bytes) {
   return llvm::join(
       llvm::map_range(bytes, [](int64_t b) { return std::to_string(b); }),
