@@ -1,10 +1,10 @@
-//===- ReshardBound.cpp - What is left to do at least ---------------------===//
+//===- ReshardBound.cpp - Lower bounds on the remaining time --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The heuristic of the A* search in ReshardSearch.cpp. It is admissible (never
-// above the time that is left), so the way that is found first is a shortest.
+// above the remaining time), so the first way found is a shortest one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,14 +98,14 @@ void ReshardBound::addOuterLevels() {
   }
 }
 
-/// Collectives within the groups take 1 / bandwidth a byte, those between them
-/// 1 / outer.bandwidth. One over both, with g devices in each of N groups,
-/// receives
+/// Collectives within the groups take 1 / bandwidth per byte, collectives
+/// between them 1 / outer.bandwidth. A collective over both, with g devices in
+/// each of N groups, receives
 ///  * in a ring (N - 1) / (N g - 1) of its bytes from other groups, and takes
-///    1 / min(bandwidth, g outer.bandwidth) a byte;
-///  * in an all-to-all g (N - 1) / (N g - 1) of them, more than half, and
-///    takes 1 / outer.bandwidth for each of those.
-/// The more groups, the stricter is the first.
+///    1 / min(bandwidth, g outer.bandwidth) per byte;
+///  * in an all-to-all g (N - 1) / (N g - 1) of them, more than half, and takes
+///    1 / outer.bandwidth for each of those.
+/// The first inequality gets stricter with more groups.
 void ReshardBound::setWeights(Outer &outer, double groups) const {
   for (int i = 0; i < Outer::kWeights; ++i) {
     double any = i / (bandwidth * (Outer::kWeights - 1));
@@ -125,10 +125,10 @@ void ReshardBound::setWeights(Outer &outer, double groups) const {
   }
 }
 
-/// As for devices: what a group lacks of what its devices shall have together,
-/// and what of a sum travels. Each device receives its share of it over these
-/// links. Reductions take their latencies on each level apart, and no permute
-/// takes part in them.
+/// The needs of a group as if it were a device: the elements that it lacks of
+/// its devices' goal, and the sums that travel. Each device receives an equal
+/// share over these links. Reductions take their latencies on each level
+/// separately, and permutes do not take part in them.
 ReshardBound::OuterNeeds ReshardBound::getOuterNeeds(const Outer &outer,
                                                      const State &state,
                                                      const Held &held) const {
@@ -160,12 +160,12 @@ ReshardBound::OuterNeeds ReshardBound::getOuterNeeds(const Outer &outer,
           missing * static_cast<double>(space.elementBytes)};
 }
 
-/// Collectives over n devices take log2 n latencies at least, an all-reduce two
-/// for each of those. `partial` is log2 of the devices to be summed over, of
-/// which 2^a may scatter their sum; 2^(tooMany + a) shards too many must then
-/// be gathered. `removals` other collectives take shards from a dimension, and
-/// all-gathers may be among them. The least over all a: the last that causes no
-/// more gathers.
+/// Collectives over n devices take at least log2 n latencies, an all-reduce two
+/// for each of them. `partial` is log2 of the devices to sum over; 2^a of these
+/// may scatter their sum; 2^(tooMany + a) excess shards must then be gathered.
+/// `removals` other collectives take shards from a dimension, and may include
+/// all-gathers. Returns the minimum over all a, reached at the last a without
+/// additional gathers.
 static int getLatencies(double partial, double tooMany, int removals) {
   double scattered = std::clamp(removals - tooMany, 0.0, partial);
   double all =
@@ -173,9 +173,10 @@ static int getLatencies(double partial, double tooMany, int removals) {
   return static_cast<int>(std::ceil(all - 1e-9));
 }
 
-/// A dimension with too many shards must lose some, and only an all-gather or
-/// an all-to-all takes from one, and from no more than one. Where a dimension
-/// is cut along other axes than it shall be, that, or one permute for all.
+/// A dimension with too many shards must lose some. Only an all-gather or an
+/// all-to-all takes shards from a dimension, and each from one dimension only.
+/// A dimension that is split along other axes than in the goal needs one of
+/// these, or all such dimensions share one permute.
 ReshardBound::Needs ReshardBound::getNeeds(const Held &held,
                                            int64_t partial) const {
   Needs needs;
@@ -201,7 +202,7 @@ ReshardBound::Needs ReshardBound::getNeeds(const Held &held,
   return needs;
 }
 
-/// Follows the axes of each dimension as far as they are those of the goal.
+/// Follows the axes of each dimension as far as they match the goal.
 ReshardBound::Held ReshardBound::getHeld(const State &state) const {
   Held held;
   for (auto [d, list] : llvm::enumerate(state.dims)) {
@@ -225,10 +226,9 @@ ReshardBound::Held ReshardBound::getHeld(const State &state) const {
   return held;
 }
 
-/// Elements of the block that a device shall have which it holds, at most, on
-/// the device that is worst off: no more than what the nesting of the two
-/// blocks gives it. Where a dimension's axes part ways, some device's blocks
-/// are disjoint.
+/// The most elements of its goal block that the worst-off device holds: at most
+/// the overlap of nested blocks. If a dimension's axes diverge from the goal's,
+/// the blocks of some device are disjoint.
 double ReshardBound::getOverlap(const Held &held) const {
   if (held.apart.any())
     return 0;
@@ -257,9 +257,9 @@ ReshardBound::Ratios ReshardBound::getRatios(const Held &held,
   return ratios;
 }
 
-/// The least sum of 1 - 1 / n over factors n that make each ratio, if factors
-/// of a product `free` are for nothing. What is free is best used for few
-/// ratios, as long as it lasts: in some order.
+/// The least sum of 1 - 1 / n over factors n that multiply to each ratio, if
+/// factors with a product of `free` cost nothing. `free` is best spent on few
+/// ratios, one after the other in some order.
 static double getLeastSum(ArrayRef<double> ratios, double free) {
   if (ratios.empty())
     return 0;
@@ -278,21 +278,21 @@ static double getLeastSum(ArrayRef<double> ratios, double free) {
   return least;
 }
 
-/// Collectives that split or join dimensions by a factor n move (1 - 1 / n) of
-/// what a device holds or more: an all-to-all does both, a reduce-scatter
-/// splits, an all-gather joins, and frees axes that slices may split any
-/// dimension along. Each holds at least 1 / x of the goal's block for some x
-/// of 1 up to all devices that have the same of it. All-gathers then bring the
-/// rest, 1 - 1 / x of the block, for which they join dimensions by x and free
-/// slices by as much. Slices and reduce-scatters split by as much more as the
-/// goal has more shards.
+/// Collectives that split or join dimensions by a factor n move at least
+/// (1 - 1 / n) of a device's elements. An all-to-all does both, and a
+/// reduce-scatter splits. An all-gather joins, and frees axes along which
+/// slices may split any dimension. Each holds at least 1 / x of the goal's
+/// block for some x from 1 to the number of all devices with equal goal blocks.
+/// All-gathers then bring the rest, 1 - 1 / x of the block: they join
+/// dimensions by x and free slices by as much. Slices and reduce-scatters also
+/// split by the factor of additional shards in the goal.
 ///
 ///     shards [1, 1, 8] to [4, 2, 1]: 3/4 and 1/2 of a block, over 7/8 which
 ///                                    are missing
 ///
-/// With these for nothing the sum for a given x is 1 - (1 - least) / x; `least`
+/// With these at no cost, the sum for a given x is 1 - (1 - least) / x. `least`
 /// is a minimum of functions linear in x, so the sum is least at an end of the
-/// range or where a ratio is used up. A permute moves a whole block besides.
+/// range or where a ratio is used up. A permute also moves a whole block.
 double ReshardBound::getShuffled(const Held &held, const Ratios &ratios,
                                  bool permutes) const {
   int64_t shards = 1;
@@ -301,7 +301,7 @@ double ReshardBound::getShuffled(const Held &held, const Ratios &ratios,
   double more = static_cast<double>(allShards) / static_cast<double>(shards);
   double fewest = std::max(1.0, 1 / more);
   auto getLeast = [&](ArrayRef<double> all, double free) {
-    // Any of the ratios bound the sum; the greatest count most.
+    // Any subset of the ratios bounds the sum; the largest matter most.
     constexpr size_t kMostRatios = 3;
     llvm::SmallVector<double, 4> few(all);
     llvm::sort(few, std::greater<double>());
@@ -340,7 +340,7 @@ int64_t ReshardBound::getPartial(const State &state, double &kept) const {
   return space.numShards(state.unreduced) / stays;
 }
 
-/// What reductions cannot scatter must be sliced, part by part.
+/// Counts the slices that are needed in addition to what reductions scatter.
 int ReshardBound::getSlices(const Held &held, int64_t partial) const {
   int64_t shards = partial;
   for (int64_t n : held.shards)
@@ -351,9 +351,9 @@ int ReshardBound::getSlices(const Held &held, int64_t partial) const {
   return slices;
 }
 
-/// Each collective takes one of two protocols. If all take the one that begins
-/// soon, all bytes travel at its share of the bandwidth; if one does not, it
-/// begins later.
+/// Each collective takes one of two protocols. If all take the low-latency one,
+/// all bytes travel at its share of the bandwidth; if one does not, it has the
+/// higher latency.
 double ReshardBound::getTime(int collectives, double latency,
                              double transfer) const {
   if (collectives == 0)
@@ -365,9 +365,9 @@ double ReshardBound::getTime(int collectives, double latency,
 }
 
 /// To sum n partial values, n - 1 of them travel, and each further device that
-/// is to have the sum receives at least once: (n - 1) + (r - 1) transfers an
-/// element for r devices that want it. A device that has fewer elements than it
-/// shall have receives those, permuted or not.
+/// needs the sum receives at least once: (n - 1) + (r - 1) transfers per
+/// element for r devices. A device that holds fewer elements than it needs
+/// receives the missing ones, permuted or not.
 ReshardBound::Bound ReshardBound::get(const State &state) const {
   double kept = 1, summed = 0;
   int64_t partial = state.unreduced.empty() ? 1 : getPartial(state, kept);
@@ -381,7 +381,7 @@ ReshardBound::Bound ReshardBound::get(const State &state) const {
     size /= static_cast<double>(shards);
   double missing = std::max(wanted - getOverlap(held), summed);
   double shuffled = 0;
-  // Axes that are partial at the goal alone might split dimensions before.
+  // Axes that are partial only in the goal might split dimensions before.
   if (kept == static_cast<double>(goalPartial)) {
     Ratios ratios = getRatios(held, /*permutes=*/true);
     shuffled = getShuffled(held, ratios, /*permutes=*/false);

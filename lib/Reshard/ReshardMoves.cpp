@@ -17,7 +17,7 @@
 //       permute                                    1.00064   [{y, x1}, {}]
 //                                                            and 4 more orders
 //
-// An all_gather of x is left out: it holds 64 elements, more than the 32 of the
+// An all_gather of x is excluded: it holds 64 elements, more than the 32 of the
 // goal. The plan is the permute to [{y, x1}, {}] and an all_gather of x1.
 //
 //===----------------------------------------------------------------------===//
@@ -91,7 +91,8 @@ private:
   Visit visit;
   int64_t size;
   llvm::SmallVector<int64_t, 4> counts;
-  /// Parts that cannot be put on a dimension; those that a permute cannot.
+  /// Parts that cannot be added to a dimension; parts that a permute cannot
+  /// use.
   uint64_t used = 0, blocked = 0;
   /// The finest parts of each dimension of `state`.
   llvm::SmallVector<Parts, 4> held;
@@ -101,8 +102,8 @@ private:
 
 } // namespace tessera
 
-/// Slices over the finest parts that are free, which cost no time; coarser
-/// parts come from several slices.
+/// Slices over the finest free parts, which take no time; coarser parts result
+/// from several slices.
 void MoveGenerator::slices() {
   for (Part p = 0; p < space.parts.size(); ++p) {
     if ((used & bit(p)) || !space.splits[p].empty())
@@ -117,8 +118,8 @@ void MoveGenerator::slices() {
   }
 }
 
-/// All-gather of a suffix of a dimension, and all-to-all of it to each other
-/// dimension.
+/// An all-gather of a suffix of a dimension, and an all-to-all of it to each
+/// other dimension.
 void MoveGenerator::gather(size_t dim, ArrayRef<Part> kept,
                            ArrayRef<Part> suffix) {
   int64_t n = space.numShards(suffix);
@@ -143,9 +144,9 @@ void MoveGenerator::gather(size_t dim, ArrayRef<Part> kept,
   }
 }
 
-/// Only minor axes leave a dimension, since the shards that are joined must be
-/// neighbours: the suffixes of {x1, y} are {y} and {x1, y}. Where an axis can
-/// be split, its minor part alone may leave, too.
+/// Only minor axes leave a dimension, since joined shards must be contiguous:
+/// the suffixes of {x1, y} are {y} and {x1, y}. If an axis can be split, its
+/// minor part alone may leave, too.
 void MoveGenerator::gathersAndMoves() {
   for (size_t d = 0; d < state.dims.size(); ++d) {
     ArrayRef<Part> list = state.dims[d];
@@ -161,8 +162,8 @@ void MoveGenerator::gathersAndMoves() {
   }
 }
 
-/// The state after a reduction over `chosen`: an axis of which a part was
-/// reduced keeps the rest. Merged again, so that equal states stay equal.
+/// The state after a reduction over `chosen`: an axis that was reduced in part
+/// keeps the rest. Merges parts again, so that equal states stay equal.
 MoveGenerator::State
 MoveGenerator::withoutPartial(ArrayRef<Part> chosen) const {
   AxisList left =
@@ -177,14 +178,14 @@ MoveGenerator::withoutPartial(ArrayRef<Part> chosen) const {
 }
 
 /// Extends `chosen` by each partial part in turn, depth first, so that every
-/// ordered list of partial parts comes up once. A reduce-scatter leaves shards
-/// in that order on a dimension; an all-reduce has no order, so only the sorted
+/// ordered list of partial parts occurs once. A reduce-scatter puts the shards
+/// on a dimension in that order. An all-reduce has no order, so only the sorted
 /// list of each set makes one.
 void MoveGenerator::reduce(Parts &chosen, uint64_t taken, bool sorted) {
   if (!chosen.empty()) {
     ArrayRef<LinkSpan> spans = space.spansOf(maskOf(chosen));
     double time = space.getTime(CollectiveKind::ReduceScatter, size, spans);
-    // Over many nodes an all-reduce, in a tree, may be the shorter one.
+    // Over many nodes, an all-reduce (a tree) may be the faster one.
     double whole =
         sorted ? space.getTime(CollectiveKind::AllReduce, size, spans) : time;
     int64_t n = space.numShards(chosen);
@@ -207,7 +208,8 @@ void MoveGenerator::reduce(Parts &chosen, uint64_t taken, bool sorted) {
     if (!isPartial || (taken & bit(p)) ||
         (!chosen.empty() && space.join(chosen.back(), p) != space.kNone))
       continue;
-    // A list with two neighbours that are one part is the list with that part.
+    // A list with two adjacent parts that form one equals the list with that
+    // part.
     bool ascends =
         chosen.empty() || space.parts[chosen.back()] < space.parts[p];
     chosen.push_back(p);
@@ -222,8 +224,8 @@ void MoveGenerator::reductions() {
     reduce(chosen, 0, true);
 }
 
-/// True if a permute of groups that differ in the parts `changed`, and maybe in
-/// more, can be short enough. It takes as long as its slowest link, and more
+/// True if a permute of groups that differ in the parts `changed`, and possibly
+/// in more, can be fast enough. It takes the time of its slowest link, and more
 /// parts add links.
 bool MoveGenerator::admitsPermute(uint64_t changed) {
   if (changed == 0)
@@ -235,7 +237,7 @@ bool MoveGenerator::admitsPermute(uint64_t changed) {
   return limits.admits(it->second);
 }
 
-/// Backtracking over all states with as many shards for each dimension as this
+/// Backtracking over all states with as many shards in each dimension as this
 /// one. Fills dimension `dim` of `next`, which has `count` shards so far, with
 /// parts that are not `taken`. Dimensions before it have `changed` these parts.
 void MoveGenerator::arrange(State &next, size_t dim, uint64_t taken,

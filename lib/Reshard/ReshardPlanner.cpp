@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns the shortest way between two states into steps, and keeps plans.
+// Converts the shortest way between two states to steps, and caches plans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ void StepMaker::add(ReshardStep step) {
   plan.steps.push_back(std::move(step));
 }
 
-/// One step for each dimension that a run of slices cuts.
+/// One step per dimension that a run of slices splits.
 void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   for (size_t d = 0; d < state.dims.size(); ++d) {
     ReshardStep step;
@@ -109,8 +109,8 @@ void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   }
 }
 
-/// A number of the block that each member of the group of device 0 holds: the
-/// sum of a term for each axis, so members need not be asked one by one.
+/// Block numbers of the members of device 0's group. A number is a sum of one
+/// term per axis, so members need not be computed one by one.
 std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
                                           const State &s) const {
   struct Weighted {
@@ -145,9 +145,9 @@ std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
   return blocks;
 }
 
-/// Who gets the block of whom. Of the members that hold one block, those that
-/// keep it do; the others send in ascending order. From [{x, y}] to [{y, x}],
-/// of two devices each:
+/// Maps each sender to its receiver. A member that holds the block that it
+/// needs keeps it; the others send in ascending order. From [{x, y}] to
+/// [{y, x}], with two devices each:
 ///
 ///     member   0  1  2  3
 ///     held     0  1  2  3
@@ -158,7 +158,8 @@ llvm::SmallVector<int64_t> StepMaker::getTargets(ArrayRef<AxisRef> axes,
   std::vector<int32_t> held = getBlocks(axes, state),
                        due = getBlocks(axes, next);
   auto n = static_cast<int32_t>(held.size());
-  // The members that wait for a block, the first of each and the next ones.
+  // The members that wait for a block: the first of each block, and the next
+  // ones.
   std::vector<int32_t> first(*llvm::max_element(due) + 1, -1), after(n, -1);
   for (int32_t i = n; i-- > 0;)
     if (held[i] != due[i]) {
@@ -212,7 +213,7 @@ void StepMaker::run(const ReshardWay &way) {
   }
 }
 
-/// The parts that are partial in the target and not yet.
+/// Adds the parts that are partial in the target but not yet in the state.
 void StepMaker::addPartial(const Sharding &to) {
   std::optional<AxisList> added =
       subtractAxes(to.unreduced, space.toAxes(state.unreduced));
@@ -226,7 +227,7 @@ void StepMaker::addPartial(const Sharding &to) {
   add(std::move(step));
 }
 
-/// An error if there can be no plan.
+/// Fails if there can be no plan.
 static llvm::Error check(const Sharding &from, const Sharding &to,
                          ArrayRef<int64_t> shape) {
   if (!from.unreduced.empty() && !to.unreduced.empty() &&
@@ -243,9 +244,9 @@ static llvm::Error check(const Sharding &from, const Sharding &to,
   return llvm::Error::success();
 }
 
-/// Moves that a search may look at before the best way so far must do.
+/// The most moves of a search before it settles for the best way so far.
 static constexpr size_t kMaxMoves = 500000, kMaxFinerMoves = 20000;
-/// Parts of axes up to which finer cuts are tried.
+/// The most parts of axes for which finer splits are tried.
 static constexpr size_t kMaxFinerAtoms = 7;
 
 namespace {
@@ -256,7 +257,7 @@ struct Attempt {
   ReshardWay way;
 };
 
-/// Looks for ways of one tensor in ever finer spaces.
+/// Searches ways of one tensor in increasingly fine spaces.
 class WayFinder {
 public:
   using Cuts = ReshardSpace::Cuts;
@@ -269,7 +270,7 @@ public:
     options.banned = banned;
   }
 
-  /// No value larger than the ends if `capped`.
+  /// If `capped`, allows no value larger than the ends.
   Attempt run(bool capped);
 
 private:
@@ -287,14 +288,14 @@ private:
 
 } // namespace
 
-/// Whether no way through any space is shorter than the one that is known.
+/// Whether no way through any space is shorter than the known one.
 bool WayFinder::isShortest(const Attempt &attempt) const {
   State goal = attempt.space->toState(to);
   ReshardBound bound(*attempt.space, goal);
   return bound.get(attempt.space->toState(from)).time >= options.limit;
 }
 
-/// Where the shortest way is not found in time, some way is, greedily.
+/// Falls back to a greedy way if the shortest is not found in time.
 void WayFinder::search(Attempt &attempt, Cuts cuts) {
   bool isFirst = !attempt.way.found;
   options.limit = isFirst ? std::numeric_limits<double>::infinity()
@@ -332,8 +333,8 @@ Attempt WayFinder::run(bool capped) {
   options.limit = std::numeric_limits<double>::infinity();
   Attempt attempt;
   search(attempt, Cuts::OfEnds);
-  // One collective that ends the way is no longer than what finer cuts make of
-  // it, but for a permute, which may have smaller blocks, and a long ring.
+  // A final single collective is no slower than its finer splits. Exceptions
+  // are a permute, which may have smaller blocks, and a long ring.
   ArrayRef<Move> moves = attempt.way.moves;
   bool isOne = !moves.empty() && moves.back().kind != Kind::Permute &&
                !attempt.space->mayTakeApart() &&

@@ -8,14 +8,15 @@
 // up to a state plus a lower bound of the time from there (ReshardBound.h). The
 // first state taken from it that is the goal ends a shortest way. `greed` above
 // 1 is weighted A* (I. Pohl: Heuristic Search Viewed as Path Finding in a
-// Graph, 1970): a way no longer than `greed` times the shortest, found sooner.
+// Graph, 1970): the way is at most `greed` times the shortest one, and is found
+// sooner.
 //
 //     [{x}, {}]  --permute-->  [{y, x1}, {}]  --all_gather x1-->  [{y}, {}]
 //         0                       1.00064                          2.00128 us
 //
-// (8x8 of f32, x=4, y=2.) The permutes of a state are many, and they seldom
-// pay: a state goes into the queue a second time for them, with a bound of ways
-// that begin with a permute.
+// (8x8 of f32, x=4, y=2.) A state has many permutes, which seldom pay off. So
+// it enters the queue a second time for them, with a bound of ways that begin
+// with a permute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,26 +33,26 @@ using Kind = ReshardStep::Kind;
 
 namespace {
 
-/// Seconds that a step, each axis of it, and each time that it puts chunks in
-/// order count as more, so that of equal ways the one with fewer wins. Less
-/// than any transfer, more than rounding.
+/// Additional seconds for each step, each axis of a step, and each reordering
+/// of chunks: among equal ways, the one with fewer wins. Less than any
+/// transfer, more than rounding.
 constexpr double kStep = 1e-12, kAxis = 1e-13, kReorder = 1e-14;
-/// Seconds up to which two ways are equal: more than rounding.
+/// Ways that differ by at most these seconds are equal: more than rounding.
 constexpr double kUnit = 1e-15;
 
 struct Node {
   double time = 0;
-  /// Of what follows, with steps counted as more.
+  /// Bounds of the remaining seconds, including the additional ones of steps.
   double left = 0, leftByPermute = 0;
   int parent = -1;
   Move move;
   bool done = false;
 };
 
-/// A hash table of states and what is known of them, numbered in the order in
-/// which they were found. Open addressing with linear probing (Knuth: The Art
-/// of Computer Programming 3, section 6.4). States are stored one after the
-/// other, each with as many lists as it has.
+/// A hash table of states with their nodes, numbered in the order of discovery.
+/// Open addressing with linear probing (Knuth: The Art of Computer Programming
+/// 3, section 6.4). States are stored contiguously, each with only the lists
+/// that it has.
 class Nodes {
 public:
   explicit Nodes(const State &start)
@@ -70,7 +71,7 @@ public:
       state.dims.push_back(lists[i]);
     return state;
   }
-  /// The number of a state, or -1; then `slot` is where it belongs.
+  /// The number of a state, or -1; `slot` then is its slot.
   int find(const State &state, size_t &slot) const {
     size_t mask = table.size() - 1;
     for (slot = hashState(state) & mask; table[slot] >= 0;
@@ -108,7 +109,7 @@ private:
   size_t stride;
   std::vector<Node> nodes;
   std::vector<PartList> pool;
-  /// A power of two, at most half full.
+  /// The size is a power of two; at most half full.
   std::vector<int> table;
 };
 
@@ -122,15 +123,16 @@ public:
   ReshardWay run(const State &start);
 
 private:
-  /// A node to be expanded: by its permutes, which are many and seldom pay,
-  /// once all that promises more is done.
+  /// A node to expand. Permutes, which are many and seldom pay off, are
+  /// expanded after everything more promising.
   struct Entry {
-    /// In kUnits; of equal ones first who has least left to do.
+    /// In kUnits; ties go to the node with the least remaining time.
     double key;
     double left;
     size_t order;
     int node;
-    /// Whose permutes are wanted, reached at this time; else negative.
+    /// The time at which the node was reached if its permutes are wanted; else
+    /// negative.
     double permuteTime;
     bool operator<(const Entry &o) const {
       return std::tie(key, left, order) > std::tie(o.key, o.left, o.order);
@@ -139,7 +141,7 @@ private:
 
   bool isGoal(const State &state) const;
   bool isBanned(const Move &move, const State &from, const State &to) const;
-  /// What steps yet to come count for at least.
+  /// The least additional seconds of the remaining steps.
   static double getSteps(int collectives, int slices) {
     return collectives * kStep + slices * (kStep + kAxis);
   }
@@ -155,7 +157,7 @@ private:
   const ReshardSearchOptions &options;
   ReshardBound bound;
   Nodes nodes;
-  /// The least of the time of a way that is known and of the option.
+  /// The minimum of the time of a known way and the option.
   double limit;
   std::priority_queue<Entry> queue;
   size_t order = 0, numMoves = 0;
@@ -190,8 +192,8 @@ void Search::push(int node, double left, double permuteTime) {
                 order++, node, permuteTime});
 }
 
-/// Relaxes an edge: keeps the move if no shorter way to `state` is known. A way
-/// that with its bound is no shorter than the best known is dropped at once.
+/// Relaxes an edge: keeps the move if no shorter way to `state` is known. Drops
+/// a way at once if, with its bound, it is no shorter than the best known.
 void Search::reach(const State &state, const Move &move, int parent,
                    unsigned reorders) {
   ++numMoves;
@@ -226,7 +228,7 @@ void Search::reach(const State &state, const Move &move, int parent,
 void Search::expand(int index) {
   Node &node = nodes[index];
   node.done = true;
-  // A permute after a permute is one permute.
+  // Two consecutive permutes are one permute.
   if (node.move.kind != Kind::Permute)
     push(index, node.leftByPermute, node.time);
   State state = nodes.getState(index);
@@ -276,7 +278,7 @@ ReshardWay Search::run(const State &start) {
     queue.pop();
     const Node &node = nodes[entry.node];
     if (entry.permuteTime >= 0) {
-      // Out of date if a shorter way has come since.
+      // The entry is stale if a shorter way was found since.
       if (entry.permuteTime == node.time)
         permute(entry.node);
       continue;

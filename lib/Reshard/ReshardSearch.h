@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A* over the states of a ReshardSpace. Equal inputs give equal ways: ties go
-// to fewer steps, then to what was found first.
+// to fewer steps, then to the first one found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +18,31 @@ namespace tessera {
 
 struct ReshardWay {
   bool found = false;
-  /// False where the search stopped before it knew that there is no shorter
-  /// way.
+  /// False if the search stopped before it proved that no way is shorter.
   bool complete = true;
-  /// Seconds, and a little for each step.
+  /// Seconds, plus a small cost per step.
   double length = 0;
   std::vector<ReshardSpace::Move> moves;
-  /// States after each move.
+  /// The state after each move.
   std::vector<ReshardSpace::State> states;
 };
 
 struct ReshardSearchOptions {
-  /// No state is larger than this, in elements.
+  /// The most elements of a state.
   int64_t cap = std::numeric_limits<int64_t>::max();
-  /// A step that may not be taken.
+  /// A step that must not be taken.
   const BannedStep *banned = nullptr;
-  /// How much more the time that is left counts than that so far: with more
-  /// than 1 a way is found soon but need not be the shortest.
+  /// Weight of the remaining time relative to the time so far: above 1, a way
+  /// is found sooner but need not be the shortest.
   double greed = 1;
-  /// Only ways that are shorter.
+  /// Only shorter ways count.
   double limit = std::numeric_limits<double>::infinity();
-  /// Moves looked at after which the search stops.
+  /// The most moves before the search stops.
   size_t maxMoves = std::numeric_limits<size_t>::max();
 };
 
 /// The shortest way from `start` to the dimensions of `goal`, with no more
-/// partial parts than it has.
+/// partial parts than `goal` has.
 ReshardWay findWay(const ReshardSpace &space, const ReshardSpace::State &start,
                    const ReshardSpace::State &goal,
                    const ReshardSearchOptions &options);

@@ -6,8 +6,8 @@
 // Parts of axes and their relations, states, and sizes. ReshardMoves.cpp has
 // the moves, ReshardBound.cpp the bound that guides the search.
 //
-// A part of an axis is a range of its factorization: {preSize, size} has stride
-// and size among the coordinates of the axis, as a digit in a mixed radix (D.
+// A part of an axis is a range of its factorization: {preSize, size} is a
+// stride and a size among the coordinates of the axis, as in a mixed radix (D.
 // E. Knuth: The Art of Computer Programming 2, section 4.1). A mesh of x=4, y=2
 // whose axes may be split at every divisor has four parts:
 //
@@ -19,7 +19,7 @@
 //     joined: 0 then 2 is 1; no other pair is one part
 //
 // The shardings [{x:(1)2, x:(2)2}, {}] and [{x}, {}] are the same state [1][],
-// since neighbours that are one part are joined.
+// since adjacent parts that form one are joined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,9 +50,9 @@ ReshardSpace::ReshardSpace(const Mesh &mesh, const MeshLinks &links,
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// The dimensions of states: all of the tensor, or, if it has more than a state
-/// holds, the sharded ones and then the first others. The rest only counts as
-/// elements. Invalid if too many are sharded.
+/// The dimensions of states: all dimensions of the tensor. If there are more
+/// than a state holds: the sharded ones and then the first others; the rest
+/// only counts as elements. Invalid if too many are sharded.
 void ReshardSpace::chooseDims(const Sharding &from, const Sharding &to,
                               ArrayRef<int64_t> tensorShape) {
   for (bool sharded : {true, false})
@@ -82,8 +82,8 @@ static int countPrimes(int64_t n) {
   return count;
 }
 
-/// Finds the positions at which each axis may be split, and makes a part of
-/// each pair of positions of which one divides the other.
+/// Finds the positions at which each axis may be split. Makes a part of each
+/// pair of positions if one divides the other.
 void ReshardSpace::addParts(const Sharding &from, const Sharding &to,
                             Cuts cuts) {
   int primes = 0;
@@ -124,7 +124,7 @@ void ReshardSpace::addParts(const Sharding &from, const Sharding &to,
 }
 
 /// Fills the tables of relations between parts, each pair once, so that the
-/// search has bit operations and look-ups alone.
+/// search needs only bit operations and look-ups.
 void ReshardSpace::relate() {
   size_t n = parts.size();
   conflicts.assign(n, 0);
@@ -132,7 +132,7 @@ void ReshardSpace::relate() {
   joined.assign(n * n, kNone);
   splits.resize(n);
   atoms.resize(n);
-  // Axes whose cuts do not all nest.
+  // False for axes whose splits do not all nest.
   llvm::SmallVector<bool> nests(mesh.sizes.size(), true);
   for (size_t a = 0; a < n; ++a)
     for (size_t b = 0; b < n; ++b) {
@@ -156,14 +156,15 @@ void ReshardSpace::relate() {
     }
   for (size_t a = 0; a < n; ++a) {
     atoms[a] = {static_cast<Part>(a)};
-    // The last way to split has the longest major part: peel off its end.
+    // The last split has the longest major part: peels off its minor part.
     while (nests[parts[a].axis] && !splits[atoms[a].front()].empty()) {
       auto [major, minor] = splits[atoms[a].front()].back();
       Parts peeled{major, minor};
       peeled.append(ArrayRef<Part>(atoms[a]).drop_front());
       atoms[a] = peeled;
     }
-    // Splitting the front only: minor parts of the last split are prime.
+    // Splitting only the front suffices: minor parts of the last split are
+    // prime.
     assert(llvm::all_of(llvm::drop_begin(atoms[a]),
                         [&](Part p) {
                           return !nests[parts[a].axis] || splits[p].empty();
@@ -172,7 +173,7 @@ void ReshardSpace::relate() {
   }
 }
 
-/// The best rates of any link, for bounds.
+/// Sets the best rates of any link, for bounds.
 void ReshardSpace::setRates() {
   latency = std::numeric_limits<double>::infinity();
   for (const LinkSpans &axis : links.axes)
@@ -186,8 +187,8 @@ void ReshardSpace::setRates() {
     }
 }
 
-/// In an all-to-all levels work side by side. More than half of what a device
-/// receives in it crosses the outermost one.
+/// Levels work in parallel in an all-to-all. More than half of the bytes that a
+/// device receives cross the outermost level.
 double ReshardSpace::getBandwidth() const {
   double inner = 0, sum = 0;
   bool isTwice = true;
@@ -204,10 +205,10 @@ double ReshardSpace::getBandwidth() const {
   return isTwice ? inner : sum;
 }
 
-/// A ring over a b devices has (a - 1) (b - 1) steps more than rings over a and
-/// over b, at most (sqrt(n) - 1)^2 for n devices, and an all-reduce twice as
-/// many; of the log2 n steps of an all-to-all some may be shorter ones. Rings
-/// within a level and around it take less bandwidth than one over both.
+/// A ring over a b devices has (a - 1) (b - 1) more steps than rings over a and
+/// over b, at most (sqrt(n) - 1)^2 for n devices; an all-reduce has twice as
+/// many. Some of the log2 n steps of an all-to-all may be shorter. Rings within
+/// a level and around it take less bandwidth than one over both.
 bool ReshardSpace::mayTakeApart() const {
   if (llvm::any_of(links.axes, [](auto &spans) { return spans.size() > 1; }))
     return true;
@@ -336,9 +337,9 @@ size_t tessera::hashState(const ReshardSpace::State &state) {
 // Groups and times
 //===----------------------------------------------------------------------===//
 
-/// The least list of axes that contains all of `refs`. Parts of one axis that
-/// do not nest make its part from the first to the last of them, or, if that is
-/// no part, the whole axis.
+/// The smallest list of axes that contains all of `refs`. Parts of one axis
+/// that do not nest give its part from the first to the last of them or, if
+/// that is not a part, the whole axis.
 static AxisList unite(const Mesh &mesh, AxisList refs) {
   llvm::sort(refs);
   AxisList all;
@@ -366,8 +367,8 @@ static AxisList unite(const Mesh &mesh, AxisList refs) {
 }
 
 /// Bits of the parts that a permute between two states exchanges: for each
-/// dimension all but the common prefix and suffix of the finest parts. The
-/// devices of one group of the permute differ in these alone.
+/// dimension, all finest parts except the common prefix and suffix. The devices
+/// of one group of the permute differ only in these.
 uint64_t ReshardSpace::getChanged(const State &from, const State &to) const {
   uint64_t changed = 0;
   for (auto [before, after] : llvm::zip(from.dims, to.dims))
@@ -375,7 +376,7 @@ uint64_t ReshardSpace::getChanged(const State &from, const State &to) const {
   return changed;
 }
 
-/// The same of the finest parts of one dimension.
+/// The same for the finest parts of one dimension.
 uint64_t ReshardSpace::getChanged(const Parts &from, const Parts &to) {
   ArrayRef<Part> old = from, now = to;
   while (!old.empty() && !now.empty() && old.front() == now.front()) {
@@ -404,7 +405,7 @@ AxisList ReshardSpace::getPermuteAxes(const State &from,
   return unite(mesh, refs);
 }
 
-/// The links under a group, kept by its bits: a search asks for few groups
+/// The links under a group, cached by its bits: a search looks up few groups
 /// often.
 ArrayRef<LinkSpan> ReshardSpace::spansOf(uint64_t mask) const {
   auto [it, isNew] = spans.try_emplace(mask);

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The graph that the reshard planner searches. Every part of an axis that may
-// occur has a number; a state is a list of numbers a dimension and one of those
-// partial, in canonical form (neighbours that are one part are one number), so
-// that equal placements are equal states.
+// occur has a number. A state has a list of numbers per dimension and one list
+// of partial parts. It is in canonical form (adjacent parts that form one are
+// one number), so that equal placements are equal states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@
 
 namespace tessera {
 
-/// A few numbers of parts of axes, in place. What follows the last is zero,
-/// so that lists are compared and hashed word by word.
+/// A short inline list of numbers of axis parts. Unused entries are zero, so
+/// that lists are compared and hashed as 64-bit integers.
 class PartList {
 public:
   using Part = uint8_t;
@@ -63,7 +63,7 @@ public:
     return std::memcmp(this, &o, sizeof(PartList)) == 0;
   }
   bool operator!=(const PartList &o) const { return !(*this == o); }
-  /// The three words that a list is.
+  /// The list as three 64-bit integers.
   std::array<uint64_t, 3> words() const {
     std::array<uint64_t, 3> all;
     static_assert(sizeof(all) == sizeof(PartList));
@@ -76,7 +76,7 @@ private:
   Part items[kCapacity] = {};
 };
 
-/// One list for each dimension; copies only those there are.
+/// One list per dimension; copies only the used ones.
 class DimLists {
 public:
   static constexpr unsigned kCapacity = 8;
@@ -137,14 +137,15 @@ public:
     double time = 0;
   };
 
-  /// Where axes may be cut.
+  /// The positions at which axes may be split.
   enum class Cuts {
-    /// Where one of the two shardings cuts them.
+    /// Positions at which one of the two shardings splits them.
     OfEnds,
-    /// Also where a part is as large as another axis, with which it may change
-    /// places; everywhere on small meshes (of at most kSmallMesh primes).
+    /// Also positions that give a part the size of another axis, with which it
+    /// may change places; every position on small meshes (of at most kSmallMesh
+    /// primes).
     Useful,
-    /// At every divisor of their sizes.
+    /// Every divisor of their sizes.
     All,
   };
   static constexpr int kSmallMesh = 6;
@@ -153,11 +154,11 @@ public:
                const Sharding &to, llvm::ArrayRef<int64_t> shape,
                int64_t elementBytes, Cuts cuts);
 
-  /// False if there are more parts than a space holds.
+  /// False if there are more parts than a space can hold.
   bool isValid() const { return valid; }
   size_t getNumParts() const { return parts.size(); }
-  /// Parts that are not cut further: a state has as many permutes as these have
-  /// orders.
+  /// Parts that are not split further: a state has as many permutes as these
+  /// have orders.
   size_t getNumAtoms() const {
     return llvm::count_if(splits, [](auto &cuts) { return cuts.empty(); });
   }
@@ -166,37 +167,38 @@ public:
   AxisList toAxes(llvm::ArrayRef<Part> parts) const;
   /// Elements of one device's block.
   int64_t getLocalSize(const State &state) const;
-  /// How often a move puts chunks of a dimension in order: those that it
-  /// gathers or scatters along one with several rows before it. Dimensions that
-  /// no way moves do not count.
+  /// How many times a move reorders chunks of a dimension: when it gathers or
+  /// scatters along a dimension with several rows before it. Ignores dimensions
+  /// that no way moves.
   unsigned countReorders(const Move &move, const State &from,
                          const State &to) const;
 
   using Visit = llvm::function_ref<void(const Move &, const State &)>;
-  /// Which moves are wanted.
+  /// Limits of the moves.
   struct MoveLimits {
-    /// Elements that a device may hold.
+    /// The most elements that a device may hold.
     int64_t cap;
-    /// Times of ways up to the state, and that ways must be shorter than; the
-    /// latter may shrink while moves are visited.
+    /// The time of the way up to the state, and an upper limit on ways, which
+    /// may decrease while moves are visited.
     double time;
     const double &limit;
     bool admits(double moveTime) const { return time + moveTime < limit; }
   };
-  /// Calls `visit` for each state that one collective but a permute leads to.
+  /// Calls `visit` for each state reached by one collective other than a
+  /// permute.
   void forEachMove(const State &state, const MoveLimits &limits,
                    Visit visit) const;
   /// The same for permutes.
   void forEachPermute(const State &state, const MoveLimits &limits,
                       Visit visit) const;
 
-  /// Whether a collective may take longer than some over parts of its group.
+  /// Whether a collective may be slower than several over parts of its group.
   bool mayTakeApart() const;
 
   /// The axes that span the groups of a permute between two states.
   AxisList getPermuteAxes(const State &from, const State &to) const;
 
-  /// The dimension of the tensor that dimension `dim` of states stands for.
+  /// The dimension of the tensor for dimension `dim` of states.
   unsigned getTensorDim(unsigned dim) const {
     return dim < tensorDims.size() ? tensorDims[dim] : dim;
   }
@@ -214,7 +216,7 @@ private:
   void setRates();
   Part find(const AxisRef &ref) const;
   int64_t numShards(llvm::ArrayRef<Part> parts) const;
-  /// Appends and joins.
+  /// Appends parts and joins adjacent ones.
   void append(Parts &list, llvm::ArrayRef<Part> more) const;
   uint64_t getChanged(const State &from, const State &to) const;
   static uint64_t getChanged(const Parts &from, const Parts &to);
@@ -226,41 +228,41 @@ private:
 
   const Mesh &mesh;
   const MeshLinks &links;
-  /// Dimensions of the tensor that states have, ascending, and their sizes.
+  /// The dimensions of the tensor that states have, ascending, and their sizes.
   llvm::SmallVector<unsigned, 8> tensorDims;
   llvm::SmallVector<int64_t, 8> shape;
-  /// Elements along the other dimensions, which are never cut.
+  /// Elements along the other dimensions, which are never split.
   int64_t otherElements = 1;
   size_t tensorRank;
   int64_t elementBytes;
   bool valid = true;
 
   std::vector<AxisRef> parts;
-  /// Bits of the parts that cannot be used beside each part.
+  /// Bits of the parts that cannot be combined with each part.
   std::vector<uint64_t> conflicts;
   /// Bits of the parts that are within each part.
   std::vector<uint64_t> inside;
-  /// What a pair of neighbours a, b is together, or kNone: at a * number of
+  /// The part that the adjacent parts a and b form, or kNone, at a * number of
   /// parts + b.
   std::vector<Part> joined;
-  /// Ways to cut each part in two.
+  /// Ways to split each part in two.
   std::vector<llvm::SmallVector<std::pair<Part, Part>, 2>> splits;
-  /// The parts into which each part is cut finest; itself where the cuts of its
-  /// axis do not nest.
+  /// The finest parts of each part; the part itself if the splits of its axis
+  /// do not nest.
   std::vector<Parts> atoms;
-  /// The least latency of any link, and the greatest.
+  /// The least and the greatest latency of any link.
   double latency = 0, maxLatency = 0;
-  /// The greatest bandwidth of any link, a level.
+  /// The greatest bandwidth of any link, per level.
   llvm::SmallVector<double, 4> levelRates;
-  /// Bytes per second that a device receives at most in any collective.
+  /// The most bytes per second that a device receives in any collective.
   double getBandwidth() const;
   Part join(Part a, Part b) const { return joined[a * parts.size() + b]; }
 
-  /// Spans by the bits of a group's parts.
+  /// Link spans by the bits of a group's parts.
   mutable llvm::DenseMap<uint64_t, LinkSpans> spans;
 };
 
-/// A number for a hash table.
+/// Hashes a state.
 size_t hashState(const ReshardSpace::State &state);
 
 } // namespace tessera
