@@ -1,4 +1,4 @@
-//===- AttentionPieces.cpp - Attention by parts of a sequence -------------===//
+//===- AttentionPieces.cpp - Attention on pieces of a sequence ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ RankedTensorType tessera::widenType(Type type) {
              : tensor.clone(Float32Type::get(type.getContext()));
 }
 
-/// Each query's row of a result by its weight.
+/// Multiplies each query's row of a result by its weight.
 static Value scale(ImplicitLocOpBuilder &b, Value result, Value weight) {
   int64_t rank = cast<RankedTensorType>(weight.getType()).getRank();
   Value wide = nn::BroadcastOp::create(
@@ -79,7 +79,7 @@ Attended tessera::combine(ImplicitLocOpBuilder &b, const Attended &x,
   const llvm::fltSemantics &semantics =
       cast<FloatType>(type.getElementType()).getFloatSemantics();
   Value largest = arith::MaximumFOp::create(b, x.logsumexp, y.logsumexp);
-  // A finite reference: the difference to it is minus infinity, not NaN.
+  // A finite reference: differences to it are minus infinity, not NaN.
   largest = arith::MaximumFOp::create(
       b, largest, constant(llvm::APFloat::getLargest(semantics, true)));
   auto exponential = [&](Value l) -> Value {

@@ -1,10 +1,10 @@
-//===- CountPairs.cpp - How evenly devices share attention ----------------===//
+//===- CountPairs.cpp - Balance of attention among devices ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts the pairs of a query and a key that it sees, on each device, by the
-// position of the device's first query. For the report of collectives.
+// Counts the pairs of a query and a visible key on each device, from the
+// position of the device's first query. Used by the report of collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ static int64_t countPairsAt(nn::AttentionOp attention, int64_t first,
   return pairs;
 }
 
-/// The fewest and the most pairs of a device.
+/// The fewest and the most pairs of any device.
 static std::pair<int64_t, int64_t> countPairs(nn::AttentionOp attention) {
   int64_t queries = attention.getQ().getType().getDimSize(1);
   int64_t keys = attention.getK().getType().getDimSize(1);

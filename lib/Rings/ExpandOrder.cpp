@@ -1,23 +1,23 @@
-//===- ExpandOrder.cpp - Attention in zig-zag order in plain order --------===//
+//===- ExpandOrder.cpp - Zig-zag attention as plain attention -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel of attention takes queries and keys of which each has the position
-// after the one before. Of a sequence in chunks,
+// An attention kernel expects queries and keys at consecutive positions. In a
+// sequence of chunks
 //
 //     stored   0 7 | 1 6 | 2 5 | 3 4        device 1 has the queries 1 and 6
 //
-// all keys are put into the order of positions, and the queries of a device are
-// attentions of their own, one for each chunk. All queries are put into that
-// order, too, and the result back. Where only some keys are here, as in a step
-// of a ring, each chunk of queries attends to each chunk of keys; kernels leave
-// out those of which it sees nothing. Padding is after the sequence, where it
-// is stored and by its positions.
+// all keys are put into the order of positions. The queries of a device become
+// separate attentions, one per chunk. If all queries are present, they are put
+// into that order, too, and the result back into the stored order. If only some
+// keys are present, as in a step of a ring, each chunk of queries attends to
+// each chunk of keys; kernels skip chunks that are not visible. Padding is at
+// the end of the sequence, as stored and by position.
 //
-// A device's shard is pieces of whole chunks, or of one. A shard that begins
-// within a chunk would have pieces of their common divisor, down to one
-// element: more pieces than the sequence has chunks are an error.
+// A device's shard consists of pieces: whole chunks, or fractions of one. A
+// shard that begins within a chunk would have pieces of their common divisor,
+// down to one element. More pieces than the sequence has chunks are an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ namespace {
 /// The queries or the keys of an attention, as pieces in plain order.
 class Side {
 public:
-  /// `isPadded`: some elements may be beyond the sequence.
+  /// `isPadded`: some elements may be after the end of the sequence.
   Side(ImplicitLocOpBuilder &b, nn::ZigzagAttr order, Value tensor,
        Value offset, bool isPadded)
       : b(b), order(order), isPadded(isPadded), all(getLength(tensor)) {
@@ -69,7 +69,7 @@ public:
     return pieces;
   }
 
-  /// A tensor as it is stored, of its pieces.
+  /// Joins the pieces of a tensor in stored order.
   Value join(ArrayRef<Value> pieces) const {
     if (!isWhole)
       return concat(b, pieces);
@@ -91,7 +91,7 @@ private:
     return arith::SelectOp::create(b, isBeyond, index, position);
   }
 
-  /// Chunk `from(i)` of a tensor as chunk i; padding stays at the end.
+  /// Moves chunk `from(i)` of a tensor to chunk i; padding stays at the end.
   Value permute(Value tensor, llvm::function_ref<int64_t(int64_t)> from) const {
     int64_t chunk = order.getChunk();
     SmallVector<Value> chunks;
@@ -107,12 +107,12 @@ private:
   ImplicitLocOpBuilder &b;
   nn::ZigzagAttr order;
   bool isPadded, isWhole;
-  /// Elements, and those of a piece.
+  /// All elements, and the elements of a piece.
   int64_t all, size;
   SmallVector<Value> offsets;
 };
 
-/// Attention, or its backward, by pieces of queries and of keys.
+/// Expands attention or its backward into pieces of queries and keys.
 template <typename Op> class OrderExpander {
 public:
   explicit OrderExpander(Op op)
@@ -158,7 +158,7 @@ Attended OrderExpander<nn::AttentionOp>::attend(unsigned query, unsigned key) {
   if (!op.getStats().empty() || k.size() > 1)
     stats.push_back(
         RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(), wide));
-  // What is combined is not rounded before.
+  // Combined results are not rounded before.
   RankedTensorType type = whole.clone(shape);
   if (k.size() > 1)
     type = widenType(type);
@@ -202,7 +202,7 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
       add(dk[j], piece.getDk());
       add(dv[j], piece.getDv());
     }
-  // Narrowed before they are joined, the pieces take fewer bytes to copy.
+  // Narrows the pieces before joining them, so that fewer bytes are copied.
   auto narrowAll = [&](SmallVector<Value> &pieces, Type type) {
     for (Value &piece : pieces)
       piece = narrow(b, piece, type);
@@ -213,7 +213,7 @@ template <> SmallVector<Value> OrderExpander<nn::AttentionBackwardOp>::build() {
           keys.join(narrowAll(dv, op.getDv().getType()))};
 }
 
-/// Whether queries and keys are no more pieces than the sequence has chunks.
+/// Checks that queries and keys have at most as many pieces as chunks.
 template <typename Op> static LogicalResult checkPieces(Op op) {
   nn::ZigzagAttr order = op.getOrderAttr();
   for (Value tensor : {op.getQ(), op.getK()}) {

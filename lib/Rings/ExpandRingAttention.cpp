@@ -3,37 +3,36 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device i of n has chunk i of keys and values at first and chunk i - s, of its
-// neighbours before it, in step s:
+// Device i of n starts with chunk i of keys and values. In step s it has chunk
+// i - s, from the devices before it:
 //
 //     step      0      1      2
 //     device 0  0      2      1        o, l: combined after each step
 //     device 1  1      0      2        dq: a sum on the device
-//     device 2  2      1      0        dk, dv: sums that go along with the
-//     chunk
+//     device 2  2      1      0        dk, dv: sums that travel with the chunk
 //
-// Each step is an attention of its own with results in f32, with the logarithm
-// l of its sums of exponentials, by which results are combined (Liu et al.,
-// Ring Attention with Blockwise Transformers, 2023). Gradients of a step are in
-// f32 on the host; on a GPU they have the operands' type, since its libraries
-// round them. Sums are in f32 on both.
+// Each step is a separate attention with results in f32 and with the logarithm
+// l of its sums of exponentials, which combines results (Liu et al., Ring
+// Attention with Blockwise Transformers, 2023). Gradients of a step are in f32
+// on the host. On a GPU they have the operands' type, since its libraries round
+// them. Sums are in f32 on both.
 //
-// The sums of dk and dv begin at the neighbour of the chunk's owner, who adds
-// its own step in the end: they are sent n - 1 times, as the chunk is. Steps in
-// which a window lets no device see anything are left out; the sums then go
-// from the last device that has some to the owner.
+// The sums of dk and dv start at the neighbor of the chunk's owner, who adds
+// its own step at the end: they are sent n - 1 times, like the chunk. Steps in
+// which no device sees a key because of a window are skipped; the sums then go
+// from the last contributing device to the owner.
 //
-// In zig-zag order device i has the chunks i and 2n - 1 - i of 2n, and each
-// query sees a half of a chunk, of an earlier (j < i) or a later device, or
-// nothing of it:
+// In zig-zag order device i has the chunks i and 2n - 1 - i of 2n. Each query
+// sees half of the keys of an earlier device (j < i), and all or none of a
+// later one's:
 //
 //                       keys of j < i         keys of j > i
 //                       j      2n-1-j         j      2n-1-j
 //     queries i         all    none           none   none
 //     queries 2n-1-i    all    none           all    all
 //
-// So each step after the first is two attentions of half the queries to half
-// the keys, without a mask.
+// So each step after the first consists of two attentions of half the queries
+// to half the keys, without a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,16 +56,16 @@ namespace {
 
 class RingExpander {
 public:
-  /// `roundsGradients`: those of a step are of the operands' type.
+  /// `roundsGradients`: gradients of a step have the operands' type.
   RingExpander(dist::RingAttentionOp op, bool roundsGradients);
   void expand();
 
 private:
-  /// Of an operand's gradient in one step.
+  /// The type of an operand's gradient in one step.
   Type getGradientType(Value operand) const {
     return roundsGradients ? operand.getType() : widenType(operand.getType());
   }
-  /// A sum in f32 at least; of nothing and a value, that value as it is.
+  /// A sum in at least f32; `value` unchanged if `sum` is null.
   Value add(Value sum, Value value) {
     if (!sum)
       return value;
@@ -77,11 +76,11 @@ private:
   template <typename Op> void findSteps(Op attention);
   template <typename Op> void expect(Op attention);
   void expectChunk(Value k, Value v, int64_t distance, bool isWide);
-  /// How far the chunk of a step comes from that of the step before.
+  /// The distance that the chunk travels from the step before.
   int64_t getDistance(unsigned number) const {
     return steps[number] - steps[number - 1];
   }
-  /// The own chunk of what the region gathers.
+  /// The device's own chunk of a gathered value.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
         gathered.getDefiningOp<dist::AllGatherOp>().getInput());
@@ -116,9 +115,9 @@ private:
   ImplicitLocOpBuilder b;
   dist::AllGatherOp gather;
   bool roundsGradients;
-  /// Devices of the ring, and keys of a chunk.
+  /// Devices of the ring, and keys per chunk.
   int64_t count = 0, size = 0;
-  /// Those in which a query of some device sees a key, the first one 0.
+  /// Steps in which a query of some device sees a key; the first one is 0.
   SmallVector<int64_t> steps;
   IRMapping inputs;
 };
@@ -139,7 +138,7 @@ RingExpander::RingExpander(dist::RingAttentionOp op, bool roundsGradients)
     b.clone(*offset, inputs);
 }
 
-/// What the device `distance` before each holds.
+/// Receives the value of the device `distance` before this one.
 Value RingExpander::receive(Value value, int64_t distance) {
   SmallVector<int64_t> targets;
   for (int64_t member = 0; member < count; ++member)
@@ -161,8 +160,8 @@ Value RingExpander::getOffset(int64_t step) {
   return arith::RemUIOp::create(b, arith::AddIOp::create(b, own, shift), whole);
 }
 
-/// Whether a query of the positions [query, query + size) sees one of the keys
-/// [key, key + size), where the two are the same or have none in common.
+/// Whether a query at positions [query, query + size) sees one of the keys
+/// [key, key + size). The two ranges are equal or disjoint.
 static bool meet(int64_t query, int64_t key, int64_t size, bool causal,
                  std::optional<int64_t> window) {
   if (!causal || query == key)
@@ -173,10 +172,10 @@ static bool meet(int64_t query, int64_t key, int64_t size, bool causal,
 
 template <typename Op> void RingExpander::findSteps(Op attention) {
   nn::ZigzagAttr order = attention.getOrderAttr();
-  // Positions follow each other within a piece of a chunk.
+  // Positions are consecutive within a piece of a chunk.
   int64_t pieces = order ? countPieces(order, size) : 1, piece = size / pieces;
   auto isNeeded = [&](int64_t step) {
-    // So many pieces are an error when they are expanded.
+    // Their expansion fails with an error for this many pieces.
     if (order && pieces > 2 * order.getShards())
       return true;
     for (int64_t device = 0; device < count; ++device)
@@ -199,7 +198,7 @@ template <typename Op> void RingExpander::findSteps(Op attention) {
       steps.push_back(step);
 }
 
-/// The attention of the own queries to the chunk of a step.
+/// The attention of the device's own queries to the chunk of a step.
 Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
                               Value v, int64_t step) {
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
@@ -235,7 +234,7 @@ SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   return {all->result, all->logsumexp};
 }
 
-/// Operands stay; dq is summed here, dk and dv as they go around.
+/// Operands stay; dq is summed here, dk and dv travel around the ring.
 SmallVector<Value>
 RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
   auto own = [&](Value value) { return inputs.lookup(value); };
@@ -276,10 +275,10 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
 // Zig-zag order
 //===----------------------------------------------------------------------===//
 
-/// The half of a chunk that the first or, of a chunk of a later device, the
-/// second half of the queries sees: the index of its first element. Whether a
-/// step's chunk is that is known at run time: of device i it is in steps after
-/// i.
+/// The half of a chunk that the first half of the queries sees or, for a chunk
+/// of a later device, the second half. Returns the index of its first element.
+/// This is known at run time only: device i has chunks of later devices in
+/// steps after i.
 Value RingExpander::getHalf(int64_t step) {
   Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), gather.getAxes(),
                                          /*local_size=*/1, gather.getMesh());
@@ -291,13 +290,13 @@ Value RingExpander::getHalf(int64_t step) {
                                  arith::ConstantIndexOp::create(b, 0));
 }
 
-/// The other half's index.
+/// The index of the other half.
 Value RingExpander::getOtherHalf(Value half) {
   Value second = arith::ConstantIndexOp::create(b, size / 2);
   return arith::SubIOp::create(b, second, half);
 }
 
-/// The value, or the number everywhere unless `half` is the first.
+/// The value if `half` is the first one; else the number everywhere.
 Value RingExpander::unlessSecond(Value value, Value half, double number) {
   Type element = getElementTypeOrSelf(value);
   return nn::MaskPaddingOp::create(
@@ -305,7 +304,7 @@ Value RingExpander::unlessSecond(Value value, Value half, double number) {
       b.getI64IntegerAttr(size / 2), b.getFloatAttr(element, number));
 }
 
-/// Attention of queries and keys here alone, whatever their positions.
+/// Attention of the given queries and keys alone, whatever their positions.
 Attended RingExpander::attendTo(nn::AttentionOp attention, Value q, Value k,
                                 Value v, bool causal) {
   auto type = cast<RankedTensorType>(attention.getResult().getType());
@@ -357,7 +356,7 @@ SmallVector<Value> RingExpander::expandZigzag(nn::AttentionOp attention) {
           concat(b, {first.logsumexp, second.logsumexp})};
 }
 
-/// Gradients of queries, keys and values here alone.
+/// Gradients of the given queries, keys and values alone.
 std::array<Value, 3>
 RingExpander::differentiate(nn::AttentionBackwardOp attention,
                             ArrayRef<Value> queries, Value k, Value v,
@@ -372,7 +371,7 @@ RingExpander::differentiate(nn::AttentionBackwardOp attention,
   return {partial.getDq(), partial.getDk(), partial.getDv()};
 }
 
-/// As the plain ring; gradients of halves are sums of their own.
+/// Like the plain ring, with separate sums for the gradients of halves.
 SmallVector<Value>
 RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
   SmallVector<Value> queries, secondQueries;
@@ -395,8 +394,8 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
       firstDq = firstHalf(own[0]);
       secondDq = secondHalf(own[0]);
     } else {
-      // First, while the tensors that are copied for the other one live: the
-      // static halves are views of them.
+      // Runs first, while the tensors that are copied for the other one are
+      // alive: the static halves are views of them.
       std::array<Value, 3> always =
           differentiate(attention, secondQueries, firstHalf(k), firstHalf(v),
                         /*causal=*/false);
@@ -409,7 +408,7 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
                         halfAt(v, half), /*causal=*/false);
       secondDq = add(add(secondDq, always[0]), unlessSecond(some[0], other, 0));
       firstDq = add(firstDq, unlessSecond(some[0], half, 0));
-      // Each half is summed by itself: it is made where it is sent from.
+      // Sums each half separately, where it is sent from.
       auto sum = [&](Value received, Value always, Value some) {
         Value first = add(always, unlessSecond(some, half, 0));
         Value second = unlessSecond(some, other, 0);
@@ -431,7 +430,7 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
           add(dk, own[1]), add(dv, own[2])};
 }
 
-/// Whether halves of chunks are all that a query needs to know of positions.
+/// Whether a query only needs to know about halves of chunks.
 template <typename Op> bool RingExpander::isZigzag(Op attention) const {
   nn::ZigzagAttr order = attention.getOrderAttr();
   return order && order.getShards() == count && attention.getCausal() &&
@@ -439,7 +438,7 @@ template <typename Op> bool RingExpander::isZigzag(Op attention) const {
          !attention.getKeySize();
 }
 
-/// Keys and values, or their gradients, which may be summed in f32, go around.
+/// Keys and values, or their gradients, which may be in f32, travel.
 void RingExpander::expectChunk(Value k, Value v, int64_t distance,
                                bool isWide) {
   for (Value chunk : {k, v}) {
@@ -449,8 +448,9 @@ void RingExpander::expectChunk(Value k, Value v, int64_t distance,
   }
 }
 
-/// Lists what must come of the ring: a chunk for each step but the first, and
-/// in the backward the sums of its gradients, which come home at the end.
+/// Lists the expected collectives of the ring: a chunk per step but the first
+/// and, in the backward, the sums of its gradients, which return to the owner
+/// at the end.
 template <typename Op> void RingExpander::expect(Op attention) {
   bool isZigzag = this->isZigzag(attention);
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
@@ -462,7 +462,7 @@ template <typename Op> void RingExpander::expect(Op attention) {
     last += distance;
     if (!isa<nn::AttentionBackwardOp>(attention))
       continue;
-    // The first gradient is not summed yet.
+    // The first gradient is not a sum yet.
     bool isSum = isZigzag || number > 2 || !roundsGradients;
     if (number > 1)
       expectChunk(k, v, distance, isSum);

@@ -1,14 +1,14 @@
-//===- FormRingAttention.cpp - Attention beside the exchange of keys ------===//
+//===- FormRingAttention.cpp - Merges attention and its key exchange ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts an attention with `dist.ring`, the gathers of its keys and values, and
+// Merges an attention with `dist.ring`, the gathers of its keys and values, and
 // the scatters of their gradients into one op. A gather over more axes than the
-// ring's becomes one over the others and one around the ring. A gradient that
-// is summed for all devices, or that nothing reads, is scattered first. Where
-// other ops are between them, as where heads are moved too, the attention runs
-// after its gathers.
+// ring's becomes a gather over the other axes and one around the ring. A
+// gradient that is summed for all devices, or that has no reader, is scattered
+// first. If other ops are between them (ops that also move heads), the
+// attention runs after its gathers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using namespace tessera;
 
 namespace {
 
-/// An attention that is to run around a ring.
+/// An attention to run around a ring.
 class RingFormer {
 public:
   RingFormer(Operation *attention, const Mesh &mesh)
@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-/// The axes of a collective after the ring's, minor to them; none if the ring's
+/// The axes of a collective that are minor to the ring's; none if the ring's
 /// are not the major ones.
 std::optional<dist::AxesAttr> RingFormer::getOthers(dist::AxesAttr all) const {
   AxisList ring = axes.toAxes(mesh), list = all.toAxes(mesh);
@@ -65,7 +65,7 @@ std::optional<dist::AxesAttr> RingFormer::getOthers(dist::AxesAttr all) const {
   return dist::AxesAttr::get(b.getContext(), mesh, dropPrefix(ring, list));
 }
 
-/// An all-reduce of a gradient of keys or values becomes a scatter and a
+/// Rewrites an all-reduce of a gradient of keys or values to a scatter and a
 /// gather.
 void RingFormer::scatterSums() {
   auto first = attention->getOperand(2).getDefiningOp<dist::AllGatherOp>();
@@ -106,8 +106,8 @@ void RingFormer::scatterSums() {
   b.setInsertionPoint(attention);
 }
 
-/// Finds the collectives; false if others are there. Other operands may be
-/// gathered over axes that are not the ring's.
+/// Finds the collectives; false if there are unexpected ones. Other operands
+/// may be gathered over axes that the ring does not have.
 bool RingFormer::collect() {
   for (Value operand : attention->getOperands())
     if (auto gather = operand.getDefiningOp<dist::AllGatherOp>())
@@ -123,7 +123,7 @@ bool RingFormer::collect() {
                       [&](auto op) { return getOthers(op.getAxes()); });
 }
 
-/// Gathers over the other axes first.
+/// Splits off a gather over the other axes, which comes first.
 void RingFormer::narrowGather(dist::AllGatherOp &gather) {
   dist::AxesAttr others = *getOthers(gather.getAxes());
   if (others.getRefs().empty())
@@ -140,7 +140,7 @@ void RingFormer::narrowGather(dist::AllGatherOp &gather) {
       gather.getMeshAttr(), dist::ShardingAttr(), dist::ShardingAttr());
 }
 
-/// Scatters over the other axes last.
+/// Splits off a scatter over the other axes, which comes last.
 void RingFormer::narrowScatter(dist::ReduceScatterOp &scatter) {
   dist::AxesAttr others = *getOthers(scatter.getAxes());
   if (others.getRefs().empty())
@@ -207,7 +207,7 @@ void RingFormer::build() {
       operand->erase();
 }
 
-/// Leaves the collectives where they are: the attention follows them.
+/// Keeps the collectives, so that the attention runs after them.
 void RingFormer::runPlainly() {
   attention->removeAttr(dist::DistDialect::kRingAttr);
   std::string text;
