@@ -11,16 +11,16 @@
 using namespace tessera::schedule;
 using llvm::StringRef;
 
-/// Reads "0.3" off the front.
+/// Reads a prefix such as "0.3".
 static bool consumeNumbers(StringRef &text, int &chunk, int &microBatch) {
   return !text.consumeInteger(10, chunk) && chunk >= 0 &&
          text.consume_front(".") && !text.consumeInteger(10, microBatch) &&
          microBatch >= 0;
 }
 
-/// "F0.3", or "F0.3|BW1.2".
+/// Parses "F0.3", or "F0.3|BW1.2".
 static bool parseAction(StringRef text, Action &action) {
-  // Longer names first: "BW" begins as "B".
+  // Longer names first: "BW" starts with "B".
   static constexpr std::pair<StringRef, ActionKind> kNames[] = {
       {"BW", ActionKind::Backward},
       {"F", ActionKind::Forward},

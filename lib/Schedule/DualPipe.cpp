@@ -3,15 +3,15 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schedule of the DeepSeek-V3 report (2024, section 3.2.1): each rank holds
-// the stage r of a stream that goes down and the stage p - 1 - r of one that
-// goes up. In the steady state the forward of one stream runs beside the
-// backward of the other, so that each hides the other's communication.
+// The schedule of the DeepSeek-V3 report (2024, section 3.2.1): rank r has the
+// stage r of a stream that goes down, and the stage p - 1 - r of one that goes
+// up. In the steady state, the forward of one stream overlaps with the backward
+// of the other, so that each hides the other's communication.
 //
-// Both halves of its ranks do the same. Cut in the middle, where a stream goes
-// from one half to the other, it turns around within a rank instead: the half
-// is a schedule of its own, with one stream through 2p stages in a V (Qi et al.
-// 2025; DeepSeek's DualPipeV).
+// Both halves of its ranks do the same. If the pipeline is split in the middle,
+// a stream turns around within a rank there, instead of going to the other
+// half. The half is a schedule of its own, with one stream through 2p stages in
+// a V (Qi et al. 2025; DeepSeek's DualPipeV).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@
 using namespace tessera;
 using namespace tessera::schedule;
 
-/// The rank at distance `edge` from its end, of `half` ranks between the end
-/// and the middle. `near` is the chunk that micro-batches from this end come to
+/// The rank at distance `edge` from its end; `half` ranks are between the end
+/// and the middle. `near` is the chunk that micro-batches from this end reach
 /// first.
 static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank,
                                     int half, int edge, int near) {
   int far = 1 - near, inner = half - 1 - edge;
   RankBuilder builder(problem, rank);
 
-  // Warm-up: the near stream comes first, then forwards of both in turn, then
-  // the far stream's first backwards come by.
+  // Warm-up: first the near stream, then forwards of both in turn, then the far
+  // stream's first backwards pass through.
   builder.repeat(2 * inner, [&] { builder.forward(near); });
   builder.repeat(edge + 1, [&] {
     builder.forward(near);
@@ -41,8 +41,8 @@ static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank,
     builder.forward(far);
   });
 
-  // Steady state. On the innermost ranks nothing is gained by overlapping the
-  // first pair: the next stage waits for the forward.
+  // Steady state. On the innermost ranks, overlapping the first pair gains
+  // nothing: the next stage waits for the forward.
   int steady = problem.microBatchesOf() - 2 * half + edge + 1;
   for (int i = 0; i < steady; ++i) {
     if (i == 0 && inner == 0) {
@@ -54,8 +54,8 @@ static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank,
     builder.overlapped(far, near);
   }
 
-  // Cool-down: the near stream has no forwards left. From its middle on,
-  // weight gradients wait, so that backwards go through sooner.
+  // Cool-down: the near stream has no forwards left. In its second half, weight
+  // gradients wait, so that backwards pass through sooner.
   builder.repeat(inner, [&] {
     builder.backward(far);
     builder.overlapped(far, near);

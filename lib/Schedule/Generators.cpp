@@ -40,7 +40,7 @@ std::vector<int> tessera::schedule::interleavedRounds(int ranks,
   return sizes;
 }
 
-/// Where a kind has its chunks.
+/// The placement of chunks of a kind.
 static Placement placementOf(ScheduleKind kind) {
   switch (kind) {
   case ScheduleKind::ZeroBubbleV:
@@ -53,7 +53,7 @@ static Placement placementOf(ScheduleKind kind) {
   }
 }
 
-/// What a kind asks of the numbers beyond its placement.
+/// Checks the requirements of a kind beyond its placement.
 llvm::Error tessera::schedule::checkMicroBatches(ScheduleKind kind, int p,
                                                  int m) {
   auto micro = [&](const std::string &what) {
@@ -62,7 +62,7 @@ llvm::Error tessera::schedule::checkMicroBatches(ScheduleKind kind, int p,
                                    std::to_string(m) + " micro-batches on " +
                                    std::to_string(p) + " stages");
   };
-  // Numbers below 1 are no matter of the kind.
+  // Numbers below 1 are reported elsewhere.
   if (p < 1 || m < 1)
     return llvm::Error::success();
   if (placementOf(kind) == Placement::Vee && m < 2 * p)
@@ -76,7 +76,7 @@ llvm::Error tessera::schedule::checkMicroBatches(ScheduleKind kind, int p,
 llvm::Expected<ScheduleProblem>
 tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
                                int microBatches) {
-  // The kind's own rule says more than the general one, where both fail.
+  // The kind's own error is more specific than the general one, if both occur.
   if (llvm::Error error = checkMicroBatches(kind, ranks, microBatches))
     return std::move(error);
   Placement placement = placementOf(kind);
@@ -116,10 +116,10 @@ Schedule makeOneFOneB(const ScheduleProblem &problem) {
 
 /// The micro-batches of a round go through the first chunk, then all through
 /// the second, and so on; backwards go through the chunks from the last to the
-/// first. A rank begins with as many forwards as let the first backward come
-/// back to it without waiting, then does a forward and a backward in turn.
-/// Larger rounds come first: a larger round later would need more forwards
-/// ahead than the first one left, and deadlock.
+/// first. A rank starts with just enough forwards for the first backward to
+/// return to it without waiting, then alternates a forward and a backward.
+/// Larger rounds come first: a later larger round would need more forwards
+/// ahead than the first one left and would deadlock.
 Schedule makeInterleaved(const ScheduleProblem &problem) {
   int p = problem.ranks, v = problem.chunks, m = problem.microBatches;
   std::vector<int> rounds = interleavedRounds(p, m);

@@ -1,4 +1,4 @@
-//===- Kinds.h - What the generators share ----------------------*- C++ -*-===//
+//===- Kinds.h - Declarations of the generators -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 namespace tessera::schedule {
 
 /// Appends a rank's actions by kind; each chunk takes its micro-batches in
-/// order. Asking for more than there are does nothing.
+/// order. Does nothing once a chunk has no micro-batches left.
 class RankBuilder {
 public:
   RankBuilder(const ScheduleProblem &problem, int rank)
@@ -27,12 +27,12 @@ public:
   }
   void forward(int chunk = 0) { add(ActionKind::Forward, forwards, chunk); }
   void backward(int chunk = 0) { add(ActionKind::Backward, backwards, chunk); }
-  /// B, whose W is left for later.
+  /// Appends B, and leaves its W for later.
   void inputGrad(int chunk = 0) {
     if (add(ActionKind::InputGrad, backwards, chunk))
       owed.push_back(actions.back());
   }
-  /// The oldest W that is left.
+  /// Appends the oldest remaining W.
   void weightGrad() {
     if (owed.empty())
       return;
@@ -41,7 +41,7 @@ public:
     action.kind = ActionKind::WeightGrad;
     actions.push_back(action);
   }
-  /// The oldest W that is left of one chunk.
+  /// Appends the oldest remaining W of one chunk.
   void weightGrad(int chunk) {
     for (auto it = owed.begin(); it != owed.end(); ++it) {
       if (it->chunk != chunk)
@@ -51,7 +51,7 @@ public:
       return;
     }
   }
-  /// The forward of one chunk beside the backward of another.
+  /// Appends the forward of one chunk, overlapped with the backward of another.
   void overlapped(int forwardChunk, int backwardChunk) {
     Action action{ActionKind::Overlapped, forwardChunk,
                   number(forwardChunk, forwards[forwardChunk]++), backwardChunk,
@@ -64,7 +64,7 @@ public:
   std::vector<Action> take() { return std::move(actions); }
 
 private:
-  /// The micro-batch that is the k-th of a chunk.
+  /// The k-th micro-batch of a chunk.
   int number(int chunk, int k) const {
     return k + problem.firstMicroBatchOf({rank, chunk});
   }
@@ -82,7 +82,7 @@ private:
   std::deque<Action> owed;
 };
 
-/// ZB-H1 and ZB-H2, with `depth` 1 and 2.
+/// Makes ZB-H1 and ZB-H2, with `depth` 1 and 2.
 Schedule makeZeroBubbleH(const ScheduleProblem &problem, int depth);
 Schedule makeZeroBubbleV(const ScheduleProblem &problem);
 Schedule makeDualPipe(const ScheduleProblem &problem);

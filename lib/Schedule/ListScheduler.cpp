@@ -3,8 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank decides, whenever it is free, what to do next; the rank whose next
-// action starts first goes first, so that what others have started is known.
+// Each rank chooses its next action whenever it is free. The rank whose next
+// action starts first is served first, so that the actions started by others
+// are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,10 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// Decisions that may help or hurt.
+/// Options that may help or hurt.
 struct Choices {
-  /// Before its first backward, a rank with room for another forward takes it
-  /// even where that delays the backward.
+  /// Before its first backward, a rank with memory for another forward takes it
+  /// even if that delays the backward.
   bool fillMemory;
   /// A rank does a weight gradient in a gap that is too short for it, if it has
   /// waited longer than all others.
@@ -36,7 +37,7 @@ public:
         choices(choices), states(p), forwardEnd(size_t(p) * m, kNever),
         gradEnd(forwardEnd) {}
 
-  /// Fills `schedule`; returns the longest span of a rank in seconds.
+  /// Fills `schedule`; returns the longest span of any rank in seconds.
   double run(Schedule &schedule);
 
 private:
@@ -45,7 +46,7 @@ private:
   struct State {
     double now = 0, first = -1, idle = 0;
     int forwards = 0, inputGrads = 0, weightGrads = 0;
-    /// Activations alive, in micro-batches.
+    /// Live activations, in micro-batches.
     double live = 0;
     bool lastWasForward = false;
   };
@@ -57,11 +58,11 @@ private:
   const ChunkTimes &times(int rank) const {
     return options.stages[options.stages.size() == 1 ? 0 : rank];
   }
-  /// When the operands of the next forward, or backward, arrive; never if that
-  /// is not known yet or there is none left.
+  /// The times when the operands of the next forward, or backward, arrive;
+  /// never if that is unknown yet or none is left.
   double forwardArrival(int rank) const;
   double gradArrival(int rank) const;
-  /// False while a rank cannot know its next action.
+  /// False if a rank cannot know its next action yet.
   bool decide(int rank, Decision &decision) const;
   bool decideFirst(int rank, Decision &decision) const;
   void apply(int rank, const Decision &decision, std::vector<Action> &actions);
@@ -70,7 +71,7 @@ private:
   const AutoOptions &options;
   Choices choices;
   std::vector<State> states;
-  /// Of rank r and micro-batch i at r * m + i.
+  /// End times of rank r and micro-batch i, at r * m + i.
   std::vector<double> forwardEnd, gradEnd;
   double maxIdle = 0;
 };
@@ -90,7 +91,7 @@ double ListScheduler::gradArrival(int rank) const {
                        : gradEnd[size_t(rank + 1) * m + i] + options.link;
 }
 
-/// Before the first backward.
+/// Decides before the first backward.
 bool ListScheduler::decideFirst(int rank, Decision &decision) const {
   const State &s = states[rank];
   double forward = std::max(forwardArrival(rank), s.now);
@@ -121,7 +122,8 @@ bool ListScheduler::decide(int rank, Decision &decision) const {
   double grad = std::max(gradArrival(rank), s.now);
   double unit = times(rank).forward + times(rank).inputGrad;
   bool gradFirst = s.lastWasForward || s.forwards == m || !fits;
-  // One backward and one forward in turn; what can start at once goes first.
+  // Alternates backwards and forwards; an action that can start at once goes
+  // first.
   double preferred = gradFirst ? grad : forward;
   double other = gradFirst ? forward : grad;
   bool takeOther = preferred > s.now + kTolerance * unit && other < preferred;
@@ -130,8 +132,7 @@ bool ListScheduler::decide(int rank, Decision &decision) const {
   if (hasWeightGrad && start > s.now + kTolerance * unit) {
     double gap = start - s.now;
     bool fillsGap = gap >= times(rank).weightGrad * (1 - kTolerance);
-    // Nothing but a weight gradient makes room for the forward that others
-    // wait for.
+    // Only a weight gradient frees memory for the forward that others wait for.
     bool makesRoom = !fits && s.forwards < m && s.inputGrads == s.forwards;
     bool waitedMost =
         choices.fillShortGaps && s.idle + gap >= maxIdle - kTolerance * unit;
@@ -178,8 +179,8 @@ void ListScheduler::apply(int rank, const Decision &decision,
 
 double ListScheduler::run(Schedule &schedule) {
   schedule.ranks.assign(p, {});
-  // A rank's decision changes with what its neighbours do, and, for gaps, with
-  // how long others have waited; so all ranks are asked each time.
+  // A rank's decision depends on its neighbors and, for gaps, on how long
+  // others have waited; so all ranks decide again each time.
   for (int done = 0; done < 3 * m * p; ++done) {
     int best = -1;
     Decision bestDecision{};

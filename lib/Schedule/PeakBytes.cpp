@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each thing that is held is an interval of positions; a sweep over the
-// positions adds up the intervals.
+// Each held block is an interval of positions; a sweep over the positions adds
+// up the intervals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// Sums of intervals of positions, both ends included.
+/// Sums intervals of positions, both ends included.
 class Sweep {
 public:
   explicit Sweep(size_t length) : changes(length + 1, 0) {}
@@ -40,8 +40,8 @@ private:
   std::vector<int64_t> changes;
 };
 
-/// Positions of the tasks of a chunk with a micro-batch, and of the receives of
-/// what they read.
+/// Positions of the tasks of a chunk and micro-batch, and of the receives of
+/// their operands.
 struct TaskPositions {
   size_t forward = 0, inputGrad = 0, weightGrad = 0;
   std::optional<size_t> activation, gradient;
@@ -59,7 +59,7 @@ struct Send {
   Action action;
 };
 
-/// Where a rank does what.
+/// The positions of a rank's tasks and transfers.
 class RankPositions {
 public:
   RankPositions(const ScheduleProblem &problem, int rank,
@@ -72,7 +72,7 @@ public:
   const TaskPositions &at(int chunk, int microBatch) const {
     return tasks[size_t(chunk) * problem.microBatches + microBatch];
   }
-  /// By communicator: the rank that it goes to, activations or gradients.
+  /// Sends by communicator: destination rank, and activations or gradients.
   const std::map<std::pair<int, bool>, std::vector<Send>> &getSends() const {
     return sends;
   }
@@ -145,8 +145,8 @@ int64_t scratchOf(const ScheduleProblem &problem, int rank,
   }
 }
 
-/// Adds what the tasks of a chunk with a micro-batch hold: their frames and the
-/// boundaries that they read.
+/// Adds the blocks that the tasks of a chunk and micro-batch hold: their frames
+/// and the boundaries that they read.
 void addTasks(const ScheduleProblem &problem, const RankPositions &positions,
               Slot slot, int microBatch, const BoundaryReaders &until,
               std::vector<HeldBlock> &held) {
@@ -175,7 +175,7 @@ void addTasks(const ScheduleProblem &problem, const RankPositions &positions,
   }
 }
 
-/// Adds boundaries on their way to other ranks.
+/// Adds boundaries that are being sent to other ranks.
 void addSends(const RankPositions &positions, size_t last,
               std::vector<HeldBlock> &held) {
   for (const auto &[communicator, sends] : positions.getSends())

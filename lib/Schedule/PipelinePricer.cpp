@@ -1,4 +1,4 @@
-//===- PipelinePricer.cpp - Pipelines priced in microseconds --------------===//
+//===- PipelinePricer.cpp - Prices pipelines in microseconds --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,14 +21,14 @@ bool isAutomatic(ScheduleKind kind) {
          kind == ScheduleKind::ZeroBubble2P;
 }
 
-/// Micro-batches after which a schedule's pattern repeats: two neighbours that
-/// wait for each other in turn take two; rounds of the interleaved schedule are
-/// one micro-batch a rank; DualPipe has one in each direction.
+/// Micro-batches after which a schedule's pattern repeats: two if neighbors
+/// wait for each other in turn; one per rank for rounds of the interleaved
+/// schedule; one in each direction for DualPipe.
 int period(ScheduleKind kind, int ranks) {
   return kind == ScheduleKind::Interleaved ? ranks : 2;
 }
 
-/// Micro-batches from which on the steady state is part of the schedule.
+/// Micro-batches from which on the schedule has a steady state.
 int steadyFrom(ScheduleKind kind, int ranks) {
   switch (kind) {
   case ScheduleKind::GPipe:
@@ -48,14 +48,14 @@ int steadyFrom(ScheduleKind kind, int ranks) {
   return ranks;
 }
 
-/// Actions of the problem with other numbers.
+/// Actions of the problem with other numbers of ranks and micro-batches.
 size_t numSteps(ScheduleKind kind, const ScheduleProblem &problem, int ranks,
                 int microBatches) {
   return size_t(ranks) * problem.chunks * (microBatches / problem.numPaths()) *
          (splitsBackward(kind) ? 3 : 2);
 }
 
-/// True if all ranks but the first and the last, and all links, take the same
+/// True if all ranks but the first and the last, and all links, have equal
 /// times.
 bool hasEqualInnerRanks(const ScheduleProblem &problem,
                         const PipelineTimes &times) {
@@ -71,7 +71,8 @@ bool hasEqualInnerRanks(const ScheduleProblem &problem,
   return llvm::all_equal(times.links);
 }
 
-/// The times of a pipeline of `before` ranks for one with fewer inner ranks.
+/// Converts the times of a pipeline of `before` ranks to one with fewer inner
+/// ranks.
 PipelineTimes withRanks(const PipelineTimes &times, int before,
                         const ScheduleProblem &fewer) {
   PipelineTimes result;
@@ -93,9 +94,9 @@ Ends extrapolate(const Ends &a, const Ends &b, double factor) {
 
 } // namespace
 
-/// Automatic schedules depend on the ratios of the times. They are rounded
-/// before the schedule is made, so that near questions share one, and so that
-/// it does not matter which came first.
+/// Automatic schedules depend on the ratios of the times. Ratios are rounded
+/// before the schedule is made, so that similar queries share a schedule, and
+/// the result does not depend on their order.
 static constexpr double kRatioSteps = 256;
 
 static int roundRatio(double value, double unit) {
@@ -106,14 +107,14 @@ static double ratioOf(int rounded) {
   return rounded == -100000 ? 0.0 : std::exp2(rounded / kRatioSteps);
 }
 
-/// The numbers that an automatic schedule depends on, beside those of the
+/// The numbers that an automatic schedule depends on, in addition to the
 /// problem; empty for other kinds.
 static std::vector<int> roundTimes(ScheduleKind kind,
                                    const PipelineTimes &times, double kept) {
   if (!isAutomatic(kind))
     return {};
   double link = times.links.empty() ? 0.0 : times.links.front();
-  // Chunks that do nothing have no ratio to anything.
+  // Empty chunks have no ratio.
   double unit = 0;
   for (const ChunkTimes &t : times.chunks)
     unit = std::max(unit, t.forward);
@@ -126,7 +127,7 @@ static std::vector<int> roundTimes(ScheduleKind kind,
   return rounded;
 }
 
-/// The schedule of a kind for times that roundTimes() rounded.
+/// The schedule of a kind for times rounded by roundTimes().
 static Schedule makeSchedule(ScheduleKind kind, const ScheduleProblem &problem,
                              llvm::ArrayRef<int> rounded) {
   AutoOptions options;
@@ -239,7 +240,8 @@ Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
   if (kind == ScheduleKind::Interleaved && m % p)
     return priceRounds(problem, times);
 
-  // A line through two numbers of micro-batches, as far apart as time allows.
+  // A line through two numbers of micro-batches, as far apart as the time limit
+  // allows.
   int step = period(kind, p), start = steadyFrom(kind, p);
   int fewer = start + (m % step - start % step + step) % step;
   int more = fewer + (p + step - 1) / step * step;
@@ -253,10 +255,11 @@ Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
   return extrapolate(at(fewer), at(more), double(m - fewer) / (more - fewer));
 }
 
-/// Rounds of two sizes, as micro-batches that are no multiple of the ranks give
-/// them: a larger one hides more of the way from the last rank to the first, so
-/// the time is linear in the rounds of each size. Few rounds are run whole; of
-/// more, two smaller numbers give the slope, with the same mean size.
+/// Rounds of two sizes, which result if the ranks do not divide the
+/// micro-batches. A larger round hides more of the way from the last rank to
+/// the first, so the time is linear in the rounds of each size. Few rounds are
+/// simulated in full. For more, two smaller numbers with the same mean size
+/// give the slope.
 Ends PipelinePricer::priceRounds(const ScheduleProblem &problem,
                                  const PipelineTimes &times) {
   constexpr int kFewer = 4, kMore = 8;
@@ -278,8 +281,8 @@ Ends PipelinePricer::priceRounds(const ScheduleProblem &problem,
                      double(rounds - kFewer) / (kMore - kFewer));
 }
 
-/// Shorter pipelines with as many micro-batches per rank. What a schedule does
-/// is then the same in other sizes, and its time is linear in the size. With
+/// Prices shorter pipelines with as many micro-batches per rank. The schedule
+/// behaves the same in other sizes, and its time is linear in the size. With
 /// very many micro-batches, two such lines give the slope in their number.
 Ends PipelinePricer::priceScaled(ScheduleKind kind,
                                  const ScheduleProblem &problem,
@@ -303,7 +306,8 @@ Ends PipelinePricer::priceScaled(ScheduleKind kind,
     return steps(p / k, microBatches / k) +
            steps(2 * p / k, 2 * microBatches / k);
   };
-  // Long runs of micro-batches are cut; their own number may not divide by k.
+  // Shortens long runs of micro-batches, whose number may not be divisible by
+  // k.
   int longRun = 2 * steadyFrom(kind, p);
   int low = m, high = m;
   for (;; k *= 2) {
@@ -327,8 +331,8 @@ Ends PipelinePricer::priceScaled(ScheduleKind kind,
 bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
                               const PipelineTimes &times) const {
   int unit = kind == ScheduleKind::DualPipe ? 8 : 4;
-  // Automatic schedules change their shape with the size: one of middle size is
-  // run whole, once it is made.
+  // Automatic schedules change shape with the size: one of medium size is
+  // simulated in full, once it is made.
   if (isAutomatic(kind) && numSteps(kind, problem, problem.ranks,
                                     problem.microBatches) <= 2 * maxSteps)
     return false;
@@ -336,8 +340,8 @@ bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
          hasEqualInnerRanks(problem, times);
 }
 
-/// Automatic schedules fill their memory on each rank; but between F and B, no
-/// more can be on a rank than run ahead of the last.
+/// Automatic schedules fill the memory of each rank; but a rank has no more
+/// micro-batches between F and B than run ahead of the last rank.
 static std::vector<std::vector<double>>
 liveAtLimit(ScheduleKind kind, const ScheduleProblem &problem, double kept) {
   int p = problem.ranks;
@@ -350,15 +354,15 @@ liveAtLimit(ScheduleKind kind, const ScheduleProblem &problem, double kept) {
   return live;
 }
 
-/// A number of micro-batches with which the peak is that of `m`. It is reached
-/// at the latest when the steady state is; only all forwards before all
-/// backwards keeps every micro-batch.
+/// A number of micro-batches with the same peak as `m`. The peak is reached in
+/// the steady state at the latest; only GPipe (all forwards before all
+/// backwards) keeps every micro-batch.
 static int fewestWithPeak(ScheduleKind kind, int p, int m) {
   if (kind == ScheduleKind::GPipe || m <= 4 * p)
     return m;
   if (kind != ScheduleKind::Interleaved)
     return 4 * p + m % period(kind, p);
-  // Two rounds, the first as large: it is what the warm-up depends on.
+  // Two rounds; the first has the same size, which determines the warm-up.
   int extra = interleavedRounds(p, m).front() - p;
   return 2 * p + std::max(0, 2 * extra - 1);
 }
@@ -382,7 +386,7 @@ PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
   return it->second;
 }
 
-/// The most boundaries at once of each rank of a list.
+/// The most boundaries that each rank of a list holds at once.
 static std::vector<int64_t> countBoundaries(const ScheduleProblem &problem,
                                             Schedule list) {
   if (!list.hasTransfers())
@@ -413,7 +417,7 @@ PipelinePricer::boundariesAtPeak(const Pipeline &pipeline) {
   const ScheduleProblem &problem = pipeline.problem;
   if (pipeline.list)
     return countBoundaries(problem, *pipeline.list);
-  // How far automatic schedules run ahead is no matter of boundaries.
+  // Boundaries do not depend on how far automatic schedules run ahead.
   ScheduleKind kind =
       isAutomatic(pipeline.kind) ? ScheduleKind::ZeroBubbleH1 : pipeline.kind;
   constexpr int kMost = 4;

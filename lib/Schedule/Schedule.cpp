@@ -15,7 +15,7 @@ using namespace tessera::schedule;
 using llvm::Error;
 using llvm::Expected;
 
-/// The path, or paths, of a placement.
+/// The path or paths of a placement.
 static std::vector<std::vector<Slot>> pathsOf(Placement placement, int ranks,
                                               int chunks) {
   std::vector<Slot> down, up;
@@ -58,17 +58,17 @@ static Error checkNumbers(Placement placement, int ranks, int chunks,
 
 namespace {
 
-/// Numbers pairs of ranks as they are asked for.
+/// Numbers pairs of ranks in the order of requests.
 class LinkNumbers {
 public:
   explicit LinkNumbers(int ranks) : lastOfRank(ranks, -1) {}
 
-  /// -1 within a rank.
+  /// Returns -1 within a rank.
   int of(int from, int to) {
     if (from == to)
       return -1;
     std::pair<int, int> link = std::minmax({from, to});
-    // Paths mostly come to a rank and leave it by the same link.
+    // Paths mostly enter and leave a rank by the same link.
     for (int rank : {from, to})
       if (int last = lastOfRank[rank]; last >= 0 && links[last] == link)
         return lastOfRank[from] = lastOfRank[to] = last;
@@ -81,9 +81,9 @@ public:
   int count() const { return links.size(); }
 
 private:
-  /// The smaller rank first.
+  /// Links; the smaller rank comes first.
   std::vector<std::pair<int, int>> links;
-  /// The link that a rank was last asked for.
+  /// The last link requested for each rank.
   std::vector<int> lastOfRank;
 };
 
@@ -236,7 +236,8 @@ tessera::schedule::liveAtPeak(const ScheduleProblem &problem,
         change(action.chunk, -1);
         break;
       case ActionKind::Overlapped:
-        // The forward's are made while the backward's still live.
+        // The forward's activations are made while the backward's are still
+        // alive.
         change(action.chunk, 1);
         change(action.backwardChunk, -1);
         break;

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reader checks what verify() does too, for each message to name a cell.
+// The reader repeats checks of verify(), so that each message names a cell.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static constexpr StringRef kPair = "OVERLAP_F_B";
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// "0F4".
+/// Text such as "0F4".
 static std::string cellText(const ScheduleProblem &problem, Slot slot,
                             ActionKind kind, int microBatch) {
   StringRef letter = kind == ActionKind::Forward      ? "F"
@@ -38,7 +38,7 @@ static std::string cellText(const ScheduleProblem &problem, Slot slot,
   return (Twine(problem.stageOf(slot)) + letter + Twine(microBatch)).str();
 }
 
-/// The cell of a compute action.
+/// The cell text of a compute action.
 static std::string cellText(const ScheduleProblem &problem, int rank,
                             const Action &action) {
   if (action.kind != ActionKind::Overlapped)
@@ -77,7 +77,7 @@ Error tessera::schedule::writeScheduleCsv(const ScheduleProblem &problem,
 
 namespace {
 
-/// Where a cell is, from 0.
+/// Position of a cell, from 0.
 struct Cell {
   int line = 0, column = 0;
   bool operator<(const Cell &o) const {
@@ -89,13 +89,13 @@ struct Cell {
   }
 };
 
-/// "0F4", or the parts of a pair.
+/// A task such as "0F4", or one of a pair.
 struct CellTask {
   ActionKind kind = ActionKind::Forward;
   int stage = 0, microBatch = 0;
 };
 
-/// What is in a cell: nothing, a task, or a pair.
+/// The content of a cell: nothing, a task, or a pair.
 struct CellAction {
   Cell cell;
   llvm::SmallVector<CellTask, 2> tasks;
@@ -109,7 +109,7 @@ public:
   Expected<ListedSchedule> read();
 
 private:
-  /// F, I, W of a stage and micro-batch: B is I and W.
+  /// F, I or W of a stage and micro-batch: B is I and W.
   using Part = std::tuple<int, int, ActionKind>;
 
   Error error(const Twine &message) const {
@@ -121,7 +121,7 @@ private:
   Error parse();
   Error parseCell(Cell cell, StringRef cellText);
   Error parseTask(Cell cell, StringRef taskText, CellAction &action);
-  /// Notes the parts of a task; an error if one was noted before.
+  /// Records the parts of a task; fails if one was recorded before.
   Error addTask(const CellTask &task, Cell cell);
   Error addPart(const Part &part, Cell cell);
   Error checkMissing();
@@ -132,9 +132,9 @@ private:
 
   StringRef text, name;
   bool mayBeForward;
-  /// Of each line.
+  /// The cells of each line.
   std::vector<std::vector<CellAction>> lines;
-  /// Where each stage was first, and each part is.
+  /// The first cell of each stage, and the cell of each part.
   std::map<int, Cell> stages;
   std::map<Part, Cell> parts;
   int microBatches = 0;
@@ -171,7 +171,7 @@ Error CsvReader::addTask(const CellTask &task, Cell cell) {
   return addPart({task.stage, task.microBatch, ActionKind::WeightGrad}, cell);
 }
 
-/// Adds what is not passed over.
+/// Adds the task unless it is skipped.
 Error CsvReader::parseTask(Cell cell, StringRef taskText, CellAction &action) {
   StringRef rest = taskText;
   CellTask task;
@@ -272,11 +272,11 @@ Error CsvReader::checkMissing() {
   return Error::success();
 }
 
-/// An error that names a missing part, or the actions that are there by mistake
-/// where other micro-batches have more than twice as many.
+/// An error that names a missing part, or the actions that are mistakes if
+/// other micro-batches have more than twice as many.
 Error CsvReader::describeMissing(const Part &missing) const {
   auto [stage, microBatch, kind] = missing;
-  // In the order of the file: of this micro-batch, and of later ones.
+  // Parts in file order: of this micro-batch, and of later ones.
   const std::pair<const Part, Cell> *own = nullptr, *later = nullptr;
   std::vector<size_t> counts(microBatches);
   for (const auto &entry : parts) {
@@ -304,7 +304,7 @@ Error CsvReader::describeMissing(const Part &missing) const {
                Twine(microBatches - 1) + " but it is missing");
 }
 
-/// In each line, F comes before I and I not after W.
+/// Checks that in each line, F comes before I, and W not before I.
 Error CsvReader::checkOrder() {
   for (const auto &[part, cell] : parts) {
     auto [stage, microBatch, kind] = part;

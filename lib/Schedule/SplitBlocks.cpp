@@ -1,10 +1,10 @@
-//===- SplitBlocks.cpp - Equal blocks on the stages of a pipeline ---------===//
+//===- SplitBlocks.cpp - Splits equal blocks among stages -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives one block after the other to the stage that is the shortest with it.
-// Since blocks are equal, no other way makes the longest shorter.
+// Greedy: gives each block to the stage that is the shortest with it. Blocks
+// are equal, so no other split has a shorter longest stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// Seconds of a stage or a rank: what it has without blocks, and its blocks.
+/// Seconds of a stage or rank: without blocks, plus its blocks.
 struct Load {
   double others = 0;
   int64_t blocks = 0;
@@ -29,7 +29,7 @@ struct Load {
 
 class BlockSplitter {
 public:
-  /// `block`: seconds of one.
+  /// `block`: seconds of one block.
   BlockSplitter(const ScheduleProblem &problem,
                 const std::vector<double> &others, double block)
       : block(block), stages(others.size()), ranksOf(others.size()),
@@ -47,8 +47,8 @@ public:
   }
 
   void split(int64_t blocks) {
-    // No stage gets more than those whose ranks have nothing else, so they get
-    // the average at least.
+    // No stage gets more blocks than stages whose ranks have no other work, so
+    // these get at least the average.
     int64_t average = blocks / static_cast<int64_t>(stages.size());
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       auto [first, second] = ranksOf[stage];
@@ -58,8 +58,7 @@ public:
       give(stage, average);
       blocks -= average;
     }
-    // Loads only grow, so an entry that is out of date comes too early and is
-    // put back.
+    // Loads only grow, so a stale entry comes too early and is pushed again.
     std::vector<Entry> entries;
     entries.reserve(stages.size());
     for (size_t stage = 0; stage < stages.size(); ++stage)
@@ -84,7 +83,7 @@ public:
     return longest;
   }
 
-  /// What the longest rank takes at least, however blocks are cut.
+  /// Lower bound on the longest rank for any split of blocks.
   double averageRank() const {
     double sum = 0;
     for (const Load &rank : ranks)
@@ -92,7 +91,7 @@ public:
     return sum / static_cast<double>(ranks.size());
   }
 
-  /// Blocks of each stage, a block of here being `size` blocks.
+  /// Blocks of each stage, where a block here counts as `size` blocks.
   std::vector<double> counts(double size) const {
     std::vector<double> result;
     result.reserve(stages.size());
@@ -102,7 +101,7 @@ public:
   }
 
 private:
-  /// The last of the shortest stages on the shortest ranks comes first.
+  /// Order: the shortest ranks first, then the shortest stages, then the last.
   struct Entry {
     double rank, seconds;
     size_t stage;
@@ -130,12 +129,12 @@ private:
 
   double block;
   std::vector<Load> stages;
-  /// The rank that has a stage, and that of the model's second copy; -1: none.
+  /// The rank of a stage, and its rank in the model's second copy; -1 if none.
   struct Owners {
     int first = -1, second = -1;
   };
   std::vector<Owners> ranksOf;
-  /// All stages of each together.
+  /// The sum of each rank's stages.
   std::vector<Load> ranks;
 };
 

@@ -1,4 +1,4 @@
-//===- SplitPoints.cpp - Where to split a model into stages ---------------===//
+//===- SplitPoints.cpp - Split points of a model's stages -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,7 +38,7 @@ llvm::Error SplitProblem::check() const {
   return llvm::Error::success();
 }
 
-/// The first segment of each stage, and the end.
+/// The first segment of each stage, followed by the end.
 static std::vector<int> getBounds(const SplitProblem &problem,
                                   const SplitPoints &points) {
   std::vector<int> bounds{0};
@@ -73,8 +73,8 @@ SplitCost tessera::schedule::getSplitCost(const SplitProblem &problem,
 
 namespace {
 
-/// Dynamic programming over the number of stages and the segments that they
-/// have together.
+/// Dynamic programming over the number of stages and the segments that these
+/// have in total.
 class Split {
 public:
   explicit Split(const SplitProblem &problem)
@@ -83,9 +83,9 @@ public:
       sums.push_back(sums.back() + secondsOf(segment));
   }
 
-  /// Seconds of the longest stage.
+  /// Seconds of the longest stage of the best split.
   double findLongest() const;
-  /// The split of the fewest bytes whose stages take at most `longest`.
+  /// The split with the fewest bytes whose stages take at most `longest`.
   SplitPoints findFewestBytes(double longest) const;
 
 private:
@@ -93,7 +93,7 @@ private:
 
   const SplitProblem &problem;
   int count;
-  /// Seconds of the segments before each.
+  /// Prefix sums of the segments' seconds.
   std::vector<double> sums;
 };
 
@@ -104,7 +104,7 @@ double Split::findLongest() const {
   for (int to = 1; to <= count; ++to)
     best[to] = getSeconds(0, to);
   for (int stage = 1; stage < problem.stages; ++stage) {
-    // From the end, so that best[from] is still that of a stage less.
+    // Goes backward, so that best[from] still belongs to one stage less.
     for (int to = count; to > stage; --to) {
       double least = std::numeric_limits<double>::infinity();
       for (int from = to - 1; from >= stage; --from) {
@@ -168,13 +168,13 @@ SplitPoints tessera::schedule::improveSplit(
         return;
       ++prices;
       double now = price(moved);
-      // Not for the last bits.
+      // Ignores differences in the last bits.
       if (now < least * (1 - 1e-9)) {
         least = now;
         best = moved;
       }
     };
-    // Of many points only neighbours are moved together.
+    // If there are many points, moves only neighbors together.
     size_t reach = points.size() <= 8 ? points.size() : 2;
     for (size_t i = 0; i < points.size(); ++i)
       for (int by : {-1, 1, -2, 2}) {

@@ -1,4 +1,4 @@
-//===- Timing.cpp - How long a pipeline schedule takes --------------------===//
+//===- Timing.cpp - Times of a pipeline schedule --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace {
 constexpr int kDurations = 5;
 static_assert(int(ActionKind::Overlapped) == kDurations - 1);
 
-/// Brings the actions of all ranks in an order in which they can run.
+/// Sorts the actions of all ranks into an order in which they can run.
 class Compiler {
 public:
   Compiler(const ScheduleProblem &problem, const Schedule &schedule)
@@ -39,7 +39,8 @@ private:
                problem.microBatches +
            microBatch;
   }
-  /// Adds what a forward waits for; false if it has not run yet.
+  /// Adds the operand of a forward as a dependency; false if it has not run
+  /// yet.
   bool addForwardOperand(Step &step, int &count, Slot slot, int microBatch);
   bool addBackwardOperand(Step &step, int &count, Slot slot, int microBatch);
   /// Appends the action to `steps` if it can run.
@@ -47,7 +48,7 @@ private:
 
   const ScheduleProblem &problem;
   const Schedule &schedule;
-  /// The step that makes the result of a forward, and of a backward.
+  /// The steps that compute the results of forwards and of backwards.
   std::vector<int32_t> forwardStep, gradStep;
   std::vector<Step> steps;
 };
@@ -62,7 +63,7 @@ bool Compiler::addForwardOperand(Step &step, int &count, Slot slot,
   if (operand < 0)
     return false;
   if (before.rank == slot.rank)
-    return true; // The rank's own order sees to it.
+    return true; // The rank's own order ensures this.
   step.operands[count] = operand;
   step.links[count++] = *problem.linkOf(stage - 1, microBatch);
   return true;
@@ -198,8 +199,8 @@ CompiledSchedule::CompiledSchedule(const ScheduleProblem &problem,
   }
 }
 
-/// Steps next to each other then belong to different ranks, so that a processor
-/// works on several at once.
+/// Adjacent steps then belong to different ranks, so that a processor works on
+/// several at once.
 void CompiledSchedule::sortByStart(const PipelineTimes &times) {
   std::vector<double> starts(steps.size());
   run(times,
@@ -234,7 +235,7 @@ flattenDurations(const PipelineTimes &times) {
   return durations;
 }
 
-/// A pair of unknown time lasts as long as its forward and its backward.
+/// A pair without a time takes the sum of its forward and its backward.
 static double durationOf(const CompiledSchedule::Step &step,
                          llvm::ArrayRef<double> durations) {
   double duration = durations[step.duration];
@@ -293,7 +294,7 @@ CompiledSchedule::Ends
 CompiledSchedule::simulateEnds(const PipelineTimes &times) const {
   auto durations = flattenDurations(times);
   llvm::SmallVector<double, 128> free(numRanks, 0.0);
-  // Step -1 and link -1 are what waits for nothing.
+  // Step -1 and link -1 stand for no dependency.
   std::unique_ptr<double[]> storage(new double[steps.size() + 1]);
   double *ends = storage.get() + 1;
   ends[-1] = 0;
@@ -320,11 +321,11 @@ CompiledSchedule::simulateEnds(const PipelineTimes &times) const {
 
 namespace {
 
-/// An action, or a transfer to add, with its place in the total order.
+/// An action, or a transfer to add, with its position in the total order.
 struct Placed {
   double time;
-  /// Of equal times: transfers first, in the order of the steps that make their
-  /// values, so that both ends agree.
+  /// At equal times, transfers come first, in the order of the steps that make
+  /// their values, so that both ends agree.
   bool isAction;
   size_t order;
   Action action;
@@ -334,7 +335,7 @@ struct Placed {
   }
 };
 
-/// Adds to both ends the transfer of what a forward, or a backward, makes.
+/// Adds the transfer of a forward's or backward's result to both ends.
 void addTransfer(const ScheduleProblem &problem, bool isForward, int rank,
                  int chunk, int microBatch, double time, size_t order,
                  std::vector<std::vector<Placed>> &lists) {
@@ -366,7 +367,7 @@ void tessera::schedule::insertTransfers(const ScheduleProblem &problem,
     int rank = step.rank;
     const Action &action = schedule.ranks[rank][next[rank]++];
     lists[rank].push_back({start, true, i, action});
-    // A step makes at most two values: a forward's, a backward's.
+    // A step makes at most two values: one of a forward and one of a backward.
     if (action.kind == ActionKind::Forward ||
         action.kind == ActionKind::Overlapped)
       addTransfer(problem, true, rank, action.chunk, action.microBatch, end,

@@ -1,12 +1,13 @@
-//===- Transfers.cpp - Both ends of a transfer, and when to post it -------===//
+//===- Transfers.cpp - Posts receives of pipeline transfers ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Receives are posted one compute action before the one that needs their value,
-// in the order of their communicator's sends, or earlier where a sender that
-// runs ahead would wait for one of its two buffers. insertTransfers() of
-// Timing.cpp, which needs an order of execution, decides where sends are.
+// A receive is posted one compute action before the one that needs its value,
+// in the order of its communicator's sends. It is posted earlier if a sender
+// that runs ahead would otherwise wait for one of its two buffers.
+// insertTransfers() of Timing.cpp, which needs an order of execution, positions
+// the sends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,23 +44,23 @@ namespace {
 /// A value that a rank needs: gradient or activation, chunk, micro-batch.
 using Operand = std::tuple<bool, int, int>;
 
-/// A value on its way to a rank.
+/// A value that is being sent to a rank.
 struct Receive {
   Action action;
   /// The compute action of its rank that needs it; an earlier one if a later
   /// value of the same communicator is needed before, or if it is to be posted
   /// early.
   int neededBy;
-  /// How many compute actions its sender has before the send.
+  /// The number of compute actions of its sender before the send.
   int sentAfter;
 };
 
-/// Receives by their communicator: the sending rank, gradients or activations.
+/// Receives by communicator: the sending rank, and gradients or activations.
 using Receives = std::map<std::pair<int, bool>, std::vector<Receive>>;
 
-/// For each operand of a rank, the number of the compute action that reads it.
-/// With `asInserted` a smaller one counts: of the action after the one that its
-/// receive is before.
+/// The number of the compute action that reads each operand of a rank. With
+/// `asInserted` it may be smaller: the number of the action after the one that
+/// follows the receive.
 std::map<Operand, int> findReaders(llvm::ArrayRef<Action> actions,
                                    bool asInserted) {
   std::map<Operand, int> readers;
@@ -121,8 +122,8 @@ std::vector<Receives> findReceives(const ScheduleProblem &problem,
   return receives;
 }
 
-/// When compute actions end, by rank, if each of F, B and W takes one unit of
-/// time and values wait for nothing; none of a list that cannot run.
+/// End times of compute actions, by rank, if each of F, B and W takes one unit
+/// of time and values arrive at once; none for a list that cannot run.
 std::vector<std::vector<double>> findEnds(const ScheduleProblem &problem,
                                           Schedule schedule) {
   for (std::vector<Action> &actions : schedule.ranks)
@@ -137,9 +138,9 @@ std::vector<std::vector<double>> findEnds(const ScheduleProblem &problem,
           PipelineTimes::uniform(problem, {stage, stage, stage, -1}));
 }
 
-/// A send waits for the last but one before it. That one's receive is posted
-/// one unit of time before, so that its transfer, too, goes on beside a whole
-/// action.
+/// A send waits for the last but one send before it. The receive of that send
+/// is posted one unit of time before, so that its transfer also overlaps with a
+/// whole action.
 void postForBuffers(const std::vector<std::vector<double>> &ends,
                     std::vector<Receives> &receives) {
   for (auto [rank, communicators] : llvm::enumerate(receives))
@@ -153,7 +154,7 @@ void postForBuffers(const std::vector<std::vector<double>> &ends,
       }
 }
 
-/// All receives of a rank in the order in which they are posted.
+/// All receives of a rank in the order of posting.
 std::vector<Receive> orderPosts(Receives &receives) {
   std::vector<Receive> posts;
   for (auto &[communicator, list] : receives) {
@@ -167,11 +168,11 @@ std::vector<Receive> orderPosts(Receives &receives) {
   return posts;
 }
 
-/// A list with its receives replaced by `posts`.
+/// Replaces the receives of a list by `posts`.
 std::vector<Action> insertPosts(llvm::ArrayRef<Action> actions,
                                 llvm::ArrayRef<Receive> posts) {
   std::vector<Action> result;
-  // Before the compute action `number`, what its successor needs is posted.
+  // Posts the operands of the next compute action before action `number`.
   auto post = [&](int number) {
     for (; !posts.empty() && posts.front().neededBy <= number + 1;
          posts = posts.drop_front())

@@ -1,13 +1,13 @@
-//===- Verify.cpp - Is a schedule complete and can it run? ----------------===//
+//===- Verify.cpp - Completeness and deadlocks of schedules ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a schedule without times: each rank goes on while what it needs is
-// there. A schedule has a deadlock if, and only if, such a run stops before the
-// end, since no action can take away what another one waits for. This holds in
-// each mode of sending: what a communicator has sent, posted and carried only
-// grows.
+// Simulates a schedule without times: each rank advances while its operands are
+// available. A schedule has a deadlock if and only if the simulation stops
+// before the end, since no action can remove what another one waits for. This
+// holds in each mode of sending: the messages that a communicator has sent,
+// posted and carried only grow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,20 +32,21 @@ public:
 
   Error checkActions();
   Error checkOrder();
-  /// Runs until no rank can go on.
+  /// Runs until no rank can advance.
   const std::vector<size_t> &execute();
 
 private:
-  /// What is there of a chunk and micro-batch.
+  /// The state of a chunk and micro-batch.
   struct Place {
     bool forward = false, inputGrad = false, weightGrad = false;
-    /// The operands of forward and backward.
+    /// Operands of forward and backward.
     bool hasActivation = false, hasGradient = false;
     bool sentActivation = false, sentGradient = false;
-    /// Of the values that its operands' communicators carry, which they are.
+    /// Positions of its operands among the values that their communicators
+    /// carry.
     int activationNumber = -1, gradientNumber = -1;
   };
-  /// How many of its sends were started, and of its receives posted.
+  /// The number of started sends, and of posted receives.
   struct Communicator {
     int sent = 0, posted = 0;
     int numArrived() const { return std::min(sent, posted); }
@@ -59,9 +60,9 @@ private:
   Error checkAction(int rank, const Action &action);
   Error checkPartners();
   Error checkCrossings();
-  /// Whether a transfer was done, at its own end.
+  /// Whether a transfer was done at its own end.
   bool &transferFlag(int rank, const Action &action);
-  /// Marks one of F, B, W as asked for; an error if it was.
+  /// Marks one of F, B, W as requested; fails if it was marked before.
   Error count(int rank, const Action &action, ActionKind part, int chunk,
               int microBatch);
   bool mayForward(Slot slot, int microBatch);
@@ -70,16 +71,16 @@ private:
   bool mayReceive(int rank, const Action &action);
   bool mayRun(int rank, const Action &action);
   void apply(int rank, const Action &action);
-  /// True if what a rank receives for an action is there.
+  /// True if the operand that a rank receives for an action has arrived.
   bool hasArrived(Slot slot, int microBatch, bool isGradient);
   void applyTransfer(int rank, const Action &action);
   /// The communicator of a transfer.
   size_t communicatorOf(int rank, const Action &action) const;
-  /// The communicator that brings the operand of a forward, or a backward.
+  /// The communicator of the operand of a forward, or a backward.
   size_t communicatorTo(Slot slot, int microBatch, bool isGradient) const;
-  /// The number of what a receive brings.
+  /// The number of the value that a receive gets.
   int &operandNumber(int rank, const Action &receive);
-  /// Numbers the operands of all places by the sends of their communicators.
+  /// Numbers all operands by the sends of their communicators.
   void numberSends();
 
   const ScheduleProblem &problem;
@@ -87,7 +88,7 @@ private:
   SendMode mode;
   bool explicitTransfers, hasBackward;
   std::vector<Place> places;
-  /// Of each pair of ranks, for activations and gradients.
+  /// Communicators of each pair of ranks, for activations and gradients.
   std::vector<Communicator> communicators;
   /// Index of each rank's next action.
   std::vector<size_t> next;
@@ -184,7 +185,7 @@ bool &Run::transferFlag(int rank, const Action &action) {
   }
 }
 
-/// Each transfer has its other end; what is made has been counted.
+/// Checks that each transfer has its other end, and that its value was counted.
 Error Run::checkPartners() {
   for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
     for (const Action &action : actions) {
@@ -231,7 +232,7 @@ Error Run::checkActions() {
   return explicitTransfers ? checkCrossings() : Error::success();
 }
 
-/// Each value that another rank makes has its receive, and so its send.
+/// Checks that each value of another rank has a receive, and so a send.
 Error Run::checkCrossings() {
   for (int rank = 0; rank < problem.ranks; ++rank)
     for (int chunk = 0; chunk < problem.chunks; ++chunk)
@@ -298,7 +299,7 @@ void Run::numberSends() {
     }
 }
 
-/// Receives have the order of the sends.
+/// Checks that receives are in the order of the sends.
 Error Run::checkOrder() {
   numberSends();
   std::vector<int> counts(communicators.size(), 0);
@@ -333,7 +334,8 @@ bool Run::hasArrived(Slot slot, int microBatch, bool isGradient) {
          (isGradient ? p.gradientNumber : p.activationNumber);
 }
 
-/// A send needs its value, and where it is to go.
+/// A send needs its value. If blocking, it also needs its receiver to be ready;
+/// if posted, a free buffer.
 bool Run::maySend(int rank, const Action &action) {
   const Place &here = place({rank, action.chunk}, action.microBatch);
   if (!(isGradientTransfer(action) ? here.inputGrad : here.forward))
@@ -354,7 +356,7 @@ bool Run::maySend(int rank, const Action &action) {
   return false;
 }
 
-/// A receive needs the send to be over, unless it is only posted.
+/// A receive needs the send to be complete, unless it is only posted.
 bool Run::mayReceive(int rank, const Action &action) {
   if (mode == SendMode::Posted)
     return true;

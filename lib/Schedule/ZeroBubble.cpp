@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Schedules that fill the bubbles of 1F1B with weight gradients, in a fixed
-// pattern. They are free of bubbles (H2, V) where F, B and W take equally long.
+// pattern. H2 and V have no bubbles if F, B and W take equally long.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 using namespace tessera;
 using namespace tessera::schedule;
 
-/// Later ranks have fewer forwards before their first backward, and put their
-/// weight gradients off for as many micro-batches as they are short of: every
+/// Later ranks have fewer forwards before their first backward, and delay
+/// weight gradients by as many micro-batches as they are short of. So every
 /// rank keeps the activations of at most depth (p - 1) + 1 micro-batches.
 Schedule tessera::schedule::makeZeroBubbleH(const ScheduleProblem &problem,
                                             int depth) {
@@ -35,9 +35,9 @@ Schedule tessera::schedule::makeZeroBubbleH(const ScheduleProblem &problem,
   return schedule;
 }
 
-/// A rank fills up with forwards of its first chunk until its second chunk's
-/// first micro-batch can come back, then takes both chunks in turn. In the end
-/// first chunks' backwards are what is waited for, and weight gradients wait.
+/// A rank starts with forwards of its first chunk until its second chunk's
+/// first micro-batch can return, then alternates the chunks. At the end, the
+/// backwards of first chunks are critical, and weight gradients wait.
 Schedule tessera::schedule::makeZeroBubbleV(const ScheduleProblem &problem) {
   int p = problem.ranks, m = problem.microBatches;
   Schedule schedule;
