@@ -180,8 +180,8 @@ int64_t CostNetwork::evaluate(ArrayRef<unsigned> states) const {
 }
 
 void CostNetwork::writeCfn(llvm::raw_ostream &os, llvm::StringRef name) const {
-  // Costs from the upper bound on are infinite to toulbar2. It is above any
-  // finite sum, also where that is rounded.
+  // toulbar2 treats costs from the upper bound on as infinite. It is above any
+  // finite sum, even after rounding.
   int64_t top = int64_t(getTotal(*this) * (1 + 1e-9)) + 2;
   auto print = [&](int64_t cost) { os << std::min(cost, top); };
   os << "{\"problem\": {\"name\": \"" << name << "\", \"mustbe\": \"<" << top

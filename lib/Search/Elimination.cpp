@@ -23,7 +23,7 @@ EliminationOrder search::orderElimination(const CostNetwork &network,
   unsigned count = network.variables.size();
   std::vector<std::set<unsigned>> neighbors(count);
   for (const CostNetwork::Edge &edge : network.edges) {
-    // An edge to a variable that is decided is a cost of the other.
+    // An edge to a decided variable is a cost of the other one.
     if (domains[edge.first].size() == 1 || domains[edge.second].size() == 1)
       continue;
     neighbors[edge.first].insert(edge.second);
@@ -69,7 +69,7 @@ EliminationOrder search::orderElimination(const CostNetwork &network,
 
 namespace {
 
-/// Costs over some variables, the last one innermost.
+/// Costs over some variables; the last one is innermost.
 struct Factor {
   std::vector<unsigned> scope;
   std::vector<int64_t> costs;
@@ -103,14 +103,14 @@ private:
   const CostNetwork &network;
   const Domains &domains;
   const EliminationOrder &order;
-  /// When a variable is eliminated.
+  /// The step that eliminates each variable.
   std::vector<unsigned> stepOf;
-  /// The costs that each step is to sum.
+  /// The costs that each step sums.
   std::vector<std::vector<std::shared_ptr<Factor>>> buckets;
-  /// The table that each step made, and the steps whose tables it got.
+  /// The table that each step made, and the steps whose tables it received.
   std::vector<std::shared_ptr<Factor>> messages;
   std::vector<std::vector<unsigned>> children;
-  /// For each step the best position of its variable for each of its scope.
+  /// For each step, the best position of its variable per entry of its scope.
   std::vector<std::vector<uint32_t>> best;
   int64_t constant = 0;
 };
@@ -159,8 +159,8 @@ size_t Eliminator::countEntries(ArrayRef<unsigned> scope) const {
   return entries;
 }
 
-/// For each variable of `scope` the distance in a table over `within` of
-/// entries that differ by one in it; 0 for one that is not in `within`.
+/// For each variable of `scope`, its stride in a table over `within`; 0 if it
+/// is not in `within`.
 std::vector<size_t> Eliminator::getStrides(ArrayRef<unsigned> within,
                                            ArrayRef<unsigned> scope) const {
   std::vector<size_t> strides;
@@ -174,8 +174,8 @@ std::vector<size_t> Eliminator::getStrides(ArrayRef<unsigned> within,
 }
 
 /// Calls `visit(entry, otherEntry, inner, otherStride)` for the rows of a table
-/// over `scope`: `inner` entries from `entry` on, and where they are in a table
-/// over `other`.
+/// over `scope`: `inner` entries from `entry` on, and their positions in a
+/// table over `other`.
 template <typename Visitor>
 void Eliminator::walk(ArrayRef<unsigned> scope, ArrayRef<unsigned> other,
                       Visitor visit) const {
@@ -206,8 +206,8 @@ void Eliminator::add(Factor &joint, const Factor &factor) const {
        });
 }
 
-/// The least costs over the variables that are not in `scope`. `best`: where
-/// only the last one is not, its position for each entry.
+/// Minimizes over the variables that are not in `scope`. `best`: if only the
+/// last one is not, its position for each entry.
 Factor Eliminator::minimize(const Factor &joint, ArrayRef<unsigned> scope,
                             std::vector<uint32_t> *best) const {
   Factor result{scope.vec(),
@@ -244,7 +244,8 @@ Factor Eliminator::sumBucket(unsigned step, const Factor *without) const {
   return joint;
 }
 
-/// Replaces the variable of a step by a table for the next of its scope.
+/// Replaces the variable of a step by a table for the next variable of its
+/// scope.
 void Eliminator::eliminateStep(unsigned step) {
   const std::vector<unsigned> &scope = order.scopes[step];
   auto message =
@@ -290,14 +291,14 @@ std::vector<std::vector<int64_t>> Eliminator::getMarginals() {
   for (unsigned step = buckets.size(); step-- > 0;) {
     unsigned variable = order.variables[step];
     Factor joint = sumBucket(step);
-    // `joint` knows a connected component of the network; the others add what
-    // they cost at least.
+    // `joint` covers a connected component of the network; the others add at
+    // least their minimum.
     int64_t least = *llvm::min_element(joint.costs);
     marginals[variable] = minimize(joint, {variable}).costs;
     for (int64_t &cost : marginals[variable])
       cost =
           constant >= kInfinite ? kInfinite : addCosts(cost, constant - least);
-    // What a child did not know comes down.
+    // Passes down the costs that a child did not have.
     for (unsigned child : children[step])
       buckets[child].push_back(std::make_shared<Factor>(minimize(
           sumBucket(step, messages[child].get()), order.scopes[child])));

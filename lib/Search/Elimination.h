@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bucket elimination (non-serial dynamic programming; Dechter 1999): a variable
-// is replaced by a table, over the variables that it shares costs with, of the
-// least that it and its costs add. What the tables take follows from the order
-// alone, so that it is known beforehand.
+// Bucket elimination (non-serial dynamic programming; Dechter 1999) replaces a
+// variable by a table over the variables that it shares costs with. The table
+// has the minimum that the variable and its costs add. The sizes of the tables
+// depend on the order alone, so they are known beforehand.
 //
 //   0---1---2     eliminate 1:     0-------2
 //    \     /      joint costs       \     /      its table joins the edge
@@ -29,11 +29,11 @@ using Domains = std::vector<std::vector<unsigned>>;
 /// An order in which to eliminate the variables of a network.
 struct EliminationOrder {
   std::vector<unsigned> variables;
-  /// For each of `variables` the later ones that its costs depend on then, in
-  /// ascending order.
+  /// For each of `variables`, the later ones that its costs depend on at that
+  /// time, in ascending order.
   std::vector<std::vector<unsigned>> scopes;
-  /// Entries of the largest and of all joint tables (over a variable and its
-  /// scope); those of variables that are decided and alone do not count.
+  /// Entries of the largest joint table and of all (a joint table is over a
+  /// variable and its scope). Excludes decided variables without neighbors.
   double largest = 0, total = 0;
 };
 
@@ -53,7 +53,7 @@ Assignment eliminate(const CostNetwork &network, const Domains &domains,
                      const EliminationOrder &order);
 
 /// The least cost of an assignment within `domains` for each of their states
-/// (min-marginals), from one pass up and one down the tree of tables. Keeps all
+/// (min-marginals), in one pass up and one down the tree of tables. Keeps all
 /// joint tables at once.
 std::vector<std::vector<int64_t>>
 eliminateForMarginals(const CostNetwork &network, const Domains &domains,

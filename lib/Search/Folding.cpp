@@ -1,4 +1,4 @@
-//===- Folding.cpp - Equal copies of a network as one ---------------------===//
+//===- Folding.cpp - Merges equal copies in a network ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,7 +36,7 @@ void FoldedNetwork::addVariables(const CostNetwork &from,
   }
 }
 
-/// An edge between two variables that are tied is a cost of their one state.
+/// Adds an edge between two tied variables to the costs of their common state.
 void FoldedNetwork::addLoop(const CostNetwork &from,
                             const CostNetwork::Edge &edge) {
   std::vector<int64_t> &costs = network.variables[variables[edge.first]].costs;

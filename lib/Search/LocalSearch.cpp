@@ -1,4 +1,4 @@
-//===- LocalSearch.cpp - Better assignments near a known one --------------===//
+//===- LocalSearch.cpp - Improves a known assignment ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,9 @@
 using namespace tessera;
 using namespace tessera::search;
 
-/// Variables that are free at once, at most and at least.
+/// The most and the fewest free variables.
 static constexpr size_t kMostFree = 64, kLeastFree = 2;
-/// Places that are looked at in a pass, and passes.
+/// The most centers of a pass, and the most passes.
 static constexpr size_t kMostCenters = 48;
 static constexpr unsigned kMostPasses = 4;
 
@@ -46,19 +46,20 @@ private:
 
 } // namespace
 
-/// The position of a free variable; their number if it is none of them.
+/// The position of a free variable; the number of free variables for others.
 static unsigned find(llvm::ArrayRef<unsigned> free, unsigned variable) {
   const unsigned *it = llvm::lower_bound(free, variable);
   return it == free.end() || *it != variable ? free.size() : it - free.begin();
 }
 
-/// The variables at which the assignment is above the bound, most of it first.
+/// The variables at which the assignment exceeds the bound, the largest excess
+/// first.
 std::vector<unsigned> LocalSearch::getCenters() const {
   std::vector<int64_t> above;
   for (auto [variable, state] : llvm::enumerate(states))
     above.push_back(costs.getCost(variable, state));
   for (auto [e, edge] : llvm::enumerate(network.edges)) {
-    // A state that is removed stands out by itself.
+    // A removed state is an excess by itself.
     if (!costs.isAlive(edge.first, states[edge.first]) ||
         !costs.isAlive(edge.second, states[edge.second]))
       continue;
@@ -77,7 +78,7 @@ std::vector<unsigned> LocalSearch::getCenters() const {
   return centers;
 }
 
-/// The nearest variables with a choice, in order.
+/// The nearest variables with several states, in order.
 std::vector<unsigned> LocalSearch::getNeighborhood(unsigned center,
                                                    size_t size) const {
   std::vector<unsigned> free{center};
@@ -101,8 +102,8 @@ std::vector<unsigned> LocalSearch::getNeighborhood(unsigned center,
   return free;
 }
 
-/// The network of the free variables without costs: what elimination would
-/// take.
+/// The network of the free variables without costs: shows the size of an
+/// elimination.
 CostNetwork LocalSearch::makeShape(llvm::ArrayRef<unsigned> free,
                                    const Domains &domains) const {
   CostNetwork shape;
@@ -117,7 +118,7 @@ CostNetwork LocalSearch::makeShape(llvm::ArrayRef<unsigned> free,
   return shape;
 }
 
-/// Adds what the free variables cost, together and with the others.
+/// Adds the costs of the free variables, among themselves and with the others.
 void LocalSearch::fillCosts(CostNetwork &part, llvm::ArrayRef<unsigned> free,
                             const Domains &domains) const {
   part.edges.clear();

@@ -1,12 +1,12 @@
-//===- LocalSearch.h - Better assignments near a known one ------*- C++ -*-===//
+//===- LocalSearch.h - Improves a known assignment --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Large neighborhood search (Shaw 1998): some variables around one are free,
-// the others stay as they are, and the best states of the free ones are found
-// by elimination. Costs that have been moved say where that may gain: at
-// variables and edges whose states cost something there.
+// Large neighborhood search (Shaw 1998): some variables around a center are
+// free, the others are fixed, and elimination finds the best states of the free
+// ones. Moved costs show where this may gain: at variables and edges whose
+// states cost something there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace tessera::search {
 
-/// A local optimum from `states`, whose cost is finite, over the states that
-/// are left in `costs`. Tables of an elimination have `entries` at most.
+/// A local optimum from `states`, whose cost is finite, over the remaining
+/// states of `costs`. Tables of an elimination have at most `entries` entries.
 std::vector<unsigned> improveStates(const NetworkView &view,
                                     const Reparametrization &costs,
                                     std::vector<unsigned> states,

@@ -1,12 +1,12 @@
-//===- MinMarginals.cpp - What every other choice costs at least ----------===//
+//===- MinMarginals.cpp - Lower bounds on the cost of each state ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elimination of a whole network is often too large, that of the states near
-// the optimum is not: states are removed that no assignment has within a slack,
-// and the slack is halved until the tables fit. What was removed costs more
-// than the slack allows, and that is its bound.
+// Elimination of a whole network is often too large, but not of the states near
+// the optimum. States that no assignment within a slack uses are removed, and
+// the slack is halved until the tables fit. Removed states cost more than the
+// slack allows, which is their bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace {
 
 using Marginals = std::vector<std::vector<MinMarginal>>;
 
-/// Sweeps that remove states, after those without a limit.
+/// Sweeps that remove states, after the sweeps without a limit.
 constexpr unsigned kSweepsOfAttempt = 6;
 
 class MarginalSearch {
@@ -56,7 +56,7 @@ void MarginalSearch::raise(unsigned variable, unsigned state, int64_t cost,
   marginal.exact |= exact;
 }
 
-/// States that are gone cost more than `limit`.
+/// Removed states cost more than `limit`.
 void MarginalSearch::raiseAll(const Reparametrization &costs, int64_t limit) {
   for (auto [variable, list] : llvm::enumerate(marginals))
     for (unsigned state = 0; state < list.size(); ++state)
@@ -68,7 +68,7 @@ void MarginalSearch::raiseAll(const Reparametrization &costs, int64_t limit) {
 }
 
 /// Finds the min-marginals up to `limit`; the others get a bound. False if the
-/// tables are too large, with bounds for all.
+/// tables are too large; then all get bounds.
 bool MarginalSearch::attempt(Reparametrization costs, int64_t limit) {
   Domains domains(network.variables.size());
   // No domain is empty, as the solution is within the limit.
@@ -95,7 +95,7 @@ Marginals MarginalSearch::run(const NetworkSolution &solution) {
     costs.sweep(/*forward=*/true);
     costs.sweep(/*forward=*/false);
   }
-  // Above the total nothing is finite, so that all are exact.
+  // Costs above the total are infinite, so all are exact.
   bool isDone = attempt(costs, kInfinite);
   for (int64_t slack = solution.cost; !isDone; slack /= 2) {
     isDone = attempt(costs, solution.cost + slack);

@@ -15,8 +15,8 @@
 using namespace tessera;
 using namespace tessera::search;
 
-/// Positions are copied without those of removed states once that leaves less
-/// than this share of them.
+/// Positions are copied without removed states once the rest is less than this
+/// share.
 static constexpr double kShrunkShare = 0.75;
 
 NetworkView::NetworkView(const CostNetwork &network)
@@ -81,7 +81,7 @@ Reparametrization::Reparametrization(const NetworkView &view) : view(&view) {
 // States
 //===----------------------------------------------------------------------===//
 
-/// The position of a state; kNone if it was removed and copied without.
+/// The position of a state; kNone if it was removed and dropped in a copy.
 unsigned Reparametrization::find(unsigned variable, unsigned state) const {
   llvm::ArrayRef<unsigned> list = states[variable];
   if (state < list.size() && list[state] == state)
@@ -134,15 +134,15 @@ void Reparametrization::keepOnly(unsigned variable, unsigned state) {
 // Smaller copies
 //===----------------------------------------------------------------------===//
 
-/// Equal layers lose the same states, so they share what is left. Addresses
-/// in a map stay.
+/// Equal layers lose the same states, so they share the remaining tables.
+/// Addresses in a map are stable.
 struct Reparametrization::Shrunk {
-  /// The table of the rows and columns that are left.
+  /// The table of the remaining rows and columns.
   std::map<std::tuple<const CostTable *, std::vector<uint32_t>,
                       std::vector<uint32_t>>,
            CostTable>
       tables;
-  /// Of itself.
+  /// Shared lists of classes.
   std::set<std::vector<uint32_t>> classes;
 
   const CostTable *addTable(const CostTable &from, std::vector<uint32_t> rows,
@@ -168,7 +168,7 @@ Reparametrization::Shrunk::addTable(const CostTable &from,
   return &table;
 }
 
-/// Leaves the entries of `list` whose positions are of states that are left.
+/// Keeps the entries of `list` at positions of remaining states.
 template <typename T>
 static void keepAlive(std::vector<T> &list, llvm::ArrayRef<int64_t> costs) {
   size_t kept = 0;
@@ -178,7 +178,7 @@ static void keepAlive(std::vector<T> &list, llvm::ArrayRef<int64_t> costs) {
   list.resize(kept);
 }
 
-/// Numbers the classes of states that are left anew; returns them, ascending.
+/// Renumbers the classes of remaining states; returns the old ones, ascending.
 static std::vector<uint32_t> renumber(std::vector<uint32_t> &classes) {
   std::vector<uint32_t> left = classes;
   llvm::sort(left);
@@ -203,7 +203,7 @@ void Reparametrization::dropRemoved() {
   numPositions = numAlive;
 }
 
-/// Copies what is left, if that is much less.
+/// Copies the remaining entries if they are much fewer.
 void Reparametrization::shrink() {
   if (double(numAlive) > kShrunkShare * double(numPositions))
     return;
@@ -248,8 +248,8 @@ getLeast(const int64_t *costs, const int64_t *given, size_t count) {
   return least;
 }
 
-/// The cheapest pair of each row with `given` for the columns, or of each
-/// column with `given` for the rows, into `taken`. The sweeps' inner loop.
+/// Writes the cheapest pair of each row with `given` for the columns, or of
+/// each column with `given` for the rows, to `taken`. The inner loop of sweeps.
 LLVM_ATTRIBUTE_ALWAYS_INLINE static void takePairs(const CostTable &table,
                                                    bool byRow,
                                                    const int64_t *given,
@@ -263,8 +263,8 @@ LLVM_ATTRIBUTE_ALWAYS_INLINE static void takePairs(const CostTable &table,
 }
 
 #if defined(__x86_64__)
-/// The same with four costs at a time: the instructions that every x86-64
-/// processor has do not compare integers of 64 bits.
+/// The same with four costs at a time: the baseline instructions of x86-64 do
+/// not compare 64-bit integers.
 __attribute__((target("avx2"))) static void
 takePairsWide(const CostTable &table, bool byRow, const int64_t *given,
               int64_t *taken) {
@@ -283,8 +283,8 @@ void search::takeCheapestPairs(const CostTable &table, bool byRow,
                                         taken.data());
 }
 
-/// Moves to each state of `variable` what its cheapest pair on `edge` costs,
-/// which leaves 0 there. A state without a pair of finite cost is removed.
+/// Moves the cost of the cheapest pair on `edge` to each state of `variable`,
+/// which leaves 0 there. Removes states without a pair of finite cost.
 void Reparametrization::collect(unsigned variable, unsigned e) {
   const CostNetwork::Edge &edge = view->network.edges[e];
   const CostTable &table = *edges[e].table;
@@ -316,7 +316,7 @@ void Reparametrization::collect(unsigned variable, unsigned e) {
   }
 }
 
-/// Gives the least cost of a variable to the bound.
+/// Moves the least cost of a variable to the bound.
 bool Reparametrization::normalize(unsigned variable, int64_t limit) {
   if (alive[variable] == 0)
     return false;
@@ -336,7 +336,8 @@ bool Reparametrization::normalize(unsigned variable, int64_t limit) {
   return alive[variable] != 0;
 }
 
-/// Edges may be below 0 until all is moved, so nothing is removed for its cost.
+/// Edges may be below 0 until all costs are moved, so no state is removed for
+/// its cost.
 void Reparametrization::start(const Messages &moved) {
   llvm::ArrayRef<CostNetwork::Edge> edges = view->network.edges;
   for (unsigned e = 0; e < edges.size(); ++e) {
@@ -428,8 +429,8 @@ bool Reparametrization::sweep(bool forward, int64_t limit) {
 
 namespace {
 
-/// A sweep forward that keeps what it moved along edges whose second variable
-/// comes yet.
+/// A forward sweep that keeps the costs moved along edges whose second variable
+/// is yet to come.
 class ForwardSweep {
 public:
   ForwardSweep(const NetworkView &view, MessageReader messages)
@@ -443,10 +444,10 @@ private:
 
   const NetworkView &view;
   MessageReader messages;
-  /// By edge and state of its first variable; -kInfinite for a state that no
-  /// assignment of finite cost has.
+  /// Moved costs by edge and state of its first variable; -kInfinite for a
+  /// state without an assignment of finite cost.
   std::vector<std::vector<int64_t>> moved;
-  /// Of the variable that the sweep is at.
+  /// Costs of the current variable.
   std::vector<int64_t> costs;
   std::vector<int64_t> given, taken;
 };

@@ -6,18 +6,18 @@
 // A network with the same cost for every assignment, written as a constant and
 // costs of variables and edges that are all at least 0: the constant is a lower
 // bound. Sweeps raise it by sequential tree-reweighted message passing (TRW-S,
-// Kolmogorov 2006; in the form of its generalisation SRMP, Kolmogorov 2015):
-// each variable in turn takes from its edges what every pair of a state costs,
-// gives its least cost to the constant, and hands the rest in equal shares to
-// the edges that come later.
+// Kolmogorov 2006; in its generalization SRMP, Kolmogorov 2015). Each variable
+// in turn takes the cost of the cheapest pair of each state from its edges,
+// moves its least cost to the constant, and distributes the rest in equal
+// shares to the later edges.
 //
-// Everything is in integers, so the bound is exact: no rounding is to be
-// allowed for. At any moment an assignment with state k of variable i costs at
-// least `getBound() + getCost(i, k)`; a state for which that is above the cost
-// of a known assignment is removed (reduced-cost fixing).
+// All costs are integers, so the bound is exact, without rounding. At any time,
+// an assignment with state k of variable i costs at least
+// `getBound() + getCost(i, k)`. A state is removed if this exceeds the cost of
+// a known assignment (reduced-cost fixing).
 //
-// Sweeps go over the states and entries of tables that are left: once many are
-// removed, all is copied without them.
+// Sweeps visit the remaining states and table entries. Once many states are
+// removed, the tables are copied without them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,41 +30,42 @@
 
 namespace tessera::search {
 
-/// Costs are infinite from here on, after sums and differences with finite
+/// Costs from here on are infinite, after sums and differences with finite
 /// ones.
 constexpr int64_t kNearInfinite = kInfinite / 2;
 
-/// What stays the same in all reparametrizations of a network.
+/// Data that all reparametrizations of a network share.
 class NetworkView {
 public:
-  /// `network` passes check() and stays alive.
+  /// `network` must pass check() and outlive this.
   explicit NetworkView(const CostNetwork &network);
 
   const CostNetwork &network;
-  /// For each variable the edges to earlier and to later variables.
+  /// The edges of each variable to earlier and to later variables.
   std::vector<std::vector<unsigned>> earlier, later;
-  /// For each edge its costs by class, row by row, weight included; at most
+  /// The costs of each edge by class, row by row, including the weight; at most
   /// kInfinite.
   std::vector<std::shared_ptr<const CostTable>> tables;
-  /// No assignment of finite cost costs more.
+  /// Upper bound on the cost of all assignments of finite cost.
   int64_t total = 0;
 
-  /// The shares into which a sweep cuts what a variable costs.
+  /// The number of shares into which a sweep divides the cost of a variable.
   int64_t countShares(unsigned variable) const;
 };
 
-/// The cheapest pair of each row of a table with `given` for the columns, or of
-/// each column with `given` for the rows, into `taken`, which is infinite.
+/// Writes the cheapest pair of each row of a table with `given` for the
+/// columns, or of each column with `given` for the rows, to `taken`, which is
+/// infinite.
 void takeCheapestPairs(const CostTable &table, bool byRow,
                        const std::vector<int64_t> &given,
                        std::vector<int64_t> &taken);
 
-/// What was moved from an edge to its first variable.
+/// Returns the costs moved from an edge to its first variable.
 using MessageReader = llvm::function_ref<llvm::ArrayRef<int64_t>(unsigned)>;
 
-/// The bound that Reparametrization has after start() with these messages and a
-/// sweep forward without a limit, and keeps no more than the messages on the
-/// way. kInfinite if there is no assignment of finite cost.
+/// The bound of a Reparametrization after start() with these messages and a
+/// forward sweep without a limit. Keeps only the messages. kInfinite if no
+/// assignment has a finite cost.
 int64_t boundBySweep(const NetworkView &view, MessageReader messages);
 
 /// See the file comment. A copy is independent.
@@ -73,15 +74,15 @@ public:
   explicit Reparametrization(const NetworkView &view);
 
   /// Moves costs from the first to the last variable, or back. Removes states
-  /// whose assignments all cost more than `limit`, and those that have no
-  /// finite assignment. False if a variable has none left. Does nothing once
-  /// what was moved is too large to count on with.
+  /// whose assignments all cost more than `limit` or are all infinite. False if
+  /// a variable has no state left. Does nothing once the moved costs are too
+  /// large for exact arithmetic.
   bool sweep(bool forward, int64_t limit = kInfinite);
 
-  /// A lower bound of what all assignments of states that are left cost.
+  /// A lower bound on the cost of all assignments of remaining states.
   int64_t getBound() const { return bound; }
-  /// What an assignment with this state costs at least above the bound at
-  /// present.
+  /// A lower bound on the cost of assignments with this state, minus the
+  /// current bound.
   int64_t getCost(unsigned variable, unsigned state) const {
     unsigned position = find(variable, state);
     return position == kNone ? kInfinite : costs[variable][position];
@@ -90,45 +91,46 @@ public:
     return getCost(variable, state) < kNearInfinite;
   }
   unsigned countStates(unsigned variable) const { return alive[variable]; }
-  /// Of all variables.
+  /// The remaining states of all variables.
   size_t countStates() const { return numAlive; }
-  /// The states that are left.
+  /// The remaining states of a variable.
   std::vector<unsigned> getStates(unsigned variable) const;
-  /// What an assignment with this state cost at least when the last sweep was
-  /// at its variable; kInfinite for a state that is removed.
+  /// A lower bound on the cost of assignments with this state, as of the last
+  /// sweep over its variable; kInfinite for a removed state.
   int64_t getMarginalBound(unsigned variable, unsigned state) const {
     unsigned position = find(variable, state);
     return position == kNone ? kInfinite : marginals[variable][position];
   }
 
-  /// What was moved from an edge to each state of its first variable, or of its
-  /// second; 0 for a state that is removed.
+  /// The costs moved from an edge to each state of its first or of its second
+  /// variable; 0 for a removed state.
   std::vector<int64_t> getMoved(unsigned edge, bool isFirst) const;
-  /// The same of all edges to their first variables.
+  /// The same for all edges to their first variables.
   Messages getMoved() const;
-  /// What an edge still costs for two states that are left.
+  /// The remaining cost of an edge for two remaining states.
   int64_t getResidual(unsigned edge, unsigned firstState,
                       unsigned secondState) const;
-  /// Of a new reparametrization: moves `moved[e]` from edge e to its first
-  /// variable, and what is then left of its cheapest pairs to its second.
+  /// Initializes a new reparametrization: moves `moved[e]` from edge e to its
+  /// first variable, and the remaining costs of its cheapest pairs to its
+  /// second variable.
   void start(const Messages &moved);
 
-  /// An assignment of states that are left: each variable in turn takes the one
-  /// that is cheapest with those before it.
+  /// An assignment of remaining states: each variable in turn takes the state
+  /// that is cheapest with the earlier ones.
   std::vector<unsigned> round(bool forward) const;
 
-  /// Removes all states but one, which is alive.
+  /// Removes all states but one, which must remain.
   void keepOnly(unsigned variable, unsigned state);
 
 private:
   static constexpr unsigned kNone = ~0u;
-  /// What an edge costs: a table, and the row or column of each state of its
+  /// The costs of an edge: a table, and the row or column of each state of its
   /// variables, by position.
   struct EdgeCosts {
     const CostTable *table;
     const std::vector<uint32_t> *first, *second;
   };
-  /// Tables and classes without what is removed.
+  /// Tables and classes without removed states.
   struct Shrunk;
 
   unsigned find(unsigned variable, unsigned state) const;
@@ -141,23 +143,23 @@ private:
 
   const NetworkView *view;
   int64_t bound = 0;
-  /// For each variable the states that lists have a position for, ascending;
+  /// The states of each variable that have a position in lists, ascending;
   /// costs at positions of removed states are kInfinite.
   std::vector<std::vector<unsigned>> states;
   std::vector<std::vector<int64_t>> costs, marginals;
   std::vector<unsigned> alive;
-  /// By edge and position: what was moved from the edge to its first and to its
-  /// second variable.
+  /// The costs moved from each edge to its first and to its second variable, by
+  /// edge and position.
   std::vector<std::vector<int64_t>> toFirst, toSecond;
   std::vector<EdgeCosts> edges;
-  /// The shares into which each variable's cost is cut.
+  /// The number of shares of each variable's cost.
   std::vector<int64_t> parts;
   std::shared_ptr<const Shrunk> shrunk;
-  /// States that are left, and positions.
+  /// Remaining states, and positions.
   size_t numAlive = 0, numPositions = 0;
-  /// A bound of the magnitudes of what was moved.
+  /// A bound on the magnitudes of moved costs.
   int64_t largestMoved = 0;
-  /// Scratch, by class, and by position.
+  /// Scratch by class, and by position.
   std::vector<int64_t> given, taken, shares;
 };
 

@@ -22,26 +22,25 @@ using llvm::Twine;
 
 namespace {
 
-/// Sweeps between two looks for an incumbent.
+/// Sweeps between two searches for an incumbent.
 constexpr unsigned kSweepsAtOnce = 8;
-/// Sweeps of a guess, and at a node of branch and bound.
+/// Sweeps per guess, and per node of branch and bound.
 constexpr unsigned kSweepsOfGuess = 10, kSweepsOfNode = 3;
-/// Sweeps that bound an unfolded network end when one closes less than this
-/// part of the gap.
+/// Sweeps that bound an unfolded network end when a sweep closes less than 1 /
+/// kLeastGain of the gap.
 constexpr int64_t kLeastGain = 25;
-/// The first guess is above the bound by one part in so many.
+/// The first guess exceeds the bound by 1 / kFirstSlack of it.
 constexpr int64_t kFirstSlack = 128;
-/// The sweeps of a guess end when one removes less than one state in so many.
+/// The sweeps of a guess end when a sweep removes less than 1 / kFewRemoved
+/// states.
 constexpr size_t kFewRemoved = 32;
-/// Where a guess leaves too many states, the next is above the bound by one
-/// part in so many.
+/// If a guess leaves too many states, the next one's slack is 1 / kLower of it.
 constexpr int64_t kLower = 4;
-/// All tables of an elimination may have as many entries as so many of the
-/// largest.
+/// All tables of an elimination may total this multiple of the largest one.
 constexpr double kLargestTables = 16;
 /// The same before any incumbent is known.
 constexpr double kFirstTables = 2;
-/// The share of a table's entries for eliminations on the way.
+/// Divisor of a table's entries for intermediate eliminations.
 constexpr double kQuickShare = 16;
 
 class Search {
@@ -67,18 +66,19 @@ private:
   bool guess(const Reparametrization &costs, double entries);
   void visit(Reparametrization costs);
   unsigned chooseBranch(const Reparametrization &costs) const;
-  /// What is sought costs at most this. Ties with the incumbent are no gain.
+  /// The most that a better assignment costs. Ties with the incumbent are no
+  /// gain.
   int64_t getLimit() const { return result.cost - 1; }
-  /// Entries of the tables of an elimination that may be in vain.
+  /// Entries of the tables of an elimination that may be useless.
   double getQuickEntries() const { return limits.tableEntries / kQuickShare; }
 
   const CostNetwork &network;
   const SolveLimits &limits;
   NetworkView view;
   NetworkSolution result;
-  /// The least bound of what was not searched.
+  /// The least bound of unsearched nodes.
   int64_t open = kInfinite;
-  /// No assignment costs less, by a guess that was too low.
+  /// No assignment costs less, as a guess that was too low has proven.
   int64_t proven = 0;
   /// The last limit that left too many states.
   int64_t tooHigh = kInfinite;
@@ -106,7 +106,7 @@ static Domains getDomains(const Reparametrization &costs, size_t count) {
   return domains;
 }
 
-/// Sorts states by what they cost at least, then by number.
+/// Sorts states by their lower bounds, then by number.
 static void sortByBound(const Reparametrization &costs, unsigned variable,
                         std::vector<unsigned> &states) {
   llvm::sort(states, [&](unsigned a, unsigned b) {
@@ -115,7 +115,7 @@ static void sortByBound(const Reparametrization &costs, unsigned variable,
   });
 }
 
-/// Rounds the costs that have been moved to an assignment, and improves it.
+/// Rounds the moved costs to an assignment, and improves it.
 void Search::roundUp(const Reparametrization &costs) {
   for (bool forward : {true, false}) {
     std::vector<unsigned> states = costs.round(forward);
@@ -128,8 +128,8 @@ void Search::roundUp(const Reparametrization &costs) {
   offer({network.evaluate(states), std::move(states)});
 }
 
-/// The best assignments of the 1, 2, 3, 4, 6, 9, ... states of each variable
-/// that look best, as long as that is quick.
+/// The best assignments of the 1, 2, 3, 4, 6, 9, ... most promising states of
+/// each variable, as long as that is quick.
 void Search::findIncumbents(const Reparametrization &costs) {
   Domains all = getDomains(costs, network.variables.size());
   size_t most = 0;
@@ -149,7 +149,7 @@ void Search::findIncumbents(const Reparametrization &costs) {
   }
 }
 
-/// Solves what is left exactly if no table is too large, nor all of them.
+/// Solves the rest exactly if no table is too large, nor their total.
 bool Search::tryElimination(const Reparametrization &costs,
                             double totalEntries) {
   Domains domains = getDomains(costs, network.variables.size());
@@ -160,8 +160,8 @@ bool Search::tryElimination(const Reparametrization &costs,
   return true;
 }
 
-/// The variable with the most states among itself and its neighbors that are
-/// not decided: without it the tables shrink most.
+/// The variable with the most states in itself and its undecided neighbors:
+/// without it, the tables shrink the most.
 unsigned Search::chooseBranch(const Reparametrization &costs) const {
   std::vector<size_t> weights(network.variables.size());
   auto isFree = [&](unsigned v) { return costs.countStates(v) > 1; };
@@ -176,8 +176,8 @@ unsigned Search::chooseBranch(const Reparametrization &costs) const {
   return llvm::max_element(weights) - weights.begin();
 }
 
-/// Removes states as if an assignment of this cost was known, and eliminates
-/// what is left if its tables are not too large.
+/// Removes states as if an assignment of this cost were known, and eliminates
+/// the rest if its tables are not too large.
 Search::Guessed Search::tryLimit(const Reparametrization &costs, int64_t limit,
                                  double entries) {
   Reparametrization left = costs;
@@ -187,7 +187,7 @@ Search::Guessed Search::tryLimit(const Reparametrization &costs, int64_t limit,
     if (!left.sweep(/*forward=*/true, limit) ||
         !left.sweep(/*forward=*/false, limit))
       return Guessed::None;
-    // Neither the bound nor the states will get there.
+    // Neither the bound nor the states will converge in time.
     int64_t gained = left.getBound() - bound;
     if (gained * (kSweepsOfGuess - i) < limit - bound &&
         left.countStates() > count - count / kFewRemoved)
@@ -199,16 +199,16 @@ Search::Guessed Search::tryLimit(const Reparametrization &costs, int64_t limit,
   return Guessed::TooMany;
 }
 
-/// Guesses what the cheapest assignment costs. If there is none within the
-/// limit, all cost more, and the next guess is higher; if what is left of the
-/// states can be eliminated, the cheapest one is found. Where too many are left
-/// lower limits are tried. True if that ends the search.
+/// Guesses the cost of the cheapest assignment. If there is none within the
+/// limit, all cost more, and the next guess is higher. If the remaining states
+/// can be eliminated, the cheapest one is found. If too many states remain,
+/// tries lower limits. True if that ends the search.
 bool Search::guess(const Reparametrization &costs, double entries) {
   int64_t least = std::max(costs.getBound(), proven);
   int64_t slack =
       tooHigh < kInfinite ? (tooHigh - least) / kLower : least / kFirstSlack;
   slack = std::max<int64_t>(slack, 1);
-  // Higher ones leave too many now.
+  // Higher limits leave too many states now.
   int64_t highest = kInfinite;
   while (true) {
     int64_t limit = std::min(addCosts(least, slack), getLimit());
@@ -234,7 +234,7 @@ bool Search::guess(const Reparametrization &costs, double entries) {
   }
 }
 
-/// Searches all assignments of the states that are left.
+/// Searches all assignments of the remaining states.
 void Search::visit(Reparametrization costs) {
   for (unsigned i = 0; i < kSweepsOfNode; ++i)
     if (!sweepThereAndBack(costs, getLimit()))
@@ -259,7 +259,7 @@ void Search::visit(Reparametrization costs) {
 }
 
 /// Raises the bound as long as that is worth its time, without removing states
-/// that an assignment might have. False if nothing is left to search.
+/// of possible assignments. False if nothing is left to search.
 bool Search::sweepToEnd(Reparametrization &costs, bool isStarted) {
   int64_t before = costs.getBound();
   while (result.sweeps < limits.sweeps) {
@@ -272,7 +272,7 @@ bool Search::sweepToEnd(Reparametrization &costs, bool isStarted) {
       continue;
     if (guess(costs, getQuickEntries()))
       return false;
-    // Less than a thousandth in so many sweeps: elimination is quicker.
+    // Less than a thousandth in these sweeps: elimination is faster.
     if (!isEarly && costs.getBound() - before <= costs.getBound() / 1000)
       break;
     before = costs.getBound();
@@ -280,8 +280,8 @@ bool Search::sweepToEnd(Reparametrization &costs, bool isStarted) {
   return true;
 }
 
-/// Looks for a cheaper assignment around the best one, and searches what then
-/// is left.
+/// Searches a cheaper assignment around the best one, then the remaining
+/// states.
 bool Search::searchAround(const Reparametrization &costs) {
   findIncumbents(costs);
   roundUp(costs);
@@ -305,18 +305,18 @@ NetworkSolution Search::run(const Messages &messages) {
   } else {
     result.messages = costs.getMoved();
   }
-  // All that costs less than the incumbent was searched but for what is open.
+  // All costs below the incumbent were searched, except for open nodes.
   result.bound = std::min(result.cost, std::max(open, proven));
   return std::move(result);
 }
 
 namespace {
 
-/// The messages of a folded network, shared among the edges that each of its
-/// edges stands for.
+/// The messages of a folded network, distributed among the edges that each of
+/// its edges represents.
 class SharedMessages {
 public:
-  /// After sweeps from `messages` until the folded bound is `enough`.
+  /// Sweeps from `messages` until the folded bound is `enough`.
   SharedMessages(const CostNetwork &network, const FoldedNetwork &folded,
                  const Messages &messages, unsigned sweeps, int64_t enough);
 
@@ -332,7 +332,7 @@ private:
   const CostNetwork &network;
   const FoldedNetwork &folded;
   Messages toFirst, toSecond;
-  /// Of an edge between two copies.
+  /// The messages of an edge between two copies.
   std::vector<int64_t> none;
 };
 
@@ -366,19 +366,19 @@ SharedMessages::SharedMessages(const CostNetwork &network,
     none.resize(std::max(none.size(), variable.costs.size()));
 }
 
-/// Sweeps from the messages of a folded network; what is then left is
-/// eliminated if the gap is not small and that is quick.
+/// Sweeps from the messages of a folded network; eliminates the rest if the gap
+/// is not small and that is quick.
 NetworkSolution Search::bound(const FoldedNetwork &folded,
                               const Messages &start, int64_t known) {
-  // Edges between copies are not in the folded network, so half of the gap is
-  // left to them.
+  // The folded network does not have edges between copies, so half of the gap
+  // is reserved for them.
   auto enough =
       static_cast<int64_t>(double(result.cost) * (1 - limits.gap / 2));
   SharedMessages shared(network, folded, start, limits.sweeps, enough);
   auto isEnough = [&](int64_t bound) {
     return double(result.cost - bound) <= limits.gap * double(result.cost);
   };
-  // The first sweep is most often enough, and takes little memory.
+  // The first sweep mostly suffices, and takes little memory.
   if (limits.sweeps > 0) {
     known = std::max(known, boundBySweep(view, [&](unsigned edge) {
                        return shared.get(edge);
