@@ -24,12 +24,12 @@ using llvm::json::Object;
 
 static constexpr int64_t kVersion = 2;
 static constexpr llvm::StringLiteral kMagic = "decisions";
-/// Letters of a text that an error quotes.
+/// Characters of a text that an error quotes.
 static constexpr size_t kMostQuoted = 200;
 /// The strategy of a search.
 static constexpr llvm::StringLiteral kSearched = "auto";
 
-/// What ops and arguments carry, in the order of a file.
+/// Attributes of ops and arguments, in the order of a file.
 static constexpr llvm::StringLiteral kOpAttributes[] = {
     dist::DistDialect::kApartAttr, dist::DistDialect::kExactAttr,
     dist::DistDialect::kFactorsAttr, dist::DistDialect::kShardingsAttr};
@@ -39,7 +39,7 @@ namespace {
 /// Decisions by key, each in the order of the program.
 using Groups = std::map<std::string, SmallVector<std::string>>;
 
-/// Visits what a file speaks of in the order of the program.
+/// Visits the subjects of a file in program order.
 class Subjects {
 public:
   using OnOp = llvm::function_ref<LogicalResult(Operation *, std::string)>;
@@ -48,7 +48,7 @@ public:
 
   using OnSum = llvm::function_ref<LogicalResult(OpResult, std::string)>;
 
-  /// Ops, but those whose results are sums.
+  /// Visits ops, except ops whose results are sums.
   static LogicalResult forEachOp(ModuleOp module, OnOp visit);
   static LogicalResult forEachSum(ModuleOp module, OnSum visit);
   static LogicalResult forEachArgument(ModuleOp module, OnValue visit);
@@ -75,8 +75,9 @@ static void printRule(Operation *op, llvm::raw_ostream &os) {
   getShardingRule(op).print(os);
 }
 
-/// `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...} : tensor<...> of argument to
-/// arith.addf tensor<...>`: kinds of users tell ops apart that look alike.
+/// Returns `nn.einsum ([i,k],[k,j])->([i,j]) {i=8, ...} : tensor<...> of
+/// argument to arith.addf tensor<...>`. The kinds of users distinguish similar
+/// ops.
 static std::string getKey(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -91,7 +92,7 @@ static std::string getKey(Operation *op) {
     std::string name = user->getName().getStringRef().str();
     if (user->getNumResults() == 1)
       name += " " + print(user->getResult(0).getType());
-    // Propagation leaves no groups.
+    // Skips groups: propagation removes them.
     if (!isa<dist::GroupOp>(user))
       users.insert(name);
   }
@@ -111,7 +112,7 @@ static std::string getClass(StringRef name) {
   return text;
 }
 
-/// The use of a constant, if it has one only: each use has a copy.
+/// The use of a constant with a single use: each use has a copy.
 static std::string describeUse(Operation *op) {
   if (!op->hasOneUse())
     return "";
@@ -173,7 +174,7 @@ LogicalResult Subjects::forEachSum(ModuleOp module, OnSum visit) {
   });
 }
 
-/// `blocks.#.wq `; nothing for an argument without a name.
+/// Returns `blocks.#.wq `; empty for an argument without a name.
 static std::string getNameClass(FunctionOpInterface func, unsigned argument) {
   for (StringRef attr : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
                          nn::NNDialect::kInputAttr})
@@ -192,7 +193,7 @@ LogicalResult Subjects::forEachArgument(ModuleOp module, OnValue visit) {
   return success();
 }
 
-/// A result that takes an argument's place has its name.
+/// A result that replaces an argument has the argument's name.
 LogicalResult Subjects::forEachResult(ModuleOp module, OnValue visit) {
   for (auto func : module.getOps<FunctionOpInterface>()) {
     std::vector<std::string> names(func.getNumResults());
@@ -337,7 +338,7 @@ llvm::Expected<std::string> tessera::readDecidedStrategy(StringRef text) {
   return strategy->str();
 }
 
-/// The decisions of one list of a file.
+/// Reads the decisions of one list of a file.
 static llvm::Expected<Groups> readGroups(const Object &file, StringRef name) {
   Groups groups;
   const Array *list = file.getArray(name);
@@ -366,16 +367,16 @@ static llvm::Expected<Groups> readGroups(const Object &file, StringRef name) {
 
 namespace {
 
-/// Takes decisions in the order of the program.
+/// Hands out decisions in program order.
 class Replay {
 public:
   Replay(ModuleOp module, Groups groups, bool isPartial)
       : module(module), groups(groups), isPartial(isPartial) {}
 
-  /// The next decision for a key. Without one, nothing, or an error with the
-  /// nearest key.
+  /// The next decision for a key; a single one serves all. If there is none: an
+  /// empty string if `isPartial`, else an error.
   FailureOr<std::string> take(Location loc, StringRef key);
-  /// The same as an attribute, null where there is none.
+  /// The same as an attribute; null if there is none.
   FailureOr<Attribute> takeAttribute(Location loc, StringRef key);
 
 private:
@@ -387,14 +388,14 @@ private:
 
 } // namespace
 
-/// A text between quotes, or its first letters.
+/// Quotes a text or its first characters.
 static std::string quote(StringRef text) {
   if (text.size() <= kMostQuoted)
     return ("'" + text + "'").str();
   return ("'" + text.take_front(kMostQuoted) + "...'").str();
 }
 
-/// The key that begins most like another.
+/// The key with the longest prefix in common.
 static std::string findNearest(const Groups &groups, StringRef key) {
   std::string nearest = "none";
   size_t most = 0;
@@ -429,8 +430,8 @@ FailureOr<std::string> Replay::take(Location loc, StringRef key) {
   return it->second[at];
 }
 
-/// MLIR's parser calls itself for each bracket, and takes time of the square of
-/// a number's digits. No sharding has many.
+/// MLIR's parser recurses for each bracket and is quadratic in a number's
+/// digits. Shardings have few of both.
 static bool isParsable(StringRef text) {
   constexpr int kMostBrackets = 64, kMostDigits = 64;
   int depth = 0, digits = 0;
@@ -462,7 +463,7 @@ FailureOr<Attribute> Replay::takeAttribute(Location loc, StringRef key) {
   return attr;
 }
 
-/// Sets what a decision has of an op's attributes.
+/// Sets the attributes of an op that a decision has.
 static LogicalResult decideOp(Replay &replay, Operation *op, StringRef key) {
   FailureOr<Attribute> attr = replay.takeAttribute(op->getLoc(), key);
   if (failed(attr))
@@ -554,7 +555,8 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
                                  })) ||
       failed(Subjects::forEachSum(module, decideSum)))
     return failure();
-  // A search leaves the copies; propagation, of which the others are, does not.
+  // A search keeps the copies; propagation, the other source of files, does
+  // not.
   if (file->getString("strategy") != StringRef(kSearched))
     copies.merge();
   return mlir::verify(module);

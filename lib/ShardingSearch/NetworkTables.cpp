@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An edge is a table over the shardings at its two ends. Equal layers have
-// equal tables, which are made once.
+// equal tables, which are built once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ search::CostTable ShardingNetwork::makeTable(const TableSpec &spec) {
   return table;
 }
 
-/// Distinct entries, ascending, and the class of each state.
+/// The distinct entries, ascending, and the class of each state.
 template <typename T>
 static std::vector<uint32_t> classify(ArrayRef<T> states,
                                       std::vector<T> &distinct) {
@@ -129,8 +129,8 @@ void ShardingNetwork::addEdge(unsigned from, unsigned to, int64_t weight,
   network.edges.push_back(edge);
 }
 
-/// What runs beside kernels: gathers of arguments and of sums, and what is
-/// written in the place of an argument.
+/// True for transfers that overlap with kernels: gathers of arguments and of
+/// sums, and writes that replace an argument.
 bool ShardingNetwork::isHidden(unsigned tensor, bool isInput) const {
   const ShardingProblem::Tensor &mine = problem.tensors[tensor];
   return mine.isArgument || (mine.isSum && isInput);
@@ -140,7 +140,7 @@ bool ShardingNetwork::isHidden(unsigned tensor, bool isInput) const {
 void ShardingNetwork::addTensorEdge(User user) {
   const ShardingProblem::Op &op = problem.ops[user.op];
   const ShardingProblem::Port &port = op.ports[user.port];
-  // A tensor that the op has twice in the same way is moved once.
+  // A tensor that the op uses twice in the same way is moved once.
   for (unsigned before = 0; before < user.port; ++before)
     if (op.ports[before].tensor == port.tensor &&
         op.ports[before].isInput == port.isInput &&
@@ -193,7 +193,7 @@ void ShardingNetwork::addOpEdge(User from, User to) {
     spec.isTransposed = isTransposed;
     return makeEdge(has, lists[listOf[to.op]].ports[to.port], std::move(spec));
   };
-  // Shorter than the key of any edge to a tensor.
+  // This key is shorter than the key of any edge to a tensor.
   addEdge(variableOfOp[from.op], variableOfOp[to.op],
           problem.ops[from.op].trips,
           {listOf[from.op], from.port, listOf[to.op], to.port, shape}, make);
@@ -209,7 +209,7 @@ void ShardingNetwork::addEdges(unsigned op) {
       addTensorEdge(user);
       continue;
     }
-    // Of one user only, or between two: added at the later one.
+    // Skips a tensor with one user; adds an edge between two at the later one.
     ArrayRef<User> at = users[port.tensor];
     if (at.size() != 2)
       continue;
@@ -233,7 +233,7 @@ void ShardingNetwork::refresh() {
         cost = getEndCost(t, end);
 }
 
-/// Calls `visit` with what an edge is about in an assignment.
+/// Calls `visit` with the spec of each edge under an assignment.
 template <typename Visit>
 static void visitEdges(const search::CostNetwork &network,
                        ArrayRef<unsigned> states, Visit visit) {
@@ -265,9 +265,9 @@ SearchedTimes ShardingNetwork::getTimes(ArrayRef<unsigned> states) {
   return times;
 }
 
-/// Plans a reshard. If it costs more then, others from or to its ends might
-/// take its place, and are planned too, the cheapest first: those that look
-/// cheaper by no more than what it has risen by.
+/// Plans a reshard. If its cost rises, other reshards from or to its ends might
+/// replace it. Those that seem cheaper by no more than the rise are planned
+/// too, the cheapest first.
 bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
                                  unsigned to) {
   if (spec.isFixed)
@@ -303,7 +303,7 @@ bool ShardingNetwork::planAround(const TableSpec &spec, unsigned from,
 
 void ShardingNetwork::planReshards(ArrayRef<unsigned> states) {
   bool changed = false;
-  // Equal layers ask for the same.
+  // Equal layers need the same plans.
   std::set<std::tuple<unsigned, unsigned, unsigned>> seen;
   visitEdges(network, states,
              [&](const search::CostNetwork::Edge &edge, unsigned row,

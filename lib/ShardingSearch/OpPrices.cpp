@@ -1,12 +1,12 @@
-//===- OpPrices.cpp - What an op takes on a shard -------------------------===//
+//===- OpPrices.cpp - Prices of ops on shards -----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op is copied for the types of one device, and the copy says what it costs.
-// One with a reduction of its own over a sharded factor is decomposed on
-// another copy; the parts are priced one after the other, as they follow from
-// the shardings of the operands, with the reductions between them:
+// An op is copied with the types of one device, and the copy determines the
+// cost. An op with its own reduction over a sharded factor is decomposed on
+// another copy. The resulting ops are priced in order, as the operands'
+// shardings determine, with the reductions between them:
 //
 //     softmax over j, j = a      max over j     all_reduce of the maxima
 //                                exp, sum       all_reduce of the sums
@@ -33,7 +33,7 @@ OpPrices::OpPrices(ModuleOp module, const ProgramReader &program,
     : program(program), reshards(reshards), rates(getWorkRates(module)),
       scratch(ModuleOp::create(module.getLoc())) {}
 
-/// The type of a shard; padded where the axes do not divide.
+/// The type of a shard; padded if the axes do not divide it.
 static Type getLocalType(Type type, const Sharding &sharding) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -56,7 +56,7 @@ static Sharding getNeeded(const ShardingRule &rule, unsigned operand, Type type,
   return getOperandSharding(rule, rule.operands[operand], getRank(type), axes);
 }
 
-/// Seconds of the bytes that enter and leave the kernel in which the op is.
+/// Seconds for the bytes that enter and leave the op's kernel.
 double OpPrices::getElementwiseTime(unsigned number,
                                     const RunState &state) const {
   Operation *op = program.operations[number];
@@ -78,7 +78,7 @@ double OpPrices::getElementwiseTime(unsigned number,
   double functions = getOpCost(op).functions * rates.functionSeconds;
   if (functions == 0)
     return seconds;
-  // Each element of the result has as many.
+  // Each element of the result needs the same number of functions.
   Type whole = op->getResult(0).getType();
   Type local =
       getLocalType(whole, getResultSharding(rule, rule.results[0], state.axes));
@@ -86,7 +86,7 @@ double OpPrices::getElementwiseTime(unsigned number,
          functions * getTensorElements(local) / getTensorElements(whole);
 }
 
-/// Seconds of a copy of the op on one device's types; none if there is none.
+/// Seconds of a copy of the op on one device's types; none if copying fails.
 std::optional<double> OpPrices::getLocalTime(Operation *op,
                                              const ShardingRule &rule,
                                              const FactorAxes &axes) {
@@ -114,7 +114,7 @@ std::optional<double> OpPrices::getLocalTime(Operation *op,
   return getKernelSeconds(*local, rates);
 }
 
-/// What the factors of `op` have by the shardings of its operands.
+/// The axes of `op`'s factors according to its operands' shardings.
 static FactorAxes
 projectOperands(Operation *op, const ShardingRule &rule,
                 const llvm::DenseMap<Value, Sharding> &known) {
@@ -138,13 +138,13 @@ projectOperands(Operation *op, const ShardingRule &rule,
   return axes;
 }
 
-/// True if an op passes over whole operands, as neighbours in its kernel do.
+/// True if an op reads whole operands, like its neighbors in the kernel.
 static bool passesOver(const OpCost &cost) {
   return cost.kind == CostKind::Elementwise || readsRows(cost);
 }
 
 /// True if the op that makes an operand is computed where the operand is read
-/// (--rt-fuse-elementwise): nothing else reads it, or it costs no more than the
+/// (--rt-fuse-elementwise): it has no other reader, or costs no more than the
 /// read that it replaces.
 static bool isComputedAtUse(const OpOperand &use) {
   Operation *maker = use.get().getDefiningOp();
@@ -167,10 +167,9 @@ static void addReads(OpOperand &use, llvm::SetVector<Value> &reads) {
     addReads(operand, reads);
 }
 
-/// Seconds of an op among others of a block; none if there is no copy of it for
-/// one device. Elementwise ops that are computed where they are read take only
-/// the time of their arithmetic; their operands are read by the kernel that
-/// reads them:
+/// Seconds of an op in a block; none if it cannot be copied for one device. An
+/// elementwise op that is computed where it is read takes only the time of its
+/// arithmetic. The kernel of the reader reads its operands:
 ///
 ///     max over exp(x - m)    one kernel, which reads x and m
 std::optional<double>
@@ -201,8 +200,8 @@ OpPrices::getKernelTime(Operation *part, const ShardingRule &rule,
   return *seconds + (readBytes - ownBytes) / rates.bytesPerSecond;
 }
 
-/// Seconds of an op and of the reductions of what it makes partial. `known` has
-/// the shardings of its operands, and gets those of its results.
+/// Seconds of an op and of the reductions of its partial results. `known` has
+/// the shardings of its operands, and gets the shardings of its results.
 std::optional<double>
 OpPrices::getPartTime(Operation *part, llvm::DenseMap<Value, Sharding> &known) {
   ShardingRule rule = ::getShardingRule(part);
@@ -273,9 +272,9 @@ std::optional<double> OpPrices::getDecomposedTime(Operation *op,
 }
 
 /// The time that a loop over several micro-batches adds for a sum or a slice: a
-/// kernel that writes the zeros with which the sum begins, or one that copies
-/// the slice of each micro-batch but the last, whose place is known. 0 for
-/// other ties.
+/// kernel that writes the initial zeros of the sum, or one that copies the
+/// slice of each micro-batch but the last, whose position is known. 0 for other
+/// ties.
 int64_t OpPrices::priceTie(unsigned number, const RunState &state) {
   auto loop = dyn_cast_or_null<dist::AccumulateOp>(program.operations[number]);
   const ShardingProblem::Op &tie = program.problem.ops[number];
@@ -309,7 +308,7 @@ int64_t OpPrices::price(unsigned number, const RunState &state) {
   if (!seconds)
     return kInfinite;
   const KernelEnds &ends = program.kernelEnds[number];
-  // What a neighbour in its kernel makes is not read.
+  // Operands that a neighbor in the same kernel makes are not read.
   for (unsigned i = 0; !state.isDecomposed && i < ends.operands.size(); ++i)
     if (!ends.operands.test(i)) {
       Type type = op->getOperand(i).getType();

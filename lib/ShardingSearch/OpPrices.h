@@ -1,4 +1,4 @@
-//===- OpPrices.h - What an op takes on a shard -----------------*- C++ -*-===//
+//===- OpPrices.h - Prices of ops on shards ---------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,15 @@
 
 namespace tessera {
 
-/// Prices ops by copies of them on the types of one device.
+/// Prices ops by their copies on the types of one device.
 class OpPrices {
 public:
-  /// All are kept by reference.
+  /// Keeps references to all arguments.
   OpPrices(mlir::ModuleOp module, const ProgramReader &program,
            ReshardPrices &reshards);
 
-  /// Picoseconds of an op in a state; search::kInfinite if it cannot be so.
+  /// Picoseconds of an op in a state; search::kInfinite if the state is
+  /// impossible.
   int64_t price(unsigned op, const RunState &state);
 
 private:

@@ -16,7 +16,7 @@ using namespace tessera;
 
 namespace {
 
-/// Places one unit after the other.
+/// Assigns one unit after the other.
 class StateBuilder {
 public:
   StateBuilder(const ShardingRule &rule, const OpChoices &choices)
@@ -76,8 +76,8 @@ void StateBuilder::place(size_t unit) {
   partial.truncate(before);
 }
 
-/// The major part of an axis to a factor that has no more to give, the minor
-/// part to another: 8 devices share 4 groups of 2 heads.
+/// Gives the major part of an axis to a factor that cannot be split further,
+/// and the minor part to another: 8 devices share 4 groups of 2 heads.
 void StateBuilder::placeSplit(size_t unit) {
   if (choices.units[unit].size() != 1)
     return;

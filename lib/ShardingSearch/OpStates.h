@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In plain C++: what each axis of a mesh may do at an op.
+// Plain C++: the uses of each mesh axis at an op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@ namespace tessera {
 /// A way to run an op.
 struct RunState {
   FactorAxes axes;
-  /// Axes over which operands stay partial, and results are.
+  /// Axes over which some operands and the results are partial.
   AxisList partial;
-  /// The operands that do.
+  /// The partial operands.
   llvm::SmallBitVector partialOperands;
-  /// Some factor of kind Decomposed has axes.
+  /// True if a factor of kind Decomposed has axes.
   bool isDecomposed = false;
 
   bool operator==(const RunState &o) const {
@@ -31,7 +31,7 @@ struct RunState {
   }
 };
 
-/// What may be chosen.
+/// The options of an op.
 struct OpChoices {
   /// Axes that stay together, major to minor.
   llvm::SmallVector<AxisList, 4> units;
@@ -39,19 +39,19 @@ struct OpChoices {
   llvm::SmallVector<llvm::SmallBitVector, 2> linear;
   /// Factors that cannot be padded.
   llvm::SmallBitVector unpaddable;
-  /// Axes that factors have beforehand; empty without any.
+  /// Axes that factors have as input; empty if there are none.
   FactorAxes pinned;
 };
 
-/// What a factor of `size` is split into: its size on each of `shards`
-/// devices, rounded up; none if a quarter or more of all would be padding.
+/// The size of a factor of `size` on each of `shards` devices, rounded up; none
+/// if a quarter or more of the total would be padding.
 std::optional<int64_t> getShardSize(int64_t size, int64_t shards);
 
-/// Each unit is on a factor (in any order with others), on none, or, as a part
-/// of all operands of a set of `linear`, partial. A unit of one axis that a
-/// factor does not divide by may go to two. Ways that no sharding of a tensor
-/// stands for are left out, and so are factors of kind Replicated. The first
-/// state has no axes unless some are pinned.
+/// Lists the states of an op. Each unit is on a factor (in any order with
+/// others), on none, or makes all operands of a set of `linear` partial. A unit
+/// of one axis that does not divide a factor may be split between two. Omits
+/// states that no tensor sharding can express, and factors of kind Replicated.
+/// The first state has no axes unless some are pinned.
 std::vector<RunState> getOpStates(const ShardingRule &rule,
                                   const OpChoices &choices);
 

@@ -56,8 +56,8 @@ void ProgramReader::readTensors() {
   }
 }
 
-/// What is donated and what takes its place are one tensor, unless both have
-/// seeds, which must not clash.
+/// Ties a donated argument to the result that replaces it, unless both have
+/// seeds. Seeds must not conflict.
 LogicalResult ProgramReader::tieDonated() {
   auto isFree = [](const Sharding &seed) {
     return seed == Sharding::replicatedOf(seed.rank(), /*open=*/true);
@@ -148,7 +148,8 @@ void ProgramReader::readPorts(unsigned number, ShardingProblem::Op &op) {
   }
 }
 
-/// The sets of operands in which an op is linear: one of them, or all.
+/// Reads the sets of operands in which an op is linear: single operands, or
+/// all.
 void ProgramReader::readChoices(Operation *operation, ShardingProblem::Op &op) {
   const ShardingRule &rule = problem.rules[op.rule];
   op.choices.unpaddable = getUnpaddable(operation, rule);
@@ -176,7 +177,7 @@ void ProgramReader::readChoices(Operation *operation, ShardingProblem::Op &op) {
   offer(all);
 }
 
-/// The op that makes a value, through views of it.
+/// The op that makes a value, looking through views.
 static Operation *getMaker(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && getOpCost(op).kind == CostKind::None &&
@@ -186,7 +187,7 @@ static Operation *getMaker(Value value) {
   return op;
 }
 
-/// What a loop of micro-batches makes is in memory.
+/// False for results of a loop of micro-batches, which are in memory.
 static bool isElementwise(Operation *op) {
   return op && !isa<dist::AccumulateOp>(op) &&
          getOpCost(op).kind == CostKind::Elementwise;
@@ -201,15 +202,15 @@ static int64_t countElements(Value value) {
   return type ? type.getNumElements() : 0;
 }
 
-/// True if a value is the rows of an op that reads it, and no vector for all of
-/// them, as a norm's gain: that is made by a kernel before.
+/// True if a value has the rows of an op that reads it. False for a vector for
+/// all rows (a norm's gain), which an earlier kernel makes.
 static bool isRowsOf(Operation *op, Value value) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return countElements(operand) <= countElements(value);
   });
 }
 
-/// True if all that use a value, or a view of it, run in its kernel.
+/// True if all users of a value, or of a view of it, run in its kernel.
 static bool staysInKernel(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (user->getBlock() != value.getParentBlock())
@@ -226,7 +227,7 @@ static bool reducesRows(Operation *op) {
   return op && getOpCost(op).kind == CostKind::RowReduction;
 }
 
-/// True if a value, or a view of it, is read by a reduction of rows.
+/// True if a row reduction reads a value or a view of it.
 static bool isReduced(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     return (reducesRows(user) && isRowsOf(user, value)) ||
@@ -235,8 +236,8 @@ static bool isReduced(Value value) {
   });
 }
 
-/// The op that makes a value, through views of it, and through the loop of
-/// micro-batches where there is one of them, which is no loop.
+/// The op that makes a value, looking through views, and through a loop over a
+/// single micro-batch.
 static Operation *getMakerInLoop(Value value) {
   Operation *maker = getMaker(value);
   auto loop = dyn_cast_or_null<dist::AccumulateOp>(maker);
@@ -246,7 +247,7 @@ static Operation *getMakerInLoop(Value value) {
              : maker;
 }
 
-/// True if a value is made by a reduction of rows and elementwise ops after it.
+/// True if a row reduction, followed by elementwise ops, makes a value.
 static bool isMadeByReduction(Value value, unsigned depth) {
   Operation *maker = getMakerInLoop(value);
   return reducesRows(maker) ||
@@ -256,11 +257,11 @@ static bool isMadeByReduction(Value value, unsigned depth) {
           }));
 }
 
-/// Elementwise ops between a reduction of rows and the sum of what it makes.
+/// The most elementwise ops between a row reduction and the sum of its results.
 static constexpr unsigned kMostBetween = 3;
 
-/// True for the sum of a vector that a reduction of rows makes: of the squares
-/// of a bias's gradient, which is a sum itself.
+/// True for the sum of a vector that a row reduction makes: for example of the
+/// squares of a bias's gradient, which is itself a sum.
 static bool isSumOfReduced(Operation *op) {
   auto vector = dyn_cast_or_null<RankedTensorType>(
       op->getNumOperands() ? op->getOperand(0).getType() : Type());
@@ -271,8 +272,8 @@ static bool isSumOfReduced(Operation *op) {
          isMadeByReduction(op->getOperand(0), kMostBetween);
 }
 
-/// True for the sum of what a reduction of rows makes, and elementwise ops
-/// before it.
+/// True for the sum of a row reduction's result, and for elementwise ops before
+/// the sum.
 static bool endsInSum(Operation *op, unsigned depth = kMostBetween) {
   return isSumOfReduced(op) ||
          (depth > 0 && isElementwise(op) &&
@@ -281,9 +282,9 @@ static bool endsInSum(Operation *op, unsigned depth = kMostBetween) {
           }));
 }
 
-/// Elementwise ops share kernels with each other and with reductions of rows
-/// before and after them. After the loop of micro-batches, gradients wait for
-/// their norm, and only its sums share kernels with what is before.
+/// True for ops in one kernel: elementwise ops, and row reductions before and
+/// after them. Gradients after the loop of micro-batches wait for their norm,
+/// and only the sums for this norm share kernels with earlier ops.
 static bool shareKernel(Operation *maker, Operation *user, bool isAfterLoop) {
   if (reducesRows(maker) && endsInSum(user))
     return true;
@@ -292,8 +293,8 @@ static bool shareKernel(Operation *maker, Operation *user, bool isAfterLoop) {
                           (reducesRows(maker) && isElementwise(user)));
 }
 
-/// True if some op that uses a value, or a view of it, shares a kernel with the
-/// one that makes it.
+/// True if a user of a value, or of a view of it, shares a kernel with its
+/// maker.
 static bool sharesWithUser(Operation *maker, Value value,
                            bool isAfterLoop = false) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
@@ -308,7 +309,7 @@ static bool sharesWithUser(Operation *maker, Value value,
   });
 }
 
-/// The same of the op that makes a value.
+/// The same for the maker of a value.
 static bool sharesWithMaker(Operation *user, Value value) {
   Operation *maker = getMakerInLoop(value);
   return shareKernel(maker, user, /*isAfterLoop=*/maker != getMaker(value));
@@ -324,8 +325,8 @@ static void readSharing(Operation *operation, ShardingProblem::Op &op) {
           sharesWithMaker(operation, operation->getOperand(port.index));
 }
 
-/// An op that ties two values: slices and sums of a dist.accumulate, what is
-/// returned, and what a call hands over.
+/// Reads an op that ties two values: slices and sums of a dist.accumulate,
+/// returned values, and values that a call passes.
 void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
   Operation *operation = builder.operations[number];
   ShardingProblem::Port &a = op.ports[0], &b = op.ports[1];
@@ -341,7 +342,7 @@ void ProgramReader::readTie(unsigned number, ShardingProblem::Op &op) {
   }
   op.trips *= accumulate.getCount();
   if (accumulate.isStacked(at - accumulate.getSlices().size())) {
-    // The slice is what is read.
+    // The slice is the input.
     std::swap(a.isInput, b.isInput);
     std::swap(a.isFixed, b.isFixed);
     return;
@@ -382,7 +383,7 @@ void ProgramReader::readKernelEnds(Operation *operation,
                   llvm::none_of(operation->getResults(), isReduced);
 }
 
-/// Ops of one kind are priced once.
+/// Numbers kinds of ops: ops of one kind are priced once.
 void ProgramReader::numberKind(unsigned number, ShardingProblem::Op &op) {
   Operation *operation = operations[number];
   std::vector<const void *> key{operation->getName().getAsOpaquePointer()};
@@ -428,7 +429,7 @@ void ProgramReader::readOp(unsigned number) {
   KernelEnds &ends = kernelEnds[number];
   op.rule = builder.problem.ops[number].rule;
   op.trips = getTrips(operation) * (repeated.contains(operation) ? 2 : 1);
-  // A constant makes what its use needs.
+  // A constant is made with the sharding that its use needs.
   if (constants.contains(operation)) {
     op.rule = problem.rules.size() - 1;
     return;
@@ -456,7 +457,7 @@ LogicalResult ProgramReader::read() {
   problem.mesh = builder.problem.mesh;
   problem.rules = builder.problem.rules;
   problem.rules.emplace_back();
-  // Of constants.
+  // The kind of constants.
   kinds[{}] = 0;
   for (Operation *op : getRepeatedOps(module))
     repeated.insert(op);

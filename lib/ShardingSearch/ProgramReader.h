@@ -17,25 +17,25 @@ namespace tessera {
 /// True if an op of this cost reduces rows and reads all of them.
 bool readsRows(const OpCost &cost);
 
-/// What becomes of an op's tensors in kernels.
+/// The memory accesses of an op, and whether a kernel ends at it.
 struct KernelEnds {
-  /// Operands that come from memory, results that go there; the others stay in
-  /// a kernel that elementwise ops share.
+  /// Operands read from memory, and results written to it; the others stay in a
+  /// kernel shared by elementwise ops.
   llvm::SmallBitVector operands, results;
-  /// The op is a kernel, or is the last of a kernel of elementwise ops alone.
-  /// Elementwise ops beside a reduction of rows run in its kernel, and so does
-  /// the sum of a vector that the reduction makes.
+  /// True if the op is a kernel, or the last op of a purely elementwise kernel.
+  /// Elementwise ops next to a row reduction run in its kernel, and so does the
+  /// sum of a vector that the reduction makes.
   bool isKernel = true;
 };
 
-/// A module whose constants have a copy for each use, as a problem.
+/// Reads a module, whose constants have a copy per use, into a problem.
 class ProgramReader {
 public:
   ProgramReader(mlir::ModuleOp module, dist::MeshOp mesh,
                 const llvm::DenseSet<mlir::Operation *> &constants)
       : module(module), builder(module, mesh), constants(constants) {}
 
-  /// Reports an error at an op that cannot take part.
+  /// Fails with an error at an op that is not supported.
   mlir::LogicalResult read();
 
   /// The tensor of a value; kNone if it has none.
@@ -45,7 +45,7 @@ public:
     return builder.functions;
   }
   unsigned getTensor(unsigned ofBuilder) const;
-  /// Words for a tensor, or the op, that an error names.
+  /// Describes a tensor, or its op, for error messages.
   std::string describe(unsigned tensor) const {
     return builder.describe(tensor);
   }
@@ -53,14 +53,15 @@ public:
     for (dist::GroupOp group : builder.groups)
       group.erase();
   }
-  /// A constant: each use has its own, sharded as that needs it.
+  /// True for a constant: each use has its own copy, sharded as the use needs
+  /// it.
   bool isConstant(mlir::Operation *op) const { return constants.contains(op); }
-  /// True if an op of the problem is an op of the program as it is there, and
-  /// not a tie between values.
+  /// True if an op of the problem is an actual op of the program, and not a tie
+  /// between values.
   bool isOwn(unsigned op) const { return own.test(op); }
 
   ShardingProblem problem;
-  /// Of each op of the problem; null for a constant.
+  /// The op for each op of the problem; null for a constant.
   std::vector<mlir::Operation *> operations;
   std::vector<KernelEnds> kernelEnds;
 
@@ -77,13 +78,13 @@ private:
   mlir::ModuleOp module;
   ProblemBuilder builder;
   const llvm::DenseSet<mlir::Operation *> &constants;
-  /// Ops that the backward computes once more.
+  /// Ops that the backward recomputes.
   llvm::DenseSet<mlir::Operation *> repeated;
-  /// The tensor that one is tied to.
+  /// The tensor that each tensor is tied to.
   std::vector<unsigned> tied;
   llvm::SmallBitVector own;
-  /// Ties of each dist.accumulate so far: its slices come first, then what it
-  /// yields.
+  /// The number of ties of each dist.accumulate so far: first its slices, then
+  /// its yields.
   llvm::DenseMap<mlir::Operation *, unsigned> numTies;
   std::map<std::vector<const void *>, unsigned> kinds;
 };

@@ -15,23 +15,23 @@ using namespace tessera;
 
 /// How far around an op others must look equal.
 static constexpr unsigned kSteps = 2;
-/// A run saves at least this share of the ops that the best one saves: shorter
-/// ones are repetitions within a layer.
+/// The least share of the best run's savings that a run must save: shorter ones
+/// are repetitions within a layer.
 static constexpr size_t kLeastShare = 16;
-/// Uses of a tensor that is of one layer or two, at most.
+/// The most uses of a tensor that belongs to one or two layers.
 static constexpr size_t kMostVoters = 16;
 
 namespace {
 
 using Key = std::vector<int64_t>;
 
-/// A stretch of ops in which each op from `begin + period` on is equal to the
-/// one a period before.
+/// A range of ops in which each op from `begin + period` on equals the op one
+/// period earlier.
 struct Run {
   unsigned begin = 0, end = 0, period = 1;
   /// Layer of its copy c: shift + sign * c.
   int sign = 1, shift = 0;
-  /// Ops that are the same as one before them.
+  /// Ops that equal an earlier one.
   size_t countSaved() const { return end - begin - period; }
   int getCopy(unsigned op) const {
     return static_cast<int>((op - begin) / period);
@@ -69,7 +69,7 @@ private:
   RepeatedBlocks blocks;
 };
 
-/// Numbers keys in the order in which they come.
+/// Numbers keys in order of appearance.
 class Numbering {
 public:
   unsigned number(const Key &key) {
@@ -118,9 +118,10 @@ tessera::describeTensor(const ShardingProblem::Tensor &tensor) {
   return key;
 }
 
-/// Colour refinement (Weisfeiler and Leman 1968), a few rounds of it: ops get a
-/// new colour by those of their tensors, tensors by the set of those of their
-/// uses. With more rounds ends of the program would be seen from everywhere.
+/// Color refinement (Weisfeiler and Leman 1968), a few rounds: an op gets a new
+/// color from the colors of its tensors, a tensor from the set of its users'
+/// colors. With more rounds, the ends of the program would influence all
+/// colors.
 void BlockFinder::colorOps() {
   Numbering ofTensors;
   std::vector<unsigned> plain, tensors;
@@ -166,8 +167,8 @@ std::vector<unsigned> BlockFinder::getPeriods() const {
   return {periods.begin(), periods.end()};
 }
 
-/// The run that saves most among ops that are in none; the shortest period of
-/// equal ones.
+/// The run that saves most among ops outside of runs; the one with the shortest
+/// period among equal ones.
 Run BlockFinder::findBestRun(llvm::ArrayRef<unsigned> periods) const {
   Run best{0, 1, 1};
   unsigned count = colors.size();
@@ -207,7 +208,7 @@ void BlockFinder::tieOps() {
       blocks.ops[op] = blocks.ops[op - run.period];
 }
 
-/// Tensors are tied if the ops at them are.
+/// Ties tensors if the ops that use them are tied.
 void BlockFinder::tieTensors() {
   std::map<Key, unsigned> first;
   for (auto [t, tensor] : llvm::enumerate(problem.tensors)) {
@@ -219,14 +220,14 @@ void BlockFinder::tieTensors() {
   }
 }
 
-/// Finds the layers of a run's copies from those of the runs before it: most of
-/// the tensors between them are of one layer. The backward's first copy is the
-/// last layer.
+/// Finds the layers of a run's copies from the layers of earlier runs: most
+/// tensors between two runs belong to one layer. The first copy of the backward
+/// is the last layer.
 void BlockFinder::alignRun(unsigned number) {
   Run &mine = runs[number];
   std::map<std::pair<int, int>, unsigned> votes;
   for (const auto &at : users) {
-    // What many layers share says nothing.
+    // Skips tensors that many layers share.
     if (at.size() > kMostVoters)
       continue;
     for (auto [op, port] : at)
@@ -244,7 +245,7 @@ void BlockFinder::alignRun(unsigned number) {
     }
 }
 
-/// Ops that are in no run take the layer of the nearest op that is in one.
+/// Gives ops outside of runs the layer of the nearest op in a run.
 void BlockFinder::spreadLayers() {
   std::vector<bool> isKnown;
   std::vector<unsigned> front;

@@ -1,4 +1,4 @@
-//===- ReshardPrices.cpp - What moving a tensor costs, in numbers ---------===//
+//===- ReshardPrices.cpp - Prices of reshards by number -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ unsigned ReshardPrices::numberShape(ArrayRef<int64_t> shape,
   return it->second;
 }
 
-/// Both ends divide the padded tensor.
+/// Pads the tensor so that both ends divide it.
 SmallVector<int64_t, 4> ReshardPrices::getPadded(unsigned from, unsigned to,
                                                  unsigned shape) const {
   SmallVector<int64_t, 4> padded = shapes[shape].sizes;
@@ -60,7 +60,7 @@ SmallVector<int64_t, 4> ReshardPrices::getPadded(unsigned from, unsigned to,
   return padded;
 }
 
-/// Partial values stay partial or are reduced; none is made partial.
+/// Partial values may stay partial or be reduced; no value becomes partial.
 static bool isPossible(const Sharding &from, const Sharding &to) {
   return to.unreduced.empty() || (from.reduction == to.reduction &&
                                   subtractAxes(from.unreduced, to.unreduced));
@@ -74,9 +74,8 @@ double ReshardPrices::getLocalBytes(unsigned sharding, unsigned shape) const {
   return bytes;
 }
 
-/// Seconds of what puts chunks in order: those that are gathered, or scattered
-/// by a reduction or an all_to_all, along a dimension that is not the outermost
-/// one.
+/// Seconds of reordering chunks that are gathered, or scattered by a reduction
+/// or an all_to_all, along a dimension that is not the outermost.
 double ReshardPrices::getReorderTime(unsigned from, unsigned to,
                                      unsigned shape) const {
   bool gathers = false, gathersInner = false, scattersInner = false;
@@ -97,8 +96,8 @@ double ReshardPrices::getReorderTime(unsigned from, unsigned to,
   return seconds;
 }
 
-/// The same for the steps of a plan. Those in between may move dimensions that
-/// are sharded alike at both ends.
+/// The same for the steps of a plan. Intermediate steps may move dimensions
+/// that are sharded alike at both ends.
 double ReshardPrices::getReorderTime(const PlannedMove &move, unsigned from,
                                      unsigned to, unsigned shape) const {
   SmallVector<int64_t, 4> padded = getPadded(from, to, shape);
@@ -136,8 +135,8 @@ double ReshardPrices::getReorderTime(const PlannedMove &move, unsigned from,
   return seconds;
 }
 
-/// The price of a move whose collectives take so many seconds, beside kernels
-/// that take others. One without any collective copies what a device keeps.
+/// The price of a move with `seconds` of collectives and `reorder` seconds of
+/// kernels. A move without a collective copies the kept elements.
 int64_t ReshardPrices::addKernels(double seconds, double reorder, unsigned to,
                                   unsigned shape) const {
   return toPicoseconds(seconds > 0
@@ -146,8 +145,8 @@ int64_t ReshardPrices::addKernels(double seconds, double reorder, unsigned to,
                                                      rates.bytesPerSecond);
 }
 
-/// Of each dimension of a move its axes at both ends and by what they may
-/// divide it.
+/// Describes each dimension of a move by its axes at both ends, and by the
+/// greatest common divisor of its padded size and the number of devices.
 std::vector<std::vector<int64_t>>
 ReshardPrices::describeDims(unsigned from, unsigned to, unsigned shape) const {
   int64_t devices = mesh.numDevices();
@@ -174,8 +173,9 @@ SmallVector<unsigned, 4> ReshardPrices::getOrder(unsigned from, unsigned to,
   return order;
 }
 
-/// What the time of a move depends on: the bytes of the tensor, and its
-/// dimensions, in any order: [a,-] to [-,a] takes as long as [-,a] to [a,-].
+/// The properties that determine the time of a move: the bytes of the tensor,
+/// and its dimensions in any order: [a,-] to [-,a] takes as long as [-,a] to
+/// [a,-].
 std::vector<int64_t> ReshardPrices::describe(unsigned from, unsigned to,
                                              unsigned shape) const {
   const Sharding &has = getSharding(from), &needs = getSharding(to);
@@ -243,7 +243,7 @@ bool ReshardPrices::hasFarLinks() const {
   });
 }
 
-/// Plans a move, with dimensions in the order of its description.
+/// Plans a move with dimensions in the order of its description.
 ReshardPrices::PlannedMove ReshardPrices::makePlan(unsigned from, unsigned to,
                                                    unsigned shape) const {
   ReshardPlan plan =

@@ -1,11 +1,11 @@
-//===- ReshardPrices.h - What moving a tensor costs, in numbers -*- C++ -*-===//
+//===- ReshardPrices.h - Prices of reshards by number -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shardings and shapes get numbers, since a network asks for the price of a
-// move a million times. A price begins as a lower bound; what an optimum uses
-// is planned.
+// Shardings and shapes are numbered, since a network looks up the price of a
+// move a million times. A price starts as a lower bound; the moves of an
+// optimum are planned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,28 @@ int64_t toPicoseconds(double seconds);
 
 class ReshardPrices {
 public:
-  /// Mesh and links are kept by reference.
+  /// Keeps references to mesh and links.
   ReshardPrices(const Mesh &mesh, const MeshLinks &links,
                 const WorkRates &rates)
       : mesh(mesh), links(links), rates(rates) {}
 
-  /// The number of a sharding; equal placements have one.
+  /// The number of a sharding; equal placements have the same one.
   unsigned number(const Sharding &sharding);
   const Sharding &getSharding(unsigned number) const {
     return *shardings[number];
   }
-  /// The number of a shape with elements of so many bytes.
+  /// The number of a shape with elements of this many bytes.
   unsigned numberShape(llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
 
-  /// Picoseconds from one sharding to another: of a plan if there is one, else
-  /// at least; search::kInfinite where there is no way.
+  /// Picoseconds from one sharding to another: the time of the plan, or a lower
+  /// bound without one; search::kInfinite if the move is impossible.
   int64_t getPrice(unsigned from, unsigned to, unsigned shape);
-  /// The same of a move to a sharding that is partial over more axes: the value
-  /// is moved, and a kernel leaves it on one device along these.
+  /// The same for a move to a sharding that is partial over more axes: the
+  /// value is moved, and a kernel keeps it on one device along these axes.
   int64_t getPriceOfPartial(unsigned from, unsigned to, unsigned shape);
-  /// Picoseconds that any kernel takes to start and to end.
+  /// The least picoseconds of any kernel.
   int64_t getKernelFloor() const { return toPicoseconds(rates.kernelFloor); }
-  /// Links between nodes: a plan then takes a hundred times as long.
+  /// True if links connect nodes; planning then takes a hundred times as long.
   bool hasFarLinks() const;
   /// Plans this move. True if that changed its price.
   bool plan(unsigned from, unsigned to, unsigned shape);
@@ -59,7 +59,7 @@ private:
     int64_t cost;
     bool isPlanned;
   };
-  /// A plan of moves that look alike, with dimensions in the order of their
+  /// A plan for moves that look alike, with dimensions in the order of their
   /// description; no seconds if there is none.
   struct PlannedMove {
     struct Step {
@@ -99,7 +99,7 @@ private:
   std::map<std::vector<int64_t>, unsigned> shapeNumbers;
   std::vector<Shape> shapes;
   llvm::DenseMap<std::pair<uint64_t, unsigned>, Price> prices;
-  /// Of moves that look alike: seconds at least, and a plan.
+  /// Lower bounds in seconds, and plans, of moves that look alike.
   std::map<std::vector<int64_t>, double> leastTimes;
   std::map<std::vector<int64_t>, PlannedMove> plans;
 };

@@ -33,7 +33,7 @@ struct SearchShardingsPass
         signalPassFailure();
       return;
     }
-    // Whether anyone reads remarks is known from one.
+    // One remark shows whether remarks are read.
     auto remark = remark::passed(
         module.getLoc(),
         remark::RemarkOpts::name("ShardingSearch").category("propagation"));

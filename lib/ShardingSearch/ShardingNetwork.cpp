@@ -53,9 +53,9 @@ void ShardingNetwork::findUsers() {
     shapes.push_back(prices.numberShape(tensor.shape, tensor.elementBytes));
 }
 
-/// A tensor lives from the first op at it to the last, one that is stored all
-/// the time. Where most bytes live in the whole program is where memory is
-/// counted.
+/// Finds the live tensors where the whole program holds the most bytes: memory
+/// is counted there. A tensor lives from its first op to its last, a stored one
+/// all the time.
 void ShardingNetwork::findLive() {
   size_t count = problem.ops.size();
   std::vector<int64_t> change(count + 1, 0);
@@ -86,7 +86,7 @@ void ShardingNetwork::findLive() {
     live[t] = span.first <= peak && peak < span.second;
 }
 
-/// True if a tensor is more than a way from one op to another.
+/// True if a tensor needs a variable: it is more than an edge between two ops.
 bool ShardingNetwork::hasVariable(unsigned tensor) const {
   const ShardingProblem::Tensor &t = problem.tensors[tensor];
   ArrayRef<User> at = users[tensor];
@@ -104,8 +104,8 @@ bool ShardingNetwork::hasVariable(unsigned tensor) const {
 //===----------------------------------------------------------------------===//
 
 /// True if all of these operands come from ops that may leave them partial, and
-/// no other one is a sum that may be: the program would not say which of them
-/// stay so.
+/// no other operand is a sum that may be partial: the program could not express
+/// which of them stay partial.
 bool ShardingNetwork::mayBePartial(unsigned op,
                                    const llvm::SmallBitVector &operands) const {
   return llvm::all_of(
@@ -119,7 +119,7 @@ bool ShardingNetwork::mayBePartial(unsigned op,
       });
 }
 
-/// Ops of one kind, of whose operands the same may be partial, have one list.
+/// Ops of one kind with the same possibly partial operands share one list.
 const ShardingNetwork::StateList &ShardingNetwork::getStates(unsigned op) {
   const ShardingProblem::Op &mine = problem.ops[op];
   OpChoices choices = mine.choices;
@@ -180,7 +180,7 @@ Error ShardingNetwork::addOp(unsigned op) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// True if a sharding is one that a seed may become.
+/// True if a seed allows a sharding.
 static bool fitsSeed(const Sharding &seed, const Sharding &sharding) {
   for (auto [wanted, got] : llvm::zip(seed.dims, sharding.dims))
     if (wanted.open ? !isPrefix(wanted.axes, got.axes)
@@ -200,7 +200,7 @@ static Sharding close(Sharding seed) {
   return seed;
 }
 
-/// True if a sharding divides the dimensions that no op at the tensor pads.
+/// True if a sharding divides the dimensions that some op cannot pad.
 static bool dividesExactly(const ShardingProblem::Tensor &tensor,
                            const Sharding &sharding) {
   return llvm::all_of(tensor.exactDims.set_bits(), [&](unsigned dim) {
@@ -208,8 +208,8 @@ static bool dividesExactly(const ShardingProblem::Tensor &tensor,
   });
 }
 
-/// What the ops at a tensor make or need of it. It is partial only as a sum
-/// over micro-batches, or if its seed says so.
+/// The shardings that the ops at a tensor make or need. A partial one is
+/// allowed only for a sum over micro-batches, or if the seed has it.
 std::vector<unsigned> ShardingNetwork::getCandidates(unsigned tensor) {
   const ShardingProblem::Tensor &mine = problem.tensors[tensor];
   std::vector<unsigned> candidates;
@@ -245,8 +245,8 @@ static bool hasFewerAxes(const Sharding &some, const Sharding &all) {
   return true;
 }
 
-/// A stored tensor may be gathered once for several uses, a partial sum may be
-/// reduced once.
+/// Adds states with a second sharding: a stored tensor may be gathered once for
+/// several uses, a partial sum may be reduced once.
 void ShardingNetwork::addSeconds(unsigned tensor, std::vector<End> &all) {
   const ShardingProblem::Tensor &mine = problem.tensors[tensor];
   size_t numInputs = llvm::count_if(
@@ -273,7 +273,7 @@ std::vector<ShardingNetwork::End> ShardingNetwork::makeEnds(unsigned tensor) {
   return all;
 }
 
-/// The number of a tensor's states.
+/// The number of a tensor's list of states.
 unsigned ShardingNetwork::numberEnds(unsigned tensor) {
   std::vector<int64_t> key = describeTensor(problem.tensors[tensor]);
   for (User user : users[tensor])
@@ -302,7 +302,7 @@ int64_t ShardingNetwork::getLocalBytes(unsigned tensor,
   return bytes;
 }
 
-/// What of a tensor in a state counts for the memory of a device.
+/// The bytes of a tensor in a state that count as a device's memory.
 int64_t ShardingNetwork::getEndBytes(unsigned tensor, const End &end) const {
   if (!live.test(tensor))
     return 0;
@@ -312,7 +312,7 @@ int64_t ShardingNetwork::getEndBytes(unsigned tensor, const End &end) const {
   return bytes;
 }
 
-/// The same of the values without a variable that an op uses.
+/// The same for the values without a variable that an op uses.
 int64_t ShardingNetwork::getStateBytes(unsigned op, unsigned state) const {
   int64_t bytes = 0;
   for (auto [port, numbers] :
@@ -323,7 +323,7 @@ int64_t ShardingNetwork::getStateBytes(unsigned op, unsigned state) const {
   return bytes;
 }
 
-/// The reshard that uses share.
+/// The cost of the reshard that uses share.
 int64_t ShardingNetwork::getSecondCost(unsigned tensor, const End &end) {
   if (end.second == ShardingProblem::kNone)
     return 0;
@@ -352,7 +352,7 @@ Error ShardingNetwork::addTensor(unsigned tensor) {
   return Error::success();
 }
 
-/// A tensor's variable comes right after the first op at it.
+/// A tensor's variable comes right after its first op.
 Error ShardingNetwork::build() {
   findUsers();
   endsOf.assign(problem.tensors.size(), ShardingProblem::kNone);
@@ -365,8 +365,8 @@ Error ShardingNetwork::build() {
     if (!users[t].empty() && hasVariable(t))
       own.set(t);
   findLive();
-  // What may be partial is known from the producers, so states of all ops come
-  // first.
+  // Gets the states of all ops first: producers determine which tensors may be
+  // partial.
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
     getStates(op);
     for (auto [port, numbers] :
@@ -411,7 +411,7 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
       sharding =
           prices.getSharding(getEnds(t)[states[variableOfTensor[t]]].sharding);
     } else {
-      // On the way to the one op that needs it.
+      // Takes the sharding that its single user needs.
       for (User user : users[t])
         if (getPort(user).isInput || users[t].size() == 1)
           sharding = prices.getSharding(
@@ -424,8 +424,9 @@ ShardingSolution ShardingNetwork::getSolution(ArrayRef<unsigned> states) const {
   return solution;
 }
 
-/// Arguments that several ops need sharded alike, without a sharding that these
-/// share: each op has its own move, and what is made is not kept for the next.
+/// Marks arguments that several ops need in the same sharding without sharing
+/// it as a second one: each op has its own move, whose result is not kept for
+/// the next op.
 void ShardingNetwork::markApart(ArrayRef<unsigned> states,
                                 ShardingSolution &solution) const {
   solution.apart.resize(problem.ops.size());
@@ -502,7 +503,7 @@ bool ShardingNetwork::runsAlike(unsigned op, unsigned state,
   return a == b;
 }
 
-/// A tensor is of the layer of the first op at it.
+/// A tensor has the layer of its first op.
 std::vector<int>
 ShardingNetwork::getLayers(const RepeatedBlocks &blocks) const {
   std::vector<int> layers;

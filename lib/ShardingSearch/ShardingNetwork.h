@@ -3,16 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Variables are ops, whose states are the ways to run them, and tensors that
-// are stored or have several users, whose states are shardings:
+// Variables are ops and tensors. States of an op are the ways to run it.
+// Tensors that are stored or have several users have shardings as states:
 //
 //     argument w --+                 w: [-,-]  [a,-]  [a,-] also as [-,-]  ...
 //                  |                 matmul: m=a   n=a   k=a   nothing
 //     x ------> matmul ------> gelu  gelu: i=a  j=a  nothing  partial over a
 //
-// A state costs the time of the op on its shards; an edge costs the reshard
-// between what one end has and the other needs. A value with one use has no
-// variable: the edge joins the two ops, and may carry partial values.
+// A state costs the time of the op on its shards. An edge costs the reshard
+// from the sharding of one end to the one that the other needs. A value with
+// one use has no variable: the edge joins the two ops, and may carry partial
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,49 +28,50 @@
 
 namespace tessera {
 
-/// Picoseconds of an op in a state, once; search::kInfinite if it cannot be.
+/// Picoseconds of one run of an op in a state; search::kInfinite if it is
+/// impossible.
 using OpPricer = std::function<int64_t(unsigned op, const RunState &state)>;
 
-/// What a search counts.
+/// Options of the cost model.
 struct NetworkOptions {
   /// Axes that stay together.
   llvm::SmallVector<AxisList, 4> units;
-  /// Hundredths of the time of a transfer beside kernels that count.
+  /// Percentage of the time of an overlapped transfer that counts.
   int64_t hiddenPercent = 100;
-  /// Picoseconds that a byte counts as which a device holds where the program
-  /// holds most: a Lagrange multiplier of a limit on memory.
+  /// Picoseconds per byte that a device holds where the program holds most: the
+  /// Lagrange multiplier of a memory limit.
   double bytePrice = 0;
 };
 
 class ShardingNetwork {
 public:
-  /// All are kept by reference, but the options.
+  /// Keeps references to all arguments except the options.
   ShardingNetwork(const ShardingProblem &problem, ReshardPrices &prices,
                   const OpPricer &pricer, NetworkOptions options)
       : problem(problem), prices(prices), pricer(pricer),
         options(std::move(options)) {}
 
-  /// Builds `network`. An error names the tensor or op without a state.
+  /// Builds `network`. The error names a tensor or op without a state.
   llvm::Error build();
-  /// The same network with other options, of the same groups of axes. What was
-  /// planned since this one was built counts.
+  /// The same network with other options and the same groups of axes. Includes
+  /// plans made since this one was built.
   std::unique_ptr<ShardingNetwork> copyWith(const NetworkOptions &other) const;
   const NetworkOptions &getOptions() const { return options; }
   /// Plans the reshards of an assignment, which may raise costs of the network.
   void planReshards(llvm::ArrayRef<unsigned> states);
   ShardingSolution getSolution(llvm::ArrayRef<unsigned> states) const;
-  /// What the time of an assignment is made of.
+  /// The components of an assignment's time.
   SearchedTimes getTimes(llvm::ArrayRef<unsigned> states);
-  /// Bytes on a device where the program, on one device, would hold most.
+  /// Bytes per device at the point where the unsharded program holds most.
   int64_t getLiveBytes(llvm::ArrayRef<unsigned> states) const;
 
-  /// The assignment of another network of the same problem and prices in this
-  /// one; empty if this one does not have its states.
+  /// Converts an assignment of another network of the same problem and prices
+  /// to this one; empty if this one lacks its states.
   std::vector<unsigned> translate(const ShardingNetwork &from,
                                   llvm::ArrayRef<unsigned> states) const;
 
-  /// For each variable the first one that has its place in another layer and
-  /// the same states; itself if there is none.
+  /// For each variable, the first one at the same position of another layer
+  /// with the same states; itself if there is none.
   std::vector<unsigned> getTies(const RepeatedBlocks &blocks) const;
   /// The variable of an op.
   unsigned getVariable(unsigned op) const { return variableOfOp[op]; }
@@ -88,10 +90,10 @@ private:
   struct StateList {
     std::vector<RunState> states;
     std::vector<int64_t> costs;
-    /// Of each port, of each state, the number of a sharding.
+    /// The number of a sharding, per port and state.
     std::vector<std::vector<unsigned>> ports;
   };
-  /// A state of a tensor: its sharding, and another one that uses share.
+  /// A state of a tensor: its sharding, and a second one that uses share.
   struct End {
     unsigned sharding, second = ~0u;
     bool operator==(const End &o) const {
@@ -101,23 +103,23 @@ private:
       return std::tie(sharding, second) < std::tie(o.sharding, o.second);
     }
   };
-  /// A table by what it is about.
+  /// The specification of a table.
   struct TableSpec {
     std::vector<End> from;
     std::vector<unsigned> to;
     unsigned shape = 0;
     bool isFixed = false;
     llvm::SmallBitVector fixedDims;
-    /// The transfer runs beside kernels.
+    /// True if the transfer overlaps with kernels.
     bool isHidden = false;
-    /// A move makes two kernels of one.
+    /// True if a move splits a kernel into two.
     bool splitsKernel = false;
-    /// A value is made partial where it is not: a seed says so.
+    /// True if a seed makes a value partial that is not.
     bool makesPartial = false;
-    /// The columns are where the tensor comes from.
+    /// True if the columns are the side that makes the tensor.
     bool isTransposed = false;
   };
-  /// The port of an op at a tensor.
+  /// An op and its port that uses a tensor.
   struct User {
     unsigned op, port;
   };
@@ -142,8 +144,8 @@ private:
   void addEdges(unsigned op);
   void addTensorEdge(User user);
   void addOpEdge(User from, User to);
-  /// An edge from one variable to another; `make` gives what it is about for
-  /// the first edge with this key.
+  /// Adds an edge from one variable to another; `make` returns the spec for the
+  /// first edge with this key.
   template <typename Make>
   void addEdge(unsigned from, unsigned to, int64_t weight,
                std::vector<int64_t> key, Make make);
@@ -176,24 +178,24 @@ private:
   ReshardPrices &prices;
   const OpPricer &pricer;
   NetworkOptions options;
-  /// Of each tensor.
+  /// The users of each tensor.
   std::vector<llvm::SmallVector<User, 4>> users;
   std::vector<unsigned> shapes;
   std::vector<unsigned> variableOfTensor, variableOfOp, listOf, endsOf;
   std::vector<StateList> lists;
   std::map<std::vector<int64_t>, unsigned> listNumbers;
-  /// The states of tensors that are alike, at ports that are.
+  /// The states of similar tensors at similar ports.
   std::vector<std::vector<End>> endLists;
   std::map<std::vector<int64_t>, unsigned> endNumbers;
-  /// Tensors that may be partial between two ops, those with a variable, and
-  /// those that live where the program holds most.
-  /// Tensors whose maker shares a kernel with an op that uses them.
+  /// Tensors that may be partial between two ops, tensors with a variable, and
+  /// tensors that live where the program holds most.
+  /// Tensors whose maker shares a kernel with a user.
   std::vector<bool> inKernel;
   llvm::SmallBitVector partialTensors, own, live;
   std::vector<TableSpec> specs;
   std::map<std::vector<int64_t>, unsigned> tableNumbers;
   std::map<std::vector<uint32_t>, unsigned> classNumbers;
-  /// Tables and classes of edges that are alike.
+  /// Tables and classes of similar edges.
   std::map<std::vector<int64_t>, search::CostNetwork::Edge> edgesAlike;
 };
 

@@ -1,12 +1,12 @@
-//===- ShardingProblem.h - A program whose shardings are sought -*- C++ -*-===//
+//===- ShardingProblem.h - A program to be sharded --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In plain C++: tensors, ops with their rules, and how they hang together. An
-// op moves its inputs to what its state needs and its outputs to what their
-// tensors are sharded as; a *fixed* port cannot: the value is as the op has it
-// (a slice of a micro-batch is sharded as what it is a slice of).
+// Plain C++: tensors, ops with their rules, and their connections. An op moves
+// its inputs to the sharding that its state needs, and its outputs to the
+// sharding of their tensors. A *fixed* port cannot: the value has the sharding
+// of the op (a slice of a micro-batch is sharded like the whole).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,28 +26,28 @@ struct ShardingProblem {
     Sharding seed;
     /// Dimensions that some op cannot pad.
     llvm::SmallBitVector exactDims;
-    /// An argument or a result of a function: it is stored.
+    /// An argument or a result of a function, which is stored.
     bool isStored = false;
-    /// An argument. What is gathered of it, and what is written to its place,
-    /// moves beside kernels.
+    /// An argument. Its gathers, and the writes that replace it, overlap with
+    /// kernels.
     bool isArgument = false;
-    /// The sum over micro-batches, which moves beside kernels too.
+    /// The sum over micro-batches, whose transfers overlap with kernels too.
     bool isSum = false;
   };
 
   /// A tensor at an op.
   struct Port {
     unsigned tensor = kNone;
-    /// Its factors: those of an operand of the rule, or of a result.
+    /// Whether its factors belong to an operand of the rule, or to a result.
     bool isOperand = true;
     unsigned index = 0;
-    /// The op reads it.
+    /// True if the op reads the tensor.
     bool isInput = true;
     bool isFixed = false;
-    /// The op shares a kernel with the one that makes the tensor, or with one
-    /// that uses it: a move between them makes two kernels of it.
+    /// True if the op shares a kernel with the maker or a user of the tensor: a
+    /// move between them splits the kernel into two.
     bool isInKernel = false;
-    /// Dimensions along which the tensor must be sharded as the op needs it:
+    /// Dimensions along which the tensor must be sharded as the op needs it;
     /// otherwise the op is rewritten.
     llvm::SmallBitVector fixedDims;
   };
@@ -55,11 +55,11 @@ struct ShardingProblem {
   struct Op {
     unsigned rule = 0;
     llvm::SmallVector<Port, 4> ports;
-    /// How often it runs: once for each micro-batch, and again where the
-    /// backward computes it once more.
+    /// The number of runs: one per micro-batch, and another if the backward
+    /// recomputes it.
     int64_t trips = 1;
     OpChoices choices;
-    /// Ops of one number have equal rules, types and attributes.
+    /// Ops with the same number have equal rules, types and attributes.
     unsigned kind = 0;
   };
 
@@ -68,7 +68,7 @@ struct ShardingProblem {
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
 
-  /// What a port has in a state of its op.
+  /// The sharding of a port in a state of its op.
   Sharding getPortSharding(const Op &op, const Port &port,
                            const RunState &state) const;
 };
@@ -77,15 +77,15 @@ struct ShardingProblem {
 struct ShardingSolution {
   std::vector<RunState> ops;
   std::vector<Sharding> tensors;
-  /// For each op the operands that are moved for it alone though another op
-  /// needs the same.
+  /// Per op, the operands that are moved for it alone, although another op
+  /// needs the same move.
   std::vector<llvm::SmallVector<int64_t, 1>> apart;
-  /// For each op the picoseconds that the best solution takes more, at least,
-  /// in which it runs otherwise, and with it the ops that have its place in
-  /// equal layers; search::kInfinite if there is none. Empty if it is not
-  /// known.
+  /// Per op, a lower bound on the additional picoseconds of the best solution
+  /// in which it, and the ops at the same position of equal layers, run
+  /// differently. search::kInfinite if there is no such solution. Empty if
+  /// unknown.
   std::vector<int64_t> more;
-  /// Picoseconds of the network, and what no solution costs less than.
+  /// Picoseconds of the network, and a lower bound on the cost of any solution.
   int64_t cost = 0, bound = 0;
 };
 

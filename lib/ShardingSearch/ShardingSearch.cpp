@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the network of a program and solves it until the reshards of its
-// optimum are all planned: prices begin as lower bounds, so an optimum whose
-// prices are those of plans is one for all prices.
+// Builds the network of a program and solves it until all reshards of its
+// optimum are planned. Prices start as lower bounds, so an optimum whose prices
+// come from plans is an optimum for all prices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,32 +23,31 @@
 using namespace mlir;
 using namespace tessera;
 
-/// By how much of its time a transfer slows the kernels that hide it, in
-/// percent.
+/// Slowdown of kernels that hide a transfer, in percent of the transfer's time.
 static constexpr int64_t kOverlapSlowdownPercent = 20;
 /// The most solutions that a search returns.
 static constexpr size_t kMostFound = 4;
-/// The most times that a network is solved while reshards are planned, on near
-/// links and on far ones.
+/// The most solves of a network while reshards are planned, on near links and
+/// on far links.
 static constexpr unsigned kMostRounds = 30, kMostFarRounds = 6;
 /// Limits of the solver; nodes of quick solutions, and of the last one.
 static constexpr unsigned kSweeps = 60, kQuickNodes = 1, kNodes = 8;
 /// Sweeps of min-marginals.
 static constexpr unsigned kExplainSweeps = 40;
-/// Sweeps to bound what is not equal in all layers.
+/// Sweeps that bound solutions with unequal layers.
 static constexpr unsigned kBoundSweeps = 30;
-/// A gap at which the search ends, where layers are equal and where they may
+/// Gap at which the search ends, for equal layers and for layers that may
 /// differ.
 static constexpr double kSmallGap = 1e-3;
-/// Multipliers of a limit on memory that are tried, and the first, picoseconds
-/// a byte.
+/// The most multipliers of a memory limit that are tried, and the first
+/// multiplier in picoseconds per byte.
 static constexpr unsigned kMostMultipliers = 8;
 static constexpr double kFirstBytePrice = 0.01;
 /// The most changes that are tried to fill the memory.
 static constexpr size_t kMostFilled = 256;
 
-/// The axes that shardings may use: all together, and in two groups of
-/// neighbours, in each way.
+/// The axes that shardings may use: all as one unit, and split into two groups
+/// of neighbors in each way.
 static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
   AxisList axes;
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
@@ -64,7 +63,7 @@ static std::vector<llvm::SmallVector<AxisList, 4>> getUnits(const Mesh &mesh) {
   return all;
 }
 
-/// The variables that are tied to none before them.
+/// The number of variables that are not tied to earlier ones.
 static size_t countSolved(ArrayRef<unsigned> ties) {
   size_t solved = 0;
   for (auto [variable, tie] : llvm::enumerate(ties))
@@ -72,7 +71,7 @@ static size_t countSolved(ArrayRef<unsigned> ties) {
   return solved;
 }
 
-/// Leaves the fastest of equal ones, and of those the first few.
+/// Keeps the fastest of equal solutions, and the first few of these.
 static void keepBest(std::vector<FoundShardings> &found) {
   llvm::stable_sort(found,
                     [](const FoundShardings &a, const FoundShardings &b) {
@@ -100,7 +99,7 @@ public:
         reshards(this->mesh, links, getWorkRates(module)) {}
 
   FailureOr<std::vector<FoundShardings>> run();
-  /// Writes the first of them into the module.
+  /// Runs the search and writes the first solution into the module.
   FailureOr<FoundShardings> runAndWrite();
 
 private:
@@ -146,7 +145,7 @@ private:
   struct Solved {
     std::unique_ptr<ShardingNetwork> network;
     std::vector<unsigned> states;
-    /// Of the network with equal layers as one.
+    /// Messages of the network with equal layers merged.
     search::Messages messages;
   };
   std::vector<Solved> solved;
@@ -154,7 +153,7 @@ private:
 
 } // namespace
 
-/// A network, from one with the same groups of axes if there is one.
+/// Makes a network, from one with the same groups of axes if there is one.
 llvm::Expected<std::unique_ptr<ShardingNetwork>>
 Searcher::makeNetwork(const NetworkOptions &network) {
   for (const Solved &other : solved)
@@ -167,8 +166,8 @@ Searcher::makeNetwork(const NetworkOptions &network) {
   return made;
 }
 
-/// Assignments to begin with: nothing sharded beyond the seeds, and earlier
-/// solutions, with other groups of axes or another price of hidden transfers.
+/// Initial assignments: only the seeds sharded, and earlier solutions with
+/// other groups of axes or another price of hidden transfers.
 std::vector<std::vector<unsigned>>
 Searcher::getIncumbents(const ShardingNetwork &network) const {
   std::vector<std::vector<unsigned>> all(
@@ -190,9 +189,9 @@ search::Messages Searcher::getMessages(const ShardingNetwork &network) const {
   return {};
 }
 
-/// Solves until the optimum's reshards are all planned. Planning only raises
-/// costs, so bounds stay valid. Solutions are quick ones until one costs what
-/// it was taken for; the last one has the full limits.
+/// Solves until all reshards of the optimum are planned. Planning only raises
+/// costs, so bounds stay valid. Solves quickly until a solution costs what was
+/// estimated; the last solve has the full limits.
 llvm::Expected<search::NetworkSolution>
 Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   std::vector<std::vector<unsigned>> incumbents = getIncumbents(network);
@@ -236,7 +235,8 @@ Searcher::solveFolded(ShardingNetwork &network, ArrayRef<unsigned> ties) {
   return best;
 }
 
-/// The best solution with equal layers, or a better one, with a bound of all.
+/// The best solution with equal layers, or a better one, with a bound for all
+/// solutions.
 llvm::Expected<search::NetworkSolution>
 Searcher::solve(ShardingNetwork &network) {
   std::vector<unsigned> ties = network.getTies(blocks);
@@ -262,7 +262,7 @@ Searcher::solve(ShardingNetwork &network) {
   return best;
 }
 
-/// The network, under a name that says what was found for it.
+/// Writes the network under a name that describes its solution.
 llvm::Error Searcher::writeDump(const ShardingNetwork &network,
                                 const search::NetworkSolution &solution) {
   if (options.dump.empty())
@@ -290,9 +290,9 @@ void Searcher::offerWithin(ShardingNetwork &free, ArrayRef<unsigned> states,
   }
 }
 
-/// A multiplier finds no solution between one that holds too much and one that
-/// is below the limit, where layers are equal: some layers take the one, the
-/// others the other.
+/// Mixes two solutions with equal layers, between which no multiplier finds
+/// another: one exceeds the limit, one is below. Some layers take the first,
+/// the others the second.
 void Searcher::mixLayers(ShardingNetwork &free, ArrayRef<unsigned> above,
                          ArrayRef<unsigned> below,
                          search::NetworkSolution &best) const {
@@ -307,8 +307,8 @@ void Searcher::mixLayers(ShardingNetwork &free, ArrayRef<unsigned> above,
     }
 }
 
-/// Variables in which two assignments differ, those that share an edge
-/// together; in order of their first ones.
+/// Variables in which two assignments differ, grouped by shared edges; in order
+/// of their first ones.
 static std::vector<std::vector<unsigned>>
 findDifferences(const search::CostNetwork &network, ArrayRef<unsigned> a,
                 ArrayRef<unsigned> b) {
@@ -327,7 +327,8 @@ findDifferences(const search::CostNetwork &network, ArrayRef<unsigned> a,
   return all;
 }
 
-/// Where there is room, more takes the states of `above`.
+/// Changes more groups of variables to the states of `above` while memory
+/// allows.
 void Searcher::fillMemory(ShardingNetwork &free, ArrayRef<unsigned> above,
                           search::NetworkSolution &best) const {
   auto differences = findDifferences(free.network, best.states, above);
@@ -340,9 +341,10 @@ void Searcher::fillMemory(ShardingNetwork &free, ArrayRef<unsigned> above,
   }
 }
 
-/// The best solution within the memory limit: Lagrangian relaxation (Everett
-/// 1963), the multiplier by bisection. No solution within the limit takes less
-/// than the optimum with a multiplier, less the multiplier times the limit.
+/// The best solution within the memory limit, by Lagrangian relaxation (Everett
+/// 1963) with bisection of the multiplier. Every solution within the limit
+/// costs at least the optimum with a multiplier, minus the multiplier times the
+/// limit.
 llvm::Expected<search::NetworkSolution>
 Searcher::solveWithin(const NetworkOptions &plain,
                       const search::NetworkSolution &unlimited) {
@@ -399,9 +401,9 @@ Searcher::solveWithin(const NetworkOptions &plain,
   return best;
 }
 
-/// Lowers `more` to what the best assignments take more in which an op runs
-/// otherwise, by min-marginals of the network with equal layers as one, or,
-/// where a solution has none, of all.
+/// Lowers `more` to the additional cost of the best assignments in which an op
+/// runs differently, from min-marginals of the network with equal layers merged
+/// or, if a solution has none, of the full network.
 llvm::Error Searcher::explain(const ShardingNetwork &network,
                               ArrayRef<unsigned> states,
                               std::vector<int64_t> &more) const {
@@ -429,15 +431,15 @@ llvm::Error Searcher::explain(const ShardingNetwork &network,
   return llvm::Error::success();
 }
 
-/// Searches that differ in the groups of axes are of one space: none of it is
-/// better than the least bound, and what an op might do otherwise is in any.
+/// Searches that differ only in the groups of axes cover one space: its bound
+/// is the least one, and an alternative of an op may come from any of them.
 llvm::Error Searcher::finishSpace(size_t first) {
   int64_t bound = search::kInfinite;
   for (size_t i = first; i < found.size(); ++i)
     bound = std::min(bound, found[i].bound);
   for (size_t i = first; i < found.size(); ++i) {
     found[i].bound = bound;
-    // A limit on memory leaves states out that the network has.
+    // A memory limit excludes states that the network has.
     if (!options.explains || options.memoryLimit > 0)
       continue;
     auto explained = std::make_shared<ShardingSolution>(*found[i].solution);
@@ -456,7 +458,7 @@ llvm::Error Searcher::finishSpace(size_t first) {
   return llvm::Error::success();
 }
 
-/// An error if no op of the program has a rule by which it can be sharded.
+/// Fails if no op of the program has a rule that allows sharding.
 LogicalResult Searcher::checkProgram() {
   const ShardingProblem &problem = program.problem;
   for (auto [number, op] : llvm::enumerate(problem.ops))
@@ -490,7 +492,7 @@ llvm::Error Searcher::searchWith(const llvm::SmallVector<AxisList, 4> &units,
       {shardings, solution->cost, solution->bound,
        made.getLiveBytes(solution->states), made.getTimes(solution->states),
        made.network.variables.size(), countSolved(made.getTies(blocks))});
-  // The last one has the most axes apart.
+  // The last one has the most axes separate.
   llvm::Error error = writeDump(made, *solution);
   solved.push_back({std::move(*network), std::move(solution->states),
                     std::move(solution->messages)});
@@ -509,7 +511,7 @@ FailureOr<std::vector<FoundShardings>> Searcher::run() {
   pricer = [this](unsigned op, const RunState &state) {
     return ops->price(op, state);
   };
-  // Seeds may ask for axes apart.
+  // Seeds may need separate axes.
   std::string error;
   for (int64_t percent : {kOverlapSlowdownPercent, int64_t(100)}) {
     if (!found.empty() &&

@@ -79,7 +79,7 @@ void SeedWriter::writeResults(Operation *op) const {
     constraint.setShardingAttr(cast<dist::ShardingAttr>(attrs.front()));
 }
 
-/// A constant is made as the op that uses it needs it.
+/// Makes a constant with the sharding that its user needs.
 void SeedWriter::writeConstant(Operation *op) const {
   if (op->use_empty())
     return;
@@ -153,7 +153,7 @@ void SeedWriter::remarkOn(unsigned number) const {
                              double(solution.more[number]) * 1e-6);
 }
 
-/// Says which axes share no work.
+/// Remarks on axes that share no work.
 void SeedWriter::remarkOnAxes() const {
   AxisList used;
   for (const RunState &state : solution.ops)
