@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two-pass reduction of a GPU: one launch makes a partial sum for each
-// chunk of rows, the next adds them (M. Harris: Optimizing Parallel Reduction
-// in CUDA, NVIDIA, 2007). There are no atomics, so the order of additions is
+// The two-pass reduction of a GPU: one launch makes a partial sum per chunk of
+// rows, the next one adds them (M. Harris: Optimizing Parallel Reduction in
+// CUDA, NVIDIA, 2007). There are no atomics, so the order of additions is
 // fixed.
 //
 // splitIntoChunks() takes whole reduction loops, from the first one on, and
@@ -20,8 +20,8 @@
 //     2018x96 -> 96         wanted = min(512, 2018 / 16) = 126
 //       loop of 2018:  2 is its largest divisor up to 126: 2x(1009)x96
 //
-// The chunks of fuseChunks() are neighbouring rows, so that a kernel that has
-// these rows anyway adds them on the way: (b, s, c) -> (b, s floordiv 32, c).
+// The chunks of fuseChunks() are adjacent rows, so that a kernel on these rows
+// adds them as well: (b, s, c) -> (b, s floordiv 32, c).
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// Additions of one chunk, at least: fewer are not worth a second op.
+/// The fewest additions of a chunk: fewer are not worth a second op.
 static constexpr int64_t kLeastChunk = 16;
 
 linalg::GenericOp tessera::fuseChunks(linalg::GenericOp op) {
@@ -47,8 +47,8 @@ linalg::GenericOp tessera::fuseChunks(linalg::GenericOp op) {
   SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = *map;
-  // All reduction loops but the last one index chunks, and so does the last
-  // one's quotient: 32x1024 rows by 32 are 32x32 chunks.
+  // All reduction loops but the last index chunks, and so does the quotient of
+  // the last one: 32x1024 rows by 32 are 32x32 chunks.
   unsigned last = op.getNumReductionLoops() - 1;
   std::fill_n(iterators.begin(), last, IteratorType::parallel);
   SmallVector<int64_t> shape = op.getStaticLoopRanges();
@@ -72,7 +72,7 @@ static int64_t largestDivisor(int64_t size, int64_t most) {
 }
 
 /// Splits loop `loop` in two, the outer one of `outer` iterations right before
-/// the inner one; the result stays as it is.
+/// the inner one; the result stays the same.
 static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
                                    unsigned loop, int64_t outer) {
   unsigned loops = op.getNumLoops();
@@ -100,7 +100,7 @@ static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
 }
 
 namespace {
-/// Which reduction loops become chunks.
+/// The reduction loops that become chunks.
 struct ChunkPlan {
   /// Loops that index chunks, in their order: whole reduction loops, and the
   /// outer part of the last one if it is split.
@@ -110,7 +110,7 @@ struct ChunkPlan {
 };
 } // namespace
 
-/// True if a map uses the loop only as an index by itself: others cannot be
+/// True if maps use the loop only as a plain index; other loops cannot be
 /// split.
 static bool isPlainIndex(linalg::GenericOp op, unsigned loop) {
   return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
@@ -120,9 +120,8 @@ static bool isPlainIndex(linalg::GenericOp op, unsigned loop) {
   });
 }
 
-/// Chunks that the op should be split into: as many as a GPU has rows for,
-/// counting the rows that the op has by itself, but no smaller than
-/// kLeastChunk.
+/// The number of chunks to split the op into: as many as a GPU has rows for,
+/// including the op's own rows, but no smaller than kLeastChunk.
 static int64_t countWantedChunks(linalg::GenericOp op) {
   int64_t rows = 1, additions = 1;
   unsigned lastColumn = op.getNumLoops() - 1;
@@ -137,7 +136,7 @@ static int64_t countWantedChunks(linalg::GenericOp op) {
 }
 
 /// None if the op is no sum over rows whose last loop is a column, has a
-/// transposed result, or is better left whole.
+/// transposed result, or should stay whole.
 static std::optional<ChunkPlan> planChunks(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
       op.getIteratorTypesArray().back() != IteratorType::parallel)
@@ -194,7 +193,7 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   linalg::GenericOp sum = reorder(b, split, order);
   if (split != op)
     split.erase();
-  // The partial sums have a dimension for each loop but those of additions.
+  // The partial sums have a dimension for each loop except the additions.
   SmallVector<int64_t> sizes = sum.getStaticLoopRanges(), shape;
   SmallVector<unsigned> stored;
   for (unsigned i = 0; i < all; ++i)

@@ -11,8 +11,8 @@
 //         y[c] += x[r, c]                for c in 64:        vectors
 //                                          y[block, c] += x[r, block, c]
 //
-// Blocks are of the largest multiple of 16 columns up to 64 that divides. An op
-// that has kEnoughRows rows already is only interchanged.
+// A block has the largest multiple of 16 columns up to 64 that divides. An op
+// that already has kEnoughRows rows is only interchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using utils::IteratorType;
 /// Columns of a block: whole vectors, and a few cache lines of each row.
 static constexpr int64_t kMostColumns = 64;
 
-/// Blocks into which `size` columns are split; 1 if there is no good size.
+/// The number of blocks for `size` columns; 1 if there is no good size.
 static int64_t getColumnBlocks(int64_t size) {
   for (int64_t block = kMostColumns; block >= 16; block -= 16)
     if (size % block == 0)
@@ -34,8 +34,8 @@ static int64_t getColumnBlocks(int64_t size) {
   return 1;
 }
 
-/// Splits the last loop of a sum of columns in two; gives the sum that takes
-/// its place, whose result has one dimension more.
+/// Splits the last loop of a column sum in two. Returns the new sum, whose
+/// result has one more dimension.
 static linalg::GenericOp splitLastLoop(GenericBuilder &b, linalg::GenericOp op,
                                        int64_t blocks) {
   unsigned loops = op.getNumLoops(), last = loops - 1;
@@ -87,7 +87,7 @@ bool tessera::splitColumns(linalg::GenericOp op) {
   int64_t blocks = rows < kEnoughRows ? getColumnBlocks(sizes[last]) : 1;
   if (rows * blocks < 2)
     return false;
-  // An expression of the last loop other than the loop itself is not split.
+  // Another expression of the last loop than the loop itself cannot be split.
   for (AffineMap map : op.getIndexingMapsArray())
     for (AffineExpr expr : map.getResults())
       if (!isa<AffineDimExpr>(expr) && expr.isFunctionOfDim(last))
@@ -101,7 +101,7 @@ bool tessera::splitColumns(linalg::GenericOp op) {
   llvm::append_range(order, reductions);
   order.push_back(blocks > 1 ? last + 1 : last);
   linalg::GenericOp sum = reorder(b, made, order);
-  // 12x64 sums are the 768 sums of before.
+  // The 12x64 sums are the original 768 sums.
   Value result = sum.getResult(0);
   if (blocks > 1) {
     auto type = cast<RankedTensorType>(op.getResult(0).getType());

@@ -1,4 +1,4 @@
-//===- SplitReductions.cpp - Sums that all threads take part in -----------===//
+//===- SplitReductions.cpp - Splits reductions among threads --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,8 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// Iterations of a loop; fewer are done before a second thread is awake.
+/// Iterations of a loop that are worth threads: fewer finish before a second
+/// thread wakes up.
 static constexpr int64_t kWorthThreads = 16 * 1024;
 
 /// True if the order of the loops matters, or the body reads its own indices.
@@ -62,7 +63,7 @@ static bool dependsOnPosition(linalg::GenericOp op) {
 
 /// The length of the rows into which a reduction of `size` elements is split:
 /// about 4096 rows, of at least 1024 elements. The whole size if that is less
-/// than kWorthThreads; 0 if no length up to four times the least divides.
+/// than kWorthThreads; 0 if no length up to four times the least divides it.
 /// 768x12x64 = 589,824 elements are 576 rows of 1024.
 static int64_t getFlatRow(int64_t size) {
   constexpr int64_t kChunks = 4096, kLeast = 1024, kVector = 8;
@@ -75,9 +76,9 @@ static int64_t getFlatRow(int64_t size) {
   return 0;
 }
 
-/// Reshapes the operands of a reduction over all elements to rows, whatever
-/// their shape, so that reductions of one size share code. Returns the op that
-/// replaces it, or `op` itself if it stays.
+/// Reshapes the operands of a full reduction to rows, whatever their shape, so
+/// that reductions of one size share code. Returns the new op, or `op` itself
+/// if it stays.
 static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
   unsigned loops = op.getNumLoops();
   int64_t size = 1;
@@ -116,10 +117,10 @@ static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
   return made;
 }
 
-/// Splits a reduction over all loops: the leading loops, until they have
-/// `enough` iterations, become parallel; a second op adds their partial sums.
-/// False, with nothing changed, if the loops before the last have one iteration
-/// or the body is no reduction of one combiner.
+/// Splits a reduction over all loops: the leading loops become parallel until
+/// they have `enough` iterations; a second op adds their partial sums. False,
+/// without a change, if the loops before the last have one iteration or the
+/// body is not a reduction with one combiner.
 static bool splitWhole(linalg::GenericOp op, int64_t enough) {
   unsigned loops = op.getNumLoops();
   if (op.getNumParallelLoops() || loops < 2 || op.getNumResults() != 1)
@@ -157,7 +158,7 @@ struct SplitReductionsPass
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
     bool onGPU = rt::getTarget(func) != rt::Target::Host;
-    // A GPU is busy with half of the chunks that a split aims at.
+    // Half of the chunks that a split aims at keep a GPU busy.
     int64_t enough = onGPU ? kRowsOfGPU / 2 : kEnoughRows;
     SmallVector<linalg::GenericOp> ops, sums;
     func.walk([&](linalg::GenericOp op) {
@@ -176,11 +177,12 @@ struct SplitReductionsPass
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
-      // Reductions over all elements have no columns.
+      // Full reductions have no columns.
       if (splitWhole(op, enough))
         continue;
-      // Of columns: chunks on a GPU, fused with a kernel of the same rows if
-      // there is one, and then blocks of columns, of the second op or of all.
+      // Column reductions: on a GPU, chunks, fused with a kernel of the same
+      // rows if there is one; then blocks of columns, of the second op or of
+      // the whole.
       linalg::GenericOp whole = onGPU ? fuseChunks(op) : nullptr;
       if (onGPU && !whole)
         whole = splitIntoChunks(op);

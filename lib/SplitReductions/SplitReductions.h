@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the pass of this name does with column reductions; chunks and blocks
-// depend on the shape alone.
+// How the pass of this name splits column reductions; chunks and blocks depend
+// on the shape alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +15,20 @@
 
 namespace tessera {
 
-/// Rows that make shares of a host's threads even, and that keep a GPU busy.
+/// Rows that balance the threads of a host, and rows that keep a GPU busy.
 constexpr int64_t kEnoughRows = 64, kRowsOfGPU = 512;
 
-/// Makes rows of a sum whose last loop is parallel and whose first one is not:
-/// blocks of columns. False, and nothing is changed, where there is no good
-/// size.
+/// Splits a sum whose last loop is parallel and whose first one is not into
+/// rows: blocks of columns. False, without a change, if there is no good size.
 bool splitColumns(mlir::linalg::GenericOp op);
 
-/// Splits a column reduction into sums of rows that follow each other, which a
-/// kernel of these rows can carry along, and the sum over them, which is given;
-/// null where there is no such kernel.
+/// Splits a column reduction into sums of adjacent rows, which a kernel of
+/// these rows can compute as well, and the sum over them, which is returned;
+/// null if there is no such kernel.
 mlir::linalg::GenericOp fuseChunks(mlir::linalg::GenericOp op);
 
 /// Splits a column reduction into sums of chunks and the sum over these, which
-/// is given; null where that would not make rows.
+/// is returned; null if that would not make rows.
 mlir::linalg::GenericOp splitIntoChunks(mlir::linalg::GenericOp op);
 
 } // namespace tessera
