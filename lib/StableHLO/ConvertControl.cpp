@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The converter enters them: none is left. How often and where to must follow
-// from constants.
+// The converter enters calls, loops and branches, so none remain. Trip counts
+// and branch conditions must depend on constants alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// Enters the function that the attribute `name` says.
+/// Enters the function that the attribute `name` refers to.
 static LogicalResult enter(OpConversion &c, StringRef name) {
   func::FuncOp callee = c.converter.lookUp(getSourceAttr(c.op, name));
   if (!callee || callee.isExternal())
@@ -36,7 +36,7 @@ static LogicalResult convertBarrier(OpConversion &c) {
   return c.yield(c.operands);
 }
 
-/// Repeats the body for as long as the condition is true.
+/// Repeats the body while the condition is true.
 static LogicalResult convertWhile(OpConversion &c) {
   if (c.op->getNumRegions() != 2)
     return c.error() << "expects a condition and a body";
@@ -59,14 +59,14 @@ static LogicalResult convertWhile(OpConversion &c) {
   }
 }
 
-/// Enters the branch that a constant chooses: of `case` the last one for a
-/// number beyond them.
+/// Enters the branch that a constant selects; `case` takes the last branch for
+/// a number out of range.
 static LogicalResult convertBranch(OpConversion &c) {
   std::optional<int64_t> chosen = getInteger(c.operands[0]);
   int64_t branches = c.op->getNumRegions();
   if (!chosen || branches == 0)
     return c.error() << "expects a branch that follows from constants";
-  // The first branch of `if` is taken where the condition is true.
+  // The first branch of `if` is the one for true.
   if (c.isBool())
     chosen = *chosen ? 0 : 1;
   int64_t branch = *chosen >= 0 && *chosen < branches ? *chosen : branches - 1;
@@ -77,7 +77,7 @@ static LogicalResult convertBranch(OpConversion &c) {
   return c.yield(results);
 }
 
-/// A sharding that propagation keeps, in dimensions other than `open`.
+/// Adds a sharding that propagation keeps, except in dimensions `open`.
 static LogicalResult constrain(OpConversion &c, Attribute attr,
                                ArrayRef<int64_t> open) {
   const SourceMesh &mesh = c.converter.mesh;
@@ -100,8 +100,8 @@ static LogicalResult convertConstraint(OpConversion &c) {
   return constrain(c, getSourceAttr(c.op, "sharding"), {});
 }
 
-/// A constraint by tiles, which names dimensions that propagation may shard:
-/// `unspecified_dims=[0,1]`.
+/// Converts a constraint by tiles; `unspecified_dims=[0,1]` are dimensions that
+/// propagation may shard.
 static LogicalResult convertCustomCall(OpConversion &c) {
   auto target =
       dyn_cast_or_null<StringAttr>(getSourceAttr(c.op, "call_target_name"));

@@ -16,7 +16,7 @@ using namespace tessera::stablehlo;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Stands where a type of elements has no op.
+/// Placeholder for an element type without an op.
 struct NoOp {};
 } // namespace
 
@@ -25,7 +25,7 @@ static LogicalResult refuseElements(OpConversion &c) {
                    << c.operandType(0);
 }
 
-/// The op of the type of elements on all operands, which have that type.
+/// Builds the op for the element type, which all operands must have.
 template <typename FloatOp, typename IntOp, typename BoolOp>
 static LogicalResult convertByType(OpConversion &c) {
   if (failed(c.checkSameTypes()))
@@ -75,7 +75,7 @@ static LogicalResult convertNot(OpConversion &c) {
   return c.yield(c.b.fold<arith::XOrIOp>(x, c.b.splat(x, -1)));
 }
 
-/// 1, -1, and x itself for 0 and NaN.
+/// Gives 1 or -1, and x itself for 0 and NaN.
 static LogicalResult convertSign(OpConversion &c) {
   Value x = c.operands[0];
   auto isBeyond = [&](arith::CmpFPredicate real,
@@ -91,9 +91,9 @@ static LogicalResult convertSign(OpConversion &c) {
   return c.yield(c.b.fold<arith::SelectOp>(above, c.b.splat(x, 1), negative));
 }
 
-/// e / (1 + e) where x is below 0, else 1 / (1 + e), of e = exp(-|x|): precise
-/// also where it is nearly 0, and its gradient is finite everywhere, which that
-/// of 1 / (1 + exp(-x)) is not.
+/// Gives e / (1 + e) for x below 0, else 1 / (1 + e), with e = exp(-|x|). It is
+/// precise near 0 too. Its gradient is finite everywhere, unlike the gradient
+/// of 1 / (1 + exp(-x)).
 static LogicalResult convertLogistic(OpConversion &c) {
   if (!c.isFloat())
     return refuseElements(c);
@@ -129,7 +129,8 @@ static LogicalResult convertIsFinite(OpConversion &c) {
   return c.yield(c.b.make<math::IsFiniteOp>(c.operands[0]));
 }
 
-/// Shifts by constants below the width: what others give, upstream leaves open.
+/// Converts shifts by constants below the width: upstream leaves other shifts
+/// undefined.
 template <typename Op> static LogicalResult convertShift(OpConversion &c) {
   if (failed(c.checkSameTypes()))
     return failure();
@@ -143,7 +144,7 @@ template <typename Op> static LogicalResult convertShift(OpConversion &c) {
   return c.yield(c.b.fold<Op>(c.operands[0], c.operands[1]));
 }
 
-/// Brings a scalar to the shape of `like`; an error where it has another.
+/// Broadcasts a scalar to the shape of `like`; fails for other shapes.
 static FailureOr<Value> spread(OpConversion &c, Value x, Value like) {
   ArrayRef<int64_t> shape = c.b.typeOf(like).getShape();
   if (c.b.typeOf(x).getShape() == shape)
@@ -163,7 +164,7 @@ static LogicalResult convertClamp(OpConversion &c) {
   if (low->getType() != x.getType() || high->getType() != x.getType())
     return c.error() << "expects bounds with the elements of " << x.getType();
   if (c.isFloat()) {
-    // Choices, not extrema: no gradient passes at a bound.
+    // Selects, not extrema: no gradient passes at a bound.
     auto bound = [&](Value x, arith::CmpFPredicate reaches, Value bound) {
       Value isBound = c.b.fold<arith::CmpFOp>(reaches, x, bound);
       return c.b.fold<arith::SelectOp>(isBound, bound, x);
@@ -237,7 +238,7 @@ static Value fromInteger(GraphBuilder &b, Value x, Type to, bool isBool) {
   return isBool ? b.fold<arith::ExtUIOp>(to, x) : b.fold<arith::ExtSIOp>(to, x);
 }
 
-/// Between floats; of one width through f32.
+/// Converts from a float; between floats of one width through f32.
 static Value fromFloat(GraphBuilder &b, Value x, RankedTensorType to) {
   if (!isa<FloatType>(to.getElementType()))
     return b.fold<arith::FPToSIOp>(to, x);
@@ -262,7 +263,7 @@ static LogicalResult convertConvert(OpConversion &c) {
                              : fromInteger(c.b, x, to, c.isBool()));
 }
 
-/// Rounds to a type of 16 bits and back.
+/// Rounds to a 16-bit type and back.
 static LogicalResult convertReducePrecision(OpConversion &c) {
   auto bits = [&](StringRef name) -> int64_t {
     auto attr = dyn_cast_or_null<IntegerAttr>(getSourceAttr(c.op, name));
@@ -299,11 +300,11 @@ static bool isBound(Value value, arith::CmpIPredicate predicate, Value x,
 }
 
 /// Whether `c` selects the elements that a gather took from inside its table,
-/// and NaN elsewhere: ids are taken to be inside.
+/// and NaN elsewhere: ids are assumed to be inside.
 static bool isFill(OpConversion &c) {
   auto fill = dyn_cast_or_null<FloatAttr>(getSplat(c.operands[2]));
   Value mask = stripShape(c.operands[0]);
-  // Rows of a table are marked as a whole.
+  // Rows of a table are masked as a whole.
   if (auto broadcast = mask.getDefiningOp<nn::BroadcastOp>())
     mask = stripShape(broadcast.getX());
   auto both = mask.getDefiningOp<arith::AndIOp>();

@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kinds of gather have a meaning: rows of a table, which is an embedding,
+// Two kinds of gather are supported: rows of a table, which is an embedding,
 // and one element of each row, which is a take_along_axis. An index that is an
-// input's is taken to be inside, which its range on the argument says: JAX's
-// wrapping of negative ones is left out. Others are brought into range, as
-// gather does.
+// input is assumed to be in range, which the argument's range states: JAX's
+// wrapping of negative ones is dropped. Other indices are clamped to the range,
+// as gather does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace tessera;
 using namespace tessera::stablehlo;
 
 namespace {
-/// What a gather's attributes say.
+/// The attributes of a gather.
 struct GatherDims {
   SmallVector<int64_t> offset, collapsed, operandBatch, indexBatch, startMap;
   SmallVector<int64_t> sizes;
@@ -56,8 +56,8 @@ static FailureOr<GatherDims> readDims(OpConversion &c) {
   return dims;
 }
 
-/// The indices without the dimension of one that holds their coordinates;
-/// failure where it is longer.
+/// Drops the dimension of size 1 that holds the coordinates of indices; fails
+/// if it is longer.
 static FailureOr<Value> takeIndices(OpConversion &c, const GatherDims &dims) {
   SmallVector<int64_t> shape(c.operandType(1).getShape());
   int64_t rank = shape.size();
@@ -73,7 +73,7 @@ static FailureOr<Value> takeIndices(OpConversion &c, const GatherDims &dims) {
 // Indices that are inputs
 //===----------------------------------------------------------------------===//
 
-/// `x` of `select(x < 0, x + size, x)`; null for anything else.
+/// `x` of `select(x < 0, x + size, x)`; null for other values.
 static Value matchWrap(Value value, int64_t size) {
   auto select = value.getDefiningOp<arith::SelectOp>();
   if (!select)
@@ -92,8 +92,8 @@ static Value matchWrap(Value value, int64_t size) {
   return wraps ? x : Value();
 }
 
-/// The argument whose elements `x` has, by casts and changes of shape; null
-/// for numbers that are computed.
+/// The argument that `x` equals up to casts and reshapes; null for computed
+/// numbers.
 static Value findInput(Value x) {
   while (Operation *op = x.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
@@ -105,8 +105,8 @@ static Value findInput(Value x) {
   return x;
 }
 
-/// Rebuilds the shape of `like` around `x`: both have as many elements in one
-/// order.
+/// Rebuilds the shape of `like` around `x`: both have the same number of
+/// elements in the same order.
 static Value unwrap(OpConversion &c, Value index, int64_t size,
                     Value &wrapped) {
   // Dimensions of size 1 may be between the index and its wrapping.
@@ -126,8 +126,8 @@ static Value unwrap(OpConversion &c, Value index, int64_t size,
 // Indices that are computed
 //===----------------------------------------------------------------------===//
 
-/// Whether all elements are seen to be in [0, size): those of a constant, and
-/// positions in a dimension that is no longer.
+/// Whether all elements are known to be in [0, size): constants, and positions
+/// in a dimension of at most that size.
 static bool isInRange(Value index, int64_t size) {
   while (Operation *op = index.getDefiningOp()) {
     if (auto iota = dyn_cast<nn::IotaOp>(op))
@@ -146,7 +146,7 @@ static bool isInRange(Value index, int64_t size) {
   return false;
 }
 
-/// `index` brought into [0, size).
+/// Clamps `index` to [0, size).
 static Value clampIndex(OpConversion &c, Value index, int64_t size) {
   if (isInRange(index, size))
     return index;
@@ -196,7 +196,7 @@ static LogicalResult buildEmbedding(OpConversion &c, Value ids) {
   return c.yield(c.b.reshape(result, shape));
 }
 
-/// One element of the last dimension, for each index of all others.
+/// One element of the last dimension per index of all others.
 static bool isTakeAlongAxis(OpConversion &c, const GatherDims &dims,
                             ArrayRef<int64_t> indices) {
   ArrayRef<int64_t> rows = c.operandType(0).getShape().drop_back();

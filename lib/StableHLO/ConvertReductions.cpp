@@ -20,7 +20,7 @@ namespace {
 struct Reduction {
   StringRef body;
   nn::ReduceKind kind;
-  /// Of booleans; and of numbers.
+  /// Whether it supports booleans; numbers.
   bool forBools, forNumbers;
 };
 } // namespace
@@ -56,7 +56,7 @@ static const Reduction *matchBody(Region &body, bool isBool) {
   return found == std::end(kReductions) ? nullptr : found;
 }
 
-/// Whether a reduction's start changes no result.
+/// Whether a reduction's initial value changes no result.
 static bool isNeutral(Attribute start, nn::ReduceKind kind) {
   bool isSum = kind == nn::ReduceKind::Sum, isMax = kind == nn::ReduceKind::Max;
   if (auto real = dyn_cast_or_null<FloatAttr>(start)) {
@@ -93,7 +93,7 @@ static Value combine(GraphBuilder &b, nn::ReduceKind kind, Value x, Value y) {
   llvm_unreachable("a ReduceKind");
 }
 
-/// Over ascending `dims`; booleans as 0 and 1.
+/// Reduces over ascending `dims`; booleans count as 0 and 1.
 static Value reduce(GraphBuilder &b, nn::ReduceKind kind, Value x,
                     ArrayRef<int64_t> dims) {
   RankedTensorType type = b.typeOf(x);
@@ -149,17 +149,18 @@ struct MatmulDims {
   SmallVector<int64_t> lhsBatch, rhsBatch, lhsSum, rhsSum;
 };
 
-/// Letters of a matmul: the result has the batch's, then the others of both.
+/// The letters of a matmul: the result has the batch's, then the other ones of
+/// both.
 class Letters {
 public:
-  /// Two dimensions that are one letter.
+  /// Gives two dimensions one letter.
   void share(int64_t lhs, int64_t rhs, bool isKept, int64_t size) {
     char letter = take();
     left[lhs] = right[rhs] = letter;
     if (isKept)
       keep(letter, size);
   }
-  /// Gives each dimension of one operand a letter that has none.
+  /// Gives each dimension of one operand without a letter a new one.
   void fill(std::string &letters, ArrayRef<int64_t> shape) {
     for (auto [letter, size] : llvm::zip_equal(letters, shape))
       if (letter == ' ')
@@ -180,7 +181,7 @@ private:
 };
 } // namespace
 
-/// Of one element type: the wider of the two.
+/// Casts both to the wider of their element types.
 static void unifyElements(GraphBuilder &b, Value &lhs, Value &rhs) {
   Type left = b.typeOf(lhs).getElementType();
   Type right = b.typeOf(rhs).getElementType();
@@ -195,8 +196,8 @@ static void unifyElements(GraphBuilder &b, Value &lhs, Value &rhs) {
   rhs = b.cast(rhs, wide);
 }
 
-/// The matmul in the elements of its operands, or those of the result where
-/// they are wider floats; then rounded to the result's.
+/// Builds the matmul in the element type of its operands, or of the result if
+/// that is a wider float; then casts to the result's.
 static LogicalResult buildMatmul(OpConversion &c, const MatmulDims &dims) {
   Value lhs = c.operands[0], rhs = c.operands[1];
   RankedTensorType left = c.operandType(0), right = c.operandType(1);
@@ -264,7 +265,7 @@ static LogicalResult convertDotGeneral(OpConversion &c) {
   return buildMatmul(c, dims);
 }
 
-/// The last dimension of the one times the first of the other.
+/// Contracts the last dimension of one with the first of the other.
 static LogicalResult convertDot(OpConversion &c) {
   int64_t left = c.operandType(0).getRank(), right = c.operandType(1).getRank();
   if (left < 1 || left > 2 || right < 1 || right > 2)

@@ -39,7 +39,8 @@ static LogicalResult convertIota(OpConversion &c) {
 // Broadcasts, transposes, reshapes
 //===----------------------------------------------------------------------===//
 
-/// Dimension i becomes `dims[i]`, which is as long or longer than 1.
+/// Dimension i becomes `dims[i]`, which has the same size, or a larger one than
+/// 1.
 static LogicalResult convertBroadcastInDim(OpConversion &c) {
   auto dims = c.getIntegers("broadcast_dimensions");
   if (failed(dims))
@@ -51,7 +52,7 @@ static LogicalResult convertBroadcastInDim(OpConversion &c) {
                      << dims->size();
   if (failed(c.checkDims(*dims, to.getRank(), "broadcast_dimensions")))
     return failure();
-  // Dimensions that are repeated are left out, then all are in order.
+  // Drops the repeated dimensions, then sorts the others.
   SmallVector<int64_t> kept, shape;
   for (auto [size, dim] : llvm::zip_equal(from.getShape(), *dims)) {
     if (size != 1 && size != to.getDimSize(dim))
@@ -115,8 +116,8 @@ static LogicalResult convertSlice(OpConversion &c) {
   return c.yield(c.b.slice(c.operands[0], starts, sizes, strides));
 }
 
-/// The offsets of a block of `sizes`, moved to be inside `shape`; an error
-/// where they do not follow from constants.
+/// The offsets of a block of `sizes`, clamped to be inside `shape`; fails if
+/// they do not depend on constants alone.
 static FailureOr<SmallVector<int64_t>> findOffsets(OpConversion &c,
                                                    ArrayRef<Value> starts,
                                                    ArrayRef<int64_t> shape,
@@ -202,8 +203,8 @@ static LogicalResult convertConcatenate(OpConversion &c) {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// `x` with `count` elements of `value` before or after it along `dim`; a
-/// negative count takes elements away.
+/// Pads `x` with `count` elements of `value` before or after it along `dim`; a
+/// negative count removes elements.
 static Value padSide(GraphBuilder &b, Value x, Value value, int64_t dim,
                      int64_t count, bool before) {
   SmallVector<int64_t> sizes(b.typeOf(x).getShape());
@@ -221,7 +222,7 @@ static Value padSide(GraphBuilder &b, Value x, Value value, int64_t dim,
   return b.make<tensor::ConcatOp>(dim, both);
 }
 
-/// More than this is no tensor.
+/// Larger paddings make no valid tensor.
 static constexpr int64_t kMaxPadding = int64_t(1) << 48;
 
 static LogicalResult convertPad(OpConversion &c) {

@@ -13,9 +13,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// The most ops that calls and loops may become.
+/// The most ops that calls and loops may expand to.
 static constexpr int64_t kMaxOps = 1 << 18;
-/// How deep calls and loops may be nested.
+/// The deepest nesting of calls and loops.
 static constexpr int64_t kMaxDepth = 64;
 
 //===----------------------------------------------------------------------===//

@@ -3,11 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A converter walks a function as an interpreter does, and in place of numbers
-// it has values of the new graph: it enters calls and repeats the bodies of
-// loops. A table has a handler for each op by its name. What a file says is not
-// trusted: an op's operands, attributes and result are checked before anything
-// is built of them.
+// A converter walks a function like an interpreter, with values of the new
+// graph instead of numbers: it enters calls and repeats the bodies of loops. A
+// table maps op names to handlers. Files are not trusted: an op's operands,
+// attributes and result are checked before anything is built from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,7 @@ namespace tessera::stablehlo {
 
 class Converter;
 
-/// An op whose meaning is its target's.
+/// An op whose target determines its meaning.
 inline constexpr llvm::StringLiteral kCustomCall = "stablehlo.custom_call";
 
 /// The conversion of one op.
@@ -36,17 +35,17 @@ public:
   OpConversion(Converter &converter, mlir::Operation *op,
                llvm::SmallVector<Value> operands);
 
-  /// An error at the op.
+  /// Emits an error at the op.
   mlir::InFlightDiagnostic error() const { return op->emitOpError(); }
-  /// A list of integers; an error without it.
+  /// A list of integers; fails if it is missing.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   getIntegers(llvm::StringRef name) const;
-  /// Three of them; an error for the first that is none.
+  /// Three such lists; fails at the first that is invalid.
   mlir::FailureOr<std::array<llvm::SmallVector<int64_t>, 3>>
   getIntegers(const std::array<llvm::StringRef, 3> &names) const;
-  /// A dimension number; an error where it is none below `rank`.
+  /// A dimension number; fails if it is not one below `rank`.
   mlir::FailureOr<int64_t> getDim(llvm::StringRef name, int64_t rank) const;
-  /// The case of the enum `name`; an error without it.
+  /// The case of the enum `name`; fails if it is missing.
   mlir::FailureOr<llvm::StringRef> getCase(llvm::StringRef name) const;
   /// Fails unless `dims` are dimensions below `rank`, each once.
   mlir::LogicalResult checkDims(llvm::ArrayRef<int64_t> dims, int64_t rank,
@@ -65,7 +64,7 @@ public:
   bool isFloat() const;
   bool isBool() const;
 
-  /// Sets the results. An error where a type is not the op's.
+  /// Sets the results. Fails if a type differs from the op's.
   mlir::LogicalResult yield(mlir::ValueRange values) const;
 
   Converter &converter;
@@ -74,19 +73,19 @@ public:
   mutable GraphBuilder b;
 };
 
-/// Fails unless the type is a tensor of static shape, of elements that every
-/// phase knows.
+/// Fails unless the type is a tensor of static shape with elements that every
+/// phase supports.
 mlir::LogicalResult checkType(mlir::Operation *op, mlir::Type type,
                               llvm::StringRef what);
 
 /// Converts an op whose operand and result types are checked tensors.
 using Handler = mlir::LogicalResult (*)(OpConversion &c);
 
-/// Handlers by the name of the op.
+/// Handlers by op name.
 class HandlerTable {
 public:
-  /// For an op with so many operands, or any number, and one result, or any
-  /// number.
+  /// Adds a handler for an op with this number of operands and results; kAny
+  /// allows any number.
   static constexpr int kAny = -1;
   void add(llvm::StringRef name, int operands, Handler handler,
            int results = 1) {
@@ -97,7 +96,7 @@ public:
     int results = 1;
     Handler handler = nullptr;
   };
-  /// Null: there is no meaning for it.
+  /// The entry of an op; null if it is not supported.
   const Entry *find(llvm::StringRef name) const {
     auto entry = entries.find(name);
     return entry == entries.end() ? nullptr : &entry->second;
@@ -125,13 +124,13 @@ public:
                                   mlir::ValueRange arguments,
                                   llvm::SmallVectorImpl<Value> &results);
 
-  /// The function of a symbol; null without one.
+  /// The function of a symbol; null if there is none.
   mlir::func::FuncOp lookUp(mlir::Attribute symbol);
 
   void setResult(Value from, Value to) { values[from] = to; }
 
-  /// Remembers that `gathered` took elements at `index` of `size` elements,
-  /// which is an input's own number, and was written as `wrapped`.
+  /// Records that `gathered` took elements at `index`, an input, out of `size`
+  /// elements. The source has `wrapped` for the index.
   struct Gather {
     Value gathered, wrapped;
     int64_t size;
@@ -145,7 +144,7 @@ public:
 
 private:
   mlir::LogicalResult convert(mlir::Operation *op);
-  /// Takes one op or body off the budget; an error where none is left.
+  /// Takes one op or body off the budget; fails if none is left.
   mlir::LogicalResult spend(mlir::Operation *op);
   mlir::FailureOr<llvm::SmallVector<Value>> lookUpOperands(mlir::Operation *op);
 

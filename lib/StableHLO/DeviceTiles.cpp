@@ -22,7 +22,7 @@ using llvm::StringRef;
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Takes `1,2,3` off the left; false where there is none.
+/// Reads `1,2,3` from the left; false if there is none.
 static bool takeNumbers(StringRef &text, SmallVectorImpl<int64_t> &numbers) {
   do {
     int64_t number = 0;
@@ -39,7 +39,7 @@ static bool takeNumbers(StringRef &text, StringRef open, StringRef close,
          text.consume_front(close);
 }
 
-/// The product of sizes; 0 where one is 0 or there are too many devices.
+/// The product of sizes; 0 if one is 0 or there are too many devices.
 static int64_t count(ArrayRef<int64_t> sizes) {
   int64_t product = 1;
   for (int64_t size : sizes) {
@@ -50,7 +50,7 @@ static int64_t count(ArrayRef<int64_t> sizes) {
   return product;
 }
 
-/// The numbers 0, 1, ... in the shape `sizes`, transposed, row by row.
+/// The numbers 0, 1, ... in the shape `sizes`, transposed, in row-major order.
 static std::optional<SmallVector<int64_t>>
 makeDevices(ArrayRef<int64_t> sizes, ArrayRef<int64_t> permutation) {
   size_t rank = sizes.size();
@@ -77,7 +77,7 @@ makeDevices(ArrayRef<int64_t> sizes, ArrayRef<int64_t> permutation) {
   return devices;
 }
 
-/// Takes the list of devices, or `<=[2,2]T(1,0)` for one.
+/// Reads the list of devices, or the form `<=[2,2]T(1,0)` of one.
 static std::optional<SmallVector<int64_t>> takeDevices(StringRef &text,
                                                        int64_t expected) {
   SmallVector<int64_t> devices, sizes, permutation;
@@ -99,8 +99,8 @@ static std::optional<SmallVector<int64_t>> takeDevices(StringRef &text,
 // Strides
 //===----------------------------------------------------------------------===//
 
-/// Numbers from 0 on as sizes and strides, major to minor; none where they are
-/// none.
+/// Represents numbers from 0 on as sizes and strides, major to minor; none if
+/// that is impossible.
 static std::optional<SmallVector<AxisStride>>
 findStrides(SmallVector<int64_t> numbers) {
   SmallVector<AxisStride> found;
@@ -124,8 +124,8 @@ findStrides(SmallVector<int64_t> numbers) {
   return found;
 }
 
-/// The strides along each dimension of a grid of devices; none where a device
-/// is not the sum of its coordinates' strides.
+/// The strides along each dimension of a grid of devices; none if a device is
+/// not the sum of its coordinates' strides.
 static std::optional<SmallVector<SmallVector<AxisStride>>>
 findStrides(ArrayRef<int64_t> devices, ArrayRef<int64_t> shape) {
   SmallVector<SmallVector<AxisStride>> dims;

@@ -55,7 +55,7 @@ Value GraphBuilder::constant(RankedTensorType type, Attribute element) {
 
 namespace {
 /// How dimensions are merged and split again: groups of the fewest dimensions
-/// that have as many elements before and after.
+/// with the same number of elements before and after.
 ///
 ///     4x6x5 -> 24x1x5:   {4, 6 -> 24, 1}, {5 -> 5}
 struct Regrouping {
@@ -79,7 +79,7 @@ static Regrouping regroup(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
     result.to.push_back(right);
     result.merged.push_back(before);
   }
-  // What is left has size 1.
+  // The remaining dimensions have size 1.
   for (; i < from.size(); ++i)
     result.from.back().push_back(i);
   for (; j < to.size(); ++j)

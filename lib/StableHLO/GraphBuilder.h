@@ -27,12 +27,11 @@ struct GraphBuilder : ElementwiseBuilder {
     return mlir::cast<mlir::RankedTensorType>(v.getType());
   }
 
-  /// An op, or the constant that it gives.
+  /// Builds an op, or the constant that it folds to.
   template <typename Op, typename... Args> Value fold(Args &&...args) {
     return b.createOrFold<Op>(loc, std::forward<Args>(args)...);
   }
-  /// Without the dimensions of size 1, or with others, in the same order of
-  /// elements.
+  /// Drops dimensions of size 1 or adds others, in the same order of elements.
   Value reshape(Value x, llvm::ArrayRef<int64_t> shape);
   /// Dimension i of `x` becomes dimension `dims[i]`, ascending and of the same
   /// size.
@@ -40,20 +39,20 @@ struct GraphBuilder : ElementwiseBuilder {
                   llvm::ArrayRef<int64_t> dims);
   /// Dimension i of the result is dimension `permutation[i]`.
   Value transpose(Value x, llvm::ArrayRef<int64_t> permutation);
-  /// The elements at `offsets` + i * `strides`, which are inside.
+  /// The elements at `offsets` + i * `strides`, all in range.
   Value slice(Value x, llvm::ArrayRef<int64_t> offsets,
               llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
-  /// A constant of one value.
+  /// A splat constant.
   Value constant(mlir::RankedTensorType type, mlir::Attribute element);
 };
 
-/// The value of a constant; null of anything else.
+/// The value of a constant; null for other values.
 mlir::DenseElementsAttr getConstant(Value value);
-/// The value of all elements of a constant; null where there is none.
+/// The element of a splat constant; null for other values.
 mlir::Attribute getSplat(Value value);
-/// The only element of a constant integer of one element.
+/// The element of a constant integer with a single element.
 std::optional<int64_t> getInteger(Value value);
-/// The value without the changes of shape after it that keep every element.
+/// Strips reshapes and casts of shape that keep every element.
 Value stripShape(Value x);
 
 } // namespace tessera::stablehlo

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tessera::stablehlo;
 
-/// The longest name of a parameter: it becomes that of a file.
+/// The longest name of a parameter: it becomes a file name.
 static constexpr size_t kMaxName = 240;
 
 std::string tessera::stablehlo::getSpelling(Location loc, unsigned index) {
@@ -23,7 +23,7 @@ std::string tessera::stablehlo::getSpelling(Location loc, unsigned index) {
   return "arg" + std::to_string(index);
 }
 
-/// The words of `p['blocks'][0].w`, joined by dots.
+/// Joins the words of `p['blocks'][0].w` by dots.
 static std::string joinWords(StringRef spelled) {
   std::string name;
   bool startsWord = false;

@@ -14,12 +14,12 @@
 
 namespace tessera::stablehlo {
 
-/// How a source spells argument `index`: the name of its location, or
+/// The spelling of argument `index` in a source: the name of its location, or
 /// "arg<index>".
 std::string getSpelling(mlir::Location loc, unsigned index);
 
-/// A unique name for each spelling: the path of keys and indices to a leaf of
-/// a tree, without the tree's own name where names are unique without it.
+/// A unique name for each spelling: the path of keys and indices to a leaf of a
+/// tree, without the tree's own name if names are unique without it.
 ///
 ///     p['blocks'][0]['w'], t   ->   blocks.0.w, t
 llvm::SmallVector<std::string> makeNames(llvm::ArrayRef<std::string> spelled);

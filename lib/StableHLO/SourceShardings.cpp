@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// The attribute of dist that is written as `#sdy.`'s is; null without one.
+/// Parses an `#sdy.` attribute as the dist attribute of the same syntax; null
+/// if it is none.
 template <typename Attr> static Attr parseAs(Attribute attr) {
   StringRef text = getText(attr);
   if (text.empty())
@@ -27,7 +28,7 @@ template <typename Attr> static Attr parseAs(Attribute attr) {
       parseAttribute(("#dist." + text).str(), attr.getContext()));
 }
 
-/// Fails unless the module is for one replica of the mesh's devices.
+/// Fails unless the module has one replica on the mesh's devices.
 static LogicalResult checkCounts(ModuleOp module, const SourceMesh &mesh) {
   auto find = [&](StringRef name) {
     auto count = module->getAttrOfType<IntegerAttr>(name);
@@ -46,7 +47,7 @@ static LogicalResult checkCounts(ModuleOp module, const SourceMesh &mesh) {
   return success();
 }
 
-/// The texts of `mhlo.sharding` of arguments, results and ops.
+/// The `mhlo.sharding` texts of arguments, results and ops.
 static SmallVector<std::pair<Operation *, StringAttr>>
 findTiles(ModuleOp module) {
   SmallVector<std::pair<Operation *, StringAttr>> found;
@@ -67,7 +68,7 @@ findTiles(ModuleOp module) {
   return found;
 }
 
-/// The mesh of all tiles; none where there are none.
+/// The mesh of all tiles; none without tiles.
 static FailureOr<SourceMesh> refineMesh(ModuleOp module) {
   SmallVector<DeviceTiles> shardings;
   auto count = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
@@ -129,7 +130,7 @@ FailureOr<SourceMesh> tessera::stablehlo::readMesh(ModuleOp module) {
   return found;
 }
 
-/// The sharding of a text of tiles; none where its rank is another.
+/// The sharding of a text of tiles; none if its rank differs.
 static dist::ShardingAttr readTiles(StringAttr text, const SourceMesh &mesh,
                                     int64_t rank) {
   std::optional<DeviceTiles> tiles = parseTiles(text);

@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `sdy` says of the devices, in MLIR's generic form, as attributes of
-// dist: both write a sharding alike. And what `mhlo.sharding` says, in XLA's
-// own text.
+// Reads shardings of `sdy`, in MLIR's generic form, as attributes of dist: both
+// have the same syntax. Also reads `mhlo.sharding`, in XLA's own text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +28,14 @@ struct SourceMesh {
   int64_t numDevices() const { return mesh ? mesh.toMesh().numDevices() : 1; }
 };
 
-/// Reads the module's mesh, or makes one of the tiles of `mhlo.sharding`. An
-/// error where there are two, where devices are in an order of their own, where
-/// tiles do not nest, or where the module says another number of devices.
+/// Reads the module's mesh, or makes one from the tiles of `mhlo.sharding`.
+/// Fails if there are two meshes, devices have a custom order, tiles do not
+/// nest, or the module has another number of devices.
 mlir::FailureOr<SourceMesh> readMesh(mlir::ModuleOp module);
 
-/// The sharding of an attribute `#sdy.sharding<...>`, or of a text of
-/// `mhlo.sharding`, of a value of `rank` dimensions; an error at `op`, which
-/// calls it `what`, where it is none or of another mesh.
+/// Reads an attribute `#sdy.sharding<...>`, or a text of `mhlo.sharding`, for a
+/// value of `rank` dimensions. Fails with an error at `op`, which calls it
+/// `what`, if it is invalid or has another mesh.
 mlir::FailureOr<dist::ShardingAttr>
 readSharding(mlir::Operation *op, mlir::Attribute attr, const SourceMesh &mesh,
              int64_t rank, const llvm::Twine &what);

@@ -1,10 +1,10 @@
-//===- StableHLOToNN.cpp - StableHLO becomes nn, arith, math and tensor ---===//
+//===- StableHLOToNN.cpp - StableHLO to nn, arith, math, tensor -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The function of the graph, the names of its arguments and results. What is
-// computed is converted by Converter.
+// Builds the function of the graph and the names of its arguments and results.
+// Converter converts the computation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::stablehlo;
 
-/// Whether a function says of an argument or a result what it is.
+/// Whether a function names the purpose of an argument or a result.
 static bool isNamed(func::FuncOp function) {
   auto areNamed = [](std::optional<ArrayAttr> all) {
     return all && llvm::any_of(*all, [](Attribute attrs) {
@@ -38,9 +38,9 @@ static bool isNamed(func::FuncOp function) {
   return areNamed(function.getArgAttrs()) || areNamed(function.getResAttrs());
 }
 
-/// Whether a module is a source's: an op is of a dialect that is not
-/// registered, or functions only pass on what they get and none is named, as
-/// where a source computes nothing.
+/// Whether a module is StableHLO source: it has an op of an unregistered
+/// dialect; or, if it computes nothing, its functions only pass on their
+/// arguments and nothing is named.
 static bool isSource(ModuleOp module) {
   bool computes = false, isGraph = false;
   auto found = module->walk([&](Operation *op) {
@@ -54,7 +54,7 @@ static bool isSource(ModuleOp module) {
   return found.wasInterrupted() || (!computes && !isGraph);
 }
 
-/// Erases what no result needs: conditions of loops, wrapped indices.
+/// Erases ops that no result needs: loop conditions, wrapped indices.
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -112,7 +112,7 @@ public:
       dist::MeshOp::create(builder, module.getLoc(), mesh.name, mesh.mesh);
     }
     module.push_back(graph.release());
-    // What jax and XLA say of the program.
+    // Drops attributes of jax and XLA on the module.
     for (NamedAttribute attr : module->getDiscardableAttrs())
       if (StringRef name = attr.getName().getValue();
           name.starts_with("jax.") || name.starts_with("mhlo."))
@@ -134,8 +134,8 @@ private:
 
 } // namespace
 
-/// Accepts attributes that do not change results, and those of nn and dist,
-/// which are kept; any other is an error.
+/// Accepts attributes that do not change results, and attributes of nn and
+/// dist, which are kept; fails for others.
 LogicalResult StableHLOToNNPass::checkAttribute(func::FuncOp source,
                                                 StringRef what,
                                                 NamedAttribute attr) {
@@ -164,7 +164,7 @@ LogicalResult StableHLOToNNPass::checkAttributes(func::FuncOp source) {
                  succeeded(checkAll(source.getResAttrs(), "result")));
 }
 
-/// The graph of a function, in no module; null after an error.
+/// The graph of a function, outside of a module; null after an error.
 OwningOpRef<func::FuncOp> StableHLOToNNPass::convert(func::FuncOp source) {
   OwningOpRef<func::FuncOp> graph = func::FuncOp::create(
       source.getLoc(), "forward", source.getFunctionType());
@@ -231,7 +231,7 @@ LogicalResult StableHLOToNNPass::nameArguments(func::FuncOp source,
          << isInput.begin()->getKey();
 }
 
-/// Gives arguments and results the shardings of the source's.
+/// Copies the source's shardings to arguments and results.
 LogicalResult StableHLOToNNPass::shard(func::FuncOp source,
                                        func::FuncOp graph) {
   auto shardAll = [&](TypeRange types, StringRef what, auto getAttrs,
