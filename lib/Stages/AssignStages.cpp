@@ -1,11 +1,11 @@
-//===- AssignStages.cpp - What each pp rank will keep ---------------------===//
+//===- AssignStages.cpp - Values that each pp rank keeps ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value of the forward takes its bytes as often as micro-batches are alive
-// between the task that makes it and the last one that reads it. Under 1F1B on
-// two pp ranks, with F and BW:
+// A value of the forward is stored once per micro-batch that is alive between
+// the task that makes it and the last task that reads it. Under 1F1B on two pp
+// ranks, with F and BW:
 //
 //     pp rank 0    F0 F1 BW0 F2 BW1 ...    two alive: F0 and F1
 //     pp rank 1       F0 BW0 F1 BW1 ...    one alive
@@ -36,7 +36,8 @@ static bool isKeptForWeightGrads(Value value, const StageAssignment &stages) {
   });
 }
 
-/// Says of an op of the forward where its results are kept, and how often.
+/// Records for an op of the forward where its results are kept and how many
+/// copies are alive.
 static void markOp(Operation *op, const StageAssignment &stages,
                    const schedule::ScheduleProblem &problem,
                    ArrayRef<std::vector<MicroBatchesAlive>> alive) {

@@ -38,7 +38,8 @@ std::optional<BoundarySlices::Slices> BoundarySlices::find(Value value) const {
       slices.count *= mesh.sizes[axis];
     }
   }
-  // The first dimension that divides: of it slices are contiguous, or nearly.
+  // Takes the first divisible dimension: its slices are contiguous, or nearly
+  // so.
   auto *dim = llvm::find_if(type.getShape(), [&](int64_t size) {
     return size > 0 && size % slices.count == 0;
   });

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value that is equal on all devices of an axis, as the residual stream is
-// under tensor parallelism without sequence sharding, need not be sent by each
-// of them. Each sends a slice, and the receivers gather:
+// A value can be equal on all devices of an axis: for example the residual
+// stream under tensor parallelism without sequence sharding. Then each device
+// sends only a slice, and the receivers gather:
 //
 //     tp 0  x = (a b)  --a-->  a  all_gather  (a b)
 //     tp 1  x = (a b)  --b-->  b  over tp     (a b)
@@ -21,20 +21,20 @@
 
 namespace tessera {
 
-/// Which values of a local function are sent in slices, where that and the
-/// gather take less time by the links of the mesh.
+/// The values of a local function that are sent in slices: those for which
+/// sending slices and gathering them is faster on the links of the mesh.
 class BoundarySlices {
 public:
-  /// Expects the module to have one mesh; without a stage axis, nothing is
+  /// Expects the module to have one mesh. Without a stage axis, no value is
   /// sliced.
   explicit BoundarySlices(mlir::func::FuncOp function);
 
-  /// The type that is sent in place of a value's; null: the value is.
+  /// The type of the slices of a value; null if the value is sent whole.
   mlir::RankedTensorType getSlicedType(mlir::Value value) const;
-  /// The slice that a device sends of `here`, which `value` is in a task.
+  /// The slice that a device sends of `here`, the copy of `value` in a task.
   mlir::Value slice(mlir::OpBuilder &builder, mlir::Value value,
                     mlir::Value here) const;
-  /// The value of the slices of a group.
+  /// Gathers a value from the slices of a group.
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Value value,
                      mlir::Value received) const;
 

@@ -1,4 +1,4 @@
-//===- CheckPipelines.cpp - Do all pp ranks fit each other? ---------------===//
+//===- CheckPipelines.cpp - Checks pp ranks against each other ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ struct CheckPipelinesPass
   explicit CheckPipelinesPass(std::shared_ptr<ReferenceProgram> kept)
       : kept(std::move(kept)) {}
 
-  /// The global function that a program computes; null if it is not at hand.
+  /// The global function that a program computes; null if it is not available.
   func::FuncOp findReference(func::FuncOp function) {
     auto name = function->getAttrOfType<FlatSymbolRefAttr>(
         dist::DistDialect::kReferenceAttr);

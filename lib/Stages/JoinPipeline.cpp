@@ -1,22 +1,21 @@
-//===- JoinPipeline.cpp - The functions of pp ranks as one ----------------===//
+//===- JoinPipeline.cpp - Joins the functions of pp ranks -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Joins the functions of all pp ranks to one. Tasks follow each other along the
-// stages in the body of one dist.accumulate, for one generic micro-batch; what
-// comes before and after is joined at the exchanges:
+// Joins the functions of all pp ranks into one. The tasks of one generic
+// micro-batch follow each other along the stages in the body of one
+// dist.accumulate. The ops before and after it are joined at the exchanges:
 //
 //     pp rank 0:  F0 --x--> .  . --dx--> BW0, sum a        body: F0, F1, BW1,
 //     pp rank 1:          F1, BW1, sum b                   BW0, yield a, b
 //
-// A received value is the sender's, and so is the result of an exchange. Where
-// a chunk has BW beside B and W, and where micro-batches take two paths, all
-// are joined, found to compute the same by their value numbers, and one is
-// kept; if they do not, each way can be joined by itself to see which is wrong.
-// A result that several pp ranks have is one value, too, where they
-// compute the same of it; else the program is joined as often as there are
-// different ones.
+// A received value is the sender's value; likewise for the result of an
+// exchange. If a chunk has BW as well as B and W, or micro-batches take two
+// paths, all variants are joined. If value numbering shows that they compute
+// the same, one is kept; otherwise each way can be joined separately to find
+// the wrong one. A result of several pp ranks is one value if they compute the
+// same; otherwise the program is joined once per different value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +33,11 @@ using schedule::Slot;
 // Boundary
 //===----------------------------------------------------------------------===//
 
-/// By number in the reference, the pp ranks that have an argument or result,
-/// with its index there.
+/// Maps numbers in the reference to the pp ranks that have the argument or
+/// result, with its index there.
 using Holders = std::map<int64_t, SmallVector<std::pair<int64_t, unsigned>>>;
 
-/// Of `count(function)` arguments or results that have numbers.
+/// Finds the holders of `count(function)` arguments or results with numbers.
 static Holders
 findHolders(const PipelineProgram &program,
             llvm::function_ref<unsigned(func::FuncOp)> count,
@@ -64,7 +63,7 @@ static Holders findResults(const PipelineProgram &program) {
       getResultNumber);
 }
 
-/// Attributes of a boundary value, without its number; a donation names the
+/// Attributes of a boundary value without its number; a donation refers to the
 /// result by its number.
 static DictionaryAttr withoutNumber(DictionaryAttr attrs,
                                     func::FuncOp function) {
@@ -80,7 +79,7 @@ static DictionaryAttr withoutNumber(DictionaryAttr attrs,
 
 using GetAttrs = llvm::function_ref<DictionaryAttr(func::FuncOp, unsigned)>;
 
-/// What all pp ranks that have an argument or result say of it.
+/// The attributes on which all pp ranks with an argument or result agree.
 static FailureOr<DictionaryAttr>
 getCommonAttrs(const PipelineProgram &program,
                ArrayRef<std::pair<int64_t, unsigned>> holders, StringRef what,
@@ -184,7 +183,7 @@ dist::TaskOp Joiner::getGradTask(Slot slot) const {
   return way && way->whole && backward ? backward : program.getGradTask(slot);
 }
 
-/// A bucket's collectives, one by one: that is what it says.
+/// Clones the collectives of a bucket one by one, which is equivalent.
 void Joiner::cloneMembers(dist::BucketOp bucket, IRMapping &map) {
   map.map(bucket.getBody().getArguments(),
           llvm::map_to_vector(bucket.getInputs(),
@@ -223,7 +222,7 @@ LogicalResult Joiner::joinExchange(ArrayRef<int64_t> members) {
   return success();
 }
 
-/// Clones a task after those that it takes values from.
+/// Clones a task after the tasks from which it takes values.
 void Joiner::cloneTask(TaskKind kind, Slot slot, const Slot &neighbour) {
   dist::TaskOp task = program.getTask(kind, slot);
   IRMapping &map = values[slot.rank];
@@ -269,8 +268,8 @@ void Joiner::cloneTask(TaskKind kind, Slot slot, const Slot &neighbour) {
   llvm::append_range(mine.addTo, yield.getStoreTo());
 }
 
-/// The accumulate over the batches of all pp ranks, in the order of the
-/// function's arguments, as the whole program has them. Its body is empty.
+/// Builds the accumulate over the batches of all pp ranks, in the order of the
+/// function's arguments, as in the whole program. Its body is empty.
 void Joiner::makeAccumulate() {
   SmallVector<Value> batches;
   SmallVector<Type> types;
@@ -315,7 +314,7 @@ void Joiner::makeAccumulate() {
   }
 }
 
-/// All tasks of one micro-batch of a path, along the stages and back.
+/// Clones all tasks of one micro-batch of a path, along the stages and back.
 void Joiner::cloneTasks(int path) {
   const schedule::ScheduleProblem &problem = program.problem;
   int last = problem.stages() - 1;
@@ -332,8 +331,8 @@ void Joiner::cloneTasks(int path) {
         cloneTask(kind, getSlot(stage), getSlot(stage + 1));
 }
 
-/// Where a chunk has BW beside B and W, it sends what B sends and adds what
-/// both add: then it does not matter which of them a micro-batch takes.
+/// Checks that a chunk with BW as well as B and W sends the same from BW and B,
+/// and adds the same in both variants: then either can run for a micro-batch.
 LogicalResult Joiner::checkAlternatives() {
   if (way)
     return success();
@@ -370,8 +369,8 @@ LogicalResult Joiner::checkAlternatives() {
   return success();
 }
 
-/// The terms of each pp rank's results; of B and W, where there is BW too and
-/// no way demands it.
+/// Collects the terms of each pp rank's results. A chunk with BW as well as B
+/// and W contributes the terms of B and W, unless a way requires BW.
 void Joiner::gatherTerms() {
   const schedule::ScheduleProblem &problem = program.problem;
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
@@ -398,8 +397,8 @@ void Joiner::gatherTerms() {
   }
 }
 
-/// True if a result of the accumulate is a sum over all micro-batches: those of
-/// each path add the same to it or, where a way is given, anything at all.
+/// True if a result of the accumulate is a sum over all micro-batches: each
+/// path adds the same to it or, with a given way, adds anything at all.
 bool Joiner::isWhole(unsigned result) {
   return result >= terms.size() ||
          llvm::all_of(terms[result], [&](ValueRange ofPath) {
@@ -410,11 +409,11 @@ bool Joiner::isWhole(unsigned result) {
          });
 }
 
-/// What a micro-batch adds to a result: the sum of its terms, in the order in
-/// which they are made, as the whole program adds them.
+/// The contribution of a micro-batch to a result: the sum of its terms in
+/// program order, as the whole program adds them.
 FailureOr<Value> Joiner::addTerms(OpResult result) {
   ArrayRef<SmallVector<Value>> ofPath = terms[result.getResultNumber()];
-  // A part of the micro-batches is no result: see dropUnused().
+  // A sum over some micro-batches only is not a result: see dropUnused().
   const auto *some =
       way ? &ofPath[way->path] : llvm::find_if(ofPath, [](const auto &values) {
         return !values.empty();
@@ -476,7 +475,7 @@ FailureOr<func::FuncOp> Joiner::join() {
     auto *found = llvm::find_if(byRank, [&](Operation *op) {
       return !isa<func::ReturnOp>(op) && isSameJointOp(byRank, getMembers(op));
     });
-    // readPipelineProgram() has seen that all joint ops can run.
+    // readPipelineProgram() has checked that all joint ops can run.
     if (found == byRank.end())
       break;
     SmallVector<int64_t> members = getMembers(*found);

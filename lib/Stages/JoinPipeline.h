@@ -1,4 +1,4 @@
-//===- JoinPipeline.h - The functions of pp ranks as one --------*- C++ -*-===//
+//===- JoinPipeline.h - Joins the functions of pp ranks ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,33 +16,34 @@
 
 namespace tessera {
 
-/// A way of a micro-batch through a program: its path, and whether chunks that
-/// have BW beside B and W run BW.
+/// A way of a micro-batch through a program: its path, and whether chunks with
+/// BW as well as B and W run BW.
 struct Way {
   int path;
   bool whole;
 };
 
-/// Joins the functions of all pp ranks to one local function of the mesh.
+/// Joins the functions of all pp ranks into one local function of the mesh.
 class Joiner {
 public:
-  /// Without a way all ways of a micro-batch have to compute the same; with one
+  /// Without a way, all ways of a micro-batch must compute the same; with one,
   /// all micro-batches go that way.
   Joiner(const PipelineProgram &program, unsigned choice,
          std::optional<Way> way = std::nullopt)
       : program(program), choice(choice), way(way),
         builder(mlir::func::FuncOp(program.functions.front()).getContext()) {}
 
-  /// The joined function, at the end of the module; a failure if it cannot be
-  /// written down, with an error or for what getDoubt() says.
+  /// Returns the joined function, at the end of the module. Fails with an
+  /// error, or with the reason in getDoubt() if the joined program cannot be
+  /// expressed.
   mlir::FailureOr<mlir::func::FuncOp> join();
 
-  /// Why a join failed without an error: the program may be right, but is not
-  /// one that can be written down.
+  /// The reason if a join failed without an error: the program may be right,
+  /// but its joined form cannot be expressed.
   const PartitionVerdict &getDoubt() const { return doubt; }
 
-  /// Once joined: as many as there are different values, by their numbers, of
-  /// the result of which pp ranks have the most.
+  /// The number of different values of one result among pp ranks, by value
+  /// number: the maximum over all results. Valid after join().
   unsigned countChoices() const { return choices; }
 
 private:
@@ -74,8 +75,8 @@ private:
   void finish();
 
   const PipelineProgram &program;
-  /// Of the different values that pp ranks have of a result, which is taken;
-  /// the last for greater numbers.
+  /// Selects one of the different values that pp ranks have of a result;
+  /// numbers past the end select the last one.
   unsigned choice, choices = 1;
   std::optional<Way> way;
   PartitionVerdict doubt;
@@ -83,28 +84,28 @@ private:
   mlir::func::FuncOp joined;
   llvm::SmallVector<mlir::IRMapping> values;
   llvm::SmallVector<mlir::Block::iterator> next;
-  /// What the tasks of the generic micro-batch send, keep and add to results,
-  /// or store in them.
+  /// Values that the tasks of the generic micro-batch send, keep, add to
+  /// results or store in them.
   struct Outputs {
     llvm::SmallVector<mlir::Value> sends, keeps, adds;
     llvm::SmallVector<int64_t> addTo;
   };
   std::map<std::tuple<int, int, dist::TaskKind>, Outputs> outputs;
-  /// By result of the accumulate and path: what pp ranks add in one micro-batch
-  /// of that path.
+  /// The terms that pp ranks add in one micro-batch, per result of the
+  /// accumulate and path.
   std::vector<llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2>> terms;
-  /// What stands for results that the accumulate is to get, and what it yields
-  /// for them.
+  /// Placeholders for future results of the accumulate, and the values that it
+  /// yields for them.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> results;
-  /// Values of the joined function and of the body of its accumulate.
+  /// Numbers of values of the joined function and of its accumulate's body.
   ValueNumbers numbers;
-  /// The micro-batches of the joined function, and the results of each pp
-  /// rank's pipeline, which are its results in order.
+  /// The accumulate of the joined function, and the results of each pp rank's
+  /// pipeline, which are results of the accumulate in order.
   dist::AccumulateOp accumulate;
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> pipelineResults;
-  /// Additions of exchanged parts, which were made in the micro-batch.
+  /// Additions of exchanged terms that moved into the micro-batch.
   llvm::SmallPtrSet<mlir::Operation *, 4> skipped;
-  /// Arguments of the body of a pp rank's batch operands.
+  /// The body's arguments for each pp rank's batch operands.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> slices;
 };
 

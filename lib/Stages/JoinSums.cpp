@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The linear ops that lead from a sum over micro-batches to a value; none if
-/// others do.
+/// The linear ops from a sum over micro-batches to a value; none if other ops
+/// are between.
 static std::optional<SmallVector<Operation *>>
 findChain(Value value, dist::AccumulateOp accumulate) {
   SmallVector<Operation *> chain;
@@ -29,7 +29,7 @@ findChain(Value value, dist::AccumulateOp accumulate) {
   return std::nullopt;
 }
 
-/// True if a value is made, by linear ops, of a sum over some micro-batches
+/// True if a value is computed by linear ops from a sum over some micro-batches
 /// only.
 bool Joiner::isPart(Value value) {
   if (!accumulate)
@@ -42,8 +42,8 @@ bool Joiner::isPart(Value value) {
   return !isWhole(cast<OpResult>(value).getResultNumber());
 }
 
-/// The additions of an exchange's results, in their order; empty if they are
-/// used otherwise.
+/// The additions of an exchange's results in order; empty if these have other
+/// uses.
 static SmallVector<Operation *> findAdditions(Operation *exchange) {
   SmallVector<Operation *> additions;
   Value sum = exchange->getResult(0);
@@ -60,9 +60,9 @@ static SmallVector<Operation *> findAdditions(Operation *exchange) {
   return additions;
 }
 
-/// Parts of one sum, which each pp rank has reduced alike and now adds up: sums
-/// are linear, so they are added in the micro-batch instead, in the order in
-/// which it makes them, and reduced once.
+/// Joins terms of one sum, which each pp rank has reduced alike and now adds
+/// up. Sums are linear, so the terms are added in the micro-batch instead, in
+/// program order, and reduced once.
 LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(*next[members.front()]);
   auto fail = [&] {
@@ -70,7 +70,7 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   };
   if (!accumulate || first.getFrom().size() != members.size())
     return fail();
-  // What all members add in one micro-batch, by path.
+  // The terms that all members add in one micro-batch, by path.
   SmallVector<SmallVector<Value>, 2> added(program.problem.numPaths());
   SmallVector<Operation *> chain;
   Type sumType;
@@ -78,7 +78,7 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   for (int64_t rank : members) {
     Operation *exchange = &*next[rank];
     SmallVector<Operation *> additions = findAdditions(exchange);
-    // A member may only give its part.
+    // A member may only provide its term.
     if (exchange->getNumOperands() != 1 ||
         (additions.size() + 1 != members.size() && !exchange->use_empty()))
       return fail();
@@ -120,14 +120,14 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   return success();
 }
 
-/// The joined accumulate with other yielded values, of which the first are
-/// those of its results `kept`.
+/// Rebuilds the joined accumulate to yield `yielded`. The first of these are
+/// the values of its results `kept`.
 void Joiner::rebuildAccumulate(ArrayRef<Value> yielded,
                                ArrayRef<unsigned> kept) {
   Operation *yield = accumulate.getBody().front().getTerminator();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(accumulate);
-  // What is new is summed.
+  // New results are sums.
   SmallVector<Type> types(ValueRange(yielded).getTypes());
   for (auto [now, before] : llvm::enumerate(kept))
     types[now] = accumulate.getResult(before).getType();
@@ -142,9 +142,9 @@ void Joiner::rebuildAccumulate(ArrayRef<Value> yielded,
   accumulate = rebuilt;
 }
 
-/// What is to be a new result, the sum of terms of a micro-batch: a placeholder
-/// that addResults() replaces, since results that the accumulate gets one by
-/// one would each be another op's.
+/// Returns a placeholder for a new result, the sum of terms of a micro-batch.
+/// addResults() replaces all placeholders together, since each rebuild changes
+/// the op.
 Value Joiner::addToAccumulate(ArrayRef<Value> terms, Type type) {
   Operation *yield = accumulate.getBody().front().getTerminator();
   SmallVector<Value> ordered(terms);
@@ -169,7 +169,7 @@ Value Joiner::addToAccumulate(ArrayRef<Value> terms, Type type) {
   return placeholder;
 }
 
-/// Gives the accumulate the results that placeholders stand for.
+/// Replaces the placeholders by results of the accumulate.
 void Joiner::addResults() {
   Operation *yield = accumulate.getBody().front().getTerminator();
   SmallVector<Value> yielded(yield->getOperands());
@@ -185,7 +185,7 @@ void Joiner::addResults() {
   }
 }
 
-/// Maps the results of pipelines to those of the accumulate.
+/// Maps the results of pipelines to results of the accumulate.
 void Joiner::mapSums() {
   unsigned number = 0;
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank)
@@ -193,9 +193,9 @@ void Joiner::mapSums() {
       values[rank].map(result, accumulate.getResult(number++));
 }
 
-/// Parts of sums that were added in the micro-batch are used no more, nor what
-/// other paths compute. A failure if a sum over the
-/// micro-batches of one path is used as a whole one.
+/// Removes partial sums that were added in the micro-batch, and values of other
+/// paths. Fails if a sum over the micro-batches of one path is used as a whole
+/// sum.
 LogicalResult Joiner::dropUnused() {
   addResults();
   removeDead(joined.getBody().front());

@@ -1,4 +1,4 @@
-//===- KeepBoundaries.cpp - What stages receive is not repeated -----------===//
+//===- KeepBoundaries.cpp - Keeps received values -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +17,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The op of the forward that a repeated one is a copy of; null if it is not
-/// found. `originals` has the values of the forward that copies before stand
-/// for.
+/// The forward op that a recomputed op is a copy of; null if not found.
+/// `originals` maps values of earlier copies to values of the forward.
 static Operation *findOriginal(Operation *copy, const IRMapping &originals) {
   SmallVector<Value> operands;
   for (Value operand : copy->getOperands())

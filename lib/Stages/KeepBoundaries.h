@@ -1,4 +1,4 @@
-//===- KeepBoundaries.h - What stages receive is not repeated ---*- C++ -*-===//
+//===- KeepBoundaries.h - Keeps received values -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// Of a value that a later stage of the forward uses there is no copy in the
-/// backward (`dist.recompute`): its uses become those of the value, which the
-/// later stage has received. A copy would be made in the earlier stage, to
-/// which the backward returns too late.
+/// Removes copies in the backward (`dist.recompute`) of forward values that a
+/// later stage uses: their uses read the value that the later stage has
+/// received. The copy would belong to the earlier stage, which the backward
+/// reaches too late.
 void keepBoundaries(dist::AccumulateOp op, const StageAssignment &stages);
 
 } // namespace tessera

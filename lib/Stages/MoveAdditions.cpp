@@ -1,11 +1,12 @@
-//===- MoveAdditions.cpp - Reduce first, then add over stages -------------===//
+//===- MoveAdditions.cpp - Reduces before it adds over stages -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tied table has gradients of two stages. Where they are added before a
-// reduction that is done with each micro-batch, the addition moves after it, so
-// that each stage reduces its own and the addition can leave the micro-batch:
+// A tied table has gradients from two stages. If they are added before a
+// reduction in each micro-batch, the addition moves after the reduction. Then
+// each stage reduces its own gradient, and the addition can leave the
+// micro-batch:
 //
 //     scatter(embedding + head)  -->  scatter(embedding) + scatter(head)
 //
@@ -19,8 +20,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The addition of two stages' gradients that a value is made of by linear ops,
-/// which go to `chain`, the last one first; null if there is none.
+/// The addition of two stages' gradients from which linear ops compute a value;
+/// null if there is none. `chain` gets these ops, the last one first.
 static Operation *findAddition(Value value, Block &body,
                                const StageAssignment &stages,
                                SmallVectorImpl<Operation *> &chain) {

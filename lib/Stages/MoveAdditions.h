@@ -1,4 +1,4 @@
-//===- MoveAdditions.h - Reduce first, then add over stages -----*- C++ -*-===//
+//===- MoveAdditions.h - Reduces before it adds over stages -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 namespace tessera {
 
 /// Moves additions of two stages' gradients after the linear ops that lead from
-/// them to a yielded value. Where one was moved, the assignment is of ops that
-/// are gone.
+/// them to a yielded value. If an addition was moved, `stages` refers to erased
+/// ops.
 void moveAdditionsLast(dist::AccumulateOp op, const StageAssignment &stages);
 
 } // namespace tessera

@@ -134,7 +134,7 @@ findFunctions(func::FuncOp function) {
   return functions;
 }
 
-/// The one dist.pipeline of a function's body.
+/// The single dist.pipeline in a function's body.
 static FailureOr<dist::PipelineOp> findPipeline(func::FuncOp function) {
   auto ops = function.getBody().front().getOps<dist::PipelineOp>();
   if (llvm::hasSingleElement(ops))
@@ -144,9 +144,9 @@ static FailureOr<dist::PipelineOp> findPipeline(func::FuncOp function) {
          << std::distance(ops.begin(), ops.end());
 }
 
-/// Numbers are there, and of one type on all ranks.
+/// Checks that numbers exist and have one type on all ranks.
 static LogicalResult checkNumbers(const PipelineProgram &program) {
-  // Any number may be there; a DenseMap keeps two for itself.
+  // Uses a map: a DenseMap reserves two keys, but any number may occur.
   std::map<int64_t, Type> arguments, results;
   auto check = [](func::FuncOp function, StringRef what, unsigned index,
                   Attribute attr, Type type, std::map<int64_t, Type> &known,
@@ -214,7 +214,7 @@ static LogicalResult readSchedule(PipelineProgram &program) {
   return success();
 }
 
-/// Each compute action has a task, and each task an action.
+/// Checks that each compute action has a task, and each task an action.
 static LogicalResult checkTasks(const PipelineProgram &program) {
   constexpr dist::TaskKind kKinds[] = {
       dist::TaskKind::Forward, dist::TaskKind::InputGrad,
@@ -249,7 +249,8 @@ static LogicalResult checkTasks(const PipelineProgram &program) {
 // Boundaries and exchanges
 //===----------------------------------------------------------------------===//
 
-/// What `task` receives is among what `sender` sends; null: nothing is.
+/// Checks that `task` receives only values that `sender` sends; a null sender
+/// sends none.
 static LogicalResult checkBoundary(dist::TaskOp task, dist::TaskOp sender,
                                    int stage) {
   ValueRange sent =
@@ -289,7 +290,7 @@ static LogicalResult checkBoundaries(const PipelineProgram &program) {
                                task(dist::TaskKind::Forward, stage - 1),
                                stage)))
         return failure();
-      // B and BW of a chunk send alike.
+      // B and BW of a chunk send the same.
       dist::TaskOp later = task(dist::TaskKind::InputGrad, stage + 1);
       if (!later)
         later = task(dist::TaskKind::Backward, stage + 1);
@@ -303,7 +304,7 @@ static LogicalResult checkBoundaries(const PipelineProgram &program) {
   return success();
 }
 
-/// Results of an exchange have the types of the operands that they are.
+/// Checks that the results of an exchange have the types of their operands.
 static LogicalResult checkExchange(ArrayRef<Operation *> byRank,
                                    ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(byRank[members.front()]);
@@ -334,8 +335,8 @@ static LogicalResult checkExchange(ArrayRef<Operation *> byRank,
   return success();
 }
 
-/// Follows the joint ops of all ranks: whether one can run never depends on the
-/// order of others, so that what stops here stops always.
+/// Simulates the joint ops of all ranks. Whether one can run never depends on
+/// the order of others, so a program that stops here always stops.
 static LogicalResult checkJointOps(const PipelineProgram &program) {
   SmallVector<SmallVector<Operation *>> joint;
   for (func::FuncOp function : program.functions)

@@ -1,13 +1,13 @@
-//===- SplitEpilogue.cpp - What pp ranks do after their pipelines ---------===//
+//===- SplitEpilogue.cpp - Ops of pp ranks after the pipeline -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// After the pipeline an op stays on the pp ranks that have its operands.
-// Scalars that come of tensors or sums are exchanged, all that are ready at one
-// time, so that ops on scalars run everywhere and in their order. A sum of
+// After the pipeline, an op stays on the pp ranks that have its operands.
+// Scalars computed from tensors or sums are exchanged, all that are ready
+// together, so that scalar ops run on every rank in their order. A sum of
 // several pp ranks is exchanged after the reductions over other axes, and added
-// in the order of stages. What a pp rank has no use for is removed.
+// in the order of stages. Ops that a pp rank does not use are removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ static bool isScalar(Value value) {
   return type && type.getRank() == 0;
 }
 
-/// The values that an op uses, in its regions too.
+/// The values that an op uses, including uses in its regions.
 static llvm::SetVector<Value> getUsed(Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
@@ -42,13 +42,13 @@ llvm::SmallBitVector Splitter::getPlace(Value value) const {
                             : it->second;
 }
 
-/// A scalar that some pp ranks compute of tensors or of micro-batches: all get
-/// it.
+/// True for a scalar that some pp ranks compute from tensors or micro-batches:
+/// it is sent to all.
 bool Splitter::isRootScalar(Value value) const {
   return isScalar(value) && !getPlace(value).all();
 }
 
-/// Where an op runs, and after how many exchanges.
+/// Determines the pp ranks of an op, and the number of exchanges before it.
 LogicalResult Splitter::placeOp(Operation *op) {
   llvm::SmallBitVector place(ranks.size(), true);
   unsigned level = 0;
@@ -82,7 +82,7 @@ LogicalResult Splitter::placeOp(Operation *op) {
   return success();
 }
 
-/// Makes a sum whole that several pp ranks have parts of.
+/// Adds up a sum that several pp ranks have terms of.
 void Splitter::addSum(Value value) {
   ArrayRef<int> contributed = contributors[parts.lookup(value)];
   SmallVector<int64_t> from(contributed.begin(), contributed.end());
@@ -102,7 +102,7 @@ void Splitter::addSum(Value value) {
   }
 }
 
-/// Gives all pp ranks the scalars that some have.
+/// Sends scalars that some pp ranks have to all of them.
 void Splitter::exchange(ArrayRef<Value> scalars) {
   if (scalars.empty())
     return;
@@ -130,8 +130,8 @@ void Splitter::exchange(ArrayRef<Value> scalars) {
   }
 }
 
-/// Clones an op into the functions of the pp ranks that have what it uses; sums
-/// that it needs whole are added up before.
+/// Clones an op into the functions of the pp ranks that have its operands,
+/// after adding up the sums that it needs whole.
 void Splitter::emitOp(Operation *op) {
   for (Value value : getUsed(op))
     if (parts.count(value) && !(value.hasOneUse() && isLinear(op)))
@@ -181,7 +181,7 @@ LogicalResult Splitter::placeEpilogue() {
 // Boundary
 //===----------------------------------------------------------------------===//
 
-/// Whether a value, result `i`, is an argument that stays as it is in a step: a
+/// Whether a value, result `i`, is an argument that a step does not change: a
 /// parameter that is not trained.
 static bool isKept(func::FuncOp whole, Value value, unsigned i) {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -192,9 +192,8 @@ static bool isKept(func::FuncOp whole, Value value, unsigned i) {
   return donated && donated.getInt() == i;
 }
 
-/// A pp rank returns all scalars and the tensors that it computes, and keeps
-/// the arguments that it uses; pp rank 0 also returns tensors that are made of
-/// arguments alone.
+/// True for results that a pp rank returns: all scalars, the tensors that it
+/// computes, and the kept arguments that it uses. pp rank 0 returns all others.
 bool Splitter::returns(int64_t number, Value value, unsigned i) {
   if (isScalar(value))
     return true;
@@ -230,7 +229,7 @@ void Splitter::finishFunction(int64_t number) {
   rank.function.setAllResultAttrs(attrs);
 }
 
-/// Which result of a function has the number.
+/// The index of the result with this number.
 static std::optional<int64_t> findResult(func::FuncOp function,
                                          int64_t number) {
   for (int64_t result = 0; result < function.getNumResults(); ++result)
@@ -239,12 +238,12 @@ static std::optional<int64_t> findResult(func::FuncOp function,
   return std::nullopt;
 }
 
-/// Numbers the arguments that are left, and says which results take their place
-/// here.
+/// Numbers the remaining arguments, and records which results replace them in
+/// this function.
 LogicalResult Splitter::numberArguments(int64_t number) {
   func::FuncOp function = ranks[number].function;
   llvm::BitVector unused(function.getNumArguments());
-  // All at once: each change of one makes the list of all anew.
+  // Sets all attributes together: each single change would rebuild the list.
   SmallVector<DictionaryAttr> attributes;
   function.getAllArgAttrs(attributes);
   for (BlockArgument argument : function.getArguments()) {

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each pp rank gets a copy of the function in which a dist.pipeline takes the
-// place of the dist.accumulate. Which op is of which stage: StageAssignment.h;
-// its tasks: SplitTasks.cpp; what comes after it: SplitEpilogue.cpp.
+// Each pp rank gets a copy of the function in which a dist.pipeline replaces
+// the dist.accumulate. StageAssignment.h assigns ops to stages, SplitTasks.cpp
+// builds the tasks, SplitEpilogue.cpp handles the ops after the pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +79,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     Staging &staging = *made;
     dist::AccumulateOp accumulate = staging.getAccumulate();
     setStageLayers(getOperation(), staging);
-    // Its pp ranks' functions get its attributes.
+    // The functions of its pp ranks inherit its attributes.
     function->setAttr(
         DistDialect::kBubbleAttr,
         FloatAttr::get(Float64Type::get(&getContext()), staging.bubble));

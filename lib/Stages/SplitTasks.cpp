@@ -3,19 +3,19 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each pp rank gets a copy of the function in which a dist.pipeline takes the
-// place of the dist.accumulate. Its tasks are built from the ops of their
-// stage; what a task lacks it asks for:
+// Each pp rank gets a copy of the function in which a dist.pipeline replaces
+// the dist.accumulate. Its tasks are built from the ops of their stage, and
+// request values of other tasks:
 //
-//     wanted in       of                      comes by
+//     wanted in       made by                 comes through
 //     F of stage s    F of an earlier stage   every boundary in between
 //     B of stage s    F of stage s            kept by F, once it is there
 //     B of stage s    B of a later stage      every boundary on the way back
 //     W of stage s    B or F of stage s       kept by that task
 //
-// BW of a stage is its B and W in one. A chunk has both where the schedule runs
+// BW of a stage is its B and W in one. A chunk has both if the schedule runs
 // some micro-batches in one way and some in the other; B and BW then send the
-// same values. Where micro-batches take two paths, each has its own tasks.
+// same values. If micro-batches take two paths, each path has its own tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ Value Splitter::addArgument(StageTask &task, SourceKind source, int64_t index,
   return argument;
 }
 
-/// A value of the neighbouring stage, gathered where it is sent in slices.
+/// Receives a value of the neighboring stage, and gathers it if it is sliced.
 Value Splitter::receive(StageTask &task, int64_t index, Value value) {
   RankedTensorType sliced = slices.getSlicedType(value);
   if (!sliced)
@@ -70,14 +70,14 @@ Value Splitter::receive(StageTask &task, int64_t index, Value value) {
   return whole;
 }
 
-/// The index of a value among the outputs of a task, which may get one more.
+/// The index of a value among the outputs of a task; appends it if it is new.
 int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
                             Value value) {
   auto [it, isNew] = outputs.indices.try_emplace(value, outputs.values.size());
   int64_t index = it->second;
   if (isNew) {
     outputs.values.push_back({});
-    // May add outputs, too.
+    // getIn() may append outputs, too.
     Value made = getIn(task, value);
     if (&outputs == &task.sends && slices.getSlicedType(value)) {
       OpBuilder::InsertionGuard guard(builder);
@@ -89,8 +89,8 @@ int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
   return index;
 }
 
-/// The index of a value among those that a stage sends, from its F or from each
-/// of its B and BW.
+/// The index of a value among the values that a stage sends, from its F or from
+/// each of its B and BW.
 int64_t Splitter::addSend(int path, int stage, bool isForward, Value value) {
   int64_t index = 0;
   for (TaskKind kind :
@@ -101,7 +101,7 @@ int64_t Splitter::addSend(int path, int stage, bool isForward, Value value) {
   return index;
 }
 
-/// A value that another task makes.
+/// Gets a value that another task makes.
 Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
   bool isForward = stages.getClass(def) == OpClass::Forward;
   int from = stages.getStage(def), here = task.stage, path = task.path;
@@ -123,7 +123,7 @@ Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
                  value);
 }
 
-/// A value of the micro-batch, or from outside, in a task.
+/// The copy in a task of a value of the micro-batch or from outside.
 Value Splitter::getIn(StageTask &task, Value value) {
   if (Value known = task.values.lookupOrNull(value))
     return known;
@@ -136,12 +136,12 @@ Value Splitter::getIn(StageTask &task, Value value) {
   OpClass kind = stages.getClass(def);
   if (kind == OpClass::Forward || kind == OpClass::Backward)
     return fetch(task, def, value);
-  // Made of inputs or parameters alone: it is made again here.
+  // The op depends on inputs or parameters alone, so it is cloned here.
   fillOp(task, def);
   return task.values.lookup(value);
 }
 
-/// Clones an op into a task, with what it uses from elsewhere.
+/// Clones an op into a task, with its operands from elsewhere.
 void Splitter::fillOp(StageTask &task, Operation *op) {
   llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
@@ -188,7 +188,7 @@ void Splitter::buildTasks() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// The tasks that add a term to a sum: of a micro-batch, one of them runs.
+/// The tasks that add a term to a sum: for each micro-batch, one of them runs.
 SmallVector<StageTask *> Splitter::tasksOf(Value term) {
   SmallVector<StageTask *> found;
   Operation *def = term.getDefiningOp();
@@ -196,7 +196,7 @@ SmallVector<StageTask *> Splitter::tasksOf(Value term) {
     for (auto &[key, task] : tasks)
       if (isIn(task, def))
         found.push_back(&task);
-  // Made of inputs or parameters alone.
+  // The term depends on inputs or parameters alone.
   if (found.empty())
     for (int path = 0; path < problem.numPaths(); ++path)
       found.push_back(
@@ -239,7 +239,7 @@ dist::TaskOp Splitter::makeTaskOp(StageTask &task,
       source = dist::SourceAttr::get(
           context, SourceKind::Batch,
           llvm::find(batchNumbers, batch.getIndex()) - batchNumbers.begin());
-  // Of the results that this pp rank has.
+  // Renumbers results to the results that this pp rank has.
   auto renumber = [&](ArrayRef<int64_t> results) {
     return llvm::map_to_vector(results, [&](int64_t result) -> int64_t {
       return llvm::count_if(llvm::seq<int64_t>(0, result), [&](int64_t before) {

@@ -19,16 +19,16 @@
 
 namespace tessera {
 
-/// A task while it is built.
+/// A task under construction.
 struct StageTask {
   dist::TaskKind kind;
   /// The path whose micro-batches it runs, and its stage there.
   int path, stage;
   mlir::Block *body = nullptr;
-  /// From values of the micro-batch, and from outside, to those of the task.
+  /// Maps values of the micro-batch, and from outside, to values of the task.
   mlir::IRMapping values;
   llvm::SmallVector<mlir::Attribute> sources;
-  /// What it sends and keeps, with the index of each value of the micro-batch.
+  /// Values that a task sends or keeps, with the index of each one.
   struct Outputs {
     llvm::SmallVector<mlir::Value> values;
     llvm::DenseMap<mlir::Value, int64_t> indices;
@@ -38,16 +38,16 @@ struct StageTask {
   llvm::SmallVector<int64_t> addTo, storeTo;
 };
 
-/// One pp rank's function while it is built.
+/// The function of one pp rank, under construction.
 struct RankFunction {
   mlir::func::FuncOp function;
-  /// From the values of the whole program.
+  /// Maps values of the whole program.
   mlir::IRMapping values;
 };
 
-/// Splits one local function into the functions of pp ranks: makeFunctions() to
-/// makePipeline() are in SplitTasks.cpp and SplitStages.cpp, what follows in
-/// SplitEpilogue.cpp.
+/// Splits one local function into functions of pp ranks. SplitTasks.cpp and
+/// SplitStages.cpp have makeFunctions() to makePipeline(), SplitEpilogue.cpp
+/// has the rest.
 class Splitter {
 public:
   Splitter(mlir::func::FuncOp whole, dist::AccumulateOp accumulate,
@@ -59,7 +59,7 @@ public:
         problem(problem), schedule(schedule), builder(whole.getContext()),
         ranks(problem.ranks) {}
 
-  /// Puts the functions of all pp ranks in the place of the whole one.
+  /// Replaces the whole function by the functions of all pp ranks.
   mlir::LogicalResult run();
 
 private:
@@ -114,19 +114,21 @@ private:
   const schedule::Schedule &schedule;
   mlir::OpBuilder builder;
   std::vector<RankFunction> ranks;
-  /// By path, stage and kind: those that the schedule runs.
+  /// The tasks that the schedule runs, by path, stage and kind.
   std::map<std::tuple<int, int, dist::TaskKind>, StageTask> tasks;
   /// Additions that leave the micro-batch.
   llvm::SmallPtrSet<mlir::Operation *, 8> additions;
-  /// By result: the pp ranks that add to it, or store it, in the order of their
+  /// The pp ranks that add to each result or store it, in the order of their
   /// first stages.
   llvm::SmallVector<llvm::SmallVector<int>> contributors;
   // The tables below are only looked up.
-  /// Where the values after the pipeline are; what is not in it is everywhere.
+  /// The pp ranks that have each value after the pipeline; all of them by
+  /// default.
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> places;
-  /// What tensors of the pipeline's results were made into.
+  /// Tensors computed from the pipeline's results.
   llvm::DenseSet<mlir::Value> computed;
-  /// By value: the sum of which each pp rank of its place has a part.
+  /// The sum to which a value belongs: each pp rank that has the value has a
+  /// term.
   llvm::DenseMap<mlir::Value, unsigned> parts;
   /// The pp ranks that run an op after the pipeline.
   llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> opPlaces;

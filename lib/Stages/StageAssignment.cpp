@@ -1,12 +1,12 @@
-//===- StageAssignment.cpp - Which stage each op belongs to ---------------===//
+//===- StageAssignment.cpp - Assigns ops to stages ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forward is split at points of its order. An op of the backward belongs to
-// the last stage that has all its operands: gradients come down from later
-// stages, a value of the forward is in the stages from the one that makes it to
-// the last one that uses it, and a parameter in those that use it.
+// the last stage that has all its operands. Gradients come from later stages. A
+// value of the forward is in all stages from the one that makes it to the last
+// one that uses it; a parameter is in the stages that use it.
 //
 //     stage        0              1
 //     forward      x = f(t)       y = g(x, w), z = h(y, x)
@@ -58,14 +58,15 @@ void StageAssignment::classify() {
         return;
       }
       OpClass kind = def ? getClass(def) : OpClass::Input;
-      // A constant is made of nothing, and goes with either.
+      // A constant has no operands, and joins either kind.
       bool isConstant = def && def->getNumOperands() == 0;
       usesInput |= kind == OpClass::Input && !isConstant;
       usesParameter |= kind == OpClass::Parameter;
       usesOps |= kind == OpClass::Forward || kind == OpClass::Backward;
     });
     Entry &entry = entries[&op];
-    // A gradient that is made of a parameter and constants is one of its stage.
+    // A gradient computed from a parameter and constants belongs to the
+    // parameter's stage.
     bool isGrad = isBackward && usesParameter && op.getNumOperands() > 1;
     if (usesOps || isGrad || (usesInput && usesParameter))
       entry.kind = isBackward ? OpClass::Backward : OpClass::Forward;
@@ -89,7 +90,7 @@ void StageAssignment::assignForward(ArrayRef<Operation *> starts) {
   assert(starts.empty() && "stages begin in the forward, in its order");
 }
 
-/// The argument that a value is, or was made of by ops of one operand.
+/// The argument that a value is, or was computed from by single-operand ops.
 static BlockArgument getRoot(Value value) {
   while (Operation *def = value.getDefiningOp()) {
     if (def->getNumOperands() != 1)
@@ -99,7 +100,7 @@ static BlockArgument getRoot(Value value) {
   return cast<BlockArgument>(value);
 }
 
-/// The parameter that an argument is, or of which it is state; null if neither.
+/// The parameter that an argument is, or is the state of; null if neither.
 static BlockArgument getParameter(BlockArgument argument) {
   auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!func)
@@ -115,9 +116,9 @@ static BlockArgument getParameter(BlockArgument argument) {
   return {};
 }
 
-/// The parameter that a sum of gradients updates: the first that an op uses, or
-/// whose state it uses, together with what tensors were made of the sum. Null
-/// for other sums.
+/// The parameter that a sum of gradients updates: the first one that an op
+/// reads, itself or its state, together with tensors computed from the sum.
+/// Null for other sums.
 static BlockArgument findUpdated(Value sum) {
   SmallVector<Value> open{sum};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -138,9 +139,8 @@ static BlockArgument findUpdated(Value sum) {
   return {};
 }
 
-/// The latest stage of ops whose results reach only sums: a parameter's
-/// gradients belong to its last stage, even where another one has their
-/// operands.
+/// The latest stages of ops whose results reach only sums: a parameter's
+/// gradients belong to its last stage, even if a later one has their operands.
 llvm::DenseMap<Operation *, int>
 StageAssignment::findLimits(const llvm::DenseMap<Value, int> &last) const {
   llvm::DenseMap<Value, int> stageOf;
@@ -172,13 +172,13 @@ StageAssignment::findLimits(const llvm::DenseMap<Value, int> &last) const {
 }
 
 void StageAssignment::assignBackward() {
-  // The last stage whose forward uses a value; of parameters also what it is
-  // made of.
+  // The last stage whose forward uses a value; for parameters, also the values
+  // that they are computed from.
   llvm::DenseMap<Value, int> last;
   auto use = [&](auto &self, Value value, int stage) -> void {
     auto [it, isNew] = last.try_emplace(value, stage);
     if (!isNew && it->second >= stage)
-      return; // and so have the values that it is made of
+      return; // and its operands were visited too
     it->second = stage;
     Operation *def = value.getDefiningOp();
     if (def && def->getBlock() == &body && getClass(def) == OpClass::Parameter)
@@ -259,8 +259,8 @@ StageAssignment::getTerms(Value yielded,
   return terms;
 }
 
-/// True if the op's results reach only sums, by additions and by ops of one
-/// operand, as casts and scatters.
+/// True if the op's results reach only sums, through additions and
+/// single-operand ops (casts, scatters).
 bool StageAssignment::isTermOnly(Operation *op) const {
   if (auto it = termOnly.find(op); it != termOnly.end())
     return it->second;
@@ -276,7 +276,7 @@ void StageAssignment::findWeightGrads() {
   llvm::SmallPtrSet<Operation *, 8> additions;
   for (Value value : body.getTerminator()->getOperands())
     (void)getTerms(value, additions);
-  // W sends nothing: what it makes stays in its stage, or is a term of a sum.
+  // W sends nothing: its results stay in its stage, or are terms of a sum.
   auto mayBe = [&](Operation *op) {
     return getClass(op) == OpClass::Backward && !op->use_empty() &&
            llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -289,14 +289,14 @@ void StageAssignment::findWeightGrads() {
       continue;
     CostKind cost = getOpCost(&op).kind;
     bool isProduct = cost == CostKind::Matmul || cost == CostKind::Embedding;
-    // What follows one, of the same stage.
+    // The op uses a result of such an op of the same stage.
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
       return def && isWeightGrad(def) && getStage(def) == getStage(&op);
     });
     entries[&op].isWeightGrad = isProduct || follows;
   }
-  // What only they need.
+  // Marks ops that only these ops use.
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (mayBe(&op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
           return isWeightGrad(user) && getStage(user) == getStage(&op);

@@ -1,4 +1,4 @@
-//===- StageAssignment.h - Which stage each op belongs to -------*- C++ -*-===//
+//===- StageAssignment.h - Assigns ops to stages ----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,29 +12,29 @@
 
 namespace tessera {
 
-/// Visits the values of an op's block, or from outside of it, that the op uses,
-/// in its regions too.
+/// Visits the values from the op's block or from outside of it that the op
+/// uses, including uses in its regions.
 void forEachUsedValue(mlir::Operation *op,
                       llvm::function_ref<void(mlir::Value)> visit);
 
-/// What decides where an op of a micro-batch runs.
+/// Determines where an op of a micro-batch runs.
 enum class OpClass {
-  /// Made of constants and of the micro-batch's inputs alone: wherever its
-  /// result is used.
+  /// Computed from constants and the micro-batch's inputs alone; runs in each
+  /// task that uses its result.
   Input,
-  /// Made of parameters, and constants, alone: likewise.
+  /// Computed from parameters and constants alone; likewise.
   Parameter,
-  /// An op of the forward: in task F of its stage.
+  /// An op of the forward; runs in task F of its stage.
   Forward,
-  /// An op of the backward: in task B, or W, of its stage.
+  /// An op of the backward; runs in task B or W of its stage.
   Backward,
 };
 
 /// The stages of the ops of a dist.accumulate's body.
 class StageAssignment {
 public:
-  /// Splits the forward before each of `starts`, ops of it in program order:
-  /// the first of each stage but the first one.
+  /// Splits the forward before each of `starts`, its ops in program order: the
+  /// first op of each stage after the first.
   StageAssignment(dist::AccumulateOp op,
                   llvm::ArrayRef<mlir::Operation *> starts);
 
@@ -44,15 +44,15 @@ public:
   }
   /// The stage of a forward or backward op.
   int getStage(mlir::Operation *op) const { return entries.lookup(op).stage; }
-  /// Whether a backward op belongs to task W where B and W are apart: matmuls
-  /// and gradients of tables whose results reach only sums, ops that only these
-  /// need, and what follows them.
+  /// Whether a backward op belongs to task W if B and W are separate: matmuls
+  /// and table gradients whose results reach only sums, ops that only these
+  /// use, and ops after them.
   bool isWeightGrad(mlir::Operation *op) const {
     return entries.lookup(op).isWeightGrad;
   }
-  /// The values whose sum a yielded value is: an addition of gradients of two
-  /// stages that is only yielded leaves the micro-batch, since sums are linear.
-  /// `additions` gets those that leave.
+  /// The terms of a yielded value. An addition of gradients of two stages
+  /// leaves the micro-batch if its result is only yielded, since sums are
+  /// linear. `additions` gets the additions that leave.
   llvm::SmallVector<mlir::Value>
   getTerms(mlir::Value yielded,
            llvm::SmallPtrSetImpl<mlir::Operation *> &additions) const;
@@ -75,7 +75,7 @@ private:
   int numStages;
   /// Only looked up.
   llvm::DenseMap<mlir::Operation *, Entry> entries;
-  /// Results of isTermOnly() by op: a sum may have one value twice.
+  /// Cached results of isTermOnly(): a sum may use one value twice.
   mutable llvm::DenseMap<mlir::Operation *, bool> termOnly;
 };
 

@@ -1,11 +1,11 @@
-//===- StageSplit.cpp - Where a local program can be split ----------------===//
+//===- StageSplit.cpp - Split points of a local program -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A split before a block of a decoder sends its input; a split within sends the
-// sum of that and of what attention gives, which is as large. At other points
-// more is alive:
+// A split before a block of a decoder sends the input of the block. A split
+// within the block sends the sum of the input and the output of attention,
+// which is as large. At other points more bytes are alive:
 //
 //     x --+--> norm --> attention --+--> x' --+--> norm --> MLP --+--> x"
 //         +-------------------------+         +------------------+
@@ -32,7 +32,7 @@ using schedule::SplitProblem;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The order of the forward, and what is alive at each of its points.
+/// The order of the forward, and the bytes alive at each of its points.
 class ForwardOrder {
 public:
   explicit ForwardOrder(dist::AccumulateOp op);
@@ -45,8 +45,8 @@ private:
   size_t findMiddle(size_t begin, size_t end) const;
 
   SmallVector<Operation *> ops;
-  /// Blocks that have begun before an op; the last is over before those from
-  /// `tail` on.
+  /// The first op of each block; the last block ends before the ops from `tail`
+  /// on.
   SmallVector<size_t> blockStarts;
   size_t tail = 0;
   /// Bytes alive before each op.
@@ -68,7 +68,7 @@ ForwardOrder::ForwardOrder(dist::AccumulateOp accumulate) {
       blockStarts.push_back(ops.size());
       tail = 0;
     }
-    // The block of an op without one, or of a later use of the last block's.
+    // An op outside of blocks, or a later use of the last block's parameters.
     if (number == 0 && seen > 0 && tail == 0)
       tail = ops.size();
     positions[&op] = ops.size();
@@ -101,8 +101,8 @@ size_t ForwardOrder::findLatest(size_t begin, size_t end) const {
   return best;
 }
 
-/// The point between two others with the fewest bytes; of several that in the
-/// middle. `end` if there is none.
+/// The point between two others with the fewest bytes; the middle one of equal
+/// points. `end` if there is none.
 size_t ForwardOrder::findMiddle(size_t begin, size_t end) const {
   auto getDistance = [&](size_t i) {
     size_t twice = 2 * i, middle = begin + end;
@@ -131,7 +131,7 @@ SplitCandidates ForwardOrder::findCandidates() const {
   found.blocks = static_cast<int64_t>(blockStarts.size());
   SmallVector<SplitCandidate> &candidates = found.points;
   for (size_t block = 0; block + 1 < points.size(); ++block) {
-    // Before the first block there may be nothing.
+    // There may be no ops before the first block.
     if (blockStarts[block] > 0)
       candidates.push_back({ops[points[block]], double(block)});
     size_t middle = findMiddle(points[block], points[block + 1]);
@@ -175,7 +175,7 @@ static double getOpSeconds(Operation *op, const WorkRates &rates) {
   double bytes = getWorkBytes(op, rates);
   if (!fuses(op))
     return bytes / rates.bytesPerSecond;
-  // What stays in registers is neither written nor read.
+  // Values in registers are neither written nor read.
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def && def->getBlock() == op->getBlock() && fuses(def))
@@ -193,8 +193,8 @@ double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {
       op, [&](Operation *inner) { return getOpSeconds(inner, rates); });
 }
 
-/// Adds the time of an op to a task of a segment, and that of ops on parameters
-/// alone that it uses, once for each task.
+/// Adds the time of an op to a task of a segment, and the time of the ops on
+/// parameters alone that it uses, once per task.
 namespace {
 class TimeSum {
 public:
@@ -228,7 +228,7 @@ private:
   const StageAssignment &assignment;
   WorkRates rates;
   SplitProblem &problem;
-  /// Only asked for what is in it.
+  /// Only looked up.
   std::set<std::tuple<Operation *, int, int>> cloned;
 };
 } // namespace
@@ -254,7 +254,7 @@ SplitProblem tessera::makeSplitProblem(dist::AccumulateOp op,
         additions.contains(&inner))
       continue;
     times.add(&inner);
-    // The segments that use the result, of the same pass.
+    // The segments that use the result in the same pass.
     int from = assignment.getStage(&inner), to = from;
     for (Value result : inner.getResults()) {
       to = from;

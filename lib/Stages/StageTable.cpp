@@ -41,14 +41,14 @@ static std::string printBytes(double bytes) {
   return std::to_string(static_cast<int64_t>(bytes));
 }
 
-/// The frames of a micro-batch: what its tasks keep for later ones.
+/// Bytes that the tasks of a micro-batch keep for later tasks.
 static std::string printKept(dist::TaskOp forward, dist::TaskOp grad) {
   double bytes = getBytes(forward.getYield().getKeeps());
   return printBytes(grad ? bytes + getBytes(grad.getYield().getKeeps())
                          : bytes);
 }
 
-/// "2", "2.5"; "-" where the plan does not say.
+/// "2", "2.5"; "-" if the plan does not have it.
 static std::string printBlocks(const Plan &plan, int stage) {
   if (static_cast<size_t>(stage) >= plan.stageLayers.size())
     return "-";

@@ -1,4 +1,4 @@
-//===- Staging.cpp - Where stages begin, and their schedule ---------------===//
+//===- Staging.cpp - Starts of stages and their schedule ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Blocks of each stage, where earlier stages get what does not divide.
+/// Blocks of each stage; earlier stages get the remainder.
 static std::vector<double> distributeEvenly(int64_t blocks, int64_t stages) {
   int64_t least = blocks / stages;
   std::vector<double> layers;
@@ -27,7 +27,7 @@ static std::vector<double> distributeEvenly(int64_t blocks, int64_t stages) {
   return layers;
 }
 
-/// The lists of the plan's file.
+/// Reads the action lists of the plan's file.
 llvm::Error Staging::readFile(schedule::Schedule &list) {
   auto buffer = llvm::MemoryBuffer::getFile(plan.scheduleFile);
   if (!buffer)
@@ -52,7 +52,7 @@ llvm::Error Staging::readFile(schedule::Schedule &list) {
   return llvm::Error::success();
 }
 
-/// Blocks of stages that were given fit the model.
+/// Checks that the given blocks per stage fit the model.
 llvm::Error Staging::checkLayers() const {
   int stages = problem.stages();
   double sum =
@@ -126,7 +126,7 @@ llvm::Error Staging::findPoints() {
   return llvm::Error::success();
 }
 
-/// The lists, with transfers posted as programs run them.
+/// Makes the action lists, with transfers posted as programs run them.
 llvm::Error Staging::makeLists() {
   schedule::Schedule list;
   if (!plan.scheduleFile.empty()) {
@@ -172,7 +172,7 @@ FailureOr<Staging> Staging::make(func::FuncOp function, const Plan &plan) {
     return function.emitError("expects the micro-batches of one program to "
                               "split into pipeline stages");
   dist::AccumulateOp accumulate = *accumulates.begin();
-  // Stages begin at ops that stay.
+  // Removes dead ops first, as stages begin at ops that stay.
   removeDead(accumulate.getBody().front());
   Staging staging(accumulate, plan);
   if (llvm::Error error = staging.makeLists())

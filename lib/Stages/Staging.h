@@ -1,4 +1,4 @@
-//===- Staging.h - Where stages begin, and their schedule -------*- C++ -*-===//
+//===- Staging.h - Starts of stages and their schedule ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,12 +15,12 @@
 
 namespace tessera {
 
-/// The schedule of a program and where its stages begin.
+/// The schedule of a program and the starts of its stages.
 class Staging {
 public:
-  /// The stages of the micro-batches of a local function: of its one
-  /// dist.accumulate, whose ops without use are removed. A failure, with an
-  /// error, if it has none or several or if the plan does not suit it.
+  /// The stages of a local function's micro-batches, in its one
+  /// dist.accumulate, whose unused ops are removed. Fails with an error if
+  /// there are none or several, or if the plan does not fit.
   static mlir::FailureOr<Staging> make(mlir::func::FuncOp function,
                                        const Plan &plan);
 
@@ -29,17 +29,17 @@ public:
     return llvm::map_to_vector(
         points, [&](int point) { return candidates.points[point - 1].op; });
   }
-  /// The model has numbered blocks.
+  /// True if the model has numbered blocks.
   bool hasBlocks() const { return candidates.blocks > 0; }
-  /// Blocks of the model in each stage.
+  /// Blocks of the model per stage.
   std::vector<double> getLayers() const {
     return getStageLayers(candidates, points);
   }
 
   schedule::ScheduleProblem problem;
   schedule::Schedule schedule;
-  /// The part of the step that the busiest pp rank waits, by the times of the
-  /// tasks that split points are chosen by.
+  /// The fraction of the step in which the busiest pp rank is idle, from the
+  /// task times that also choose the split points.
   double bubble = 0;
 
 private:
@@ -64,7 +64,7 @@ private:
   schedule::PipelinePricer pricer;
 };
 
-/// Notes in the module's plan which blocks of the model each stage has.
+/// Records the blocks of the model per stage in the module's plan.
 void setStageLayers(mlir::ModuleOp module, const Staging &staging);
 
 /// True for the functions of a module that are split into stages.

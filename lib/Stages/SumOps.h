@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the splitter makes and the proof joins again.
+// Ops that the splitter makes and that the proof joins again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// True for sums over axes of the mesh and for slices: applied to the parts of
-/// a sum, they give the parts of what they give of the whole sum. Not so a
+/// True for sums over axes of the mesh and for slices: applied to the terms of
+/// a sum, they give the terms of their result on the whole sum. False for a
 /// maximum.
 bool isLinear(mlir::Operation *op);
 
@@ -23,11 +23,11 @@ bool isLinear(mlir::Operation *op);
 mlir::Value addValues(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value a, mlir::Value b);
 
-/// The sum of nothing.
+/// A tensor of zeros: the empty sum.
 mlir::Value buildZero(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Type type);
 
-/// Removes ops without use and effect, the last ones first.
+/// Removes unused ops without side effects, the last ones first.
 void removeDead(mlir::Block &block);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- ValueNumbers.cpp - Which values are computed alike -----------------===//
+//===- ValueNumbers.cpp - Value numbering of ops --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ void ValueNumbers::add(Block &block) {
 }
 
 bool ValueNumbers::isEqual(Operation *a, Operation *b) {
-  // Values of the ops' regions, of b by those of a.
+  // Maps values in the regions of a to values in the regions of b.
   llvm::DenseMap<Value, Value> inner;
   return OperationEquivalence::isEquivalentTo(
       a, b,

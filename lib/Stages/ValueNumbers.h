@@ -1,4 +1,4 @@
-//===- ValueNumbers.h - Which values are computed alike ---------*- C++ -*-===//
+//===- ValueNumbers.h - Value numbering of ops ------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,16 @@
 
 namespace tessera {
 
-/// Value numbering (Cocke and Schwartz 1970): two values with one number are
-/// computed by equal ops from values with equal numbers. An op with effects
-/// equals no other. Changes no IR; ops that were numbered may not be erased.
+/// Value numbering (Cocke and Schwartz 1970): two values have the same number
+/// if equal ops compute them from values with equal numbers. An op with side
+/// effects equals no other. Does not change IR; numbered ops must not be
+/// erased.
 class ValueNumbers {
 public:
-  /// Numbers what the ops of a block compute that were not numbered before;
-  /// what they use from outside comes before.
+  /// Numbers the results of a block's ops that have no number yet. Values from
+  /// outside must be numbered before.
   void add(mlir::Block &block);
-  /// An op that was not numbered yet is to equal no other.
+  /// Makes an op without a number differ from all others.
   void keepApart(mlir::Operation *op) { added.try_emplace(op, true); }
   unsigned get(mlir::Value value);
   /// The numbers of some values, ascending.

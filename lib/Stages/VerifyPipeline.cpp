@@ -30,8 +30,7 @@ static SmallVector<Way> getWays(const PipelineProgram &program) {
 }
 
 /// True if the program is refuted, with an error, when all micro-batches go one
-/// way. What those of another way add cannot mend that, since they have other
-/// data.
+/// way. Terms of other ways cannot fix that, since they come from other data.
 static bool isRefuted(const PipelineProgram &program, const Mesh &mesh,
                       FunctionOpInterface reference, unsigned choice) {
   for (Way way : getWays(program)) {
