@@ -12,7 +12,7 @@ using namespace tessera;
 using llvm::StringRef;
 
 std::optional<int64_t> tessera::parseBytes(StringRef text) {
-  // A whole number is taken as it is: a double has 53 bits.
+  // Keeps a whole number exact: a double has only 53 bits.
   int64_t whole = 0;
   if (!text.getAsInteger(10, whole))
     return whole >= 0 ? std::optional(whole) : std::nullopt;

@@ -22,7 +22,7 @@ using namespace tessera;
 using llvm::Error;
 using llvm::StringRef;
 
-/// A list as C takes it.
+/// Converts a list to C's form.
 static std::vector<char *> makePointers(std::vector<std::string> &words) {
   std::vector<char *> pointers;
   for (std::string &word : words)
@@ -107,7 +107,7 @@ Error ChildProcess::wait(std::optional<unsigned> seconds) {
   process.Pid = process.Process = pid;
   std::string message;
   llvm::sys::ProcessInfo done = llvm::sys::Wait(process, seconds, &message);
-  // What a killed leader has started.
+  // Ends the processes that a killed leader has started.
   if (removeProcessGroup(slot, pid) && done.ReturnCode < 0)
     endProcessGroup(pid);
   slot = -1;

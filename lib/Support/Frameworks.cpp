@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of settings. A framework's rows come one after the other; a later
-// row for the same field holds.
+// The table of settings. The rows of a framework are contiguous; a later row
+// for the same field overrides earlier ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ template <> ArrayRef<StringRef> getNames<Framework>() {
 
 namespace {
 
-/// One setting, where it holds for all plans or for some.
+/// One setting, for all plans or for some.
 struct Setting {
   StringRef field, value;
   bool (*when)(const Plan &plan) = nullptr;
@@ -46,7 +46,7 @@ static bool scalesLoss(const Plan &plan) {
 static bool hasStages(const Plan &plan) { return plan.pp > 1; }
 static bool hasExpertAxis(const Plan &plan) { return plan.ep > 1; }
 
-/// Transformer Engine's kernels, one for each expert, a fused loss, gradients
+/// Transformer Engine's kernels, one kernel per expert, a fused loss, gradients
 /// in f32, sequence sharding wherever there is tp.
 static constexpr Setting kMegatronCore[] = {
     {"attention", "flash"},
@@ -69,13 +69,13 @@ static constexpr Setting kMegatron2021[] = {
     {"attention", "naive"}, {"dropout", "true"},     {"fused-loss", "false"},
     {"grad-dtype", "bf16"}, {"overlap", "false"},    {"overlap-tp", "false"},
     {"pxn", "false"},       {"stage-layers", "even"}};
-/// Megatron-DeepSpeed of 2022. Its pipeline engine does one transfer after the
-/// other; the host needs 62 us for a kernel, so that layers take no less than
-/// 3 ms however small they are (vTrain's profiles). Its FP16_Optimizer
-/// flattens, divides and unflattens gradients (12 bytes a parameter), casts and
-/// sums them to find infinities (10), casts and flattens them to f32 (14),
-/// scales them (8), reads them in f32 for the norm and the update (4 more) and
-/// copies the master parameters (4). Autograd adds micro-batches up.
+/// Megatron-DeepSpeed of 2022. Its pipeline engine does transfers one after the
+/// other. The host needs 62 us per kernel, so that layers take at least 3 ms,
+/// however small they are (vTrain's profiles). Its FP16_Optimizer flattens,
+/// divides and unflattens gradients (12 bytes per parameter), casts and sums
+/// them to find infinities (10), casts and flattens them to f32 (14), scales
+/// them (8), reads them in f32 for the norm and the update (4 more) and copies
+/// the master parameters (4). Autograd adds up micro-batches.
 static constexpr Setting kDeepSpeed[] = {
     {"dropout", "false"},
     {"batch-transfers", "false"},
@@ -84,8 +84,8 @@ static constexpr Setting kDeepSpeed[] = {
     {"optimizer-copy-bytes", "52", scalesLoss}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
 /// gathers them. With stages it gathers once per step, so that parameters are
-/// whole and in 16 bits. What it recomputes is its default. Its loss is
-/// compiled since August 2025, and goes in eight chunks since April 2026.
+/// whole and in 16 bits. Recomputation is its default. Its loss is compiled
+/// since August 2025, and runs in eight chunks since April 2026.
 static constexpr Setting kTorchtitan[] = {
     {"attention", "flash2"},
     {"recompute", "matmuls"},
@@ -98,11 +98,11 @@ static constexpr Setting kTorchtitan[] = {
     {"f32-parameters", "true", shardsParameters},
     {"gather-copy-bytes", "14", shardsParameters},
     {"f32-parameters", "false", hasStages}};
-/// llm-foundry of 2023 on Composer, whose loss is flash-attn's kernel, which
-/// logs cross entropy and perplexity, each from the logits, and has an AdamW of
-/// its own, op by op. The gradients of a flat parameter's views are
-/// concatenated (4 bytes a parameter), cast to f32 (6), in which they are
-/// reduced, and divided by a share of the ranks (8).
+/// llm-foundry of 2023 on Composer. Its loss is flash-attn's kernel. It logs
+/// cross entropy and perplexity, each from the logits, and has its own AdamW,
+/// op by op. The gradients of a flat parameter's views are concatenated (4
+/// bytes per parameter), cast to f32 (6) for the reduction, and divided by a
+/// share of the ranks (8).
 static constexpr Setting kFSDP[] = {
     {"attention", "flash1"},
     {"eager", "true"},
@@ -113,8 +113,8 @@ static constexpr Setting kFSDP[] = {
     {"stage-layers", "even"},
     {"fused-optimizer", "false"},
     {"gather-copy-bytes", "18", shardsParameters}};
-/// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums, or
-/// copies of the sums, one for each rank that they are scattered to
+/// Settings of its scaling benchmark: buckets of 16-bit gradients in addition
+/// to f32 sums, or copies of the sums, one per rank that they are scattered to
 /// (reduce_scatter_coalesced).
 static constexpr Setting kNanotron[] = {{"attention", "flash2"},
                                         {"eager", "true"},
@@ -127,10 +127,11 @@ static constexpr Setting kNanotron[] = {{"attention", "flash2"},
                                         {"overlap", "true"},
                                         {"stage-layers", "even"},
                                         {"sp", "true", hasTensorAxis}};
-/// From the kernels that the compiler makes: attention and loss are one each,
-/// and matmuls have epilogues. Its memory plan reuses the memory of activations
-/// for gradients. A step is recorded as a graph, so that the host issues
-/// nothing between its kernels; it starts the graph and reads the loss.
+/// From the kernels that the compiler makes: attention and loss are one kernel
+/// each, and matmuls have epilogues. Its memory plan reuses the memory of
+/// activations for gradients. A step is recorded as a graph, so that the host
+/// issues nothing between its kernels; it launches the graph and reads the
+/// loss.
 static constexpr Setting kTessera[] = {{"attention", "flash"},
                                        {"dropout", "false"},
                                        {"eager", "false"},

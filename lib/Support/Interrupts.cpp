@@ -1,10 +1,10 @@
-//===- Interrupts.cpp - What a signal ends and removes --------------------===//
+//===- Interrupts.cpp - Cleanup on signals --------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The handler calls only functions that are safe in one: no allocation, no
-// locks, and system calls instead of opendir and readdir.
+// The handler calls only async-signal-safe functions: no allocation, no locks,
+// and system calls instead of opendir and readdir.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +30,16 @@ namespace {
 
 constexpr std::array kSignals = {SIGTERM, SIGHUP, SIGINT};
 
-/// What the handler finds.
+/// The state that the handler reads.
 struct State {
-  /// How many guards live.
+  /// The number of live guards.
   std::atomic<int> guards = 0;
-  /// The groups that run: more than one command starts at a time.
+  /// The running process groups: more than one command starts at a time.
   std::array<std::atomic<pid_t>, 64> groups = {};
   /// The temporary folder, if `hasFolder`.
   char folder[PATH_MAX] = {};
   std::atomic<bool> hasFolder = false;
-  /// The handlers before ours.
+  /// The handlers before this one.
   std::array<struct sigaction, kSignals.size()> previous = {};
 };
 
@@ -58,18 +58,18 @@ void sleepForMilliseconds(long count) {
 
 void tessera::endProcessGroup(pid_t group) {
   kill(-group, SIGTERM);
-  // It may end processes and remove files of its own first.
+  // The leader may first end processes and remove files of its own.
   for (int i = 0; i < 1000 && waitpid(group, nullptr, WNOHANG) == 0; ++i)
     sleepForMilliseconds(1);
-  // What the leader started may outlive it for a moment.
+  // Processes that the leader started may outlive it for a moment.
   for (int i = 0; i < 100 && kill(-group, SIGKILL) == 0; ++i) {
     waitpid(group, nullptr, WNOHANG);
     sleepForMilliseconds(1);
   }
 }
 
-/// Removes what is in a folder that is open: files, and folders of processes
-/// that were killed.
+/// Removes the contents of an open folder: files, and folders of killed
+/// processes.
 static void removeContents(int folder, int depth) {
   alignas(dirent64) char entries[4096];
   long bytes;
@@ -93,7 +93,7 @@ static void removeContents(int folder, int depth) {
 }
 
 void tessera::removeFolder(const char *path) {
-  // Another thread may write meanwhile.
+  // Another thread may write at the same time.
   for (int i = 0; i < 100 && rmdir(path) != 0; ++i) {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0)
@@ -105,7 +105,7 @@ void tessera::removeFolder(const char *path) {
 
 static void handleSignal(int number, siginfo_t *info, void *context) {
   int error = errno;
-  // A guard of this thread blocks the signal: these are of others.
+  // A guard of this thread blocks the signal: these belong to others.
   for (int i = 0; i < 2000 && state.guards.load() > 0; ++i)
     sleepForMilliseconds(1);
   for (std::atomic<pid_t> &group : state.groups)

@@ -1,4 +1,4 @@
-//===- ModuleText.cpp - What MLIR's parser cannot take --------------------===//
+//===- ModuleText.cpp - Text that MLIR's parser cannot handle -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,13 @@ using llvm::StringRef;
 
 namespace {
 
-/// Goes over a text, without strings and comments.
+/// Scans a text, skipping strings and comments.
 class Scan {
 public:
   explicit Scan(StringRef text) : text(text) {}
 
-  /// What is too much, at `at`; nothing.
+  /// Describes the construct at `at` that exceeds a limit; empty if there is
+  /// none.
   std::string run();
   size_t at = 0;
 
@@ -41,7 +42,7 @@ void Scan::skipString() {
     at += text[at] == '\\';
 }
 
-/// Whether a number of results begins after `at`: that of %x:N or %x#N.
+/// Whether a number of results begins after `at`, as in %x:N or %x#N.
 bool Scan::isTooMany() const {
   StringRef name = text.take_front(at).rtrim(
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$.-");
@@ -51,8 +52,8 @@ bool Scan::isTooMany() const {
          (digits.getAsInteger(10, number) || number > kMaxOpResults);
 }
 
-/// Whether the bracket at `at` is that of array<index: ...>, of whose elements
-/// the parser asks for a width that they do not have.
+/// Whether the bracket at `at` belongs to array<index: ...>: the parser asks
+/// for a width of its elements that they do not have.
 bool Scan::isIndexArray() const {
   StringRef before = text.take_front(at), after = text.substr(at + 1).ltrim();
   if (!before.consume_back("array") || !after.consume_front("index"))
@@ -85,7 +86,7 @@ std::string Scan::run() {
         return "expects an array of integers or floats but got one of index";
       break;
     case '>':
-      // An arrow is none.
+      // An arrow does not close a bracket.
       if (at > 0 && text[at - 1] == '-')
         break;
       [[fallthrough]];

@@ -13,13 +13,13 @@
 
 using namespace tessera;
 
-/// What the handler writes: it may not allocate.
+/// The message of the handler, which must not allocate.
 static std::string message;
-/// What it runs on: the stack may be what is full.
+/// The stack of the handler: the regular stack may have overflowed.
 static char handlerStack[1 << 16];
 
 static void endProcess(int) {
-  // There is no way to report that stderr cannot be written.
+  // A failure to write to stderr cannot be reported.
   ssize_t written = write(STDERR_FILENO, message.data(), message.size());
   (void)written;
   _exit(EXIT_FAILURE);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What follows from the fields, and the checks of a plan, against itself and
-// against a model.
+// Derived values of a plan, and the checks of a plan against itself and against
+// a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +32,10 @@ static int64_t divisorBelow(int64_t number, int64_t size) {
   return best;
 }
 
-/// Which axis to change for the devices to suffice, or how many they may be. dp
-/// fills what the others leave; of those the one that changes least is made
-/// smaller, tp and cp by a whole number, since heads and sequences divide so.
+/// Advises which axis to change to fit the devices, or how many to take. dp
+/// takes what the others leave. Of the others, the one that changes least is
+/// made smaller, tp and cp by an integer factor, since heads and sequences
+/// divide so.
 static std::string adviseAxes(const Plan &l, int64_t gpus) {
   struct Axis {
     const char *name;
@@ -102,7 +103,7 @@ Error Plan::setGlobalBatch(int64_t sequences) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Of devices and of sequences of a step.
+/// The most devices, and the most sequences of a step.
 static constexpr double kMostOfAll = std::numeric_limits<int32_t>::max();
 
 static void checkAxes(Error &errors, const Plan &l) {
@@ -167,7 +168,7 @@ static void checkSchedule(Error &errors, const Plan &l) {
   checkStageLayers(errors, l);
 }
 
-/// What overflows nowhere.
+/// Checks products that might overflow.
 static void checkProducts(Error &errors, const Plan &l) {
   double devices = double(l.dp) * l.tp * l.pp * l.cp;
   if (devices > kMostOfAll)
@@ -249,8 +250,8 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
   };
   divides("heads", heads);
   divides("columns of the MLP", ffn);
-  // More ranks than groups of heads share each group evenly. Our own programs
-  // (no buffers of gradients) pad the groups.
+  // More ranks than groups of heads share each group evenly. Tessera's own
+  // programs (no gradient buffers) pad the groups.
   if (gradBuffers && kvHeads % tp && tp % kvHeads)
     addError(errors, formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
@@ -263,7 +264,7 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
                                "share them",
                                heads / tp, shared));
   }
-  // The embedding and the head may be chunks of their own.
+  // The embedding and the head may be separate chunks.
   if (pp > 1 && layers + 2 < chunks())
     addError(errors, formatv("pp: expects chunks of stages of at most the {0} "
                              "layers, embedding and head but got {1} x {2}",

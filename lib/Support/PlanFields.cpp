@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table, and the JSON, messages and checks that are made of it. Options and
-// the attribute are made where those are known.
+// The table of fields, and the JSON, messages and checks built from it. Options
+// and the attribute are built where those are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,7 @@ template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
 /// Sizes and counts, and products of few of them, stay exact.
 static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// A short text that is read as the same number; of small whole ones all
-/// digits.
+/// A short text that parses to the same number; small integers with all digits.
 static std::string printNumber(double number) {
   if (number == std::floor(number) && std::abs(number) < 1e6)
     return std::to_string(static_cast<int64_t>(number));
@@ -153,7 +152,7 @@ static bool parseContext(StringRef text, Plan &plan) {
   return method.has_value();
 }
 
-/// "*.gamma:decay=0;w?:lr=0.5".
+/// Prints "*.gamma:decay=0;w?:lr=0.5".
 static std::string printGroups(const Plan &plan) {
   std::string text;
   for (const ParameterGroup &group : plan.groups) {
@@ -420,7 +419,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
 }
 
 const PlanField *tessera::findPlanField(StringRef name) {
-  // Fields are looked up by reports and messages only.
+  // Only reports and messages look up fields.
   for (const PlanField &field : getPlanFields())
     if (field.name == name)
       return &field;
@@ -559,7 +558,7 @@ json::Value PlanField::toJson(const Plan &plan) const {
       type);
 }
 
-/// The value as an option gives it; none where it is of another type.
+/// The value in the syntax of an option; none if it has another type.
 static std::optional<std::string> toText(const PlanField &field,
                                          const json::Value &value) {
   auto integer = [](const json::Value &v) -> std::optional<std::string> {
@@ -598,7 +597,7 @@ bool PlanField::isEqual(const Plan &a, const Plan &b) const {
                      (!c.file || a.*c.file == b.*c.file);
             },
             [&](const Text &t) { return t.print(a) == t.print(b); },
-            // Of equal fields it is equal.
+            // A derived field is equal if all other fields are.
             [&](const Derived &) { return true; }},
       type);
 }
@@ -643,7 +642,7 @@ bool GivenPlan::has(StringRef name) const {
   return field && !given.empty() && given.test(indexOf(*field));
 }
 
-/// False if it is no value of the field.
+/// False if the text is not a value of the field.
 bool GivenPlan::assign(const PlanField &field, StringRef text) {
   if (std::holds_alternative<Field::Derived>(field.type)) {
     int64_t number;
@@ -676,7 +675,7 @@ Error GivenPlan::set(StringRef name, StringRef text) {
   if (!field)
     return unknownField(name);
   if (assign(*field, text)) {
-    // The two say the same; the last one holds.
+    // Both fields set the same value; the last one wins.
     if (name == "micro-batches")
       forget("global-batch");
     else if (name == "global-batch")
@@ -690,7 +689,7 @@ Error GivenPlan::set(StringRef name, StringRef text) {
 }
 
 Error GivenPlan::parse(StringRef text) {
-  // A list goes on where a part has no name.
+  // A part without a name continues a list.
   std::string name, value;
   SmallVector<StringRef> parts;
   text.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);

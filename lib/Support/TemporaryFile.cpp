@@ -1,4 +1,4 @@
-//===- TemporaryFile.cpp - A file that does not stay ----------------------===//
+//===- TemporaryFile.cpp - A file that is removed at exit -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,17 +24,17 @@ using llvm::StringRef;
 
 namespace {
 
-/// The folder, while there is a file.
+/// The folder, which exists while there is a file.
 struct Folder {
   std::mutex mutex;
   std::string path;
-  /// How many use it.
+  /// The number of its users.
   int uses = 0;
 };
 
 } // namespace
 
-/// Never destroyed: static files may outlive any static folder.
+/// Never destroyed: static files may outlive a static folder.
 static Folder &getFolder() {
   static Folder *folder = new Folder;
   return *folder;
@@ -78,7 +78,7 @@ void tessera::leaveTemporaryFolder() {
 TemporaryFile::~TemporaryFile() {
   if (path.empty())
     return;
-  // What cannot be removed goes with its folder.
+  // A file that cannot be removed is removed with its folder.
   (void)llvm::sys::fs::remove(path);
   leaveTemporaryFolder();
 }

@@ -14,9 +14,9 @@
 
 namespace tessera {
 
-/// The path of the folder of this process, made at its first use.
+/// The path of this process's folder, created at first use.
 llvm::Expected<std::string> useTemporaryFolder();
-/// Ends a use. The last one removes the folder with all that is in it.
+/// Ends a use. The last one removes the folder with its contents.
 void leaveTemporaryFolder();
 
 } // namespace tessera
