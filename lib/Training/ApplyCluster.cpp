@@ -22,7 +22,8 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// True if matmuls are in 16 bits: the plan says so, or some argument is.
+/// True if matmuls are in 16 bits: the plan has such a precision, or some
+/// argument is.
 static bool isNarrow(ModuleOp module) {
   if (auto plan =
           module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Goes by the names of dimensions alone: it looks at no op's meaning.
+// Uses only the names of dimensions, independent of the ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,11 +38,11 @@ public:
         tpAxes(getAxes(strategy.tpAxes, mesh)) {}
 
   void seedFunction(FunctionOpInterface func);
-  /// How attention is to share the sequence, for `dist-pin-context`; null where
-  /// one device has it all.
+  /// How attention shares the sequence, for `dist-pin-context`; null if one
+  /// device has the whole sequence.
   DictionaryAttr getContext() const;
-  /// What the strategy asks for and the program has nothing for; empty if it
-  /// has all.
+  /// Fails if the strategy asks for a sharding that nothing in the program can
+  /// have.
   llvm::Error checkFound() const;
 
 private:
@@ -61,10 +61,10 @@ private:
   const Strategy &strategy;
   const Mesh &mesh;
   FlatSymbolRefAttr symbol;
-  /// A training step will be built, which is sharded over dp later.
+  /// True if a training step will be built, which is sharded over dp later.
   const bool isTrained;
   const AxisList dpAxes, cpAxes, tpAxes;
-  /// Query heads of a KV head: the largest "q_per_kv" of the function.
+  /// Query heads per KV head: the largest "q_per_kv" of the function.
   int64_t headsPerGroup = 1;
   bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
        foundParameter = false, foundTokens = false;
@@ -72,8 +72,8 @@ private:
 
 } // namespace
 
-/// Whether a dimension may have axes: there are some, and no other dimension
-/// has one of them. Of two that could, the first has them.
+/// Whether a dimension may take axes: there are some, and no other dimension
+/// has one of them. The first of several candidates takes them.
 static bool areFree(const Sharding &sharding, ArrayRef<AxisRef> axes) {
   return !axes.empty() &&
          llvm::none_of(sharding.dims, [&](const DimSharding &dim) {
@@ -100,7 +100,7 @@ Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
 }
 
 /// Shards heads: the major part of tp over KV heads, the rest over the query
-/// heads of each. A tensor of keys or values has only the first part.
+/// heads of each. A tensor of keys or values takes only the first part.
 void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                            RankedTensorType type) const {
   const auto *groups = llvm::find(dims, "kv_heads");
@@ -144,12 +144,12 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
   return sharding;
 }
 
-/// An op that takes a parameter as it rests.
+/// An op that passes on a parameter as it is stored.
 static bool handsOn(Operation *user) {
   return user->hasTrait<OpTrait::IsTerminator>() || isa<dist::GroupOp>(user);
 }
 
-/// Gathers a parameter before the first op that uses it; null without one.
+/// Gathers a parameter before its first use; null if it has none.
 dist::ConstraintOp SeedWriter::constrainUses(Value parameter,
                                              const Sharding &inUse) {
   Operation *first = nullptr;
@@ -167,9 +167,9 @@ dist::ConstraintOp SeedWriter::constrainUses(Value parameter,
   return gathered;
 }
 
-/// Lets a parameter rest over the axes of state as well. Where they divide no
-/// dimension it gets
-/// another shape for it, unless it or its function is used elsewhere as it is.
+/// Shards a stored parameter over the axes of state as well. If they divide no
+/// dimension, it is stored in another shape, unless it or its function has
+/// other uses that need its shape.
 Sharding SeedWriter::restParameter(FunctionOpInterface func,
                                    BlockArgument parameter,
                                    const Sharding &inUse) {
@@ -288,7 +288,7 @@ DictionaryAttr SeedWriter::getContext() const {
        b.getNamedAttr("heads", axes(strategy.tp, tpAxes))});
 }
 
-/// The module's mesh, or a new one of these axes.
+/// The module's mesh, or a new one with these axes.
 static FailureOr<dist::MeshOp> getOrCreateMesh(ModuleOp module,
                                                const Mesh &mesh) {
   auto attr = dist::MeshAttr::get(module.getContext(), mesh);
@@ -312,7 +312,7 @@ struct ApplyStrategyPass
   ApplyStrategyPass(std::optional<Mesh> mesh, const Strategy &strategy)
       : givenMesh(std::move(mesh)), givenStrategy(strategy) {}
 
-  /// The options of a command line, where the constructor got none.
+  /// Reads the options of a command line if the constructor got none.
   LogicalResult readOptions() {
     auto fail = [&](llvm::Error error) {
       return getOperation().emitError(llvm::toString(std::move(error)));

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One walk forward finds the values that depend on what is differentiated by,
-// one walk backward builds the gradients of those that the outputs depend on.
+// A forward walk finds the values that depend on the differentiated values. A
+// backward walk builds gradients of the values that the outputs depend on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ private:
   /// Element type of the gradient of each value that depends on `wrt`.
   llvm::DenseMap<Value, Type> gradientTypes;
   llvm::DenseMap<Value, Value> gradients;
-  /// Ops before the gradients, to know the new ones.
+  /// The last op before the gradients; all later ops are new.
   Operation *lastForward = nullptr;
 };
 
@@ -53,8 +53,8 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// A gradient is of the type of its value; of one in 8 bits, of the type of the
-/// gradient of what it was made of.
+/// The gradient of a value has the type of the value. For an 8-bit value, it
+/// has the type of the gradient of the value that was quantized.
 Type Backward::getGradientType(Operation &op, Value result) {
   Type type = getElementTypeOrSelf(result.getType());
   if (!nn::isQuantized(type))
@@ -65,8 +65,8 @@ Type Backward::getGradientType(Operation &op, Value result) {
   return type;
 }
 
-/// The ops whose results depend on `wrt`, in order. A result of `wrt` itself is
-/// where the differentiation ends.
+/// The ops whose results depend on `wrt`, in order. Differentiation ends at
+/// results that are in `wrt` themselves.
 SmallVector<Operation *> Backward::findPath(Block *block, Operation *end) {
   SmallVector<Operation *> path;
   for (Operation &op : *block) {
@@ -106,8 +106,8 @@ void Backward::addGradient(Value value, Value gradient) {
   sum = sum ? b.add(sum, gradient) : gradient;
 }
 
-/// The gradient of a value of the residual stream is one too: what is known by
-/// the names of its dimensions holds for both.
+/// The gradient of a residual-stream value is on the residual stream too: it
+/// gets the dimension names of the value.
 void Backward::nameDims(Operation *op) {
   Attribute dims = op->getDiscardableAttr(nn::NNDialect::kDimsAttr);
   Value gradient = dims ? gradients.lookup(op->getResult(0)) : Value();
@@ -153,8 +153,8 @@ LogicalResult Backward::differentiate(Operation *op) {
   return success();
 }
 
-/// Later passes tell forward from backward by this mark. Constants may move to
-/// the front of the block.
+/// Marks ops of the backward for later passes. Constants may move to the front
+/// of the block.
 void Backward::markBackward(Block *block) {
   Block::iterator first =
       lastForward ? std::next(lastForward->getIterator()) : block->begin();

@@ -83,7 +83,7 @@ struct BuildBackwardPass
     return wrt;
   }
 
-  /// A gradient has the name of its argument, if that has one.
+  /// Names a gradient like its argument, if that has a name.
   static void addResults(func::FuncOp function, Operation *terminator,
                          ArrayRef<Value> wrt, ArrayRef<Value> gradients) {
     Builder builder(function.getContext());

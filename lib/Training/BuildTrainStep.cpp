@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds `@train_step(parameters, state, batch)` of a forward function and
-// takes its place. Gradients are of the sum of the tokens' losses and are not
-// normalised before the optimizer, which scales them once by the true number of
+// Builds `@train_step(parameters, state, batch)` from a forward function and
+// replaces it. Gradients belong to the sum of the tokens' losses and are not
+// normalized before the optimizer, which scales them once by the true number of
 // labels of the whole batch.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ using nn::NNDialect;
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// Puts the gradients of all parameters after the losses that are yielded.
+/// Yields the gradients of all parameters after the losses.
 LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   OpBuilder inner(yield);
   ElementwiseBuilder b{inner, loc};
@@ -61,7 +61,7 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   return success();
 }
 
-/// Gradients on the residual stream are seeded as what they are gradients of.
+/// Gives gradients on the residual stream the seeds of their values.
 void TrainStepBuilder::seedGradients(Block &body) {
   llvm::DenseMap<Attribute, Attribute> seeds;
   StringRef name = dist::DistDialect::kShardingsAttr;
@@ -75,8 +75,8 @@ void TrainStepBuilder::seedGradients(Block &body) {
     }
 }
 
-/// A parameter that rests apart is put into its shape for its first use, and
-/// again for all after it, as it will be gathered.
+/// Reshapes a parameter with another stored shape for its first use, and again
+/// for all later uses, like the gathers that will follow.
 void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   SmallVector<Operation *> users(parameter.inUse.getUsers());
   llvm::sort(users,
@@ -97,7 +97,7 @@ void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   }
 }
 
-/// The sum over micro-batches is sharded at least as the parameter in use.
+/// Shards the sum over micro-batches at least like the parameter in use.
 void TrainStepBuilder::takeGradient(TrainedParameter &parameter, Value sum) {
   parameter.gradient = sum;
   if (!parameter.flat)
@@ -112,7 +112,7 @@ void TrainStepBuilder::takeGradient(TrainedParameter &parameter, Value sum) {
     parameter.gradient = parameter.flat->flatten(builder, loc, sum);
 }
 
-/// Of one micro-batch there is no sum to keep in shards.
+/// A single micro-batch has no sum to keep in shards.
 bool TrainStepBuilder::reducesEach() const {
   return plan.zero >= 2 && plan.microBatches > 1 &&
          plan.scatter == Scatter::Each;
@@ -175,7 +175,7 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
                                         Value gradScale, Value skip) {
   for (TrainedParameter &parameter : parameters) {
     if (!parameter.gradient)
-      continue; // Nothing depends on it: it stays.
+      continue; // No loss depends on it: it stays.
     ParameterUpdate update;
     unsigned target = parameter.master.value_or(parameter.argument);
     // The parameter itself has another shape than its state.
@@ -201,8 +201,8 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
   }
 }
 
-/// Halves the scale of the loss after an overflow, doubles it after as many
-/// steps without one as the plan says.
+/// Halves the loss scale after an overflow; doubles it after the plan's number
+/// of steps without one.
 void TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer,
                                        Value skip) {
   ElementwiseBuilder b{builder, loc};
@@ -225,7 +225,7 @@ void TrainStepBuilder::buildStep() {
                  step.getArguments().begin() + numDonated);
   Value one = optimizer.scalar(1);
   Value sum = b.cast(lossSum, wide);
-  // A batch without labels has a loss and gradients of 0.
+  // A batch without labels has zero loss and gradients.
   Value count = tokens ? b.cast(tokens, wide) : one;
   Value divisor = b.make<arith::MaximumFOp>(count, one);
   Value loss = b.div(sum, divisor);
@@ -241,7 +241,7 @@ void TrainStepBuilder::buildStep() {
   Value next = b.add(getArgument(stepCount), one), skip;
   optimizer.buildSchedule(next);
   if (scalesLoss()) {
-    // True for NaN as well.
+    // Also true for NaN.
     Value infinity = optimizer.scalar(std::numeric_limits<double>::infinity());
     skip = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
     norm = b.select(skip, infinity, norm);

@@ -1,4 +1,4 @@
-//===- EraseStopGradients.cpp - What mattered to gradients alone ----------===//
+//===- EraseStopGradients.cpp - Erases nn.stop_gradient -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- FlatState.cpp - State of sizes that do not divide ------------------===//
+//===- FlatState.cpp - State with indivisible sizes -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Splits the dimensions that are sharded. `kept`: by dimension of `split`, its
-/// sharding in use if it is not to be merged.
+/// Splits the sharded dimensions. `kept`: for each dimension of `split` that is
+/// not to be merged, its sharding in use.
 void FlatState::splitDims(const Sharding &used,
                           SmallVectorImpl<std::optional<DimSharding>> &kept) {
   bool isEven = true;
@@ -78,7 +78,7 @@ std::optional<FlatState> FlatState::get(ArrayRef<int64_t> shape,
   for (auto [i, size] : llvm::enumerate(layout.stored)) {
     if (kept[layout.storedGroups[i].front()])
       continue;
-    // By the share of padding; the first of equal ones.
+    // Chooses the least share of padding; the first of equal ones.
     auto waste = [&](int64_t s) {
       return static_cast<double>(padded(s)) / static_cast<double>(s);
     };
@@ -114,7 +114,7 @@ SmallVector<NamedAttribute> FlatState::getAttributes(Builder &b) const {
   return attributes;
 }
 
-/// The index of an element of the logical shape among tiles.
+/// The index among tiles of an element of the logical shape.
 static int64_t getStoredIndex(int64_t index, ArrayRef<int64_t> logical,
                               ArrayRef<int64_t> tiles) {
   int64_t tile = 0, within = 0, numTiles = 1, tileSize = 1;

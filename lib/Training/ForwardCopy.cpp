@@ -27,7 +27,7 @@ BatchSplit::BatchSplit(func::FuncOp function, ValueRange inputs,
     this->batchDims.insert({input, dim});
 }
 
-/// Calls `fn(value, factors)` for each tensor at an op.
+/// Calls `fn(value, factors)` for each tensor of an op.
 template <typename Fn>
 static void forEachTensor(Operation *op, const ShardingRule &rule, Fn &&fn) {
   for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands))
@@ -36,7 +36,7 @@ static void forEachTensor(Operation *op, const ShardingRule &rule, Fn &&fn) {
     fn(value, dims);
 }
 
-/// The factors of which some tensor at the op has the batch.
+/// The factors along which some tensor of the op has the batch.
 static llvm::SmallBitVector
 getBatchFactors(Operation *op, const ShardingRule &rule,
                 const llvm::DenseSet<std::pair<Value, int64_t>> &batchDims) {
@@ -70,7 +70,7 @@ bool BatchSplit::hasBatch(Value value) const {
          });
 }
 
-/// True if the op uses what waits for sums, or is not linear in sums itself.
+/// True if the op uses a value that waits for sums, or is not linear in a sum.
 bool BatchSplit::isAfterSums(Operation *op) const {
   llvm::SmallBitVector summed(op->getNumOperands());
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
@@ -83,8 +83,8 @@ bool BatchSplit::isAfterSums(Operation *op) const {
          (!iface || !iface.commutesWithReduction(ReductionKind::Sum, summed));
 }
 
-/// Notes which results are sums over the batch; with several micro-batches
-/// checks that they give the same.
+/// Records which results are sums over the batch; with several micro-batches,
+/// checks that splitting keeps their values.
 LogicalResult BatchSplit::checkOp(Operation *op) {
   if (microBatches > 1 && isAfterSums(op)) {
     if (!mayWait)
@@ -112,8 +112,8 @@ LogicalResult BatchSplit::checkOp(Operation *op) {
   return success();
 }
 
-/// Whether sums of an op have no term beside those that it computes: what it
-/// starts at would count for each micro-batch.
+/// Whether sums of an op start at zero: another initial value would count once
+/// per micro-batch.
 static bool startsAtZero(Operation *op) {
   auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   return !destination ||
@@ -164,7 +164,7 @@ void BatchSplit::collectNeeded(ValueRange outputs) {
     needed.insert(op);
 }
 
-/// Marks dimensions, then sums.
+/// Marks batch dimensions, then sums.
 LogicalResult BatchSplit::followBatch() {
   bool changed = true;
   while (changed) {
@@ -219,7 +219,7 @@ static Type withElement(Type type, Type element) {
   return element;
 }
 
-/// Checks one op without a word.
+/// Verifies one op without diagnostics.
 static bool isValid(Operation *op) {
   ScopedDiagnosticHandler quiet(op->getContext(),
                                 [](Diagnostic &) { return success(); });
@@ -254,7 +254,7 @@ FailureOr<Operation *> OpCopy::clone(ValueRange operands,
   return cloneWithTypes(builder, op, operands, types);
 }
 
-/// The float type that operands had and the one that some have now; null where
+/// The float type that operands had, and the one that some have now; null if
 /// none has changed.
 std::pair<Type, Type> OpCopy::getNarrowing() const {
   for (Value operand : op->getOperands()) {
@@ -268,7 +268,7 @@ std::pair<Type, Type> OpCopy::getNarrowing() const {
 
 LogicalResult OpCopy::run() {
   auto [wide, narrow] = getNarrowing();
-  // Losses are summed in the type that they had.
+  // Losses are summed in their original type.
   if (wide && llvm::any_of(op->getResults(),
                            [&](Value value) { return split.isSum(value); }))
     std::swap(wide, narrow);
@@ -290,7 +290,7 @@ LogicalResult OpCopy::run() {
   if (failed(copy))
     return op->emitOpError(
         "expects a batch that can be split into micro-batches");
-  // Losses and the like stay as wide as they were.
+  // Losses and similar results keep their width.
   if (wide && !isValid(*copy))
     for (auto [result, type] : llvm::zip((*copy)->getResults(), types))
       result.setType(type);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Training: the ops of a forward function again, for a part of
-// the batch and in the element type of a precision policy.
+// Private to lib/Training: copies the ops of a forward function for a fraction
+// of the batch, in the element types of a precision policy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,25 @@
 
 namespace tessera {
 
-/// What of a function depends on the batch, and how its values look for one
-/// micro-batch. Dimensions are followed from the batch inputs through the
-/// factors of ops; a value that sums over the batch is the sum of what the
-/// micro-batches give, so ops may only go on with it linearly.
+/// Finds the values of a function that depend on the batch, and their types for
+/// one micro-batch. Follows dimensions from the batch inputs through the
+/// factors of ops. A value summed over the batch is the sum of the
+/// micro-batches' values, so ops may use it only linearly.
 class BatchSplit {
 public:
   /// `inputs` are arguments whose dimension `batchDims[i]` is the batch.
   BatchSplit(mlir::func::FuncOp function, mlir::ValueRange inputs,
              llvm::ArrayRef<int64_t> batchDims, int64_t microBatches);
 
-  /// Follows the batch to `outputs`, each of which must be a sum over it.
-  /// Failure, with an error at the op: something that is no sum over the batch
-  /// mixes its samples, or the batch does not divide.
+  /// Follows the batch to `outputs`, which must all be sums over it. Fails with
+  /// an error at the op if an op other than a sum over the batch mixes its
+  /// samples, or if the batch does not divide.
   mlir::LogicalResult run(mlir::ValueRange outputs);
-  /// The same where outputs may be anything: what is not linear in a sum over
-  /// the batch, as a mean, waits for all micro-batches.
+  /// The same for arbitrary outputs: ops that are not linear in a sum over the
+  /// batch (a mean) wait for all micro-batches.
   mlir::LogicalResult runForward(mlir::ValueRange outputs);
 
-  /// The ops that the outputs need of each micro-batch, in order.
+  /// The ops that the outputs need in each micro-batch, in order.
   llvm::ArrayRef<mlir::Operation *> getOps() const {
     return needed.getArrayRef();
   }
@@ -68,16 +68,16 @@ private:
   int64_t microBatches;
   llvm::SetVector<mlir::Operation *> needed;
   llvm::DenseSet<std::pair<mlir::Value, int64_t>> batchDims;
-  /// Sums over the samples of the batch.
+  /// Values that are sums over the samples of the batch.
   llvm::DenseSet<mlir::Value> sums;
   bool mayWait = false;
   llvm::SetVector<mlir::Operation *> after;
 };
 
 /// Copies the ops of a split to the builder's insertion point. `mapping` has
-/// the copies of arguments and gets those of results. Where an argument's copy
-/// is of another float type the ops that depend on it work in that type, but
-/// for results that the op cannot make in it.
+/// the copies of arguments and gets the copies of results. If the copy of an
+/// argument has another float type, dependent ops work in that type, except for
+/// results that the op cannot produce in it.
 mlir::LogicalResult copyForward(mlir::OpBuilder &builder,
                                 const BatchSplit &split,
                                 mlir::IRMapping &mapping);

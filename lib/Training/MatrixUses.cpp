@@ -1,4 +1,4 @@
-//===- MatrixUses.cpp - What reads parameters -----------------------------===//
+//===- MatrixUses.cpp - Parameters used as matrices -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Whether an operand of an op is a matrix of it: one of its dimensions is
-/// summed over, and another is of no other operand. A weight of a matmul is
-/// one, and a table of which rows are taken, the sum over all rows of those
-/// with an id.
+/// Whether an operand of an op is a matrix: one of its dimensions is summed
+/// over, and no other operand has another one of them. True for a weight of a
+/// matmul, and for a table of a row lookup, which is a sum over all rows
+/// selected by id.
 static bool readsMatrix(OpOperand &use) {
   Operation *op = use.getOwner();
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -41,7 +41,7 @@ static bool readsMatrix(OpOperand &use) {
 }
 
 namespace {
-/// Values that are computed of parameters and constants, without a matmul.
+/// Values computed from parameters and constants without a matmul.
 class OwnValues {
 public:
   bool contains(Value value) {
@@ -70,8 +70,7 @@ private:
 };
 } // namespace
 
-/// The argument of the function that a call gives an operand to; null of
-/// another op.
+/// The callee's argument for an operand of a call; null for other ops.
 static Value getCalleeArgument(OpOperand &use) {
   auto call = dyn_cast<func::CallOp>(use.getOwner());
   auto callee = call ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
@@ -101,7 +100,7 @@ bool tessera::isMatrix(BlockArgument parameter) {
   return false;
 }
 
-/// Whether each element of the results is of few elements of an operand: no
+/// Whether each result element depends on few elements of an operand: no
 /// dimension of it is reduced.
 static bool keepsDims(OpOperand &use) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(use.getOwner());

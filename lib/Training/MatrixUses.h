@@ -1,10 +1,10 @@
-//===- MatrixUses.h - What reads parameters ---------------------*- C++ -*-===//
+//===- MatrixUses.h - Parameters used as matrices ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Training: what a parameter is follows from its uses, not from
-// the names of its dimensions.
+// Private to lib/Training: classifies parameters by their uses, not by the
+// names of their dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@
 
 namespace tessera {
 
-/// Whether a matmul or a lookup of rows reads a parameter, or a tensor that is
-/// computed of parameters and constants alone, such as its transpose. A bias
-/// and the scale of a norm, which are added to and multiplied with what inputs
-/// give, are no matrices; nor is a vector.
+/// Whether a matmul or a row lookup reads a parameter, or a tensor computed
+/// from parameters and constants alone, such as its transpose. False for a bias
+/// and the scale of a norm, which are added to or multiplied with activations,
+/// and for vectors.
 bool isMatrix(mlir::BlockArgument parameter);
 
-/// Whether `value` becomes the classes of a loss by elementwise ops and changes
-/// of shape.
+/// Whether `value` becomes the classes of a loss by elementwise ops and
+/// reshapes.
 bool becomesClasses(mlir::Value value);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- MicroBatchAttributes.cpp - Of tensors of micro-batches -------------===//
+//===- MicroBatchAttributes.cpp - Attributes with micro-batches -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

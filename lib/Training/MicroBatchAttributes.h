@@ -1,4 +1,4 @@
-//===- MicroBatchAttributes.h - Of tensors of micro-batches -----*- C++ -*-===//
+//===- MicroBatchAttributes.h - Attributes with micro-batches ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,11 +13,11 @@
 
 namespace tessera {
 
-/// The attributes of an argument or result with the micro-batches as a
-/// dimension before its others: names of dimensions and sharding say so.
+/// The attributes of an argument or result with the micro-batches as a new
+/// first dimension in dimension names and sharding.
 mlir::DictionaryAttr withMicroBatches(mlir::DictionaryAttr attrs);
 
-/// A tensor of `microBatches` such parts, along a new first dimension.
+/// A tensor of `microBatches` such tensors, along a new first dimension.
 mlir::RankedTensorType withMicroBatches(mlir::RankedTensorType part,
                                         int64_t microBatches);
 

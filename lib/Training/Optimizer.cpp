@@ -1,4 +1,4 @@
-//===- Optimizer.cpp - What follows the gradients -------------------------===//
+//===- Optimizer.cpp - Builds the optimizer's update ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- Optimizer.h - What follows the gradients -----------------*- C++ -*-===//
+//===- Optimizer.h - Builds the optimizer's update --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Training: builds, from sums of gradients, the norm, the
-// learning rate and the new parameters and state. All tensors are global and
-// whole; how they are sharded is decided later.
+// Private to lib/Training: builds the norm, the learning rate and the new
+// parameters and state from sums of gradients. All tensors are global; their
+// shardings are chosen later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,21 +18,21 @@
 
 namespace tessera {
 
-/// What one parameter is trained with.
+/// Training settings of one parameter.
 struct ParameterSettings {
   double lrScale = 1, weightDecay = 0;
 };
 
-/// The settings of the parameter `name`: of the first group that matches it.
-/// Matrices alone decay, see MatrixUses.h. Failure, with an error at `op`: a
-/// pattern that is none.
+/// The settings of the parameter `name`, from the first group that matches it.
+/// Only matrices decay, see MatrixUses.h. Fails with an error at `op` if a
+/// pattern is invalid.
 mlir::FailureOr<ParameterSettings>
 getParameterSettings(mlir::Operation *op, const Plan &plan,
                      llvm::StringRef name, mlir::BlockArgument parameter);
 
-/// One parameter at the update.
+/// One parameter in the update.
 struct ParameterUpdate {
-  /// The f32 copy where there is one, else the parameter.
+  /// The f32 copy if there is one, else the parameter.
   mlir::Value param;
   mlir::Value gradient;
   /// m and v, or the velocity, or nothing.
@@ -40,7 +40,7 @@ struct ParameterUpdate {
   ParameterSettings settings;
 };
 
-/// Builds the end of a step. Scalars are tensors of rank 0 and of the state's
+/// Builds the end of a step. Scalars are tensors of rank 0 with the state's
 /// element type.
 class OptimizerBuilder {
 public:
@@ -52,16 +52,16 @@ public:
     return b.splatOf(mlir::RankedTensorType::get({}, element), value);
   }
 
-  /// The root of the sum of the squares of all gradients.
+  /// The square root of the sum of squares of all gradients.
   mlir::Value buildNorm(llvm::ArrayRef<mlir::Value> gradients);
   /// min(1, clip / (norm + 1e-6)), as in the usual trainers.
   mlir::Value buildClip(mlir::Value norm);
-  /// The learning rate of step `step`, which counts from 1, and the corrections
-  /// of both moments. Computed in f64: 1 - beta^step cancels.
+  /// Builds the learning rate of step `step`, which counts from 1, and the
+  /// corrections of both moments. Computed in f64, as 1 - beta^step cancels.
   void buildSchedule(mlir::Value step);
   mlir::Value getLearningRate() const { return lr; }
 
-  /// The new parameter and moments. `skip` may be null.
+  /// Returns the new parameter and moments. `skip` may be null.
   llvm::SmallVector<mlir::Value> buildUpdate(const ParameterUpdate &update,
                                              mlir::Value gradScale,
                                              mlir::Value skip);

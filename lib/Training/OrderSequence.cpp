@@ -3,18 +3,19 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In plain order the last device that shares the queries of causal attention
-// has the most work. In zig-zag order (#nn.zigzag) all have as much. This is no
-// sharding: tokens enter the program in another order. So every dimension that
-// is tied to "seq" of the inputs has it. They are found by union-find (Tarjan
-// 1975) over dimensions and factors of ops:
+// In plain order, the last of the devices that share the queries of causal
+// attention has the most work. In zig-zag order (#nn.zigzag) all have the same.
+// This is no sharding: tokens enter the program in another order. So the order
+// applies to every dimension that is tied to "seq" of the inputs. Union-find
+// (Tarjan 1975) over dimensions and factors of ops finds these:
 //
 //     tokens[b, s] -- embedding (s) -- x[b, s, d] -- rope (s, positional) -- q
 //
-// Positional ops among these get the order, by setPositionOrder. One that takes
-// none, or an op that mixes the dimension with others, leaves the plain order.
-// So does a sequence that all devices that share it somewhere do not divide: it
-// is padded at its end, and a device's shard would begin within a chunk.
+// setPositionOrder gives the order to the positional ops among these. The plain
+// order stays if a positional op does not take one, or if an op mixes the
+// dimension with others. It also stays if the sequence is not divisible by all
+// devices that share it somewhere: it would be padded at its end, and a
+// device's shard would begin within a chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,13 +42,13 @@ class SequenceDims {
 public:
   explicit SequenceDims(FunctionOpInterface func);
 
-  /// Says why these dimensions cannot have the order; nothing if they can.
+  /// Explains why these dimensions cannot have the order; empty if they can.
   std::string findRefusal(nn::ZigzagAttr order, const Mesh &mesh);
   /// Gives the order to positional ops, arguments and results.
   void set(nn::ZigzagAttr order);
 
 private:
-  /// An op of the function, and where the nodes of its factors begin.
+  /// An op of the function, and the number of its first factor's node.
   struct Node {
     Operation *op;
     ShardingRule rule;
@@ -76,7 +77,7 @@ private:
   std::vector<Node> nodes;
   unsigned count = 0;
   llvm::IntEqClasses classes;
-  /// A dimension of the sequence; none if there is none.
+  /// A dimension tied to the sequence; none if there is none.
   std::optional<unsigned> sequence;
 };
 
@@ -107,7 +108,7 @@ SequenceDims::SequenceDims(FunctionOpInterface func) : func(func) {
   tieSequences();
 }
 
-/// Dimensions of one factor are that factor's.
+/// Ties the dimensions of each factor.
 void SequenceDims::tie(const Node &node) {
   auto tieAll = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
     for (auto [value, dims] : llvm::zip(values, tensors))
@@ -120,7 +121,7 @@ void SequenceDims::tie(const Node &node) {
   tieAll(node.op->getResults(), node.rule.results);
 }
 
-/// The dimensions "seq" of inputs are one.
+/// Ties the dimensions "seq" of all inputs.
 void SequenceDims::tieSequences() {
   for (BlockArgument argument : func.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -142,7 +143,7 @@ bool SequenceDims::isTied(Value value, unsigned dim) const {
   return first != firstDims.end() && isTied(first->second + dim);
 }
 
-/// Whether a dimension of several factors has a tied one, or is tied.
+/// Whether a tied dimension, or one with a tied factor, has several factors.
 bool SequenceDims::mixes(const Node &node) const {
   auto anyMixes = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
     for (auto [value, dims] : llvm::zip(values, tensors))
@@ -158,7 +159,7 @@ bool SequenceDims::mixes(const Node &node) const {
          anyMixes(node.op->getResults(), node.rule.results);
 }
 
-/// Whether an op takes an order, which is tried on a copy of it.
+/// Whether an op takes an order; tries it on a copy.
 static bool takesOrder(Operation *op, unsigned factor, nn::ZigzagAttr order) {
   Operation *copy = op->clone();
   bool takes =
@@ -197,8 +198,8 @@ std::string SequenceDims::findRefusal(const Node &node,
   return "";
 }
 
-/// The devices of all axes that seeds shard tied dimensions over: the padded
-/// sequence is a multiple of them.
+/// The number of devices over all axes that seeds shard tied dimensions over:
+/// the padded sequence is a multiple of it.
 int64_t SequenceDims::countShards(const Mesh &mesh) {
   llvm::SmallBitVector axes(mesh.sizes.size());
   auto add = [&](Value value, dist::ShardingAttr attr) {
@@ -281,7 +282,7 @@ void SequenceDims::set(nn::ZigzagAttr order) {
 // Which order
 //===----------------------------------------------------------------------===//
 
-/// The attention with the most work; null without one.
+/// The attention with the most work; null if there is none.
 static nn::AttentionOp findLargest(FunctionOpInterface func) {
   nn::AttentionOp largest;
   double most = 0;
@@ -298,7 +299,7 @@ static nn::AttentionOp findLargest(FunctionOpInterface func) {
   return largest;
 }
 
-/// The problem that the attention will be once there is a training step.
+/// The problem that the attention will have in the training step.
 static ContextProblem getProblemInStep(nn::AttentionOp attention,
                                        const SequenceContext &context,
                                        ModuleOp module) {
@@ -317,7 +318,7 @@ static ContextProblem getProblemInStep(nn::AttentionOp attention,
   return problem;
 }
 
-/// The zig-zag order that would make the largest attention of a function even;
+/// The zig-zag order that would balance the largest attention of a function;
 /// null if none would.
 static FailureOr<nn::ZigzagAttr> chooseOrder(nn::AttentionOp attention,
                                              SequenceContext context,

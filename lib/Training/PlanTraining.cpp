@@ -1,4 +1,4 @@
-//===- PlanTraining.cpp - Puts a plan on a module with a loss -------------===//
+//===- PlanTraining.cpp - Applies a plan to a module with a loss ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The precision of parameters that are narrow already.
+/// The precision of parameters that already are narrow.
 static Precision getPrecision(const TrainedFunction &trained) {
   for (BlockArgument parameter : trained.parameters) {
     Type element = getElementTypeOrSelf(parameter.getType());
@@ -38,9 +38,9 @@ static Precision getPrecision(const TrainedFunction &trained) {
 /// Sizes of the inputs of a forward function.
 namespace {
 struct BatchSizes {
-  /// Sequences, or whatever the batch consists of; 0 without inputs.
+  /// Sequences, or other elements of the batch; 0 without inputs.
   int64_t batch = 0;
-  /// Of the dimension "seq"; 0 if there is none.
+  /// Size of the dimension "seq"; 0 if there is none.
   int64_t seq = 0;
 };
 } // namespace
@@ -61,7 +61,7 @@ static BatchSizes getBatchSizes(const TrainedFunction &trained) {
   return sizes;
 }
 
-/// Takes the batch from the program; an error if the plan says otherwise.
+/// Takes the batch from the program; fails if the plan differs.
 static llvm::Error completeBatch(Plan &plan, const GivenPlan &given,
                                  const BatchSizes &sizes) {
   if (given.has("seq") && sizes.seq && plan.seq != sizes.seq)
@@ -119,7 +119,7 @@ struct PlanTrainingPass
     return success();
   }
 
-  /// Whether a field is given that is not about devices alone.
+  /// Whether a given field concerns more than devices.
   bool saysTraining() const {
     return llvm::any_of(getPlanFields(), [&](const PlanField &field) {
       return !(field.uses & PlanField::kDevices) && given.has(field.name);
@@ -131,7 +131,7 @@ struct PlanTrainingPass
     });
   }
 
-  /// The mesh of the options, or of the program.
+  /// The mesh of the options, or else of the program.
   Mesh findMesh() {
     if (givenMesh)
       return *givenMesh;
@@ -160,7 +160,7 @@ struct PlanTrainingPass
     return success();
   }
 
-  /// A forward program needs a plan where it has micro-batches or stages.
+  /// A forward program needs a plan if it has micro-batches or stages.
   LogicalResult planForward() {
     Plan plan = given.plan;
     if (!saysDevices())

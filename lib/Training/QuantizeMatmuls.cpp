@@ -1,15 +1,15 @@
-//===- QuantizeMatmuls.cpp - Matmuls of layers in 8 bits ------------------===//
+//===- QuantizeMatmuls.cpp - Quantizes matmuls of layers to 8 bits --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With precision fp8 the matmuls with a layer's weights take both operands in
-// f8E4M3FN; their gradients follow from the op (NNGradients.cpp). What gives
-// the classes of a loss, the head, stays as it is: small errors of logits are
-// large ones of the loss. Attention has no weight.
+// With precision fp8, matmuls with a layer's weights take both operands in
+// f8E4M3FN; the op defines their gradients (NNGradients.cpp). The head, which
+// computes the classes of a loss, stays as it is: small errors of logits are
+// large errors of the loss. Attention has no weight.
 //
-// A weight is quantized once per step, where it is stored: on a rank that has a
-// part of it, and before it is gathered. What a layer reads is quantized once
+// A weight is quantized once per step, where it is stored: on a rank with a
+// shard of it, before it is gathered. The input of a layer is quantized once
 // for all matmuls that read it.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,8 @@ static bool isNarrowMatmul(Operation *op) {
          getElementTypeOrSelf(einsum.getLhs().getType()).isBF16();
 }
 
-/// A weight that is only multiplied with, and not into the classes of a loss.
+/// True for a weight used only in matmuls that do not compute classes of a
+/// loss.
 bool TrainStepBuilder::isQuantizable(const TrainedParameter &parameter) {
   auto isLayers = [](Operation *op) {
     return isNarrowMatmul(op) && !becomesClasses(op->getResult(0));
@@ -39,7 +40,7 @@ bool TrainStepBuilder::isQuantizable(const TrainedParameter &parameter) {
          llvm::all_of(parameter.inUse.getUsers(), isLayers);
 }
 
-/// Erases an op without uses, and what only it used.
+/// Erases an unused op and the ops that only it used.
 static void eraseChain(Operation *op) {
   while (op && op->use_empty()) {
     Operation *before = op->getOperand(0).getDefiningOp();

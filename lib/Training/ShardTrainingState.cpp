@@ -1,4 +1,4 @@
-//===- ShardTrainingState.cpp - ZeRO as shardings of what is kept ---------===//
+//===- ShardTrainingState.cpp - ZeRO as shardings of stored state ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,8 +26,8 @@ static ArrayRef<int64_t> getShape(Value value) {
 
 namespace {
 
-/// Of a parameter that rests sharded, in a micro-batch: in forward and in
-/// backward.
+/// Gathers per micro-batch of a parameter that is stored sharded: one in
+/// forward, one in backward.
 constexpr unsigned kGathers = 2;
 
 class StateSharder {
@@ -63,8 +63,8 @@ private:
   Mesh mesh;
   FlatSymbolRefAttr symbol;
   AxisList stateAxes;
-  /// Parameters by name, and how each is sharded where it is used (null where
-  /// that is left to propagation).
+  /// Parameters by name, and the sharding of each in use (null if propagation
+  /// chooses it).
   llvm::StringMap<BlockArgument> parameters;
   llvm::StringMap<dist::ShardingAttr> usedAs;
   SmallVector<dist::ShardingAttr> seeds;
@@ -72,8 +72,8 @@ private:
 
 } // namespace
 
-/// Over the axes of state as well where they divide; null without a seed to
-/// begin with. What does not divide has got another shape before (FlatState.h)
+/// Adds the axes of state where they divide; null without a seed to start from.
+/// Tensors that they do not divide have got another shape before (FlatState.h)
 /// if there is one: the model's dimensions are not padded for its state.
 dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
                                          dist::ShardingAttr inUse) const {
@@ -90,8 +90,8 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
   return toAttr(rest);
 }
 
-/// The first op that uses the parameter in a micro-batch gathers it for itself;
-/// what is gathered for the second serves all after it.
+/// The first user in a micro-batch gathers the parameter for itself; the gather
+/// for the second user serves all later ones.
 void StateSharder::constrainUses(Value parameter, dist::ShardingAttr inUse) {
   SmallVector<Operation *> users;
   for (Operation *user : parameter.getUsers())
@@ -122,7 +122,7 @@ void StateSharder::seed(BlockArgument argument) {
     if (seed == inUse)
       return;
     constrainUses(argument, inUse);
-    // What is quantized where it rests is gathered in 8 bits.
+    // A parameter that is quantized where it is stored is gathered in 8 bits.
     for (Operation *user : argument.getUsers())
       if (auto quantized = dyn_cast<nn::QuantizeOp>(user))
         constrainUses(quantized.getResult(), inUse);
@@ -141,9 +141,9 @@ void StateSharder::seed(BlockArgument argument) {
     seed = getRest(argument, seed);
 }
 
-/// A sum that an op takes together with a parameter or its state is its
-/// gradient: sharded at least as the parameter is where it is used. State tells
-/// it that too late.
+/// A sum that an op uses together with a parameter or its state is the
+/// parameter's gradient. Shards it at least like the parameter in use:
+/// propagation from the state would reach it too late.
 void StateSharder::seedGradients() {
   for (BlockArgument argument : func.getArguments()) {
     unsigned i = argument.getArgNumber();
@@ -165,8 +165,8 @@ void StateSharder::seedGradients() {
   }
 }
 
-/// What is donated and what takes its place have one sharding; state without a
-/// seed has its parameter's.
+/// Gives a donated argument and the result that replaces it one sharding. State
+/// without a seed takes the sharding of its parameter.
 void StateSharder::tieDonated() {
   Operation *terminator = func.getFunctionBody().front().getTerminator();
   OpBuilder builder(terminator);

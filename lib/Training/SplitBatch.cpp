@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of a forward function depends on the batch moves into a dist.accumulate:
+// Moves the ops of a forward function that depend on the batch into a
+// dist.accumulate:
 //
 //     logits = f(tokens)     %l, %s = accumulate 4 (%tokens) {   // stacked,
 //     sum s = sum(logits)          %l = f(%slice), %s = sum(%l), yield %l, %s
@@ -55,9 +56,9 @@ private:
   SmallVector<Value> outputs;
   BatchSplit split;
   func::FuncOp made;
-  /// What micro-batches give: outputs, and sums that others are made of.
+  /// Values that micro-batches yield: outputs, and sums that other values need.
   SetVector<Value> yielded;
-  /// Values outside of micro-batches.
+  /// Maps values outside of micro-batches.
   IRMapping values;
 };
 
@@ -130,7 +131,7 @@ LogicalResult BatchSplitter::buildAccumulate() {
   return success();
 }
 
-/// A value outside of micro-batches, with what it is made of.
+/// Builds a value outside of micro-batches, with its operands.
 Value BatchSplitter::getAfter(Value value) {
   if (Value known = values.lookupOrNull(value))
     return known;

@@ -21,7 +21,7 @@ llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
 }
 
 AxisList tessera::getStateAxes(const Strategy &strategy, const Mesh &mesh) {
-  // A name that stands for nothing may be that of an axis that does.
+  // A name without a role may name an axis of another role.
   auto isTaken = [&](const std::string &name) {
     return (strategy.cp && llvm::is_contained(strategy.cpAxes, name)) ||
            (strategy.tp && llvm::is_contained(strategy.tpAxes, name));
@@ -47,8 +47,8 @@ AxisList tessera::dropUsed(AxisList axes, llvm::ArrayRef<AxisRef> used) {
   return axes;
 }
 
-/// Adds sub-axes to the dimensions that divide by them; false, and nothing is
-/// added, if that leaves some of the axes.
+/// Adds sub-axes to the dimensions that they divide; false, without a change,
+/// if some of the axes remain.
 static bool distribute(llvm::ArrayRef<AxisRef> axes, Sharding &sharding,
                        llvm::ArrayRef<int64_t> shape) {
   Sharding sharded = sharding;

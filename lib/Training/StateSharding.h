@@ -14,27 +14,26 @@
 
 namespace tessera {
 
-/// Seeds of stored state come after those of the batch, the weights and the
-/// residual stream.
+/// Priority of seeds of stored state: after the seeds of the batch, the weights
+/// and the residual stream.
 constexpr int64_t kStatePriority = 2;
 
 /// The names in an `nn.dims` attribute; empty without one.
 llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 
-/// The axes that ZeRO shards state over: those of dist.state_axes of the
-/// module; without it dp and cp, as far as they are in the mesh and have more
-/// than one device.
+/// The axes over which ZeRO shards state: the module's dist.state_axes, or else
+/// the axes dp and cp if the mesh has them with more than one device.
 AxisList getStateAxes(mlir::ModuleOp module, const Mesh &mesh);
 
-/// The same of a strategy.
+/// The same for a strategy.
 AxisList getStateAxes(const Strategy &strategy, const Mesh &mesh);
 
-/// The axes that are not in `used`, those of a parameter.
+/// Drops the axes in `used`, which a parameter has.
 AxisList dropUsed(AxisList axes, llvm::ArrayRef<AxisRef> used);
 
-/// Adds `axes` to the first dimension of `sharding` that then divides; else
-/// sub-axes of them to several dimensions that divide by them. False, and
-/// nothing is added, if that leaves some of them.
+/// Adds `axes` to the first dimension of `sharding` that they divide; else adds
+/// sub-axes to several dimensions. False, without a change, if some axes
+/// remain.
 bool shardEvenly(llvm::ArrayRef<AxisRef> axes, Sharding &sharding,
                  llvm::ArrayRef<int64_t> shape);
 

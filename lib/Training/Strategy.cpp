@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Meshes and strategies as a person writes them -------===//
+//===- Strategy.cpp - Parses meshes and strategies ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
-/// Starts with a letter, goes on with letters, digits and underscores.
+/// A name starts with a letter, followed by letters, digits and underscores.
 static bool isName(StringRef text) {
   return !text.empty() && llvm::isAlpha(text.front()) &&
          llvm::all_of(text,
@@ -55,7 +55,7 @@ Expected<Mesh> tessera::parseMesh(StringRef text) {
   return mesh;
 }
 
-/// Reads the axes of `dp@x+y`, without `dp`: none for those of the usual name.
+/// Reads the axes of `dp@x+y`, after `dp`; no axes for the default name.
 static Error parseAxes(StringRef part, StringRef text, AxisNames &axes) {
   if (text.empty())
     return Error::success();
@@ -73,7 +73,7 @@ static Error parseAxes(StringRef part, StringRef text, AxisNames &axes) {
   return Error::success();
 }
 
-/// Reads the method of `cp=METHOD`, without `cp`.
+/// Reads the method of `cp=METHOD`, after `cp`.
 static Error parseContext(StringRef text, Strategy &strategy) {
   if (text.empty())
     return Error::success();
@@ -86,7 +86,7 @@ static Error parseContext(StringRef text, Strategy &strategy) {
   return Error::success();
 }
 
-/// Reads `dp`, `cp` or `tp`, with axes and a method; false if a part is none.
+/// Reads `dp`, `cp` or `tp`, with axes and a method; false for other text.
 static Expected<bool> parseRole(StringRef part, Strategy &strategy) {
   StringRef role = part.take_front(2), rest = part.drop_front(role.size());
   if (!rest.empty() && rest.front() != '@' && rest.front() != '=')
@@ -197,7 +197,7 @@ AxisList tessera::getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh) {
   return axes;
 }
 
-/// The axes that are used, by what; an error if one is not there, or twice.
+/// Finds the axes that each role uses; fails if one is missing or used twice.
 static Error findUsedAxes(const Strategy &strategy, const Mesh &mesh,
                           llvm::SmallVectorImpl<StringRef> &used) {
   const AxisNames ofStages{"pp"};

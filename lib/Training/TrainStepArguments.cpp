@@ -22,8 +22,8 @@ Type TrainStepBuilder::getParameterElement(Type was) const {
                       : Type(BFloat16Type::get(was.getContext()));
 }
 
-/// Failure, with an error, if a group's pattern matches none of the names: it
-/// would have no effect. One that is no pattern was reported before.
+/// Fails with an error if a group's pattern matches none of the names: it would
+/// have no effect. Invalid patterns were reported before.
 static LogicalResult checkGroups(Operation *op, const Plan &plan,
                                  ArrayRef<StringRef> names) {
   for (const ParameterGroup &group : plan.groups) {
@@ -100,7 +100,7 @@ void TrainStepBuilder::addState(StringRef name, RankedTensorType type,
   addArgument(type, attributes, loc);
 }
 
-/// Parameters that have seeds and do not divide by the axes of state.
+/// Finds layouts of parameters with seeds that the axes of state do not divide.
 void TrainStepBuilder::findLayouts() {
   auto module = forward->getParentOfType<ModuleOp>();
   auto meshes = module.getOps<dist::MeshOp>();
@@ -117,7 +117,7 @@ void TrainStepBuilder::findLayouts() {
     }
 }
 
-/// One that rests apart from its own shape has no names of dimensions.
+/// A parameter that is stored in another shape has no dimension names.
 void TrainStepBuilder::addParameter(TrainedParameter &parameter) {
   NamedAttrList all(forward.getArgAttrDict(parameter.forward.getArgNumber()));
   RankedTensorType type = parameter.type;
@@ -133,7 +133,7 @@ void TrainStepBuilder::addParameter(TrainedParameter &parameter) {
       addArgument(type, all.getAttrs(), parameter.forward.getLoc());
 }
 
-/// Parameters, then the state of each, then that of the step.
+/// Adds parameters, then the state of each, then the state of the step.
 void TrainStepBuilder::addArguments() {
   MLIRContext *context = builder.getContext();
   Attribute zeros =
@@ -188,7 +188,7 @@ void TrainStepBuilder::addArguments() {
   numDonated = types.size();
 }
 
-/// The batch inputs with the micro-batches as a dimension before the others.
+/// Adds the batch inputs with micro-batches as a new first dimension.
 void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
   for (BlockArgument input : trained.inputs) {
     DictionaryAttr attributes =

@@ -1,4 +1,4 @@
-//===- TrainStepBuilder.h - What a training step is built of ----*- C++ -*-===//
+//===- TrainStepBuilder.h - Builds a training step --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,20 +26,20 @@ struct TrainedParameter {
   llvm::StringRef name;
   mlir::RankedTensorType type;
   ParameterSettings settings;
-  /// Has no gradient and no state.
+  /// True if it has no gradient and no state.
   bool isFrozen = false;
-  /// Numbers of arguments of the new function; none: no master copy.
+  /// Argument numbers in the new function; none without a master copy.
   unsigned argument = 0;
   std::optional<unsigned> master;
   llvm::SmallVector<unsigned, 2> moments;
-  /// How its state rests, where that is not in its shape.
+  /// The layout of its state, if that is not in its shape.
   std::optional<FlatState> flat;
-  /// What micro-batches read of it, outside them: the argument, or that in 8
-  /// bits.
+  /// The value that micro-batches read, outside of them: the argument, or its
+  /// 8-bit version.
   mlir::Value source;
-  /// The source in a micro-batch, in its own shape.
+  /// The source in a micro-batch, in the parameter's shape.
   mlir::Value inUse;
-  /// Of the shape of its state.
+  /// The gradient, in the shape of the state.
   mlir::Value gradient;
 };
 
@@ -110,7 +110,7 @@ private:
   llvm::SmallVector<mlir::DictionaryAttr> attrs;
   llvm::SmallVector<mlir::Location> locations;
   mlir::Value lossSum, tokens;
-  /// By result number; parameters and state first.
+  /// Results by number; parameters and state first.
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<llvm::StringRef> outputs;
 };

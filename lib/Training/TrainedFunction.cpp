@@ -1,4 +1,4 @@
-//===- TrainedFunction.cpp - The function that is to be trained -----------===//
+//===- TrainedFunction.cpp - The function to train ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tessera;
 using nn::NNDialect;
 
-/// The result of this name; null if there is none.
+/// The result with this name; null if there is none.
 static Value findOutput(func::FuncOp function, StringRef name) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
@@ -36,7 +36,7 @@ static bool isFloatScalar(Value value) {
   return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
 }
 
-/// The dimension named "batch", else the first.
+/// The dimension named "batch", or else the first.
 static int64_t findBatchDim(ArrayAttr dims) {
   if (dims)
     for (auto [i, name] : llvm::enumerate(dims))
@@ -45,7 +45,7 @@ static int64_t findBatchDim(ArrayAttr dims) {
   return 0;
 }
 
-/// Whether a function is one that micro-batches and gradients can be made of.
+/// Whether micro-batches and gradients can be built from a function.
 static bool isForward(func::FuncOp function) {
   return !function.isExternal() && function.getBody().hasOneBlock() &&
          !function->hasAttr(dist::DistDialect::kLocalAttr) &&
@@ -53,7 +53,7 @@ static bool isForward(func::FuncOp function) {
          !hasArgument(function, NNDialect::kStateAttr);
 }
 
-/// Notes parameters and inputs.
+/// Collects parameters and inputs.
 static LogicalResult collectArguments(TrainedFunction &trained) {
   func::FuncOp function = trained.function;
   for (BlockArgument argument : function.getArguments()) {
