@@ -1,4 +1,4 @@
-//===- ExpectedOps.cpp - What an op of the reference looks like in part ---===//
+//===- ExpectedOps.cpp - Ops of the reference on a shard ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ const ExpectedOp &ExpectedOps::get(Operation *op, const ShardingRule &rule,
     expected.tokens[factor] = token;
     iface.setPositionOffset(factor, token);
   }
-  // A body that looks at its position is positional from now on.
+  // A body that reads its position is positional from now on.
   expected.rule = getShardingRule(expected.op);
   return expected;
 }
@@ -71,13 +71,13 @@ bool ExpectedOps::hasPropertiesOf(Operation *local, Operation *expected) {
     return false;
   bool same = (*clone)->getName() == local->getName() &&
               haveSameProperties(local, *clone);
-  // Whatever else the op needed stands in front of it and may stay.
+  // Ops that the clone needs were inserted before it and may stay.
   (*clone)->erase();
   return same;
 }
 
-/// The same of two regions within bodies; `mapping` says what of the one is
-/// what of the other.
+/// Compares two regions within bodies; `mapping` maps values of one to values
+/// of the other.
 static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
                        llvm::function_ref<bool(Value, Value)> sameOutside,
                        llvm::function_ref<bool(Operation *)> isLeftOut) {

@@ -1,11 +1,11 @@
-//===- ExpectedOps.h - What an op of the reference looks like in part -----===//
+//===- ExpectedOps.h - Ops of the reference on a shard --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A local op is held against a copy of an op of the reference that was told, by
-// the methods of its own interface, where a device's part begins and how much
-// of it is no padding. What is compared: properties, operands, and bodies.
+// A local op is compared with a copy of an op of the reference. Methods of the
+// op's own interface tell this copy where a device's shard begins and how much
+// of it is true data. Properties, operands, and bodies are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,14 @@
 
 namespace tessera {
 
-/// A copy of an op that knows of offsets and padding.
+/// A copy of an op that was told offsets and padding.
 struct ExpectedOp {
   mlir::Operation *op;
   ShardingRule rule;
-  /// By factor: the value that stands for the position of the first element;
+  /// Per factor: the value that represents the position of the first element;
   /// null for a factor without one.
   llvm::SmallVector<mlir::Value, 4> tokens;
-  /// The factors of whose padding the op could be told.
+  /// The factors whose padding the op could be told.
   llvm::SmallBitVector absorbed;
 };
 
@@ -34,16 +34,16 @@ public:
   explicit ExpectedOps(mlir::MLIRContext *context) : context(context) {}
   ~ExpectedOps();
 
-  /// `op` told of the padding of `padded`, where it can be, with an offset for
-  /// each factor of `positioned`.
+  /// A copy of `op` that is told the padding of `padded` where possible, with
+  /// an offset for each factor of `positioned`.
   const ExpectedOp &get(mlir::Operation *op, const ShardingRule &rule,
                         const llvm::SmallBitVector &padded,
                         const llvm::SmallBitVector &positioned);
-  /// True if `value` stands only in copies.
+  /// True if `value` occurs only in copies.
   bool owns(mlir::Value value) { return value.getParentBlock() == &block; }
 
-  /// Whether `local`, whose operands are in the order of those of `expected`,
-  /// has its properties, up to shapes.
+  /// Whether `local` has the properties of `expected`, up to shapes. Their
+  /// operands are in the same order.
   bool hasPropertiesOf(mlir::Operation *local, mlir::Operation *expected);
 
 private:
@@ -55,8 +55,8 @@ private:
 };
 
 /// Compares two bodies op by op, in order. `sameOutside` compares two values
-/// from outside of them. Ops of `expected` for which `isLeftOut` holds are left
-/// out.
+/// from outside the bodies. Skips ops of `expected` for which `isLeftOut`
+/// holds.
 bool isSameRegion(
     mlir::Region &local, mlir::Region &expected,
     llvm::function_ref<bool(mlir::Value, mlir::Value)> sameOutside,

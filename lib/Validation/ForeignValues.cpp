@@ -19,14 +19,15 @@ ForeignValues::Maker ForeignValues::findMaker(int value) const {
   auto [op, result] = reference.findMaker(value);
   if (!op)
     return {};
-  // A sum over micro-batches is made of what its region yields.
+  // The sum over micro-batches adds up the values that its region yields.
   if (auto sum = dyn_cast<dist::AccumulateOp>(op->op))
     return {
         sum, {reference.lookup(sum.getYield()->getOperand(result))}, result};
   return {op->op, op->operands, result};
 }
 
-/// Of numbers, whose sums with themselves are others: not of booleans.
+/// True for additions of numbers, which change under doubling; false for
+/// booleans.
 static bool isAddition(Operation *op) {
   return isa<arith::AddFOp>(op) ||
          (isa<arith::AddIOp>(op) &&
@@ -68,7 +69,8 @@ static std::string printTimes(int64_t times) {
   return times == 1 ? "once" : std::to_string(times) + " times";
 }
 
-/// Of two sums that differ in one term alone, which is not zero: how.
+/// Compares two sums. If they differ in exactly one term, and it is not zero,
+/// explains how.
 std::string ForeignValues::compareTerms(int got, int needed) const {
   Terms mine, theirs;
   int64_t numTerms = 0;
@@ -103,8 +105,8 @@ std::string ForeignValues::explainDifference(int got, int needed) const {
     llvm::sort(a.operands);
     llvm::sort(b.operands);
   }
-  // Of two operands that differ one might make up for the other, but not one
-  // value that is given twice.
+  // Two operands that differ might compensate for each other, but one value
+  // that is used twice cannot.
   std::optional<std::pair<int, int>> other;
   for (auto [mine, theirs] : llvm::zip(a.operands, b.operands)) {
     if (mine == theirs)

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A proof needs what is to be proven. Passes of one run share a copy of the
-// program; in a file the functions stand beside those that were made of them,
+// A proof needs the original program. Passes of one run share a copy of it. In
+// a file, the original functions stay next to the functions made from them,
 // private and named by dist.reference.
 //
 //===----------------------------------------------------------------------===//
@@ -56,7 +56,7 @@ public:
     std::shared_ptr<ReferenceProgram> program = std::move(reference);
     ModuleOp module = getOperation(), kept = *program->module;
     SymbolTable symbols(module), keptSymbols(kept);
-    // Names that are free in both: what is called is renamed along.
+    // Chooses names that are free in both modules, and renames callees along.
     SmallVector<func::FuncOp> locals(module.getOps<func::FuncOp>());
     for (func::FuncOp local : locals) {
       if (!local->hasAttr(DistDialect::kLocalAttr))
@@ -81,7 +81,7 @@ public:
         continue;
       func::FuncOp copy = function.clone();
       copy.setPrivate();
-      // How values inside are sharded is no part of what they are.
+      // Drops shardings of values inside: they are not part of the computation.
       copy->walk([](Operation *op) {
         op->removeDiscardableAttr(DistDialect::kShardingsAttr);
         op->removeDiscardableAttr(DistDialect::kWhyAttr);
@@ -110,7 +110,7 @@ struct DropReferencesPass
       if (function && function.isPrivate())
         dropped.insert(function);
     }
-    // Those that still call one another go together.
+    // Drops functions that still call one another together.
     for (Operation *function : dropped)
       function->dropAllReferences();
     for (Operation *function : dropped)

@@ -1,4 +1,4 @@
-//===- NeededBlocks.cpp - Which blocks the uses of a value need -----------===//
+//===- NeededBlocks.cpp - Blocks that uses of a value need ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace tessera;
 
 namespace {
 
-/// Follows uses to what says how their values are sharded.
+/// Follows uses to an op that determines the sharding of their values.
 class Finder {
 public:
   Finder(const StateMap &states, Placements &placements, bool guesses)
@@ -66,7 +66,7 @@ private:
     return readSharding(dist::getResultSharding(function, index), dim);
   }
 
-  /// What a callee declares.
+  /// Reads the sharding that a callee declares.
   std::optional<Placements::Id> readArgument(CallOpInterface call,
                                              unsigned index, int64_t dim) {
     auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
@@ -95,7 +95,7 @@ private:
                                  getSize(op.getX(), op.getDim()));
   }
 
-  /// The placement before the collective that gives what is needed after it.
+  /// The placement before the collective that gives the needed one after it.
   std::optional<Placements::Id> findBefore(dist::CollectiveOpInterface op,
                                            int64_t dim, int64_t multiple) {
     if (op->getNumOperands() != 1 || isa<dist::BroadcastOp>(op))
@@ -122,7 +122,7 @@ private:
     return found ? placements.gather(*found, axes) : found;
   }
 
-  /// Where the blocks are before `op` that are as in `id` after it.
+  /// The placement before `op` that becomes `id` after it.
   Placements::Id undo(dist::CollectivePermuteOp op, Placements::Id id,
                       ArrayRef<AxisRef> axes) {
     std::vector<int32_t> sources = getSources(op, placements);
@@ -136,7 +136,8 @@ private:
     return cast<RankedTensorType>(value.getType()).getDimSize(dim);
   }
 
-  /// What results need that have each factor of the dimension apart.
+  /// The blocks that results need, if they have each factor of the dimension
+  /// separate.
   std::optional<Placements::Id> findThroughExpansion(Operation *op,
                                                      const ShardingRule &rule,
                                                      const DimFactors &list,
@@ -167,7 +168,8 @@ private:
     });
   }
 
-  /// What another operand has of the dimension, or a result needs.
+  /// The blocks that another operand has along the dimension, or a result
+  /// needs.
   std::optional<Placements::Id> findThroughRule(OpOperand &use, int64_t dim,
                                                 int64_t multiple) {
     Operation *op = use.getOwner();
@@ -210,8 +212,8 @@ private:
 std::optional<Placements::Id>
 tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
                           const StateMap &states, Placements &placements) {
-  // What is gathered is likely to be needed whole, and what becomes the major
-  // part of a dimension to have minor parts that are.
+  // Guesses in the second round: a gathered value is likely needed whole, and
+  // the major factor of a dimension likely has whole minor factors.
   std::optional<Placements::Id> found;
   for (bool guesses : {false, true})
     if (!found)

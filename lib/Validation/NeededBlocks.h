@@ -1,10 +1,10 @@
-//===- NeededBlocks.h - Which blocks the uses of a value need ---*- C++ -*-===//
+//===- NeededBlocks.h - Blocks that uses of a value need --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a device's part may be called any block, as of equal elements, this
-// says by which name its uses know it. It is a guess: a wrong one is found at
+// If any block may name a device's shard, as all elements are equal, the uses
+// of the value determine the name. This is a guess: a wrong name is found at
 // the use.
 //
 //===----------------------------------------------------------------------===//
@@ -16,9 +16,9 @@
 
 namespace tessera {
 
-/// Of a dimension of a local value: the placement, of a multiple of `multiple`
-/// blocks, that the first of its uses that says so needs; `states` are those of
-/// the values that are known already. None if no use says.
+/// The placement of a dimension of a local value that its first decisive use
+/// needs; it has a multiple of `multiple` blocks. `states` holds the known
+/// values. None if no use is decisive.
 std::optional<Placements::Id> findNeededBlocks(mlir::Value value, int64_t dim,
                                                int64_t multiple,
                                                const StateMap &states,

@@ -1,11 +1,11 @@
-//===- OpComparison.h - A local op beside a global one ----------*- C++ -*-===//
+//===- OpComparison.h - A local op against a global one ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the checks of OpMatcher*.cpp are asked about, and those that one file
-// asks of another. Each check says whether the op fits, and if not, why; the
-// first that fails is the reason that the user reads.
+// The input of the checks of OpMatcher*.cpp, and the checks that one file calls
+// in another. Each check returns whether the op fits, and if not, why; the
+// first failure is the reason that the user reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-/// What a check found.
+/// The result of a check.
 struct [[nodiscard]] CheckResult {
   Fit fit = Fit::Yes;
   /// Why the op does not fit; empty if it does.
@@ -34,84 +34,85 @@ inline CheckResult otherOp(const llvm::Twine &why) {
   return {Fit::OtherOp, why.str()};
 }
 
-/// A factor, as the operands are sharded along it.
+/// The sharding of the operands along a factor.
 struct FactorState {
-  /// Some operand has it.
+  /// True if some operand has it.
   bool isKnown = false;
-  /// All elements along it are equal.
+  /// True if all elements along it are equal.
   bool isUniform = true;
   Placements::Id placement = Placements::kWhole;
   int64_t localSize = 1;
   int64_t globalSize = 1;
   /// Number of true elements of operands that were ended (DimState::trueSize);
-  /// -1: none was.
+  /// -1 if none was.
   int64_t trueSize = -1;
-  /// Some operand says how long it is.
+  /// True if some operand determines its length.
   bool isTied = false;
-  /// Some operand has the blocks only where these hold true elements: nothing
-  /// is known of its padding.
+  /// True if some operand holds the blocks only where these have true elements;
+  /// its padding is unknown.
   bool isLoose = false;
-  /// The operand that said how it is sharded, and which of its dimensions.
+  /// The operand that determines the sharding, and its dimension.
   unsigned operand = 0;
   int64_t dim = 0;
 };
 
-/// An op of the local program beside one of the reference.
+/// An op of the local program compared with an op of the reference.
 struct OpComparison {
   MatchContext &context;
   mlir::Operation *op;
-  /// The op's rule, on local sizes.
+  /// The op's rule on local sizes.
   const ShardingRule &localRule;
   /// Null without a reference.
   const ReferenceOp *target;
-  /// The rule of the target, or of the op itself without one, on global sizes.
+  /// The rule on global sizes: the rule of the target, or of the op itself
+  /// without a target.
   const ShardingRule &rule;
-  /// The factors of whose padding the op was told.
+  /// The factors whose padding the op was told.
   llvm::SmallBitVector absorbed;
-  /// By factor; set by readOperands(). Of a uniform one, an offset may tell the
-  /// blocks later.
+  /// Per factor; set by readOperands(). An offset may determine the blocks of a
+  /// uniform factor later.
   llvm::SmallVector<FactorState, 8> factors;
 
   Placements &placements() const { return context.placements; }
-  /// The state of a tensor operand. readOperands() has checked where it ends.
+  /// The state of a tensor operand. readOperands() has checked its ends.
   const ShardState &getState(unsigned operand) const {
     return context.states.getWithEnds(op->getOperand(operand));
   }
   bool isTensor(unsigned operand) const {
     return llvm::isa<mlir::RankedTensorType>(op->getOperand(operand).getType());
   }
-  /// What all devices hold of a factor, padding included.
+  /// The elements of a factor that all devices hold, including padding.
   int64_t getHeldSize(const FactorState &factor) const {
     return factor.localSize * context.placements.getCount(factor.placement);
   }
-  /// The devices hold more than the true elements.
+  /// True if the devices hold more than the true elements.
   bool isPadded(const FactorState &factor) const {
     return !factor.isUniform && getHeldSize(factor) > factor.globalSize;
   }
-  /// `{"tp"}`.
+  /// Prints axes as `{"tp"}`.
   std::string printAxes(llvm::ArrayRef<AxisRef> axes) const {
     return tessera::printAxes(context.placements.getMesh(), axes);
   }
 };
 
-/// "dimension 1 of operand 0": where a factor was read.
+/// Prints where a factor was read: "dimension 1 of operand 0".
 std::string describe(const FactorState &factor);
 
-/// What the results are partial over.
+/// The axes over which results are partial.
 struct PartialResults {
-  /// A factor that the op reduces, and over what that leaves the results
-  /// partial that lack it: axes, or one of so many equal parts of a sum.
+  /// A factor that the op reduces. Results that lack it are partial over
+  /// `axes`, or are one of `share` equal terms of a sum.
   struct Reduced {
     unsigned factor;
     AxisList axes;
     int64_t share;
   };
   llvm::SmallVector<Reduced, 2> reduced;
-  /// The axes of all those, and the axes that operands are partial over.
+  /// The axes of all `reduced`, and the axes over which operands are partial.
   AxisList reducedAxes, passedAxes;
-  /// By which reduction; none while they are partial over nothing.
+  /// The kind of reduction; none if the results are partial over nothing.
   std::optional<ReductionKind> kind;
-  /// Operands are one of so many equal parts of a sum.
+  /// Operands are one of this many equal terms of a sum.
   int64_t share = 1;
 
   /// Both kinds of axes.
@@ -122,54 +123,54 @@ struct PartialResults {
 
 /// Sets the factors from the blocks of the operands.
 CheckResult readOperands(OpComparison &c);
-/// Whether a dimension without elements on a device is one without elements at
-/// all, which then are all equal. None if devices have elements of it.
+/// Whether a dimension that is empty on each device is empty globally; its
+/// elements are then all equal. None if devices have elements of it.
 std::optional<bool> isEmpty(const OpComparison &c, const DimFactors &factors);
-/// Factors that the op cannot shard must be whole, in their true size.
+/// Checks that factors that the op cannot shard are whole, in their true size.
 CheckResult checkKinds(OpComparison &c);
-/// All devices together must hold what the op reduces, and all of a dimension
-/// whose length the operands say.
+/// Checks that all devices together hold everything that the op reduces, and
+/// all of each dimension whose length the operands determine.
 CheckResult checkSizes(const OpComparison &c);
 
 // OpMatcherExpected.cpp
 
-/// The op must be a copy of the target that was told where the blocks begin.
+/// Checks that the op is a copy of the target that was told where blocks begin.
 CheckResult checkExpected(OpComparison &c);
-/// The offset `local` must be where each device's block of a factor begins. Of
-/// a uniform factor it says which block that is.
+/// Checks that offset `local` is the position of each device's block of a
+/// factor. For a uniform factor, it determines the block.
 CheckResult checkOffset(OpComparison &c, mlir::Value local, unsigned factor);
 
 // OpMatcherPadding.cpp
 
-/// The content of an operand's dimension whose major factor is `factor`; none
-/// if it has no such dimension.
+/// The padding content of an operand's dimension whose major factor is
+/// `factor`; none if it has no such dimension.
 std::optional<PadContent> getOperandPadding(const OpComparison &c,
                                             unsigned operand, unsigned factor);
-/// The content of the results' padding of a factor.
+/// The padding content of the results along a factor.
 PadContent getResultPadding(const OpComparison &c, unsigned factor);
-/// What is reduced must add nothing in its padding.
+/// Checks that reduced padding does not change the result.
 CheckResult checkPadding(const OpComparison &c);
 
 // OpMatcherReductions.cpp
 
-/// The op's interface says that it is linear in `operands`.
+/// Whether the op is linear in `operands`, according to its interface.
 bool isLinear(mlir::Operation *op, ReductionKind kind,
               const llvm::SmallBitVector &operands);
-/// The operand is made of the neutral element of a reduction.
+/// Whether the operand holds the neutral element of a reduction.
 bool isNeutral(const OpComparison &c, unsigned operand, ReductionKind kind);
-/// Sets what the results are partial over, by the op's own reductions and by
-/// its operands.
+/// Finds the axes over which results are partial, from the op's own reductions
+/// and its operands.
 CheckResult findPartialResults(const OpComparison &c, PartialResults &partial);
 
 // OpMatcherResults.cpp
 
-/// The states of the results.
+/// Computes the states of the results.
 CheckResult makeResults(const OpComparison &c, const PartialResults &partial,
                         llvm::SmallVectorImpl<ShardState> &results);
 
 // OpMatcher.cpp
 
-/// What follows once the op is known to be the target: sizes, padding,
+/// Runs the checks after the op is known to be the target: sizes, padding,
 /// reductions, results.
 Match matchBlocks(const OpComparison &c);
 

@@ -6,11 +6,11 @@
 // The transfer function of a forward data-flow analysis (G. A. Kildall: A
 // Unified Approach to Global Program Optimization, 1973) that does translation
 // validation (A. Pnueli, M. Siegel, E. Singerman: Translation Validation,
-// 1998): an op of the local program is compared with one of the reference, on
+// 1998). It compares an op of the local program with one of the reference, on
 // the blocks of the reference's values that each device holds. Blocks of
-// operands go to the factors of the op's sharding rule, where operands must
-// agree, and on to the results. "bd,df->bf" on a mesh of dp=2, tp=2, an 8x16 by
-// a 16x64:
+// operands map to the factors of the op's sharding rule, where operands must
+// agree, and from there to the results. "bd,df->bf" on a mesh of dp=2, tp=2, an
+// 8x16 by a 16x64:
 //
 //     device                0  1  2  3
 //     x [{dp}, {}], dim 0   0  0  1  1    of 2 blocks of 4   \  b = 0 0 1 1
@@ -19,20 +19,21 @@
 //     result, dim 0         0  0  1  1    b: [{dp}, {tp}], blocks of 4x32
 //             dim 1         0  1  0  1    f
 //
-// With x [{dp}, {tp}] and w [{tp}, {}], d is 0 1 0 1 by both operands, and the
-// result is partial over tp. With w [{dp}, {}] instead, d is 0 0 1 1 by w:
-// operand 1 does not fit operand 0, and the error names device 1.
+// With x [{dp}, {tp}] and w [{tp}, {}], d is 0 1 0 1 according to both
+// operands, and the result is partial over tp. With w [{dp}, {}] instead, d is
+// 0 0 1 1 according to w: operand 1 does not fit operand 0, and the error names
+// device 1.
 //
 // An OpComparison goes through the checks in this order:
 //
 //     OpMatcherFactors      blocks of operands -> factors, which must agree
 //     OpMatcherExpected     the op itself: properties, body, offsets
-//     OpMatcherPadding      what is reduced adds nothing in its padding
-//     OpMatcherReductions   over which axes the results are partial
+//     OpMatcherPadding      reduced padding must not change the result
+//     OpMatcherReductions   the axes over which the results are partial
 //     OpMatcherResults      factors -> blocks of results
 //
-// This file: that order, and the copies of a target that were told of padding.
-// Ops without a reference are in OpMatcherAlone.
+// This file has that order, and the copies of a target that were told padding.
+// OpMatcherAlone handles ops without a reference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +72,7 @@ static Match matchVariant(OpComparison &c) {
   return matchBlocks(c);
 }
 
-/// Tensors of one rank and element type, or the same type.
+/// True for tensors of equal rank and element type, and for equal types.
 static bool isAlike(Type a, Type b) {
   auto left = dyn_cast<RankedTensorType>(a);
   auto right = dyn_cast<RankedTensorType>(b);
@@ -81,9 +82,9 @@ static bool isAlike(Type a, Type b) {
          left.getRank() == right.getRank();
 }
 
-/// The factors of which an op may have been told that they are padded: those
-/// that are, and any others. Of equal elements nothing but the op says so, and
-/// it may have been told in vain.
+/// The sets of factors whose padding the op may have been told: the padded
+/// factors, with any subset of the uniform ones. For equal elements only the op
+/// tells, and it may have been told without need.
 static SmallVector<llvm::SmallBitVector, 2> listPadded(const OpComparison &c) {
   size_t numFactors = c.factors.size();
   llvm::SmallBitVector padded(numFactors), open(numFactors);
@@ -124,7 +125,7 @@ Match tessera::matchOp(MatchContext &context, Operation *op,
   if (first.fit == Fit::Yes || !hasFactors ||
       !isa<ShardingRuleOpInterface>(target.op))
     return first;
-  // The op may know of the padding itself.
+  // The op may handle the padding itself.
   for (const llvm::SmallBitVector &padded : listPadded(plain)) {
     const ExpectedOp &copy =
         context.expected.get(target.op, target.rule, padded, none);

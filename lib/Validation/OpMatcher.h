@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The transfer function of ops with a sharding rule: from the blocks of the
-// operands to those of the results, by way of the factors. See OpMatcher.cpp.
+// The transfer function of ops with a sharding rule: it maps blocks of the
+// operands to factors, and factors to blocks of the results. See OpMatcher.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@ enum class Fit {
   OtherOp,
   /// It is that op, but not every device has what it needs.
   Wrong,
-  /// Whether it is right cannot be said.
+  /// It is unknown whether the op is right.
   Unknown,
 };
 
-/// How a local op fits one of the reference, and what it computes if it does.
+/// How well a local op fits an op of the reference, and its results if it does.
 struct Match {
   Fit fit = Fit::Yes;
   /// Why it does not fit; empty if it does.
@@ -38,14 +38,14 @@ struct Match {
   llvm::SmallVector<ShardState, 1> results;
 };
 
-/// The two programs, as matching an op sees them.
+/// The two programs, as input to matching an op.
 struct MatchContext {
   Placements &placements;
   const ReferenceValues &reference;
   ExpectedOps &expected;
   const StateMap &states;
-  /// Equal blocks of the result of some op so far were numbered by what uses
-  /// them: other numbers may fit where these do not.
+  /// True if equal blocks of some result so far were named by a use: other
+  /// names may fit where these do not.
   bool hasGuessed = false;
 };
 
@@ -53,13 +53,13 @@ struct MatchContext {
 Match matchOp(MatchContext &context, mlir::Operation *op,
               const ReferenceOp &target);
 
-/// Without a reference: the op on the global sizes that its operands have.
+/// Matches `op` without a reference, on the global sizes of its operands.
 /// Results have no number. `globalTypes` gets their types if the op fits.
 Match matchAlone(MatchContext &context, mlir::Operation *op,
                  llvm::SmallVectorImpl<mlir::Type> &globalTypes);
 
-/// Whether the offset of a block of `size` elements along a dimension is what
-/// each device has: the position of its block. Null is an offset of 0.
+/// Whether each device has the offset of its block of `size` elements along a
+/// dimension. Null is an offset of 0.
 bool isOffset(const Placements &placements, const ShardState *offset,
               Placements::Id placement, int64_t size);
 

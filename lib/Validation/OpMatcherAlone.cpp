@@ -3,14 +3,14 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without a reference program the op itself is taken for the reference's op, on
-// global sizes that follow from the blocks. On two devices:
+// Without a reference program, the op itself serves as the reference's op, on
+// global sizes computed from the blocks. On two devices:
 //
 //     local op           tensor<4x16> -> tensor<4x16>, dim 0 in blocks 0 1
 //     global op          2 blocks of 4:   tensor<8x16> -> tensor<8x16>
 //
-// So only what devices hold is checked, not what was to be computed: operands
-// that do not fit each other, positions, padding and partial values.
+// This checks only the data that devices hold, not the intended computation:
+// operands that do not fit each other, positions, padding and partial values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Sizes of the global op, from those of its operands; a factor that no operand
-/// has is taken to be whole.
+/// Infers the sizes of the global op from its operands; a factor that no
+/// operand has counts as whole.
 static ShardingRule inferGlobalRule(const MatchContext &context, Operation *op,
                                     const ShardingRule &localRule) {
   ShardingRule rule = localRule;
@@ -43,8 +43,8 @@ static ShardingRule inferGlobalRule(const MatchContext &context, Operation *op,
   return rule;
 }
 
-/// The operand that holds the offset of a positional factor; null if it has
-/// none. Asks a copy of the op.
+/// The operand that holds the offset of a positional factor; null if there is
+/// none. Queries a copy of the op.
 static Value findOffset(Operation *op, unsigned factor) {
   OpBuilder builder(op);
   Operation *clone = builder.clone(*op);
@@ -69,7 +69,8 @@ static Value findOffset(Operation *op, unsigned factor) {
   return found;
 }
 
-/// A sharded factor whose index the op uses needs the block's offset.
+/// Checks that a sharded factor whose index the op reads has the block's
+/// offset.
 static CheckResult checkPositions(OpComparison &c) {
   for (auto [i, factor] : llvm::enumerate(c.rule.factors)) {
     if (!factor.positional)

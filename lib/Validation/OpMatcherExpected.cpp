@@ -1,12 +1,12 @@
-//===- OpMatcherExpected.cpp - The op itself: offsets and what it does ----===//
+//===- OpMatcherExpected.cpp - The op itself: offsets, properties ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The target is copied and told by the methods of its interface where a
-// device's block begins. A token stands for that position, which differs from
-// device to device; the local op must be the copy with an offset in place of
-// the token:
+// The target is copied, and methods of its interface tell the copy where a
+// device's block begins. A token represents that position, which differs per
+// device. The local op must equal the copy, with an offset instead of the
+// token:
 //
 //     reference   nn.rope(x : 8x16)            positions 0 to 7
 //     copy        nn.rope(x, offset = T)
@@ -47,12 +47,12 @@ CheckResult tessera::checkOffset(OpComparison &c, Value local, unsigned index) {
   const ShardState *offset = c.context.states.findWithEnds(local);
   if (!offset || !offset->numbers)
     return unknown("its offset is not known");
-  // There is nothing to count.
+  // An empty factor has no positions.
   if (factor.globalSize == 0)
     return {};
   const std::vector<int64_t> &numbers = *offset->numbers;
   if (factor.isUniform) {
-    // Nothing but the offset says which block this is.
+    // Only the offset determines the block.
     auto placement = c.placements().findBlocks(numbers, factor.localSize);
     if (!placement)
       return wrong("its offset is no multiple of the " +
@@ -70,8 +70,8 @@ CheckResult tessera::checkOffset(OpComparison &c, Value local, unsigned index) {
   return {};
 }
 
-/// The value on each device of a scalar that only the expected op has: constant
-/// folding, with a device's offset for each token.
+/// The value per device of a scalar that only the expected op has, by constant
+/// folding with a device's offset for each token.
 static std::optional<std::vector<int64_t>>
 evaluate(const OpComparison &c, Value wanted, const ExpectedOp &expectedOp) {
   for (auto [factor, token] : llvm::zip(c.factors, expectedOp.tokens)) {
@@ -125,7 +125,8 @@ static CheckResult compareOperand(OpComparison &c, Value local, Value wanted,
   return {};
 }
 
-/// Every device has all of a tensor, `value` in the reference, and no padding.
+/// Whether each device has all of a tensor (`value` in the reference),
+/// unpadded.
 static bool isWhole(Value local, const ShardState &state, Value value) {
   return local.getType() == value.getType() && !state.isPartial() &&
          state.share == 1 && !findOtherEnd(state, value.getType()) &&
@@ -142,9 +143,9 @@ static bool isInAllResults(const ShardingRule &rule, unsigned factor) {
   });
 }
 
-/// An operand that was ended must end where `type`, that of the expected op's,
-/// does, unless it may be of any length: along a factor that the op treats
-/// element by element. Results then end where the operand does.
+/// Checks that an ended operand ends where the expected operand of type `type`
+/// does. It may have any length along a factor that the op treats elementwise;
+/// results then end where the operand does.
 static CheckResult checkEnds(const OpComparison &c, unsigned operand,
                              Type type) {
   const ShardState &state = c.getState(operand);
@@ -167,8 +168,9 @@ static CheckResult checkEnds(const OpComparison &c, unsigned operand,
   return {};
 }
 
-/// Structural equality of operands, attributes and bodies, up to the local
-/// values' names. The tensor operands were what the target was looked up by.
+/// Checks structural equality of operands, attributes and bodies, up to value
+/// names. The tensor operands were already compared in the lookup of the
+/// target.
 static CheckResult compare(OpComparison &c, const ExpectedOp &expectedOp) {
   Operation *wanted = expectedOp.op;
   if (c.op->getNumOperands() != wanted->getNumOperands())
@@ -204,14 +206,14 @@ static CheckResult compare(OpComparison &c, const ExpectedOp &expectedOp) {
   return {};
 }
 
-/// The factors whose index the op uses, as far as they may have an offset.
+/// The factors whose index the op reads, if they can have an offset.
 namespace {
 struct PositionalFactors {
   llvm::SmallBitVector all;
-  /// Those that are sharded, which must have one.
+  /// The sharded factors, which must have an offset.
   llvm::SmallBitVector sharded;
-  /// Those of equal elements, which may: nothing else says which block a device
-  /// has.
+  /// The factors of equal elements, which may have one: only an offset
+  /// determines their blocks.
   llvm::SmallBitVector open;
 };
 } // namespace
@@ -233,8 +235,8 @@ static PositionalFactors findPositional(const OpComparison &c) {
   return found;
 }
 
-/// Which sets of them to try: first the likely ones (all that may have an
-/// offset, those that must, all), then every subset of up to four open ones.
+/// Lists the sets of factors to try: first the likely ones (all that may have
+/// an offset, all that must, all), then every subset of up to four open ones.
 static SmallVector<llvm::SmallBitVector, 3>
 listPositioned(const PositionalFactors &factors) {
   llvm::SmallBitVector shardedOrOpen = factors.sharded;
@@ -266,7 +268,7 @@ CheckResult tessera::checkExpected(OpComparison &c) {
   CheckResult best = otherOp("");
   for (const llvm::SmallBitVector &choice : listPositioned(positional)) {
     c.factors = saved;
-    // Without an offset counting starts at the first element.
+    // Without an offset, counting starts at the first element.
     for (unsigned i : positional.open.set_bits())
       if (!choice.test(i))
         c.factors[i].isUniform = false;

@@ -3,18 +3,18 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The blocks of a dimension are those of its factors, as the digits of a mixed
-// radix (D. E. Knuth: The Art of Computer Programming, 2, 4.1). A dimension of
-// 12 made of b = 2 and d = 6, in 4 blocks of 3 on 4 devices:
+// The blocks of a dimension split into blocks of its factors like a number in a
+// mixed radix (D. E. Knuth: The Art of Computer Programming, 2, 4.1). A
+// dimension of 12 with factors b = 2 and d = 6, in 4 blocks of 3 on 4 devices:
 //
 //     device             0  1  2  3
 //     block              0  1  2  3     of 4
 //     d: block % 2       0  1  0  1     of 2 blocks of 3
 //     b: block / 2       0  0  1  1     of 2 blocks of 1
 //
-// In 2 blocks of 6, b alone is sharded. In 3 blocks of 4 a device has elements
-// 2 to 5 of one row of d and none of another: no block of the factors. What
-// another operand says of b and d must be the same, device by device.
+// In 2 blocks of 6, only b is sharded. In 3 blocks of 4, a device has elements
+// 2 to 5 of one row of d and none of another: this is no block of the factors.
+// Other operands must agree on b and d, device by device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ std::string tessera::describe(const FactorState &factor) {
       .str();
 }
 
-/// The meet of what operands say of one factor: equal elements fit any blocks,
-/// and else the blocks must be the same on each device that holds true
+/// The meet of two operands' states of one factor: equal elements fit any
+/// blocks, other blocks must be the same on each device that holds true
 /// elements.
 static CheckResult join(FactorState &mine, const FactorState &found,
                         const Placements &placements) {
@@ -79,8 +79,8 @@ std::optional<bool> tessera::isEmpty(const OpComparison &c,
                       [&](unsigned f) { return c.factors[f].globalSize == 0; });
 }
 
-/// Splits the blocks of one dimension into those of its factors, minor to
-/// major. All but the major factor are without padding.
+/// Splits the blocks of one dimension into blocks of its factors, minor to
+/// major. Only the major factor may be padded.
 static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
                               const DimState &state, FactorState found,
                               const std::string &name) {
@@ -93,7 +93,7 @@ static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
     int64_t local = c.factors[list[i]].localSize;
     int64_t global = c.factors[list[i]].globalSize;
     int64_t numBlocks = i > 0 ? global / local : count / below;
-    // A minor factor is split evenly; of the major one, the last block may be
+    // A minor factor is split evenly; the last block of the major factor may be
     // padded.
     bool divides =
         i == 0 || (global % local == 0 && count / below % numBlocks == 0);
@@ -101,8 +101,7 @@ static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
       return wrong(name + " has " + Twine(count) + " blocks of " +
                    Twine(local) + ", which are not the " + Twine(global) +
                    " of the whole");
-    // In row-major order a block of more than one row has the minor factors
-    // whole.
+    // In row-major order, a block of more than one row has whole minor factors.
     bool isBlock =
         numBlocks == 1 ||
         llvm::all_of(ArrayRef(list).take_front(i), [&](unsigned major) {
@@ -127,8 +126,8 @@ static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
   return {};
 }
 
-/// Tells the factors of one dimension what an operand says of them: the blocks
-/// that devices hold, or that all elements are equal.
+/// Reads one dimension of an operand into its factors: the blocks that devices
+/// hold, or that all elements are equal.
 static CheckResult readDim(OpComparison &c, unsigned operand, int64_t dim) {
   const DimState &state = c.getState(operand).dims[dim];
   const DimFactors &list = c.localRule.operands[operand][dim];
@@ -180,8 +179,8 @@ CheckResult tessera::readOperands(OpComparison &c) {
       }
     }
   }
-  // A factor that no operand has is the same all along, as in a broadcast; but
-  // not a dimension that is made whole of another one, as by a slice.
+  // Elements are equal along a factor that no operand has, as in a broadcast,
+  // unless the op computes the dimension from another one, as a slice does.
   for (auto [factor, state] : llvm::zip(c.rule.factors, c.factors))
     if (factor.kind == FactorKind::Replicated && !state.isKnown)
       state.isUniform = false;
@@ -195,8 +194,8 @@ CheckResult tessera::checkKinds(OpComparison &c) {
                       factor.kind == FactorKind::Decomposed;
     if (!needsWhole)
       continue;
-    // What the op makes of elements that are equal along a dimension need not
-    // be, where it does not treat them alike.
+    // Results need not be equal along a dimension if the op treats its elements
+    // differently.
     state.isUniform = false;
     if (state.placement != Placements::kWhole)
       return wrong(describe(state) + " is needed whole but is cut into " +

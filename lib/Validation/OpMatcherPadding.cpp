@@ -1,11 +1,11 @@
-//===- OpMatcherPadding.cpp - Padding that an op reads and leaves ---------===//
+//===- OpMatcherPadding.cpp - Padding of operands and results -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // 5 elements on two devices are a b c | d e P. A sum needs P = 0, a maximum the
-// lowest number, a minimum the highest. An op that reduces nothing takes any P
-// and says what becomes of it:
+// lowest number, a minimum the highest. An op without reductions takes any P;
+// its result has this padding:
 //
 //     op                    P = 0         P is anything
 //     transpose(x)          0             anything       it moves elements
@@ -37,8 +37,8 @@ std::optional<PadContent> tessera::getOperandPadding(const OpComparison &c,
     if (c.factors[factor].isLoose)
       return PadContent::Any;
     const DimState &state = c.getState(operand).dims[dim];
-    // A mask or appended zeros end a constant, whose elements are else equal
-    // in the padding too.
+    // A mask or appended zeros end a constant; otherwise its padding equals its
+    // other elements.
     if (!state.uniform)
       return state.padding;
     for (auto reduction : kReductions)
@@ -49,8 +49,8 @@ std::optional<PadContent> tessera::getOperandPadding(const OpComparison &c,
   return std::nullopt;
 }
 
-/// Whether the op says that its results are zero in the padding of `factor`
-/// where its operands are: it was told of the padding, or need not be told.
+/// Whether the op states that its results are zero in the padding of `factor`
+/// if its operands are: it was told the padding, or does not need it.
 static bool isToldOfPadding(const OpComparison &c, unsigned factor) {
   if (!c.target || factor >= c.absorbed.size())
     return false;
@@ -68,9 +68,9 @@ static bool isToldOfPadding(const OpComparison &c, unsigned factor) {
          haveSameProperties(copy.op, target.op);
 }
 
-/// A result is zero where all operands are that have the dimension, if the op
-/// keeps zeros. An op that only moves elements keeps any content. What a body
-/// makes of zeros in some operands is not known.
+/// If the op keeps zeros, a result is zero where all operands with the
+/// dimension are. An op that only moves elements keeps any content. The result
+/// of a body on zeros in some operands is unknown.
 PadContent tessera::getResultPadding(const OpComparison &c, unsigned factor) {
   llvm::SmallBitVector having(c.op->getNumOperands());
   bool allZero = true, someZero = false, isUnknown = false;
@@ -97,8 +97,8 @@ PadContent tessera::getResultPadding(const OpComparison &c, unsigned factor) {
   return isUnknown ? PadContent::Unknown : PadContent::Any;
 }
 
-/// The operands must be neutral in the padding of a factor that is reduced by
-/// `kind`. Sets those that have it.
+/// Checks that the operands are neutral in the padding of a factor reduced by
+/// `kind`. Sets the operands that have the factor.
 static CheckResult checkNeutral(const OpComparison &c, unsigned index,
                                 ::tessera::ReductionKind kind,
                                 llvm::SmallBitVector &having) {
@@ -135,8 +135,8 @@ CheckResult tessera::checkPadding(const OpComparison &c) {
     CheckResult neutral = checkNeutral(c, i, factor.reduction, having);
     if (!neutral.fits())
       return neutral;
-    // A body may make something else of what is neutral, and so may an op that
-    // does not say what it makes of it.
+    // A body may map neutral elements to others, and so may an op whose
+    // interface does not exclude it.
     bool isSum = factor.reduction == ::tessera::ReductionKind::Sum;
     bool isKept = c.op->getNumRegions() == 0
                       ? keepsNeutral(c.op, c.rule, i, having)

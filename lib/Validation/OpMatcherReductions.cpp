@@ -1,10 +1,10 @@
-//===- OpMatcherReductions.cpp - Over which axes results are partial ------===//
+//===- OpMatcherReductions.cpp - Axes over which results are partial ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands that are partial stay so if the op is linear in them, and a shard of
-// a dimension that the op reduces makes its results partial. y is partial over
+// Results of partial operands are partial if the op is linear in them. An op
+// that reduces a sharded dimension makes its results partial. y is partial over
 // tp if device 0 has y0 and device 1 has y1 with y = y0 + y1:
 //
 //     op              device 0   device 1   their sum
@@ -28,20 +28,20 @@ using namespace tessera;
 
 using Sums = PartialResults;
 
-/// f(y0 + y1) = f(y0) + f(y1) in these operands, the others being equal on all
-/// devices.
+/// Checks f(y0 + y1) = f(y0) + f(y1) for these operands; the others are equal
+/// on all devices.
 bool tessera::isLinear(Operation *op, ::tessera::ReductionKind kind,
                        const llvm::SmallBitVector &operands) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   return iface && iface.commutesWithReduction(kind, operands);
 }
 
-/// True of zeros in a sum, and of a constant that is the reduction's neutral
+/// True for zeros in a sum, and for a constant that is the reduction's neutral
 /// element.
 bool tessera::isNeutral(const OpComparison &c, unsigned operand,
                         ::tessera::ReductionKind kind) {
   const ShardState &state = c.getState(operand);
-  // A mask may hold anything after the end.
+  // A mask may put any value after the end.
   if (state.value < 0 || hasEnds(state))
     return false;
   const ReferenceValue &value = c.context.reference.getValue(state.value);
@@ -62,8 +62,8 @@ bool tessera::isNeutral(const OpComparison &c, unsigned operand,
 // The op's own reductions
 //===----------------------------------------------------------------------===//
 
-/// A sum along which the operands do not change is as large as it is long: each
-/// device holds as much of it as another.
+/// A sum of equal elements is proportional to its length: each device holds an
+/// equal share of it.
 static CheckResult findEqualShares(const OpComparison &c, Sums &sums) {
   for (auto [i, factor] : llvm::enumerate(c.rule.factors)) {
     const FactorState &state = c.factors[i];
@@ -87,7 +87,7 @@ static CheckResult findEqualShares(const OpComparison &c, Sums &sums) {
   return {};
 }
 
-/// The axes that the op's own reductions leave its results partial over.
+/// Finds the axes over which the op's own reductions leave its results partial.
 static CheckResult findReducedAxes(const OpComparison &c, Sums &sums) {
   for (auto [i, factor] : llvm::enumerate(c.rule.factors)) {
     const FactorState &state = c.factors[i];
@@ -122,7 +122,7 @@ static bool isShared(const Sums &sums) {
   });
 }
 
-/// Lets equal shares of a sum be the terms over `axes`, if those are of as many
+/// Makes equal shares of a sum the terms over `axes`, if these have as many
 /// devices.
 static bool shareOver(const OpComparison &c, Sums &sums,
                       ArrayRef<AxisRef> axes) {
@@ -150,7 +150,7 @@ static bool shareOver(const OpComparison &c, Sums &sums,
   return true;
 }
 
-/// What the op adds its reduction to must count once.
+/// Checks that the initial value of a reduction is added only once.
 static CheckResult checkInits(const OpComparison &c, Sums &sums) {
   auto destinations = dyn_cast<DestinationStyleOpInterface>(c.op);
   if (!destinations || (sums.reducedAxes.empty() && !isShared(sums)))
@@ -184,8 +184,8 @@ static CheckResult checkInits(const OpComparison &c, Sums &sums) {
 // Partial operands
 //===----------------------------------------------------------------------===//
 
-/// The op must be linear in `partial`. The neutral element is partial and whole
-/// at once.
+/// Checks that the op is linear in `partial`. The neutral element is both
+/// partial and whole.
 static CheckResult checkLinear(const OpComparison &c, Sums &sums,
                                const llvm::SmallBitVector &partial,
                                ::tessera::ReductionKind kind,
@@ -203,7 +203,7 @@ static CheckResult checkLinear(const OpComparison &c, Sums &sums,
     if (partial.test(i) || !c.isTensor(i) || !isNeutral(c, i, kind))
       continue;
     all.set(i);
-    // In a multiplication one of them is partial, and the others are whole.
+    // In a multiplication, one operand is partial and the others are whole.
     llvm::SmallBitVector one = partial;
     one.set(i);
     if (isLinear(c.op, kind, one))
@@ -211,7 +211,7 @@ static CheckResult checkLinear(const OpComparison &c, Sums &sums,
   }
   if (isLinear(c.op, kind, all))
     return {};
-  // A maximum of equal elements is partial over any axes, too.
+  // A maximum of equal elements is also partial over any axes.
   bool mayBePartial = llvm::any_of(c.factors, [](const FactorState &factor) {
     return factor.isUniform && factor.localSize != factor.globalSize;
   });
@@ -222,9 +222,9 @@ static CheckResult checkLinear(const OpComparison &c, Sums &sums,
               .str()};
 }
 
-/// Operands that are equal shares of a sum, which are set in `sharing`: over
-/// the axes that others are partial over and they are not, if those are of as
-/// many devices.
+/// Checks operands that are equal shares of a sum, which `sharing` gets. They
+/// are shares over the axes that only other operands are partial over, if these
+/// have as many devices.
 static CheckResult checkShares(const OpComparison &c, Sums &sums,
                                ArrayRef<AxisRef> axes,
                                llvm::SmallBitVector &sharing) {
@@ -250,8 +250,9 @@ static CheckResult checkShares(const OpComparison &c, Sums &sums,
   return checkLinear(c, sums, sharing, ::tessera::ReductionKind::Sum, "");
 }
 
-/// Along one axis: the op must be linear in the operands that are partial over
-/// it, taken together, and these by one reduction. The result is partial, too.
+/// Checks one axis: the op must be linear in all operands together that are
+/// partial over it, and they must have one kind of reduction. The result is
+/// then partial.
 static CheckResult checkPartialAxis(const OpComparison &c, Sums &sums,
                                     const AxisRef &axis,
                                     const llvm::SmallBitVector &sharing) {

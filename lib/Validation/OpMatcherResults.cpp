@@ -3,18 +3,18 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dimension of a result is made of its factors' blocks, the inverse of
-// OpMatcherFactors: with b of 2 blocks of 1 and d of 2 blocks of 3,
+// Computes a dimension of a result from the blocks of its factors, the inverse
+// of OpMatcherFactors: with b of 2 blocks of 1 and d of 2 blocks of 3,
 //
 //     device             0  1  2  3
 //     b                  0  0  1  1
 //     d                  0  1  0  1
 //     result: 2 b + d    0  1  2  3     4 blocks of 3 of a dimension of 12
 //
-// Blocks of equal elements have no name of their own: of ones(8) in 2 blocks of
-// 4, either device holds either block. If another factor of the dimension has
-// named blocks, its own are named as the use of the result needs them. That is
-// a guess: a wrong one is found at the use.
+// Blocks of equal elements have no names: of ones(8) in 2 blocks of 4, either
+// device holds either block. If another factor of the dimension has named
+// blocks, the use of the result determines the names. This is a guess: a wrong
+// name is found at the use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace mlir;
 using namespace tessera;
 
 /// Names the blocks of a factor whose elements are all equal, so that any block
-/// is any other: as a use needs them, or else all by the first name. `result`
-/// is partial over `unreduced`.
+/// can be any other: as a use needs them, or else all by the first name.
+/// `result` is partial over `unreduced`.
 static std::optional<Placements::Id>
 nameBlocks(const OpComparison &c, const DimFactors &list, unsigned position,
            OpResult result, int64_t dim, ArrayRef<AxisRef> unreduced) {
@@ -38,7 +38,7 @@ nameBlocks(const OpComparison &c, const DimFactors &list, unsigned position,
       return std::nullopt;
     below *= f.globalSize / f.localSize;
   }
-  // Of the major factor there may be more blocks than its size needs.
+  // The major factor may have more blocks than its size needs.
   const FactorState &own = c.factors[list[position]];
   bool isMajor = position == 0;
   if (!isMajor && own.globalSize % own.localSize != 0)
@@ -58,15 +58,15 @@ nameBlocks(const OpComparison &c, const DimFactors &list, unsigned position,
     numBlocks = placements.getCount(*needed) / below;
   }
   Placements::Id mine = placements.getDigit(*needed, below, numBlocks);
-  // The terms of a sum are of one block.
+  // All terms of a sum must be the same block.
   bool isEqual = placements.isEqualWithin(
       mine, normalizeAxes(placements.getMesh(), unreduced));
   return isEqual ? mine : first;
 }
 
-/// A dimension of a result from its factors; none if they make no block of it.
-/// A factor may be sharded only if a device has one element of each factor that
-/// is more major, as in any block of a row-major dimension.
+/// Computes a dimension of a result from its factors; none if they form no
+/// block. A factor may be sharded only if a device has one element of each more
+/// major factor, as in any block of a row-major dimension.
 static std::optional<DimState> makeDim(const OpComparison &c,
                                        const DimFactors &list, OpResult result,
                                        int64_t dim,
@@ -92,7 +92,8 @@ static std::optional<DimState> makeDim(const OpComparison &c,
                                list,
                                [&](unsigned factor) {
                                  const FactorState &f = c.factors[factor];
-                                 // One element is the same along its dimension.
+                                 // A single element is uniform along its
+                                 // dimension.
                                  return f.isUniform ||
                                         (list.size() > 1 && f.localSize == 1 &&
                                          f.placement == Placements::kWhole);
@@ -109,7 +110,7 @@ static std::optional<DimState> makeDim(const OpComparison &c,
         return std::nullopt;
       mine = *named;
     }
-    // Padding of another than the major one would be within the dimension.
+    // Padding of a minor factor would be in the middle of the dimension.
     if (i > 0 && f.localSize * placements.getCount(mine) != f.globalSize)
       return std::nullopt;
     bool isSharded = placements.getCount(mine) > 1;
@@ -127,7 +128,8 @@ AxisList PartialResults::getAxes() const {
   return axes;
 }
 
-/// No dimension may be sharded along axes that the results are partial over.
+/// Checks that no dimension is sharded along axes that results are partial
+/// over.
 static CheckResult checkShardedAxes(const OpComparison &c,
                                     const PartialResults &partial) {
   AxisList unreduced = partial.getAxes();
@@ -143,8 +145,8 @@ static CheckResult checkShardedAxes(const OpComparison &c,
   return {};
 }
 
-/// A result that was ended must end where the target's does, unless it is of
-/// any length in the reference.
+/// Checks that an ended result ends where the target's result does, unless it
+/// has any length in the reference.
 static CheckResult checkResultEnds(const OpComparison &c, unsigned result,
                                    ShardState &state) {
   if (!c.target || !hasEnds(state))

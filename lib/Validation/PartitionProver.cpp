@@ -25,7 +25,7 @@ LogicalResult PartitionVerdict::report() const {
 }
 
 bool PartitionProver::refute(Operation *op, const Twine &why) {
-  // Without a reference some global program may be what the op is a part of.
+  // Without a reference, the op may belong to some other global program.
   if (!global)
     return giveUp(op, why + ", and there is no reference to compare with");
   if (matching.hasGuessed)
@@ -39,8 +39,9 @@ bool PartitionProver::refute(Operation *op, const Twine &why) {
   return false;
 }
 
-/// Refutes `op`, which has value `got` in place of `needed`: whatever there was
-/// before, unless `got` is a value that the reference lacks and may be needed.
+/// Refutes `op`, which has value `got` instead of `needed`. Drops an earlier
+/// doubt, unless `got` is a value that the reference lacks and that may equal
+/// `needed`.
 bool PartitionProver::refuteValue(Operation *op, const Twine &why, int got,
                                   int needed) {
   if (!foreign.contains(got)) {
@@ -69,8 +70,8 @@ bool PartitionProver::giveUp(Operation *op, const Twine &why) {
 // The walk
 //===----------------------------------------------------------------------===//
 
-/// Keeps the state of a value. Of one without elements any block is any other,
-/// and there is nothing to reduce.
+/// Stores the state of a value. A value without elements has no distinct
+/// blocks, and nothing to reduce.
 void PartitionProver::setState(Value value, ShardState state) {
   if (state.value >= 0 && reference.getValue(state.value).isEmpty) {
     for (DimState &dim : state.dims) {
@@ -91,8 +92,8 @@ bool PartitionProver::visit(Operation *op) {
   return giveUp(op, "it uses a value that was masked, wherever that ends");
 }
 
-/// Nothing but one value has the end of another: an op ends its results where
-/// its operands do, or the proof stops.
+/// Visits an op by its kind. An op ends its results where its operands end, or
+/// the proof stops.
 bool PartitionProver::visitByKind(Operation *op) {
   ++numVisited;
   for (Value operand : op->getOperands())
@@ -163,12 +164,12 @@ PartitionVerdict PartitionProver::run() {
   return verdict;
 }
 
-/// Holds one function against its reference. The proof changes its copy of
-/// that: ops are decomposed beside themselves. Which ones is guessed by
-/// counting them, which is misled where some are repeated. Which op a local one
-/// is a part of is searched depth-first: only its uses may tell. That a slice
-/// or a concatenation resizes a value though an op of the reference fits is
-/// tried only where two local ops fit that one, so that most searches are one
+/// Compares one function with its reference. The proof changes its own copy of
+/// the reference: it inserts decompositions before ops. Which ops to decompose
+/// is guessed by counts, which recomputed ops can mislead. The assignment of
+/// local ops to reference ops is searched depth-first, as only their uses may
+/// decide. A slice or concatenation that fits an op of the reference is tried
+/// as a resize only if two local ops fit that op, so most searches take one
 /// run.
 static PartitionVerdict
 verifyOne(FunctionOpInterface local, const Mesh &mesh,
@@ -208,7 +209,7 @@ PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
   Choices none;
   if (!reference)
     return PartitionProver(local, mesh, nullptr, none).run();
-  // A function, then those that it calls.
+  // The function, followed by its callees.
   llvm::SetVector<std::pair<Operation *, Operation *>> pairs;
   pairs.insert({local, reference});
   for (size_t i = 0; i < pairs.size(); ++i) {

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One walk over the local function, which stops at the first op that is not as
-// it should be. All methods give false there.
+// Walks over the local function once and stops at the first op that is wrong.
+// All methods return false there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,15 +35,15 @@ class ExtractSliceOp;
 
 namespace tessera {
 
-/// Local ops that may be a part of several ops of the reference: which of those
-/// each is taken for.
+/// The choices for local ops that fit several ops of the reference: which of
+/// them each one stands for.
 class Choices {
 public:
-  /// The choice for `op` among `count` ops: the first one, the first time.
+  /// The choice for `op` among `count` ops; the first one at the first call.
   unsigned get(mlir::Operation *op, unsigned count) {
     return made.try_emplace(op, Choice{0, count}).first->second.index;
   }
-  /// Makes the next choice, in depth-first order. False: there is none.
+  /// Makes the next choice in depth-first order. False if there is none.
   bool advance() {
     while (!made.empty() &&
            made.back().second.index + 1 == made.back().second.count)
@@ -53,12 +53,12 @@ public:
     return !made.empty();
   }
 
-  /// Two local ops were taken for parts of this op of the reference.
+  /// Records that two local ops were matched with this op of the reference.
   void contest(unsigned reference) { contested.insert(reference); }
-  /// Whether that was so in an earlier search.
+  /// Whether an op was contested in an earlier search.
   bool isContested(unsigned reference) const { return known.count(reference); }
-  /// Begins another search if this one found more contested ops. False: it did
-  /// not.
+  /// Starts another search if this one found more contested ops. False if it
+  /// did not.
   bool restart() {
     if (contested == known)
       return false;
@@ -72,14 +72,14 @@ private:
     unsigned index, count;
   };
   std::set<unsigned> contested, known;
-  /// In the order in which they were made.
+  /// Choices in the order in which they were made.
   llvm::MapVector<mlir::Operation *, Choice> made;
 };
 
 class PartitionProver {
 public:
-  /// `decomposesAll`: ops of the reference that have a reduction of their own
-  /// are decomposed though the local function seems to have all of them.
+  /// `decomposesAll`: decomposes ops of the reference that have their own
+  /// reduction even if the local function seems to have all of them.
   PartitionProver(mlir::FunctionOpInterface local, const Mesh &mesh,
                   mlir::FunctionOpInterface global, Choices &choices,
                   bool decomposesAll = false)
@@ -90,16 +90,16 @@ public:
 
   PartitionVerdict run();
 
-  /// A local function that is called and the function of the reference that is
-  /// called there. What the one does is what the other does, if that is proven.
+  /// A called local function and the function of the reference that the
+  /// corresponding call names. They are equivalent if that is proven.
   struct Call {
     mlir::FunctionOpInterface local;
     mlir::FlatSymbolRefAttr reference;
   };
-  /// Of the calls of a function that is proven, in order.
+  /// The calls of a proven function, in order.
   llvm::ArrayRef<Call> getCalls() const { return calls; }
-  /// Ops that were visited before one that the reference lacks: how far the
-  /// proof came.
+  /// Ops visited before the first one that the reference lacks: the progress of
+  /// the proof.
   int64_t getNumVisited() const {
     return doubt ? numVisitedBeforeDoubt : numVisited;
   }
@@ -152,7 +152,7 @@ private:
   bool holdsAll(const ShardState &state, unsigned dim, int64_t size) const;
   std::optional<ShardState> trim(mlir::tensor::ExtractSliceOp op);
   std::optional<ShardState> append(mlir::tensor::ConcatOp op);
-  /// Of the result, if `op` does nothing but change padding.
+  /// The state of the result if `op` only changes padding.
   std::optional<ShardState> resize(mlir::Operation *op);
   bool visitAccumulate(dist::AccumulateOp op);
   std::optional<unsigned> findYielded(dist::AccumulateOp target, int value,
@@ -194,22 +194,22 @@ private:
   ExpectedOps expected;
   StateMap states;
   MatchContext matching;
-  /// Loops and branches of the reference that the walk is inside of.
+  /// Loops and branches of the reference around the current op.
   llvm::SmallPtrSet<mlir::Operation *, 4> active;
-  /// What was sent and not received yet, in order.
+  /// Values sent but not yet received, in order.
   std::map<MessageKey, std::deque<mlir::Value>> mail;
   llvm::SmallVector<Call> calls;
-  /// Of ops of the reference, by number: the op that was found to be a part.
+  /// The local op matched with each op of the reference, by number.
   llvm::DenseMap<unsigned, mlir::Operation *> parts;
-  /// Of a value of the reference that some op was taken for: the values that
-  /// the op fits as well. It may be several at once: equal ops are merged.
+  /// For each value of the reference that some op was matched with: the other
+  /// values that the op fits. Equal ops are merged, so there may be several.
   std::map<int, std::set<int>> otherReadings;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
   int64_t numVisited = 0;
   PartitionVerdict verdict;
-  /// Of the first op that the reference lacks: from there on nothing is proven,
-  /// and only what certainly differs is refuted.
+  /// The doubt about the first op that the reference lacks. After it nothing is
+  /// proven, and only certain differences are refuted.
   std::optional<PartitionVerdict> doubt;
   int64_t numVisitedBeforeDoubt = 0;
 };

@@ -1,4 +1,4 @@
-//===- Placements.cpp - Which block of a dimension a device holds ---------===//
+//===- Placements.cpp - Blocks of a dimension per device ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ using namespace tessera;
 using llvm::ArrayRef;
 
 AxisList tessera::refineAxes(const Mesh &mesh, ArrayRef<AxisRef> axes) {
-  // The boundaries of the parts of each axis, as sizes on their major side.
+  // The boundaries of the sub-axes of each axis, as sizes of their major side.
   std::map<unsigned, std::vector<int64_t>> boundaries;
   for (const AxisRef &ref : axes) {
     boundaries[ref.axis].push_back(ref.preSize);
@@ -147,7 +147,7 @@ Placements::gatherTrue(Id id, ArrayRef<AxisRef> axes, int64_t numTrue) {
     bool isRun = start % g.size == 0 && start < numTrue;
     for (int64_t i = 0; i < g.size && start + i < numTrue; ++i)
       isRun &= blocks[g.members[first + i]] == start + i;
-    // Anything is the first block that is all padding.
+    // Any block past the end serves as the first block that is all padding.
     int64_t block = isRun ? start / g.size : count;
     held.set(block);
     for (int64_t i = 0; i < g.size; ++i)
@@ -259,8 +259,8 @@ std::optional<AxisList> Placements::getAxes(Id id) {
     if (!isEqualWithin(id, part))
       parts.push_back(part);
   int64_t count = getCount(id);
-  // What was found from positions, or permuted, may vary along other parts of
-  // these axes only.
+  // Values found from positions, or permuted, may vary only along other
+  // sub-axes of these axes.
   if (numShards(parts) != count) {
     llvm::SmallVector<bool> isPart(mesh.sizes.size(), false);
     for (const AxisRef &part : parts)

@@ -1,13 +1,13 @@
-//===- Placements.h - Which block of a dimension a device holds -*- C++ -*-===//
+//===- Placements.h - Blocks of a dimension per device ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A placement cuts a dimension into equal blocks and says for each device which
-// of them it holds. It is the plain list of block numbers, not a list of axes:
-// whatever a program does to a value, in whichever order of axes, is followed
-// exactly, and two ways to say one thing are one placement. Placements are
-// interned and what is computed of them is remembered; a program has few.
+// A placement splits a dimension into equal blocks and maps each device to the
+// block that it holds. It is a plain list of block numbers, not of axes. So it
+// follows any transformation of a value exactly, in any order of axes, and
+// equal distributions are one placement. Placements are interned and results
+// are cached; a program has few.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,70 +21,71 @@
 
 namespace tessera {
 
-/// The parts of mesh axes that `axes` cut them into: each part is within
-/// or outside of each entry. An axis whose entries have no common refinement
-/// stays whole. Sorted.
+/// Splits mesh axes at the boundaries of `axes`: each sub-axis is within or
+/// outside of each entry. An axis whose entries have no common refinement stays
+/// whole. Sorted.
 AxisList refineAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
-/// The groups of devices that differ only in some axes.
+/// The groups of devices that differ only along some axes.
 struct AxisGroups {
   AxisList axes;
   int64_t size = 1;
   /// Position of each device in its group.
   std::vector<int32_t> index;
-  /// Devices, one group after the other, each in order of position.
+  /// Devices, group by group, in order of position.
   std::vector<int32_t> members;
 };
 
 class Placements {
 public:
   using Id = unsigned;
-  /// One block, which every device holds.
+  /// One block that every device holds.
   static constexpr Id kWhole = 0;
 
   explicit Placements(const Mesh &mesh);
 
   const Mesh &getMesh() const { return mesh; }
   int64_t getNumDevices() const { return numDevices; }
-  /// Number of blocks that the dimension is cut into.
+  /// Number of blocks that the dimension is split into.
   int64_t getCount(Id id) const { return entries[id].count; }
   /// Block of each device.
   llvm::ArrayRef<int32_t> getBlocks(Id id) const { return *entries[id].blocks; }
 
   const AxisGroups &getGroups(llvm::ArrayRef<AxisRef> axes);
 
-  /// Any list of blocks; `mayDependOn` names all axes along which it may vary.
+  /// Any list of blocks; `mayDependOn` has all axes along which it may vary.
   Id intern(int64_t count, std::vector<int32_t> blocks,
             llvm::ArrayRef<AxisRef> mayDependOn);
   /// A dimension that is sharded over `axes`.
   Id get(llvm::ArrayRef<AxisRef> axes);
-  /// Each device keeps of its block the part of its position in the group.
+  /// Each device keeps the chunk of its block that has its position in the
+  /// group.
   Id slice(Id id, llvm::ArrayRef<AxisRef> axes);
-  /// The blocks of a group put together in order; none if they are no run of
-  /// blocks that starts at a multiple of the group's size.
+  /// Concatenates the blocks of a group in order; none if they are not a
+  /// contiguous run that starts at a multiple of the group's size.
   std::optional<Id> gather(Id id, llvm::ArrayRef<AxisRef> axes);
-  /// The same where anything may follow the first `numTrue` blocks: what
-  /// is no run of them is a block after them, if all others are held.
+  /// The same if only the first `numTrue` blocks matter: a group without a
+  /// contiguous run becomes a block after these, if all others are held.
   std::optional<Id> gatherTrue(Id id, llvm::ArrayRef<AxisRef> axes,
                                int64_t numTrue);
-  /// Device d gets what device sources[d] has, within groups of `axes`.
+  /// Device d gets the block of device sources[d], within groups of `axes`.
   Id permute(Id id, llvm::ArrayRef<int32_t> sources,
              llvm::ArrayRef<AxisRef> axes);
-  /// Blocks of `size` elements that begin at these positions; none if some do
-  /// not begin at a multiple of it, or it is 0.
+  /// Blocks of `size` elements that begin at these positions; none if a
+  /// position is not a multiple of it, or `size` is 0.
   std::optional<Id> findBlocks(llvm::ArrayRef<int64_t> positions, int64_t size);
-  /// The digit (block / below) % count of each block's number.
+  /// The block numbers (block / below) % count.
   Id getDigit(Id id, int64_t below, int64_t count);
-  /// Blocks of `major`, each cut further as `minor` says.
+  /// Splits the blocks of `major` further by `minor`.
   Id combine(Id major, Id minor);
 
   /// True if each device that needs one of the first `numTrue` blocks of
   /// `needed` has it.
   bool holdsTrue(Id id, Id needed, int64_t numTrue) const;
-  /// True if all devices of a group hold one block.
+  /// True if all devices of each group hold the same block.
   bool isEqualWithin(Id id, llvm::ArrayRef<AxisRef> axes);
-  /// The axes whose groups hold each block exactly once; none if there are no
-  /// such axes.
+  /// The axes whose groups hold each block exactly once; none if there are
+  /// none.
   std::optional<AxisList> getAxes(Id id);
 
 private:
@@ -95,7 +96,7 @@ private:
     AxisList mayDependOn;
   };
   unsigned getAxesId(llvm::ArrayRef<AxisRef> axes);
-  /// Adds the parts of `axis` along which the blocks differ.
+  /// Adds the sub-axes of `axis` along which the blocks differ.
   void addDecisive(Id id, const AxisRef &axis, AxisList &parts);
 
   Mesh mesh;
@@ -103,7 +104,7 @@ private:
   std::vector<Entry> entries;
   std::map<std::pair<int64_t, std::vector<int32_t>>, Id> interned;
   std::map<std::vector<AxisRef>, unsigned> axesIds;
-  /// By number of the axes; never moved.
+  /// Groups by axes number; never moved.
   std::vector<std::unique_ptr<AxisGroups>> groups;
   using Key = std::pair<unsigned, unsigned>;
   llvm::DenseMap<Key, Id> sliced, combined;

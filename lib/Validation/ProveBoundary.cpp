@@ -3,10 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a local function declares of its arguments and results is what callers
-// and the runtime take for granted: how they are sharded, over which axes they
-// are partial, which results take the place of which arguments, and their
-// names.
+// Callers and the runtime rely on the declarations of a local function: how its
+// arguments and results are sharded, over which axes they are partial, which
+// results replace which arguments, and their names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +18,13 @@ using namespace tessera;
 // What is declared
 //===----------------------------------------------------------------------===//
 
-/// True of attributes that say what an argument or a result is for, by name.
+/// True for attributes that name the purpose of an argument or a result.
 static bool isName(StringAttr name) {
   return name.strref().starts_with("nn.") && name != nn::NNDialect::kDimsAttr;
 }
 
-/// An attribute that one of them has and the other has not so, apart from those
-/// that say how they are sharded; null if there is none. A local function may
-/// leave all names out.
+/// A donation or a name that differs between the two; null if there is none. A
+/// local function may omit all names.
 static StringAttr findOtherRole(DictionaryAttr mine, DictionaryAttr theirs) {
   auto isNamed = [](NamedAttribute attr) { return isName(attr.getName()); };
   bool hasNames = mine && llvm::any_of(mine, isNamed);
@@ -54,8 +52,9 @@ static std::string print(DictionaryAttr dictionary, StringAttr name) {
   return text;
 }
 
-/// An argument or a result must be declared as in the reference: for the same
-/// purpose, and partial over the same axes if the reference says anything.
+/// Checks that an argument or a result is declared as in the reference: with
+/// the same purpose, and partial over the same axes if the reference declares
+/// any.
 bool PartitionProver::checkDeclared(Operation *where, DictionaryAttr mine,
                                     DictionaryAttr theirs,
                                     const ShardState &state,
@@ -79,7 +78,7 @@ bool PartitionProver::checkDeclared(Operation *where, DictionaryAttr mine,
   if (!isKnown)
     return refute(where, name + " is partial over axes of another mesh in the "
                                 "reference");
-  // What one device holds is whole.
+  // Axes of size 1 do not make a value partial.
   auto withoutOnes = [](AxisList list) {
     llvm::erase_if(list, [](const AxisRef &ref) { return ref.size == 1; });
     return list;
@@ -100,7 +99,7 @@ bool PartitionProver::checkDeclared(Operation *where, DictionaryAttr mine,
   return true;
 }
 
-/// The state that a sharding describes, and the true shape.
+/// Reads the state that a sharding describes, and the true shape.
 bool PartitionProver::readBoundary(Operation *where, Type type,
                                    dist::ShardingAttr attr, Attribute shape,
                                    ShardState &state,
@@ -132,7 +131,7 @@ bool PartitionProver::readBoundary(Operation *where, Type type,
   }
   state.unreduced = normalizeAxes(placements.getMesh(), sharding.unreduced);
   state.reduction = sharding.reduction;
-  // Devices without a part of a maximum hold its neutral element everywhere.
+  // Devices without a term of a maximum hold its neutral element everywhere.
   if (state.isPartial() && state.reduction != ::tessera::ReductionKind::Sum)
     for (DimState &dim : state.dims)
       dim.padding = PadContent::Any;
@@ -172,9 +171,9 @@ bool PartitionProver::setArguments() {
   return true;
 }
 
-/// A value that was ended must end where a tensor of `type`, its type in the
-/// reference at this use, does: then the use says how long it is. A null type:
-/// nothing there says how long it is.
+/// Checks that an ended value ends where a tensor of `type` does, its type at
+/// this use in the reference: the use then determines the length. A null type
+/// determines none.
 bool PartitionProver::closeEnds(Operation *op, ShardState &state, Type type,
                                 const Twine &name) {
   if (std::optional<unsigned> other = findOtherEnd(state, type)) {
@@ -192,13 +191,13 @@ bool PartitionProver::closeEnds(Operation *op, ShardState &state, Type type,
   return true;
 }
 
-/// A value must be sharded as a boundary says.
+/// Checks that a value is sharded as a boundary declares.
 bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
                                  const ShardState &needed, const Twine &name) {
   if (got.value >= 0 && reference.getValue(got.value).isEmpty)
     return true;
   const Mesh &mesh = placements.getMesh();
-  // Equal parts are parts over any further axes of as many devices.
+  // Equal shares are shares over any additional axes with as many devices.
   AxisList axes = got.unreduced;
   bool isZero = got.value >= 0 && reference.getValue(got.value).isZero;
   bool isSum =
@@ -209,7 +208,7 @@ bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
             subtractAxes(needed.unreduced, got.unreduced);
         others && numShards(*others) == got.share)
       axes = needed.unreduced;
-  // Zeros are parts over any.
+  // Zeros are terms over any axes.
   if (got.share == 1 && isSum && isZero &&
       subtractAxes(needed.unreduced, got.unreduced))
     axes = needed.unreduced;
@@ -231,8 +230,8 @@ bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
   return true;
 }
 
-/// What is given to an argument has zeros in its padding where the argument is
-/// taken to have them.
+/// Checks that a value passed to an argument has zeros in its padding where the
+/// argument is assumed to have them.
 bool PartitionProver::checkZeroPadding(Operation *op, Type type,
                                        const ShardState &got,
                                        const ShardState &needed,
@@ -283,7 +282,7 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
                        global.getResultAttrDict(i), needed, name))
       return false;
   }
-  // Whoever takes a result reads nothing of its padding.
+  // Readers of a result ignore its padding.
   SmallVector<int64_t> numTrue = getFacts(got, value.getType()).numTrueBlocks;
   for (auto [mine, theirs, count] : llvm::zip(got.dims, needed.dims, numTrue))
     if (placements.holdsTrue(mine.placement, theirs.placement, count))
@@ -310,8 +309,8 @@ bool PartitionProver::checkResults(Operation *terminator) {
   return true;
 }
 
-/// A result that takes the place of an argument is sharded as that is, with
-/// zeros in its padding: the next call takes them for granted.
+/// Checks that a result that replaces an argument is sharded like it, with
+/// zeros in its padding: the next call relies on both.
 bool PartitionProver::checkDonation(Operation *terminator, unsigned argument,
                                     int64_t index) {
   std::string name = ("result " + Twine(index) +

@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop or a branch of the local program is one of the reference, run as often
-// by all devices: its bounds or its condition are the same scalar. What a loop
-// carries is sharded in the same way before each iteration.
+// A loop or branch of the local program matches one of the reference and runs
+// equally often on all devices: its bounds or its condition are the same
+// scalar. Values that a loop carries have the same sharding before each
+// iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +22,15 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What is known of a value that is one of two.
+/// How the meet of two states relates to the first of them.
 enum class Meet { Same, Weaker, None };
 } // namespace
 
-/// What holds along one dimension of either of two values.
+/// Reduces `mine` to the facts that hold along one dimension of both values.
 static Meet meetDims(DimState &mine, const DimState &other) {
   Meet how = Meet::Same;
   if (mine.uniform && !other.uniform) {
-    // Any block of it is this one.
+    // Any block of a uniform value equals this one.
     mine.uniform = false;
     mine.placement = other.placement;
     how = Meet::Weaker;
@@ -43,7 +44,7 @@ static Meet meetDims(DimState &mine, const DimState &other) {
   return how;
 }
 
-/// Leaves in `mine` what holds of both values, numbers of values aside.
+/// Reduces `mine` to the facts that hold for both values, except their numbers.
 static Meet meetStates(ShardState &mine, const ShardState &other) {
   bool isSame = mine.dims.size() == other.dims.size() &&
                 mine.unreduced == other.unreduced &&
@@ -66,7 +67,7 @@ static Meet meetStates(ShardState &mine, const ShardState &other) {
   return all;
 }
 
-/// True if every device has one and the same number.
+/// True if all devices have the same number.
 static bool isCommon(const ShardState &state) {
   if (state.isPartial() || state.share != 1)
     return false;
@@ -80,7 +81,7 @@ static bool isCommon(const ShardState &state) {
 //===----------------------------------------------------------------------===//
 
 /// The state of a yielded value, if it is the one that the reference yields and
-/// ends where that does.
+/// has the same end.
 std::optional<ShardState>
 PartitionProver::findYielded(Operation *yield, unsigned i, Operation *target) {
   const ShardState *found = states.findWithEnds(yield->getOperand(i));
@@ -102,8 +103,8 @@ PartitionProver::findYielded(Operation *yield, unsigned i, Operation *target) {
   return state;
 }
 
-/// What the loop carries is sharded as `carried` says before the first
-/// iteration; looks for what holds before each.
+/// Visits a loop whose carried values have states `carried` before the first
+/// iteration; finds the states that hold before each iteration.
 bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
                                    SmallVector<ShardState> carried) {
   auto numberOf = [&](Value mine, Value theirs, Type type) {
@@ -113,7 +114,7 @@ bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
   SmallVector<Type> types;
   for (const ShardState &state : carried)
     types.push_back(reference.getValue(state.value).type);
-  // Each round that is not the last knows less than the one before.
+  // Each round but the last weakens the states of the round before.
   for (bool again = true; again;) {
     again = false;
     ShardState counter;
@@ -154,8 +155,9 @@ bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
   return true;
 }
 
-/// Zeros are parts of a sum that is zero. Where the loop's result is reduced
-/// next, what it begins with is taken to be partial in that way.
+/// The neutral element of a reduction is partial and whole at once. If the
+/// loop's result is reduced next, assumes that such an initial value is partial
+/// likewise.
 bool PartitionProver::guessPartial(scf::ForOp op,
                                    SmallVectorImpl<ShardState> &carried) {
   bool any = false;
@@ -222,9 +224,8 @@ bool PartitionProver::visitFor(scf::ForOp op) {
   });
 }
 
-/// Tries the ops of the reference that have the name and operands of `op`, in
-/// order. An op within itself would mix up what two iterations know by one
-/// number.
+/// Tries the ops of the reference with the name and operands of `op`, in order.
+/// A match with an op around it would confuse the values of two iterations.
 bool PartitionProver::visitAsSome(Operation *op,
                                   llvm::function_ref<bool(Operation *)> visit) {
   SmallVector<int, 4> numbers;
@@ -247,7 +248,7 @@ bool PartitionProver::visitAsSome(Operation *op,
       continue;
     verdict = PartitionVerdict();
     doubt = doubtBefore;
-    // Bounds count too, though they are of type index.
+    // Compares bounds too, although they are of type index.
     auto [mine, theirs] = std::mismatch(numbers.begin(), numbers.end(),
                                         candidate.operands.begin());
     if (mine != numbers.end()) {
@@ -276,8 +277,8 @@ bool PartitionProver::visitAsSome(Operation *op,
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// Both branches, whichever is taken; a result has the same blocks after
-/// either.
+/// Visits both branches; a result must have the same blocks after either
+/// branch.
 bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
   if (target && target.getElseRegion().empty() != op.getElseRegion().empty())
     return giveUp(op, "the reference has other branches");
@@ -315,7 +316,7 @@ bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
                       ? reference.lookup(target.getResult(i))
                       : reference.addValue(reference.getValue(state.value).type,
                                            op.getLoc());
-    // One of two numbers, by a condition that is not known here.
+    // The scalar is one of two numbers, by a condition that is unknown here.
     state.numbers = nullptr;
     setState(result, state);
   }
@@ -337,7 +338,7 @@ bool PartitionProver::visitIf(scf::IfOp op) {
 // Sends and receives
 //===----------------------------------------------------------------------===//
 
-/// Which pairs of devices, and which of their messages.
+/// The pair of devices of a message, and its tag.
 template <typename Op> static PartitionProver::MessageKey keyOf(Op op) {
   return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
           static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag())};
@@ -350,8 +351,8 @@ bool PartitionProver::visitSend(dist::SendOp op) {
   return true;
 }
 
-/// The block of the sender, on one device of each group and zeros on the
-/// others: a sum of parts over the axis, which is the sender's block on all.
+/// One device of each group holds the sender's block and the others hold zeros:
+/// a partial sum over the axis, which is the sender's block on all of them.
 bool PartitionProver::visitRecv(dist::RecvOp op) {
   if (op->getParentOp() != local)
     return giveUp(op,

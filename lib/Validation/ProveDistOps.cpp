@@ -1,4 +1,4 @@
-//===- ProveDistOps.cpp - What dist ops and calls do to blocks ------------===//
+//===- ProveDistOps.cpp - Effects of dist ops and calls on blocks ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace tessera;
 // Ops of dist
 //===----------------------------------------------------------------------===//
 
-/// What holds of the value of which a device has a part of `type`.
+/// Facts about the global value of a device's shard of `type`.
 GlobalFacts PartitionProver::getFacts(const ShardState &state,
                                       Type type) const {
   GlobalFacts facts;
@@ -48,7 +48,7 @@ bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
   return true;
 }
 
-/// The future stands for what the collective inside makes of the operand.
+/// A future represents the result of its collective.
 bool PartitionProver::visitStart(dist::StartOp op) {
   for (Operation &inner : op.getBody().front().without_terminator()) {
     auto collective = dyn_cast<dist::CollectiveOpInterface>(inner);
@@ -60,7 +60,7 @@ bool PartitionProver::visitStart(dist::StartOp op) {
   return true;
 }
 
-/// Each result is what the member makes of its operand.
+/// Each result is the result of its member on its operand.
 bool PartitionProver::visitBucket(dist::BucketOp op) {
   for (auto [member, input, result] :
        llvm::zip_equal(op.getMembers(), op.getInputs(), op.getResults()))
@@ -69,7 +69,8 @@ bool PartitionProver::visitBucket(dist::BucketOp op) {
   return true;
 }
 
-/// What its region says; how that is done piece by piece is another matter.
+/// Visits the region, which defines the result; its chunked execution is not
+/// checked.
 template <typename Op> bool PartitionProver::visitRegion(Op op) {
   for (auto [argument, input] :
        llvm::zip_equal(op.getBody().getArguments(), op.getInputs()))
@@ -111,8 +112,8 @@ bool PartitionProver::visitOffset(dist::AxisOffsetOp op) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
-/// The result of the reference that adds up, or stacks, a value of its
-/// micro-batch: number `first` if that does, else the first that does. Their
+/// The result of the reference that adds up or stacks a value of its
+/// micro-batch: number `first` if it does, else the first one that does. Their
 /// order does not matter.
 std::optional<unsigned> PartitionProver::findYielded(dist::AccumulateOp target,
                                                      int value, unsigned first,
@@ -129,8 +130,8 @@ std::optional<unsigned> PartitionProver::findYielded(dist::AccumulateOp target,
   return std::nullopt;
 }
 
-/// The region on slices of the operands; sums of what it yields. `target` is
-/// null without a reference.
+/// Visits the region on slices of the operands, and sums up its yields.
+/// `target` is null without a reference.
 bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
                                         dist::AccumulateOp target) {
   Block &body = op.getBody().front();
@@ -235,7 +236,7 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The function of the reference that `callee` is a part of.
+/// The function of the reference that `callee` was made from.
 static FlatSymbolRefAttr getReferenceOf(FunctionOpInterface callee) {
   if (auto named = callee->getAttrOfType<FlatSymbolRefAttr>(
           dist::DistDialect::kReferenceAttr))
@@ -243,9 +244,9 @@ static FlatSymbolRefAttr getReferenceOf(FunctionOpInterface callee) {
   return FlatSymbolRefAttr::get(callee->getContext(), callee.getName());
 }
 
-/// A call of a local function: what counts here are the shardings that it
-/// declares. Its body is held against that of the function which is called in
-/// the reference.
+/// Visits a call of a local function and reads its declared shardings. The body
+/// of the callee is compared separately with the function called in the
+/// reference.
 bool PartitionProver::visitCall(CallOpInterface call) {
   Operation *op = call;
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
@@ -298,7 +299,7 @@ bool PartitionProver::visitCall(CallOpInterface call) {
                          : reference.addValue(tensor ? Type(tensor.clone(shape))
                                                      : result.getType(),
                                               op->getLoc());
-    // Nothing is known of what the callee leaves in its padding.
+    // The padding of the callee's results is unknown.
     for (DimState &dim : state.dims)
       dim.padding = PadContent::Any;
     setState(result, std::move(state));

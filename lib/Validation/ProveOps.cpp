@@ -1,4 +1,4 @@
-//===- ProveOps.cpp - What ops with a sharding rule do to blocks ----------===//
+//===- ProveOps.cpp - Effects of ops with a sharding rule -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ bool PartitionProver::visitConstant(Operation *op,
       number && !tensor && number.getValue().getSignificantBits() <= 64)
     state.numbers = std::make_shared<std::vector<int64_t>>(
         placements.getNumDevices(), number.getValue().getSExtValue());
-  // One that is no splat may have been padded.
+  // A constant that is not a splat may have been padded.
   if (state.value >= firstForeign && tensor && !constant.isSplat)
     if (SmallVector<int, 1> padded = reference.findPadded(op);
         !padded.empty()) {
@@ -40,7 +40,7 @@ bool PartitionProver::visitConstant(Operation *op,
   return true;
 }
 
-/// A mask after the true size changes nothing but the padding.
+/// A mask after the true size changes only padding.
 bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   ShardState made = states.getWithEnds(op.getX());
   DimState &dim = made.dims[op.getDim()];
@@ -49,7 +49,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   const ShardState *offset =
       op.getOffset() ? &states.getWithEnds(op.getOffset()) : nullptr;
   if (dim.uniform) {
-    // Nothing but the offset says which part a device has.
+    // Only the offset determines the device's block.
     dim.uniform = false;
     if (offset && offset->numbers)
       dim.placement = placements.findBlocks(*offset->numbers, localSize)
@@ -58,7 +58,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   const ReferenceValue &value = reference.getValue(made.value);
   int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(op.getDim());
   if (!isOffset(placements, offset, dim.placement, localSize)) {
-    // Devices for which nothing is left may hold anything.
+    // Devices without remaining elements may hold anything.
     std::optional<Placements::Id> meant;
     if (offset && offset->numbers)
       meant = placements.findBlocks(*offset->numbers, localSize);
@@ -68,7 +68,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
       return refute(op, "its offset is not where each device's block begins");
     dim.placement = *meant;
   }
-  // A use of a value of any length compares where it ends.
+  // Uses of a value of any length compare its end.
   if (value.freeDims.test(op.getDim())) {
     if (dim.trueSize >= 0 && dim.trueSize < maskedSize)
       return giveUp(op, "it masks from element " + Twine(maskedSize) +
@@ -84,7 +84,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   for (auto kind :
        {::tessera::ReductionKind::Sum, ::tessera::ReductionKind::Max,
         ::tessera::ReductionKind::Min})
-    // The lowest boolean is zero as well: zero says more.
+    // The lowest boolean is also zero, which is the stronger fact.
     if (dim.padding == PadContent::Any &&
         op.getValue() == getNeutralElement(element, kind))
       dim.padding = getNeutralContent(kind);
@@ -96,8 +96,8 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   return true;
 }
 
-/// Scalars are equal on all devices, or integers that are known on each.
-/// Regions have been compared before: here they are not the reference's.
+/// Visits an op on scalars that are equal on all devices, or integers known on
+/// each. Regions were compared before: here they are not in the reference.
 bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
   if (op->getNumRegions() != 0)
     return giveUp(op, "the reference has no such region on these values");
@@ -130,10 +130,10 @@ bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
   return explainUnknownOp(op, numbers);
 }
 
-/// For an op of one value that the reference has too: an op of that name there,
-/// of another value of the type, if it is the only one, or if the program has
-/// as many ops of the name as the reference, so that this one stands for one of
-/// them. Null if there is none.
+/// For an op on one value that the reference also has: an op of that name in
+/// the reference, on another value of the type. It must be the only one, or the
+/// program must have as many ops of the name as the reference, so that this op
+/// stands for one of them. Null if there is none.
 const ReferenceOp *
 PartitionProver::findOfAnotherValue(Operation *op,
                                     ArrayRef<int> numbers) const {
@@ -158,7 +158,7 @@ PartitionProver::findOfAnotherValue(Operation *op,
   return count == 1 || here == count ? found : nullptr;
 }
 
-/// No op of the reference is this one.
+/// Explains that no op of the reference matches.
 bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
   if (llvm::any_of(numbers,
                    [&](int number) { return foreign.contains(number); }))
@@ -168,7 +168,7 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
       return refute(op, "operand " + Twine(i) +
                             " is a constant that the reference does not use "
                             "so");
-  // The op of this name that shares most operands with it.
+  // The op of this name that shares the most operands.
   const ReferenceOp *near = nullptr;
   unsigned most = 0, wrong = 0;
   for (unsigned i = 0; i < reference.getNumOps(); ++i) {
@@ -198,7 +198,7 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
     verdict.reference = other->op->getLoc();
     return refute(op, "operand 0 is another value than in the reference");
   }
-  // What commutes with every reduction only moves elements.
+  // An op that commutes with every reduction only moves elements.
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   llvm::SmallBitVector tensors(op->getNumOperands());
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -216,8 +216,8 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
   return visitUnknownOp(op, numbers);
 }
 
-/// An op on a value that the reference lacks is refuted if it could only stand
-/// for ops there, on the same other operands, that certainly need another
+/// Refutes an op on a value that the reference lacks, if it could only match
+/// ops there that have the same other operands but certainly need another
 /// value.
 bool PartitionProver::explainForeignOperand(Operation *op,
                                             ArrayRef<int> numbers) {
@@ -255,7 +255,7 @@ bool PartitionProver::explainForeignOperand(Operation *op,
                      numbers[*index], found->operands[*index]);
 }
 
-/// Goes on after an op that the reference lacks, whose results are foreign.
+/// Continues after an op that the reference lacks; its results are foreign.
 bool PartitionProver::visitUnknownOp(Operation *op, ArrayRef<int> numbers) {
   PartitionVerdict reason;
   reason.answer = PartitionAnswer::NotProvable;
@@ -299,8 +299,8 @@ bool PartitionProver::visitAlone(Operation *op) {
   return true;
 }
 
-/// How far the result types are from being parts of `target`'s: dimensions that
-/// are longer, then those that are of another size at all.
+/// The distance of the result types from shards of `target`'s: the number of
+/// longer dimensions, then the number of differing ones.
 static std::pair<unsigned, unsigned> getDistance(Operation *op,
                                                  Operation *target) {
   unsigned longer = 0, other = 0;
@@ -318,8 +318,8 @@ static std::pair<unsigned, unsigned> getDistance(Operation *op,
   return {longer, other};
 }
 
-/// An operand, taken for one of the values that it fits, such that the
-/// reference has an op of this name on another of them.
+/// An operand that fits several values, if the reference has an op of this name
+/// on another one of them.
 std::optional<unsigned>
 PartitionProver::findOtherReading(Operation *op, ArrayRef<int> numbers,
                                   unsigned first) const {
@@ -360,8 +360,9 @@ bool PartitionProver::visitOp(Operation *op) {
   llvm::erase_if(candidates, [&](unsigned index) {
     return reference.getOp(index).op->getName() != op->getName();
   });
-  // The op may fit several: equal elements in several shapes, or a dimension
-  // before or after those of one element. One that has no part yet is likely.
+  // The op may fit several: equal elements in several shapes, or dimensions
+  // before or after dimensions of size 1. An op without a match so far is more
+  // likely.
   auto rank = [&](unsigned index) {
     Operation *part = parts.lookup(index);
     return std::make_pair(getDistance(op, reference.getOp(index).op),
@@ -369,7 +370,7 @@ bool PartitionProver::visitOp(Operation *op) {
   };
   llvm::stable_sort(candidates,
                     [&](unsigned a, unsigned b) { return rank(a) < rank(b); });
-  /// What the results may be, and by which op of the reference.
+  /// Candidate states of the results, and the matching op of the reference.
   struct Fitting {
     std::optional<unsigned> index;
     SmallVector<ShardState, 1> results;
@@ -382,7 +383,7 @@ bool PartitionProver::visitOp(Operation *op) {
       fitting.push_back({index, std::move(match.results)});
       continue;
     }
-    // The reason that counts is that of the op which is most like this one.
+    // Reports the reason for the op most similar to this one.
     bool isAlike = haveSameProperties(op, target.op);
     if (!where || (isAlike && !bestIsAlike)) {
       best = match.fit;
@@ -391,7 +392,7 @@ bool PartitionProver::visitOp(Operation *op) {
       where = target.op->getLoc();
     }
   }
-  // A part of an op that has a part already may be a resize instead.
+  // A second local op of a reference op may be a resize instead.
   bool mayResize =
       fitting.empty() || llvm::any_of(fitting, [&](const Fitting &fit) {
         return choices.isContested(*fit.index);
@@ -412,7 +413,7 @@ bool PartitionProver::visitOp(Operation *op) {
           otherReadings[state.value].insert(fit.results[i].value);
       if (resized && !mayResize)
         otherReadings[state.value].insert(resized->value);
-      // A mask may be padding of its operand as well.
+      // A mask may also be padding of its operand.
       if (isa<nn::MaskPaddingOp>(op))
         otherReadings[state.value].insert(numbers.front());
       setState(result, state);
@@ -432,7 +433,7 @@ bool PartitionProver::visitOp(Operation *op) {
       return giveUp(op, "operand " + Twine(*operand) +
                             " fits two values of the reference and was taken "
                             "for one that is not used so");
-  // A resize of a value that was taken for another one fits nothing.
+  // A resize of a value that was mistaken for another one fits nothing.
   if (best == Fit::OtherOp && isAmbiguous &&
       isa<tensor::ExtractSliceOp, tensor::ConcatOp>(op))
     return giveUp(op, "an operand fits two values of the reference");

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A slice that keeps all true elements where they are, and a concatenation with
-// zeros after them, are the value that they are made of, with another padding.
-// The dimension must be whole on each device.
+// A slice that keeps all true elements at their positions, or a concatenation
+// with zeros after them, is the same value with other padding. The dimension
+// must be whole on each device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +15,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// True if `size` elements of a dimension of `state`, from the first one on, on
-/// each device hold all its true ones.
+/// True if the first `size` elements of a dimension of `state` on each device
+/// include all its true ones.
 bool PartitionProver::holdsAll(const ShardState &state, unsigned dim,
                                int64_t size) const {
   const DimState &mine = state.dims[dim];
   const ReferenceValue &value = reference.getValue(state.value);
-  // What says no size of its own may end anywhere, unless something ended it.
+  // A value without a size of its own may end anywhere, unless it was ended.
   if (value.freeDims.test(dim))
     return mine.uniform ||
            (mine.placement == Placements::kWhole && size >= mine.trueSize);
@@ -55,7 +55,7 @@ std::optional<ShardState> PartitionProver::append(tensor::ConcatOp op) {
   unsigned dim = op.getDim();
   int64_t size = cast<RankedTensorType>(first.getType()).getDimSize(dim);
   auto isZero = [&](Value value) {
-    // A mask may hold anything after the end.
+    // A mask may put any value after the end.
     const ShardState &zero = states.getWithEnds(value);
     if (zero.value < 0 || hasEnds(zero))
       return false;
@@ -79,7 +79,7 @@ std::optional<ShardState> PartitionProver::append(tensor::ConcatOp op) {
   int64_t trueSize =
       isFree ? mine.uniform || mine.trueSize < 0 ? size : mine.trueSize
              : cast<RankedTensorType>(value.type).getDimSize(dim);
-  // What was uniform ends here.
+  // A uniform dimension ends here.
   if (isFree)
     mine.trueSize = trueSize;
   bool wasZero = !mine.uniform && mine.padding == PadContent::Zero;

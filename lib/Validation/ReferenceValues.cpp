@@ -1,4 +1,4 @@
-//===- ReferenceValues.cpp - The values that a program should compute -----===//
+//===- ReferenceValues.cpp - Values of the reference program --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace tessera;
 
 ConstantValue tessera::getConstantValue(Operation *op) {
-  // A fill of a constant is a constant.
+  // A fill with a constant is a constant.
   if (auto fill = dyn_cast<linalg::FillOp>(op)) {
     Attribute scalar;
     Value filled = getFilledScalar(fill);
@@ -71,11 +71,11 @@ int ReferenceValues::addValue(Type type, Location loc) {
 int ReferenceValues::getConstant(ConstantValue constant, Type type,
                                  Location loc) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  // Constants without elements are equal, whatever their other sizes.
+  // Empty constants are equal, whatever their other sizes.
   if (tensor && tensor.getNumElements() == 0)
     constant = {UnitAttr::get(type.getContext()), /*isSplat=*/true};
-  // One value for all shapes of a rank: a dimension of a splat is any size but
-  // none.
+  // Uses one value for all shapes of a rank: a dimension of a splat has any
+  // size but 0.
   Type key = type;
   if (tensor && constant.isSplat) {
     SmallVector<int64_t> shape(tensor.getShape());
@@ -117,7 +117,7 @@ ArrayRef<unsigned> ReferenceValues::find(OperationName name,
   return it == byKey.end() ? ArrayRef<unsigned>() : ArrayRef(it->second);
 }
 
-/// A dimension of a result is free if each of its factors is only in free
+/// A dimension of a result is free if each of its factors occurs only in free
 /// dimensions of operands.
 llvm::SmallBitVector ReferenceValues::getFreeDims(const ReferenceOp &op,
                                                   unsigned result) const {
@@ -137,8 +137,8 @@ llvm::SmallBitVector ReferenceValues::getFreeDims(const ReferenceOp &op,
   return free;
 }
 
-/// True if the op sums over a dimension without elements, and begins with zeros
-/// if with anything.
+/// True if the op sums over an empty dimension, and its initial value, if any,
+/// is zero.
 bool ReferenceValues::sumsNothing(const ReferenceOp &op) const {
   bool isEmptySum = llvm::any_of(op.rule.factors, [](const Factor &factor) {
     return factor.kind == FactorKind::Reduction && factor.size == 0 &&
@@ -155,8 +155,7 @@ bool ReferenceValues::sumsNothing(const ReferenceOp &op) const {
   });
 }
 
-/// True if every result is zero: of zeros among the operands, or as a sum of
-/// nothing.
+/// True if every result is zero: from zero operands, or as an empty sum.
 bool ReferenceValues::hasZeroResults(const ReferenceOp &op) const {
   if (sumsNothing(op))
     return true;
@@ -167,8 +166,8 @@ bool ReferenceValues::hasZeroResults(const ReferenceOp &op) const {
   return zeros.any() && makesZeros(op.op, zeros);
 }
 
-/// Same type but for the sizes of free dimensions, of which none or some may be
-/// empty.
+/// True for types that are equal up to the sizes of free dimensions; both must
+/// be empty there or neither.
 static bool isSameType(Type a, Type b, const llvm::SmallBitVector &free) {
   auto left = dyn_cast<RankedTensorType>(a);
   auto right = dyn_cast<RankedTensorType>(b);
@@ -196,7 +195,7 @@ ReferenceValues::findEqual(const ReferenceOp &op,
         !(isMemoryEffectFree(op.op) || isa<CallOpInterface>(op.op)) ||
         !haveSameProperties(other.op, op.op) ||
         other.op->getNumResults() != op.op->getNumResults() ||
-        // Of what their regions use from outside there are factors too.
+        // The rule includes factors of values that regions use from outside.
         other.rule.factors.size() != op.rule.factors.size())
       continue;
     bool same = true;
@@ -216,7 +215,7 @@ ReferenceValues::findEqual(const ReferenceOp &op,
             for (unsigned factor : factors)
               freeFactors.set(factor);
     }
-    // The sizes of what is reduced belong to the value.
+    // The sizes of reduced factors belong to the value.
     for (auto [i, factor] : llvm::enumerate(op.rule.factors))
       same &= freeFactors.test(i) || factor == other.rule.factors[i];
     auto isSame = [&](Value a, Value b) {
@@ -257,10 +256,10 @@ SmallVector<int, 1> ReferenceValues::findPadded(Operation *op) const {
       found, [](const std::pair<int64_t, int> &each) { return each.second; });
 }
 
-/// Ops that change no element, on global types: what says only how a value is
-/// sharded.
+/// True for ops that change no element on global types: they only describe the
+/// sharding of a value.
 static bool isIdentity(Operation *op) {
-  // A mask after the last element.
+  // A mask after the last element changes nothing.
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
     return !mask.getOffset() && static_cast<int64_t>(mask.getSize()) >=
                                     mask.getType().getDimSize(mask.getDim());
@@ -292,7 +291,7 @@ void ReferenceValues::addOp(Operation *op) {
   SmallVector<unsigned, 1> &candidates = byKey[key];
   const ReferenceOp *equal = findEqual(made, candidates);
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    // What an op was decomposed into comes before it.
+    // The decomposition of an op comes before it.
     Value same = decomposed.lookup(result);
     int number = same    ? lookup(same)
                  : equal ? equal->results[i]
@@ -314,7 +313,7 @@ void ReferenceValues::addOp(Operation *op) {
     candidates.push_back(ops.size());
     ops.push_back(std::move(made));
   }
-  // Bodies of scalars belong to their op; other regions hold ops to be found.
+  // Scalar bodies belong to their op; other regions contain ops to number.
   if (isa<RegionBranchOpInterface, dist::AccumulateOp>(op))
     for (Region &region : op->getRegions())
       for (Block &block : region)
@@ -333,8 +332,8 @@ void ReferenceValues::addBlock(Block &block) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Puts before each op with a reduction of its own the ops that it decomposes
-/// into, and keeps it.
+/// Inserts the decomposition of each op with its own reduction before the op,
+/// which stays.
 void ReferenceValues::raiseOps(FunctionOpInterface function,
                                FunctionOpInterface local) {
   SmallVector<linalg::GenericOp> ops;
@@ -388,7 +387,7 @@ void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
     return;
   for (auto [result, value] : llvm::zip(op->getResults(), *made))
     decomposed[result] = value;
-  // It may have been told of padding before: of any of these factors.
+  // The op may have been told padding before, of any of these factors.
   for (uint64_t choice = 1; choice < uint64_t(1) << own.count(); ++choice) {
     auto copy = cast<ShardingRuleOpInterface>(builder.clone(*op));
     bool absorbs = true;

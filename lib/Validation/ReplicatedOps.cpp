@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace tessera;
 
-/// True if it holds, or is, an op that does not do the same on each device, or
-/// whose name does not say all that it does.
+/// True if it is, or contains, an op that differs between devices, or whose
+/// name does not fully determine it.
 static bool hasPlaces(Operation *op) {
   return op
       ->walk([](Operation *inner) {
@@ -27,7 +27,7 @@ static bool hasPlaces(Operation *op) {
       .wasInterrupted();
 }
 
-/// Every device has all of the value, with the padding if it has any.
+/// Whether every device has all of the value, including any padding.
 static bool isWhole(Value value, const StateMap &states) {
   const ShardState *found = states.findWithEnds(value);
   if (!found)
@@ -40,7 +40,7 @@ static bool isWhole(Value value, const StateMap &states) {
          });
 }
 
-/// Without a reference: the same on each device, since all it uses is.
+/// Without a reference: true if all inputs are the same on each device.
 static bool isReplicatedAlone(Operation *op, const ReferenceValues &reference,
                               const StateMap &states) {
   SetVector<Value> captured;
@@ -53,15 +53,15 @@ static bool isReplicatedAlone(Operation *op, const ReferenceValues &reference,
          llvm::all_of(captured, whole);
 }
 
-/// The op of the reference that `op` repeats on values that are whole; null if
-/// there is none.
+/// The op of the reference that equals `op` on whole values; null if there is
+/// none.
 static const ReferenceOp *findReplicated(Operation *op,
                                          const ReferenceValues &reference,
                                          const StateMap &states) {
   SmallVector<int, 4> numbers;
   for (Value operand : op->getOperands())
     numbers.push_back(states.getNumber(operand));
-  // Of the reference's type it has no padding.
+  // A value of the reference's type has no padding.
   auto isSame = [&](Value mine, Value theirs) {
     return mine.getType() == theirs.getType() && isWhole(mine, states) &&
            states.getNumber(mine) == reference.lookup(theirs);

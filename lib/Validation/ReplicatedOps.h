@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op that has regions and no sharding rule is replicated: on each device it
-// is the reference's op, region by region, on values that each device has
-// whole. Nothing need be known of what it computes.
+// An op with regions and without a sharding rule is replicated: on each device
+// it is the reference's op, region by region, on values that each device has
+// whole. This needs no knowledge of its computation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,9 @@
 
 namespace tessera {
 
-/// The states of the results of `op`, an op with regions, if it is known to do
-/// the same on every device: that of an op of the reference, or, if there is
-/// no reference (`isAlone`), what its operands say. None if it is not.
+/// The states of the results of `op`, an op with regions, if it does the same
+/// on every device: the states from an op of the reference, or from its
+/// operands if there is no reference (`isAlone`). None otherwise.
 std::optional<llvm::SmallVector<ShardState>>
 matchReplicated(mlir::Operation *op, ReferenceValues &reference,
                 const StateMap &states, bool isAlone);

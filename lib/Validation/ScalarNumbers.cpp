@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The value of an op on these operands.
+/// Folds an op on these operands.
 static std::optional<int64_t> foldOnce(Operation *op,
                                        ArrayRef<int64_t> operands) {
   Builder builder(op->getContext());
@@ -25,7 +25,7 @@ static std::optional<int64_t> foldOnce(Operation *op,
     return std::nullopt;
   auto number =
       dyn_cast_or_null<IntegerAttr>(dyn_cast<Attribute>(results.front()));
-  // A folder may give one of the operands back.
+  // A folder may return one of the operands.
   if (auto value = dyn_cast<Value>(results.front()))
     for (auto [operand, known] : llvm::zip(op->getOperands(), operands))
       if (operand == value)

@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// The result of an op on integer scalars for each of `count` devices, by the
-/// op's own folder; none if it is no such op or does not fold.
+/// Folds an op on integer scalars for each of `count` devices with the op's own
+/// folder; none if it is another op or does not fold.
 std::optional<std::vector<int64_t>>
 foldNumbers(mlir::Operation *op, llvm::ArrayRef<std::vector<int64_t>> operands,
             int64_t count);

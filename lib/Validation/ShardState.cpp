@@ -1,10 +1,10 @@
-//===- ShardState.cpp - What collectives do to a device's value -----------===//
+//===- ShardState.cpp - Effects of collectives on values ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stated over blocks and groups of devices, as the ops are defined, and not
-// over lists of axes: the planner reasons with those.
+// Defines collectives over blocks and groups of devices, as the ops are
+// defined, and not over lists of axes, which the planner uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,7 +130,7 @@ public:
     all.append(axes);
     state.unreduced = normalizeAxes(placements.getMesh(), all);
     state.reduction = kind;
-    // Where the value is not kept, the neutral element stands in its padding.
+    // Devices without the value have the neutral element in its padding.
     PadContent neutral = getNeutralContent(kind);
     for (DimState &dim : state.dims)
       if (dim.padding != neutral)
@@ -146,7 +146,7 @@ private:
   }
   std::string name() { return printAxes(placements.getMesh(), axes); }
 
-  /// The devices of a group must not hold parts of one sum.
+  /// Fails if the devices of a group hold terms of one sum.
   Error keepParts(const Twine &what) {
     if (!overlapsAny(state.unreduced, axes))
       return Error::success();
@@ -155,7 +155,7 @@ private:
                 ", but its parts " + what.str() + " over " + name());
   }
 
-  /// All devices of a group must hold one block of each dimension.
+  /// Checks that all devices of a group hold the same block of each dimension.
   Error checkEqual(int64_t except) {
     for (auto [i, dim] : llvm::enumerate(state.dims))
       if (static_cast<int64_t>(i) != except && !dim.uniform &&
@@ -191,9 +191,9 @@ private:
       d.placement = placements.slice(d.placement, axes);
   }
 
-  /// Over the axes that the value is partial over, and over others: of equal
-  /// shares a sum takes any axes of as many devices, a sum of zeros any at all,
-  /// and a maximum of equal values is that value.
+  /// Reduces over the axes that the value is partial over, and over others: a
+  /// sum of equal shares takes any axes with as many devices, a sum of zeros
+  /// takes any axes, and a maximum of equal values is that value.
   Error reduce(::tessera::ReductionKind kind) {
     const Mesh &mesh = placements.getMesh();
     AxisList all = state.unreduced, own, others, left;
@@ -231,7 +231,7 @@ private:
     return Error::success();
   }
 
-  /// Each device gets another's value.
+  /// Moves each device's value to another device.
   Error move(ArrayRef<int32_t> sources) {
     if (!keepsSums(sources))
       return fail("is still to be reduced over " +
@@ -243,7 +243,7 @@ private:
     return Error::success();
   }
 
-  /// True if the parts of each sum are again the parts of one.
+  /// True if the terms of each sum again form one sum.
   bool keepsSums(ArrayRef<int32_t> sources) {
     if (!state.isPartial())
       return true;

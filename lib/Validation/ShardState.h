@@ -1,11 +1,11 @@
-//===- ShardState.h - What a device's value is of a global one --*- C++ -*-===//
+//===- ShardState.h - A device's share of a global value --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lattice of VerifyPartition: of which global value a device holds a part,
-// which block of each dimension, and over which axes the parts are yet to be
-// reduced. The collectives' effect on it is here too.
+// The lattice of VerifyPartition: the global value that devices hold shards of,
+// the block of each dimension, and the axes over which the shards are still to
+// be reduced. Also has the effects of collectives on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,84 +18,82 @@
 
 namespace tessera {
 
-/// What is known of the padding of a dimension, the elements after its true
-/// size.
+/// Content of the padding of a dimension: the elements after its true size.
 enum class PadContent : uint8_t {
-  /// It was not masked, or an op has made something else of it.
+  /// Not masked, or changed by an op.
   Any,
   Zero,
   Lowest,
   Highest,
-  /// What a body has made of it, which may be neutral.
+  /// Computed by a body; may be neutral.
   Unknown
 };
 
-/// The content that `kind` leaves a result alone with.
+/// The padding content that leaves a reduction by `kind` unchanged.
 PadContent getNeutralContent(ReductionKind kind);
 
 struct DimState {
   Placements::Id placement = Placements::kWhole;
-  /// The value does not change along this dimension: any block of it is any
-  /// other, and `placement` says nothing.
+  /// True if the value does not vary along this dimension: any block equals any
+  /// other, and `placement` has no meaning.
   bool uniform = false;
   PadContent padding = PadContent::Any;
-  /// Number of true elements after a mask or appended zeros ended a value that
-  /// is of any length (ReferenceValue::freeDims); -1: nothing ended it.
+  /// Number of true elements after a mask or appended zeros ended a value of
+  /// any length (ReferenceValue::freeDims); -1 if it was not ended.
   int64_t trueSize = -1;
 };
 
-/// One value of the local program, on all devices.
+/// The state of a value of the local program, on all devices.
 struct ShardState {
   /// Number of the global value; see ReferenceValues.
   int value = -1;
   llvm::SmallVector<DimState, 4> dims;
-  /// Sorted and merged: reducing over these axes by `reduction` gives the
-  /// blocks.
+  /// Axes over which `reduction` must reduce to give the blocks; sorted and
+  /// merged.
   AxisList unreduced;
   ReductionKind reduction = ReductionKind::Sum;
-  /// Each device holds one of so many equal parts of a sum: summing over any
-  /// axes of so many devices gives the blocks.
+  /// Each device holds one of this many equal terms of a sum: summing over any
+  /// axes with this many devices gives the blocks.
   int64_t share = 1;
-  /// Of an integer scalar: its value on each device, where it is known.
+  /// The value of an integer scalar on each device, if known.
   std::shared_ptr<const std::vector<int64_t>> numbers;
 
   bool isPartial() const { return !unreduced.empty(); }
 };
 
-/// Sorted and merged.
+/// Sorts and merges axes.
 AxisList normalizeAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
-/// `{"tp"}`.
+/// Prints axes as `{"tp"}`.
 std::string printAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
-/// Why two placements of one dimension differ: "device 1 holds block 0 of 2 but
-/// needs block 1". They must.
+/// Explains how two placements of one dimension differ: "device 1 holds block 0
+/// of 2 but needs block 1". They must differ.
 std::string explainDifference(const Placements &placements, Placements::Id got,
                               Placements::Id needed);
 
-/// For each device the one whose value `op` gives it.
+/// For each device, the device whose value `op` sends to it.
 std::vector<int32_t> getSources(dist::CollectivePermuteOp op,
                                 Placements &placements);
 
-/// What a collective may make use of that holds of the whole value.
+/// Facts about the global value that a collective may use.
 struct GlobalFacts {
-  /// It is its own sum over any devices.
+  /// True if it equals its own sum over any devices.
   bool isZero = false;
-  /// Of each dimension: in how many of the blocks true elements are.
-  /// Those after them may hold anything.
+  /// The number of blocks with true elements, per dimension. Later blocks may
+  /// hold anything.
   llvm::SmallVector<int64_t, 4> numTrueBlocks;
 };
 
-/// The state of a collective's result, given its operand's. An error if the
-/// result is no part of a global value, as the value is not partial over the
-/// axes, or by another kind, or the blocks that are put together do not follow
-/// each other.
+/// The state of a collective's result, given the state of its operand. Fails if
+/// the result is not a shard of a global value: the value is not partial over
+/// the axes, or by another kind, or the gathered blocks are not contiguous.
 llvm::Expected<ShardState> applyCollective(dist::CollectiveOpInterface op,
                                            const ShardState &operand,
                                            const GlobalFacts &facts,
                                            Placements &placements);
 
-/// The same of `dist.to_partial`.
+/// The same for `dist.to_partial`.
 llvm::Expected<ShardState> applyToPartial(dist::ToPartialOp op,
                                           const ShardState &operand,
                                           Placements &placements);

@@ -1,4 +1,4 @@
-//===- StateMap.cpp - Where values of the local program end ---------------===//
+//===- StateMap.cpp - Ends of the local program's values ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -10,10 +10,9 @@
 //     %m = mask_padding %c size 3              1 1 1 0 0 0 0 0: length 3
 //     %s = extract_slice %m[4] [4]             zeros, where %c has ones
 //
-// Only a use can tell whether that is the length that the reference has there.
-// A use that does not look must not pass as right, so get() refuses such a
-// value, and the few transfer functions that follow or compare ends ask by
-// getWithEnds().
+// Only a use can tell whether the reference has that length there. A use that
+// does not check must not pass as right. So get() refuses such a value, and the
+// few transfer functions that propagate or compare ends call getWithEnds().
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +23,11 @@
 
 namespace tessera {
 
-/// True if something ended the value in some dimension.
+/// True if the value was ended in some dimension.
 bool hasEnds(const ShardState &state);
 
-/// The first dimension in which `state` was ended elsewhere than a tensor of
-/// `type` ends; none if there is no such dimension.
+/// The first dimension in which `state` ends elsewhere than a tensor of `type`;
+/// none if there is none.
 std::optional<unsigned> findOtherEnd(const ShardState &state, mlir::Type type);
 
 /// States by value; only looked up.
@@ -36,35 +35,34 @@ class StateMap {
 public:
   bool contains(mlir::Value value) const { return states.contains(value); }
 
-  /// The state of a known value that nothing ended. One that was ended is noted
-  /// as refused: an op that reads it must not be called proven.
+  /// The state of a known value that was not ended. Records an ended value as
+  /// refused: an op that reads it must not count as proven.
   const ShardState &get(mlir::Value value) const {
     const ShardState &state = getWithEnds(value);
     if (!refused && hasEnds(state))
       refused = value;
     return state;
   }
-  /// The state of a known value, wherever it ends. The caller compares its ends
-  /// with the lengths of the reference, or hands them on.
+  /// The state of a known value, with any end. The caller compares its ends
+  /// with the lengths of the reference, or propagates them.
   const ShardState &getWithEnds(mlir::Value value) const {
     auto it = states.find(value);
     assert(it != states.end() && "expects a value with a state");
     return it->second;
   }
-  /// The same; null for a value that has no state.
+  /// The same; null for a value without a state.
   const ShardState *findWithEnds(mlir::Value value) const {
     auto it = states.find(value);
     return it == states.end() ? nullptr : &it->second;
   }
-  /// The number of a known value in the reference, which says nothing of where
-  /// it ends.
+  /// The number of a known value in the reference; independent of its end.
   int getNumber(mlir::Value value) const { return getWithEnds(value).value; }
 
   void set(mlir::Value value, ShardState state) {
     states[value] = std::move(state);
   }
 
-  /// The first value that get() refused since the last call; null if it refused
+  /// The first value that get() refused since the last call; null if there was
   /// none.
   mlir::Value takeRefused() { return std::exchange(refused, mlir::Value()); }
 

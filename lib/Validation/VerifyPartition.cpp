@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace tessera;
 using dist::DistDialect;
 
-/// The function `name` of a module, if it is on global types.
+/// The function `name` of a module, if it has global types.
 static FunctionOpInterface findGlobal(ModuleOp module, StringRef name) {
   auto func = module.lookupSymbol<FunctionOpInterface>(name);
   bool isGlobal =
@@ -37,7 +37,7 @@ struct VerifyPartitionPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    // The last use of it.
+    // Takes the kept program: this is its last use.
     std::shared_ptr<ReferenceProgram> program = std::move(kept);
     for (auto func : module.getOps<FunctionOpInterface>())
       if (func->hasAttr(DistDialect::kLocalAttr) && !func.isExternal() &&
