@@ -7,10 +7,10 @@
 \*===----------------------------------------------------------------------===*/
 /*
  * The whole interface between a compiled Tessera program and its runtime.
- *
  * An executable consists of generated code (an object file), which defines the
- * two symbols under "What a program defines", and of this library, which
- * defines everything else, `main` included. Nothing of LLVM or MLIR is needed
+ * two symbols under "What a program defines", and this library, which defines
+ * everything else, including `main`. Linking and running it need nothing of
+ * LLVM or MLIR.
  * to link or to run it.
  *
  * Model. N ranks, one process each, run the same program. Every rank owns an
@@ -62,7 +62,7 @@ extern "C" {
 /// State of one rank; opaque to generated code.
 typedef struct tessera_rt_context tessera_rt_context;
 
-/// What a failing function returns.
+/// The status that a function returns.
 enum tessera_rt_status {
   TESSERA_RT_OK = 0,
   /// An argument is impossible (a negative size, a slot in use, ...).
@@ -77,8 +77,8 @@ enum tessera_rt_status {
   TESSERA_RT_SYSTEM = 5
 };
 
-/// Element types. I1 is one byte, 0 or 1. F8E4M3 has no infinities, and largest
-/// number 448; F8E5M2 is the upper half of F16.
+/// Element types. I1 is one byte, 0 or 1. F8E4M3 has no infinities, and its
+/// largest number is 448. F8E5M2 is the upper half of F16.
 enum tessera_rt_dtype {
   TESSERA_RT_F32 = 0,
   TESSERA_RT_BF16 = 1,
@@ -94,8 +94,8 @@ enum tessera_rt_dtype {
 };
 
 /// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For
-/// I1, SUM is modulo 2, MAX is "or", MIN is "and". MAX and MIN of floats pass
-/// on a NaN.
+/// I1, SUM is modulo 2, MAX is "or", MIN is "and". MAX and MIN of floats
+/// propagate NaN.
 enum tessera_rt_reduction {
   TESSERA_RT_SUM = 0,
   TESSERA_RT_MAX = 1,
@@ -112,8 +112,9 @@ extern const char tessera_program_manifest[];
 /// theirs. Returns 0 or the first failing status.
 typedef int32_t (*tessera_rt_step_fn)(tessera_rt_context *ctx);
 
-/// The step function of each pp rank, a coordinate of the stage axis (see
-/// "pp_axis" in the manifest); one function where there is no such axis.
+/// The step function of each pp rank (a coordinate of the stage axis, see
+/// "pp_axis" in the manifest). There is one function if the program has no such
+/// axis.
 extern const tessera_rt_step_fn tessera_program_steps[];
 
 /*===--- This rank --------------------------------------------------------===*/
@@ -132,14 +133,15 @@ int64_t tessera_rt_axis_offset(tessera_rt_context *ctx, const int64_t *axes,
 
 /*===--- Kernels ----------------------------------------------------------===*/
 
-/// A generated kernel: does the iterations [begin, end) of its outermost loop.
+/// A generated kernel: runs the iterations [begin, end) of its outermost loop.
 /// `args` are the packed 64-bit arguments: absolute addresses or index scalars.
 typedef void (*tessera_rt_kernel_fn)(const int64_t *args, int64_t begin,
                                      int64_t end);
 
-/// Runs `fn` over [0, extent) on the rank's threads, and returns when all of it
-/// is done. Chunks begin at multiples of `grain` (at least 1); iterations of
-/// different chunks run concurrently. With extent 0 nothing is called.
+/// Runs `fn` over [0, extent) on the rank's threads and returns when every
+/// iteration has finished. Chunks begin at multiples of `grain` (at least 1);
+/// iterations of different chunks run concurrently. With extent 0, `fn` is not
+/// called.
 int32_t tessera_rt_launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
                           const int64_t *args, int32_t num_args, int64_t extent,
                           int64_t grain);
@@ -159,22 +161,24 @@ int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
                         const int64_t *dst_starts);
 
 /// Writes `count` elements of `element_size` bytes (1, 2, 4 or 8) at
-/// `dst_offset`, each the low bytes of `bits`. Padding = fill, then copy.
+/// `dst_offset`. Each element gets the low bytes of `bits`. To pad a tensor,
+/// fill the destination and then copy into it.
 int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
                         int64_t dst_offset, int64_t count, int64_t bits);
 
-/// Waits for all calls so far, then sets `flag` to 1 if the byte at `offset` is
-/// not 0, else to 0. A program branches on no other memory; the flag must be
-/// the same on all ranks. A device first runs the step without any work, to see
-/// its calls: there a flag is 1 when it is read first and 0 when it is read
-/// again, so that loops run once.
+/// Waits for all earlier calls, then sets `flag` to 0 if the byte at `offset`
+/// is 0, else to 1. A program branches on no other memory. The flag must be the
+/// same on all ranks. A device first runs the step without executing any work,
+/// to record its calls. In that run a flag is 1 at its first read and 0 at its
+/// second, so that each loop runs once.
 int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
                              int64_t *flag);
 
-/// For programs that watch their memory. A block is `bytes` at `offset`, and
-/// TESSERA_RT_CANARY_BYTES after it. `begin` writes these; `end` fails, naming
-/// the block, if they have changed. With `forget` not 0 all bits of the block
-/// are set: a NaN in every float type.
+/// These functions are for programs that watch their memory. A watched block is
+/// the `bytes` at `offset` plus the TESSERA_RT_CANARY_BYTES after it. `begin`
+/// writes the canary bytes; `end` fails and names the block if they have
+/// changed. If `forget` is not 0, all bits of the block are set, which is a NaN
+/// in every float type.
 int32_t tessera_rt_block_begin(tessera_rt_context *ctx, int64_t offset,
                                int64_t bytes, int32_t forget);
 int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
@@ -202,11 +206,11 @@ typedef struct tessera_rt_matmul_desc {
   int64_t accumulate; ///< [14] 0: C = A*B. 1: C += A*B.
 } tessera_rt_matmul_desc;
 
-/// Matmul on the rank's threads; operands are absolute addresses. f32
-/// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
-/// summation over k depends neither on the number of threads nor on m. Where
-/// the processor has matrix units for bf16 they are used; they take subnormal
-/// numbers as zero.
+/// Matmul on the rank's threads; operands are absolute addresses. f32 and bf16
+/// operands accumulate in f32; a bf16 C is rounded once. The order of summation
+/// over k depends neither on the number of threads nor on m. bf16 matmuls use
+/// the processor's matrix units if it has them; these treat subnormal numbers
+/// as zero.
 ///
 /// `epilogue` may be null. Otherwise it is called over disjoint ranges of the
 /// rows [0, batch*m) of C, each exactly once, after all columns of those rows
@@ -216,10 +220,10 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_args);
 
-/// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A is of
-/// desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
-/// The scales are one f32 each, at absolute addresses as the operands. C is
-/// rounded once; the order of summation is as above.
+/// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A has type
+/// desc->dtype and B `b_dtype`, both F8E4M3 or F8E5M2; C is BF16 or F32. Each
+/// scale is one f32 at an absolute address, as the operands are. C is rounded
+/// once; the order of summation is as above.
 int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const tessera_rt_matmul_desc *desc,
                                  int64_t b_dtype, const void *a, const void *b,
@@ -239,13 +243,13 @@ typedef struct tessera_rt_attention_desc {
   int64_t v_head_dim; ///< [7] Kv, of values.
   int64_t causal;     ///< [8] 0 or 1.
   int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
-  int64_t key_size; ///< [10] keys at positions from here on are padding, which
-                    ///< no query sees; 0: there is none.
-  int64_t window;   ///< [11] keys that a query sees at most, of causal ones the
-                    ///< last; 0: all.
-  int64_t has_starts;   ///< [12] 0 or 1: there are starts.
-  int64_t result_dtype; ///< [13] of what the call writes, out or dq, dk and dv:
-                        ///< as dtype, or F32 with BF16.
+  int64_t key_size;   ///< [10] keys from this position on are padding, which no
+                      ///< query sees; 0: no padding.
+  int64_t window;     ///< [11] most keys that a query sees, the last ones if
+                      ///< causal; 0: all.
+  int64_t has_starts; ///< [12] 0 or 1: there are starts.
+  int64_t result_dtype; ///< [13] of the outputs (out, or dq, dk and dv): as
+                        ///< dtype, or F32 with BF16.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -254,10 +258,11 @@ typedef struct tessera_rt_attention_desc {
 /// Causal: key t is visible to query s when k_offset + t <= q_offset + s, and
 /// with a window when k_offset + t > q_offset + s - window too; the offsets are
 /// the global positions of row 0. `starts` [B,S], i32, or null: key t is
-/// visible to query s only when k_offset + t >= starts[b,s]; starts do not
-/// decrease along s, but in padding at the end. A query that sees no key gives
-/// 0. `logsumexp` [B,S,G,R], f32, may be null; otherwise it gets the logarithm
-/// of each query's sum of exponentials, -infinity where it sees no key.
+/// visible to query s only when k_offset + t >= starts[b,s]. Starts do not
+/// decrease along s, except in padding at the end. The result for a query that
+/// sees no key is 0. `logsumexp` [B,S,G,R], f32, may be null; otherwise it
+/// receives the logarithm of each query's sum of exponentials, or -infinity if
+/// the query sees no key.
 int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              const tessera_rt_attention_desc *desc,
                              const int32_t *starts, const void *q,
@@ -265,10 +270,10 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              float *logsumexp, int64_t q_offset,
                              int64_t k_offset);
 
-/// Gradients of the call above with respect to q, k and v from `grad`, the
-/// gradient of `out`, and from what the call left in `out` and `logsumexp`;
-/// `grad` and `out` are of `dtype`.
-/// Sums are in f32, in an order that does not depend on the number of threads.
+/// Computes the gradients of the call above with respect to q, k and v. The
+/// inputs are `grad`, the gradient of `out`, and the `out` and `logsumexp` that
+/// the call above wrote. `grad` and `out` have type `dtype`. Sums are in f32,
+/// in an order that does not depend on the number of threads.
 int32_t tessera_rt_attention_backward(
     tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
     const int32_t *starts, const void *grad, const void *q, const void *k,
@@ -288,10 +293,10 @@ typedef struct tessera_rt_embedding_desc {
   int64_t limit;        ///< [7] ids from it on are no rows. 0: none is.
 } tessera_rt_embedding_desc;
 
-/// result [rows, width] (+)= per row r the sum of grad [positions, width] over
-/// the positions where ids[position] - offset is r, in ascending order of
-/// positions, in f32 at least and rounded once. Ids outside the table, and
-/// those from the limit on, count nowhere.
+/// Row r of result [rows, width] is (or is increased by) the sum of the rows of
+/// grad [positions, width] at the positions where ids[position] - offset is r.
+/// The sum runs in ascending order of positions, in at least f32, and is
+/// rounded once. Ids outside the table or at least `limit` are ignored.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,
@@ -311,9 +316,9 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 
 /// Each collective has two forms. `X_start` posts it: the source is ready, the
 /// destination may be written, and the call returns. tessera_rt_wait(slot)
-/// completes it: the destination is final, and no peer will read the source any
-/// more. Between them both blocks belong to the runtime. `X` is start, then
-/// wait.
+/// completes it: the destination is final, and no peer reads the source any
+/// more. Between the two calls both blocks belong to the runtime. `X` is start
+/// followed by wait.
 ///
 /// Common parameters.
 ///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
@@ -396,10 +401,10 @@ int32_t tessera_rt_all_to_all(tessera_rt_context *ctx, int32_t slot,
                               int32_t concat_dim, int64_t src_offset,
                               int64_t dst_offset);
 
-/// `pairs` holds num_pairs pairs {source index, target index}; an index is at
-/// most once a source and at most once a target. dst [count] of a target is src
-/// [count] of its source; that of a member which is no target is zero. `pairs`
-/// must live until the wait.
+/// `pairs` holds num_pairs pairs {source index, target index}. An index is a
+/// source at most once and a target at most once. dst [count] of a target is
+/// src [count] of its source; dst of a member that is not a target is zero.
+/// `pairs` must live until the wait.
 int32_t tessera_rt_permute_start(tessera_rt_context *ctx, int32_t slot,
                                  int64_t sequence_id, const int64_t *axes,
                                  int32_t num_axes, int32_t dtype,
@@ -453,8 +458,8 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
 
 /*===--- Pipelines --------------------------------------------------------===*/
 
-/// What a task computes of a stage: forward, gradient of its input, gradients
-/// of its parameters, both gradients.
+/// The computation of a task: forward, gradient of the stage's input, gradients
+/// of its parameters, or both gradients.
 enum tessera_rt_task {
   TESSERA_RT_TASK_F = 0,
   TESSERA_RT_TASK_B = 1,
@@ -462,12 +467,12 @@ enum tessera_rt_task {
   TESSERA_RT_TASK_BW = 3
 };
 
-/// A task with one micro-batch. `bases` are offsets in the arena of the memory
-/// that it has for this micro-batch.
+/// Runs a task on one micro-batch. `bases` are the arena offsets of the task's
+/// memory for this micro-batch.
 typedef int32_t (*tessera_rt_task_fn)(tessera_rt_context *ctx,
                                       const int64_t *bases);
 
-/// Entries of a list: their first number. The others follow it.
+/// Kinds of list entries: the first number of an entry. Its fields follow.
 enum tessera_rt_entry {
   /// Function (an index of `tasks`), tessera_rt_task, chunk, micro-batch, n,
   /// then n bases: calls the function.
@@ -477,7 +482,7 @@ enum tessera_rt_entry {
   TESSERA_RT_ENTRY_SEND = 1,
   /// The same for a receive.
   TESSERA_RT_ENTRY_RECV = 2,
-  /// Slot: completes what is in flight there.
+  /// Slot: completes the operation in flight there.
   TESSERA_RT_ENTRY_WAIT = 3,
   /// Offset, bytes, forget: a watched block begins, or ends.
   TESSERA_RT_ENTRY_BEGIN = 4,
@@ -487,13 +492,13 @@ enum tessera_rt_entry {
   TESSERA_RT_ENTRY_PAIR = 6
 };
 
-/// Numbers of an entry of RUN in front of its bases.
+/// Numbers of a RUN entry before its bases.
 #define TESSERA_RT_RUN_FIELDS 6
-/// The same of PAIR.
+/// Numbers of a PAIR entry before its bases.
 #define TESSERA_RT_PAIR_FIELDS 7
 
-/// The length of the entry that begins at `entry`; 0 of one that is unknown or
-/// does not end within `left` numbers.
+/// Returns the length of the entry that begins at `entry`, or 0 if the entry is
+/// unknown or does not end within `left` numbers.
 static inline int64_t tessera_rt_entry_length(const int64_t *entry,
                                               int64_t left) {
   int64_t length = 0;
@@ -525,8 +530,8 @@ static inline int64_t tessera_rt_entry_length(const int64_t *entry,
   return length <= left ? length : 0;
 }
 
-/// Runs the entries of a list, `count` numbers in all, one after the other.
-/// Peers are group indices on `axes`, the stage axis.
+/// Runs the entries of a list one after the other; `count` is the number of
+/// integers in the list. Peers are group indices on `axes`, the stage axis.
 int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
                             int64_t count, const tessera_rt_task_fn *tasks,
                             const int64_t *axes, int32_t num_axes);
@@ -556,14 +561,15 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *   "arguments": [ value, ... ],
  *   "results":   [ value, ... ]
  * }
- *
- * The product of the mesh's sizes is `ranks`. In a pipeline, ranks with other
- * coordinates on "pp_axis" run other functions: "arena_bytes", "memory" and
- * "communication" are those of the pp rank whose arena is the largest, and
- * "offset" of a value is an array with an offset for each pp rank, -1 where it
- * is not. "pipeline" is for reports and --rehearse: the schedule's name, the
- * stages that a micro-batch passes, the micro-batches, the entries of the
- * longest list, and the bubble that the compiler predicts, as a part of 1 (left
+ * The product of the mesh's sizes is `ranks`. In a pipeline, ranks with
+ * different coordinates on "pp_axis" run different functions. "arena_bytes",
+ * "memory" and "communication" then describe the pp rank with the largest
+ * arena. "offset" of a value is an array with one offset for each pp rank, -1
+ * if that rank does not have the value. "pipeline" is for reports and
+ * --rehearse: the schedule's name, the stages that a micro-batch passes, the
+ * micro-batches, the entries of the longest list, and the bubble that the
+ * compiler predicts, as a fraction of 1 (left out if it predicts none). A value
+ * is
  * out where it predicts none). A value is
  *
  * {
@@ -571,7 +577,7 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *   "role": "param",                    // arguments only, see below
  *   "dtype": "f32",                     // f32 bf16 f16 f64 i1 i8 i32 i64
  *   "shape": [768, 768],                // true global shape
- *   "logical_shape": [768, 12, 64],     // that of files: the elements in the
+ *   "logical_shape": [768, 12, 64],     // shape in files: the elements in the
  *                                       // same order; default: shape
  *   "tiles": [1, 12, 1],                // the order is another: see below
  *   "order": [[], [0, 3, 1, 2]],        // the order is another: see below
@@ -597,44 +603,42 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *
  * Tiles. "tiles" has as many numbers as "logical_shape" and divides it: a value
  * of [64, 4, 16] with tiles [1, 2, 1] is split into 2 tiles of [64, 2, 16] and
- * has the shape [2, 2048]: the tiles in row-major order, a dimension for each
- * number above 1, and as the last one the elements of a tile, in row-major
- * order.
- *
- * Order. A dimension with an order is divided into as many chunks as it has
+ * Tiles. "tiles" has as many numbers as "logical_shape", and each divides its
+ * dimension. A value of [64, 4, 16] with tiles [1, 2, 1] is split into 2 tiles
+ * of [64, 2, 16] and has the shape [2, 2048]. The shape has one dimension for
+ * each number of tiles above 1, in row-major order, and as its last dimension
+ * the elements of a tile, in row-major order.
  * numbers, which are stored in that order: with [0, 3, 1, 2] the last quarter
- * comes second. Files have the chunks in their own order.
- *
- * Roles. "param": initialised from `init`, or from --inputs. "state": the same,
+ * Order. A dimension with an order is divided into as many chunks as the order
+ * has numbers, which are stored in that order: with [0, 3, 1, 2] the last
+ * quarter is stored second. Files have the chunks in their original order.
  * and with "of" it starts with the numbers of the parameter of that name (a
- * master copy): its init draws from that parameter's stream, and it is read
- * from the parameter's file where it has none of its own. "tokens",
- * "labels" and "starts": [.., sequence] of i32 or i64, filled from --data
- * before every step; the labels of a row are its tokens one position later, or
- * with "shift": 0 the tokens themselves.
- * "starts", with "eod": the position in the row at which the token's document
- * starts: after the last token before it with that id, or 0. "input": from
- * --inputs only, or from `init` when it has one. An argument of integers with
- * "vocab": N has ids from 0 to N - 1, or "ignored" (default: -100 of labels,
- * none of others); files with others are refused.
- *
- * Source. Where files of weights have the parameter: element (i, j, ...) of its
+ * Roles. "param": initialised from `init`, or from --inputs. "state": the same.
+ * A state with "of" (a master copy) starts with the numbers of the parameter of
+ * that name: its init draws from that parameter's stream, and it is read from
+ * the parameter's file if it has no file of its own. "tokens", "labels" and
+ * "starts": [.., sequence] of i32 or i64, filled from --data before every step.
+ * The labels of a row are its tokens one position later, or with "shift": 0 the
+ * tokens themselves. "starts", with "eod": the position in the row at which the
+ * token's document starts, which is the position after the last earlier "eod"
+ * token, or 0. "input": from --inputs only, or from `init` if it has one. An
+ * argument of integers with "vocab": N has ids from 0 to N - 1, or "ignored"
+ * (default: -100 for labels, none for others); files with other ids are
+ * refused.
  * logical shape is element offset + i strides[0] + j strides[1] + ... of the
- * tensor of that name and shape, in row-major order. Default: the tensor of the
- * parameter's own name and shape.
- *
- * Steps in a row. A step does not write to the block of a parameter that has no
+ * Source. The location of the parameter in files of weights: element (i, j,
+ * ...) of its logical shape is element offset + i strides[0] + j strides[1] +
+ * ... of the tensor of that name and shape, in row-major order. Default: the
+ * tensor of the parameter's own name and shape.
  * "donate", nor to what aligns the next block after it: ranks with the same
- * block may have it in one memory. An argument with "donate": R takes the value
- * of result R after every step. The result has its type and sharding; where it
- * also has its offset nothing is moved, otherwise the block is copied. A
- * program with such arguments is a training step. Its results with one element
- * and the names "loss", "grad_norm", "lr", "num_labels" and "skipped" (1 where
- * the step changed nothing) are read after every step, as far as they are
- * there.
- *
- * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
- * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the
+ * Consecutive steps. A step does not write to the block of a parameter without
+ * "donate", nor to the bytes that align the next block after it, so ranks with
+ * the same block may share one memory. An argument with "donate": R takes the
+ * value of result R after every step. The result has its type and sharding; if
+ * it also has its offset, nothing is moved, otherwise the block is copied. A
+ * program with such arguments is a training step. Of its results, "loss",
+ * "grad_norm", "lr", "num_labels" and "skipped" (1 if the step changed nothing)
+ * that exist and have one element are read after every step.
  * value of an element is a function of the seed, the argument's name and the
  * element's linear index in the logical shape, so it is the same under every
  * mesh. Elements in the padding are zero.

@@ -18,8 +18,9 @@
 extern "C" {
 #endif
 
-/// A parameter and the view of a file's tensor that it is: element (i, j, ...)
-/// is that at offset + i strides[0] + j strides[1] + ... in row-major order.
+/// A parameter as a view of a tensor in a file: its element (i, j, ...) is the
+/// tensor's element offset + i strides[0] + j strides[1] + ... in row-major
+/// order.
 typedef struct {
   const char *name;   ///< of the parameter, for messages.
   const char *tensor; ///< its name in files.
@@ -31,21 +32,23 @@ typedef struct {
   int64_t rank; ///< of shape and strides.
 } tessera_rt_weight;
 
-/// Files that are open, with the parameters that they were opened for.
+/// Open files, with the parameters that they were opened for.
 typedef struct tessera_rt_weights tessera_rt_weights;
 
-/// Maps a file, or those of an index or a folder, and finds the tensors of
-/// `count` parameters, as --weights does. What is wrong is said by
-/// tessera_rt_weights_error; to be closed in either case.
+/// Maps a file, or the files of an index or a folder, and finds the tensors of
+/// `count` parameters, as --weights does. tessera_rt_weights_error tells
+/// whether this failed. The result must be closed in either case.
 tessera_rt_weights *tessera_rt_weights_open(const char *path,
                                             const tessera_rt_weight *weights,
                                             int64_t count);
 
-/// What is wrong, empty if nothing is. It lives until the files are closed.
+/// Returns the error, empty if there is none. It lives until the files are
+/// closed.
 const char *tessera_rt_weights_error(const tessera_rt_weights *files);
 
-/// What a reader has to know of files without an error, such as tensors that no
-/// parameter has: remark `number` from 0 on, null after the last.
+/// Returns remark `number`, counted from 0, or null after the last. Remarks are
+/// facts that are no errors but that a reader has to know, such as tensors that
+/// no parameter has.
 const char *tessera_rt_weights_remark(const tessera_rt_weights *files,
                                       int64_t number);
 
@@ -53,7 +56,7 @@ const char *tessera_rt_weights_remark(const tessera_rt_weights *files,
 void tessera_rt_weights_read(const tessera_rt_weights *files, int64_t number,
                              float *out);
 
-/// Unmaps the files; what was found in them is gone.
+/// Unmaps the files and frees everything that was found in them.
 void tessera_rt_weights_close(tessera_rt_weights *files);
 
 #ifdef __cplusplus
