@@ -37,8 +37,8 @@ static void forEachRun(tessera_rt_context *ctx, const Value &value,
   });
 }
 
-/// Elements that the runs have one after the other from the block's start on,
-/// or -1 if there are others after a gap.
+/// Returns the number of elements at the block's start that the runs cover
+/// without a gap, or -1 if more elements follow a gap.
 static int64_t countDense(const ShardRuns &runs) {
   int64_t filled = 0;
   for (int64_t i = 0; i < runs.size(); ++i) {
@@ -50,7 +50,7 @@ static int64_t countDense(const ShardRuns &runs) {
   return filled;
 }
 
-/// The elements of a run that are in a range of its block's elements.
+/// Clips a run to a range of its block's elements.
 static ShardRuns::Run clipRun(ShardRuns::Run run, const ByteRange &elements) {
   int64_t first =
       std::clamp<int64_t>(elements.begin - run.local, 0, run.length);
@@ -59,9 +59,9 @@ static ShardRuns::Run clipRun(ShardRuns::Run run, const ByteRange &elements) {
   return {run.global + first, run.local + first, last - first};
 }
 
-/// Makes the pages of a range of the arena by one call of the system instead of
-/// a fault each, and its bytes zeros if they are to be. Nothing is lost where
-/// the system has no such call.
+/// Populates the pages of a range of the arena with one system call instead of
+/// one fault each, and zeroes its bytes if `isZeroed`. Without that system
+/// call, faults populate the pages later.
 static void prepareRange(tessera_rt_context *ctx, const ByteRange &range,
                          bool isZeroed) {
 #ifdef MADV_POPULATE_WRITE
@@ -72,14 +72,14 @@ static void prepareRange(tessera_rt_context *ctx, const ByteRange &range,
     memset(ctx->arena() + range.begin, 0, size_t(range.end - range.begin));
 }
 
-/// Places the pages of elements of a block whose bytes `fill(first, count,
-/// out)` gives, one run after the other.
+/// Places the pages of a block's elements. `fill(first, count, out)` writes
+/// their bytes, one run after the other.
 template <typename Fill>
 static void placeElements(tessera_rt_context *ctx, PagePlacer &placer,
                           const Value &value, const ShardRuns &runs,
                           const ByteRange &elements, Fill &fill) {
-  // Enough tasks for the threads to even out; each writes the pages at its ends
-  // by itself.
+  // There are enough tasks to balance the threads. Each task writes the partly
+  // filled pages at its ends by itself.
   constexpr int64_t taskBytes = 4 << 20;
   int64_t size = dtypeSize(value.dtype);
   int64_t tasks = std::clamp<int64_t>(value.bytes / taskBytes, 1, runs.size());
@@ -105,19 +105,19 @@ static void placeElements(tessera_rt_context *ctx, PagePlacer &placer,
   });
 }
 
-/// Where arguments are filled: in the host's arena, or on their way to the
-/// program's.
+/// Destination of the arguments: the host's arena, or a buffer on the way to
+/// the program's arena.
 struct Filling {
   tessera_rt_context *ctx;
   PagePlacer placer;
-  /// Null where the host's arena is the program's.
+  /// Null if the host's arena is the program's.
   std::unique_ptr<PartSender> sender;
 
   explicit Filling(tessera_rt_context *ctx)
       : ctx(ctx), placer(ctx->pool->size()) {}
 };
 
-/// Fills this rank's block, part by part, and sends it. As fillBlock.
+/// Fills this rank's block part by part, as fillBlock does, and sends it.
 template <typename Fill>
 static Status sendBlock(tessera_rt_context *ctx, PartSender &sender,
                         const Value &value, const ShardRuns &runs, Fill &fill) {
@@ -135,7 +135,7 @@ static Status sendBlock(tessera_rt_context *ctx, PartSender &sender,
       return status;
     if (!isDense)
       memset(part, 0, size_t(bytes));
-    // Runs are in the order of the block, but empty ones, which may be
+    // Runs are in the order of the block, except for empty ones, which may be
     // anywhere.
     int64_t to = from, last = from;
     for (; to < runs.size(); ++to) {
@@ -157,14 +157,14 @@ static Status sendBlock(tessera_rt_context *ctx, PartSender &sender,
     });
     if (Status status = sender.send({offset + begin, bytes}))
       return status;
-    // It may go on in the next part.
+    // A run may continue in the next part.
     from = last;
   }
   return TESSERA_RT_OK;
 }
 
-/// Fills what this rank fills of its block by `fill(first, count, out)`:
-/// elements that follow each other in the logical shape. The padding is zeros.
+/// Fills this rank's share of its block. `fill(first, count, out)` writes
+/// elements that are consecutive in the logical shape. The padding is zeros.
 template <typename Fill>
 static Status fillBlock(Filling &filling, const Value &value, Fill &&fill) {
   tessera_rt_context *ctx = filling.ctx;
@@ -261,14 +261,14 @@ static Status loadWeights(Filling &filling, const Value &value,
   return fillBlock(filling, value, fill);
 }
 
-/// Whether an argument is zeros whatever the options say.
+/// True if an argument is all zeros under these options.
 static bool isZeros(const RunData &data, const Value &value) {
   return !isData(value) && value.init.kind == Initialiser::Zeros &&
          data.inputs.fileOf(value).empty() && !data.weights.find(value);
 }
 
-/// Makes room for the tokens of this rank's block, which later come to the
-/// host's arena: zeros, which the padding stays.
+/// Zeroes this rank's block of tokens, which arrive later in the host's arena;
+/// its padding stays zero.
 static Status prepareTokens(tessera_rt_context *ctx, const Options &options,
                             const Value &value) {
   if (options.data.empty() && !options.randomData)
@@ -281,7 +281,8 @@ static Status prepareTokens(tessera_rt_context *ctx, const Options &options,
   return ctx->target->send(value.blockOn(ctx->rank));
 }
 
-/// Fills this rank's block of one argument that stays and is not all zeros.
+/// Fills this rank's block of one argument that persists between steps and is
+/// not all zeros.
 static Status fillArgument(Filling &filling, const Options &options,
                            const RunData &data, const Value &value) {
   // A master copy in --inputs is newer than its parameter in --weights.

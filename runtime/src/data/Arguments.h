@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is in the arenas before the first step and before each step, and
-// what becomes of results.
+// Fills the arenas before the first step and before each step, and reads the
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 
 namespace tessera::rt {
 
-/// Fills this rank's blocks of all arguments that stay: initialised parameters,
-/// and whatever is in --weights and --inputs. Records a failure for an argument
-/// that has no source at all.
+/// Fills this rank's blocks of all arguments that persist between steps:
+/// initialized parameters and everything in --weights and --inputs. Records a
+/// failure for an argument that has no source.
 Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options, const RunData &data);
 
-/// The tokens and labels that no file of --inputs gives.
+/// The tokens and labels that have no file in --inputs.
 std::vector<const Value *> dataArguments(const Manifest &manifest,
                                          const InputFolder &inputs);
 
@@ -35,12 +35,12 @@ std::vector<const Value *> dataArguments(const Manifest &manifest,
 Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
                   const InputFolder &inputs, const Batch &batch);
 
-/// Element `index` of an array, widened.
+/// Returns element `index` of an array, widened.
 double readElement(int32_t dtype, const uint8_t *data, int64_t index);
 
-/// The element of a result with one element, on the rank that holds it; the
-/// same on all ranks between the end of a step and the start of the next. NaN
-/// for null.
+/// Returns the element of a one-element result, on the rank that holds it. All
+/// ranks read the same value between the end of a step and the start of the
+/// next. NaN for null.
 double readScalar(tessera_rt_context *ctx, const Value *value);
 
 /// Compares every result with options.compare/NAME.npy. Runs on one rank.
@@ -52,7 +52,7 @@ Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
 Status fetchValues(tessera_rt_context *ctx,
                    const std::vector<const Value *> &values);
 
-/// A value in its logical shape, from all arenas.
+/// Assembles a value in its logical shape from all arenas.
 std::vector<uint8_t> assemble(tessera_rt_context *ctx, const Value &value);
 
 /// Writes this rank's share of `values` (whole, read from all arenas) to

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For programs compiled to watch their memory: a write beyond a block changes
-// the bytes after it, a read of what was never written, or is over, gives no
-// number.
+// Supports programs compiled to watch their memory. A write beyond a block
+// changes the bytes after it. A read of memory that was never written, or whose
+// block has ended, gives a NaN.
 //
 //===----------------------------------------------------------------------===//
 

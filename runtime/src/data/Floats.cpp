@@ -1,4 +1,4 @@
-//===- Floats.cpp - Numbers of one type as those of another ---------------===//
+//===- Floats.cpp - Conversion between types of numbers -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -99,7 +99,7 @@ std::string tessera::rt::checkArray(const Value &value, const NpyArray &array) {
          describeType(array.dtype, array.shape);
 }
 
-/// An element of a dtype of integers. The file's data may be unaligned.
+/// Returns an element of an integer dtype. The file's data may be unaligned.
 static int64_t readInteger(int32_t dtype, const uint8_t *elements, int64_t i) {
   auto read = [&](auto value) {
     memcpy(&value, elements + i * int64_t(sizeof(value)), sizeof(value));
@@ -119,7 +119,7 @@ static int64_t readInteger(int32_t dtype, const uint8_t *elements, int64_t i) {
   }
 }
 
-/// "[0, 3]", the indices of an element.
+/// Formats the indices of an element, such as "[0, 3]".
 static std::string describeElement(const std::vector<int64_t> &shape,
                                    int64_t element) {
   std::string text;
@@ -152,7 +152,7 @@ std::string tessera::rt::checkIds(const Value &value, const NpyArray &array) {
   return std::string();
 }
 
-/// Files that the state had when it was saved.
+/// Checks that the files the state had when it was saved are still there.
 void InputFolder::checkSaved(std::vector<std::string> &faults) const {
   for (const SavedFile &file : saved.files) {
     std::string name = file.name + ".npy";
@@ -195,8 +195,8 @@ void InputFolder::checkArguments(const Manifest &manifest, bool initMissing,
   }
 }
 
-/// Files that a training program has no argument for. Results that are no
-/// arguments are none: --save-outputs writes them too.
+/// Finds files that a training program has no argument for. Results that are
+/// not arguments do not count as extra, because --save-outputs writes them too.
 void InputFolder::checkExtra(const Manifest &manifest,
                              std::vector<std::string> &faults) const {
   std::set<std::string> known;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Files that arguments begin with. The folder is listed once and held open, so
-// that a run reads the files of one state even if another run replaces the
-// folder meanwhile.
+// Files with the initial values of arguments. The folder is listed once and
+// held open, so that a run reads the files of one state even if another run
+// replaces the folder meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,19 +30,19 @@ public:
   InputFolder &operator=(const InputFolder &) = delete;
   ~InputFolder();
 
-  /// Lists the folder and reads its manifest, where it has one. Returns a
-  /// message, or nothing.
+  /// Lists the folder and reads its manifest if it has one. Returns a message,
+  /// or nothing.
   std::string open(const std::string &path);
   bool isOpen() const { return fd >= 0; }
 
-  /// The state that a run saved there; null where there is no manifest.
+  /// The state that a run saved there; null if there is no manifest.
   const SavedState *state() const { return hasState ? &saved : nullptr; }
 
-  /// What tells these files from others, for a comparison of ranks.
+  /// Identifies these files, for a comparison between ranks.
   std::string fingerprint() const;
 
-  /// The file of an argument, NAME.npy, or for a copy of a parameter that of
-  /// the parameter; nothing where there is none.
+  /// Returns the file of an argument, NAME.npy. The copy of a parameter without
+  /// a file of its own uses the parameter's file. Empty if there is no file.
   std::string fileOf(const Value &value) const;
 
   /// Maps a file. Returns a message, or nothing.
@@ -50,8 +50,8 @@ public:
 
   /// Compares names, types, shapes and ids of the files with the program's
   /// arguments. Returns a message that lists all files that are missing, extra,
-  /// misshapen or out of range, or nothing. With `initMissing` none are
-  /// missing.
+  /// misshapen or out of range, or nothing. With `initMissing`, missing files
+  /// are not an error.
   std::string check(const Manifest &manifest, bool initMissing) const;
 
   /// Compares this rank's share of the files with the checksums that they were
@@ -74,13 +74,14 @@ private:
   uint64_t manifestHash = 0;
 };
 
-/// Whether an argument can be read from a file of that type and shape: the
-/// argument's, or f32 for types that NumPy lacks or that are rounded from it.
-/// Returns what is expected and what is there, or nothing.
+/// Checks that an argument can be read from a file of that type and shape: the
+/// argument's own, or f32 for types that NumPy lacks or that are rounded from
+/// it. Returns the expected and the found type, or nothing.
 std::string checkArray(const Value &value, const NpyArray &array);
 
 /// Looks for ids that the argument must not hold, in a file of its type and
-/// shape. Returns what is expected, and which element is another, or nothing.
+/// shape. Returns the expected ids and the first element that differs, or
+/// nothing.
 std::string checkIds(const Value &value, const NpyArray &array);
 
 } // namespace tessera::rt

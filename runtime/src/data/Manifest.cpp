@@ -1,4 +1,4 @@
-//===- Manifest.cpp - What a program says about itself --------------------===//
+//===- Manifest.cpp - A program's description of itself -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -81,7 +81,8 @@ static bool readInit(const Json &json, Initialiser &init) {
   return true;
 }
 
-/// The shape of a tiled value; nothing if tiles do not divide its logical one.
+/// The shape of a tiled value; empty if the tiles do not divide its logical
+/// shape.
 static std::vector<int64_t> tiledShape(const Value &value) {
   std::vector<int64_t> shape;
   int64_t elements = 1;
@@ -99,8 +100,8 @@ static std::vector<int64_t> tiledShape(const Value &value) {
   return shape;
 }
 
-/// Whether a shape has sizes of 0 or more, and elements that can be counted in
-/// bytes.
+/// True if no size of a shape is negative and the bytes of its elements do not
+/// overflow.
 static bool isCountable(const std::vector<int64_t> &shape) {
   int64_t count = 16;
   for (int64_t extent : shape)
@@ -110,14 +111,14 @@ static bool isCountable(const std::vector<int64_t> &shape) {
   return true;
 }
 
-/// Whether the ranks divide into blocks of stride * size. Without that product,
-/// which may overflow.
+/// True if stride * size divides the ranks. Avoids that product, which may
+/// overflow.
 static bool dividesRanks(const StridedAxis &axis, int64_t ranks) {
   return axis.stride >= 1 && axis.size >= 1 && ranks % axis.size == 0 &&
          ranks / axis.size % axis.stride == 0;
 }
 
-/// Whether the order has all chunks of each dimension that it has any of.
+/// True if each dimension with an order lists each of its chunks once.
 static bool isOrder(const Value &value) {
   if (value.order.size() != value.shape.size() || !value.tiles.empty() ||
       value.shape != value.logicalShape)
@@ -205,8 +206,9 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
   return count;
 }
 
-/// Whether a view stays in its tensor and has each element once: sorted by
-/// stride, a dimension steps over all that those before it reach.
+/// True if a view stays in its tensor and has each element once. With the
+/// dimensions sorted by stride, each must step over the whole extent of the
+/// dimensions before it.
 static bool isView(const Source &source, const std::vector<int64_t> &shape) {
   if (!isCountable(source.shape) || source.offset < 0 ||
       source.strides.size() != shape.size())
@@ -229,7 +231,7 @@ static bool isView(const Source &source, const std::vector<int64_t> &shape) {
   return last < countElements(source.shape);
 }
 
-/// Where files of weights have a parameter.
+/// Reads the location of a parameter in files of weights.
 static std::string readSource(const Json &json, Value &value) {
   Source &source = value.source;
   const Json *given = json.find("source");
@@ -326,8 +328,8 @@ static std::string readValue(const Json &json, bool isArgument,
   return error;
 }
 
-/// Whether a result is in the memory of an argument other than `donated`, on a
-/// pp rank whose arguments have these offsets, in order.
+/// True if a result is in the memory of an argument other than `donated`, on a
+/// pp rank whose arguments have these sorted offsets.
 static bool isInAnother(const Value &result, const Value &donated, size_t rank,
                         const std::vector<int64_t> &offsets) {
   int64_t offset = result.offsets[rank];
@@ -335,7 +337,8 @@ static bool isInAnother(const Value &result, const Value &donated, size_t rank,
          std::binary_search(offsets.begin(), offsets.end(), offset);
 }
 
-/// Checks that each donated argument has a result like it, which is no other's.
+/// Checks that each donated argument has a matching result, and that no result
+/// is donated to twice.
 static std::string checkDonations(const Manifest &manifest) {
   std::vector<bool> taken(manifest.results.size());
   std::vector<std::vector<int64_t>> offsets(size_t(manifest.stageAxis.size));
@@ -365,7 +368,7 @@ static std::string checkDonations(const Manifest &manifest) {
       if ((result.offsets[rank] < 0) != (value.offsets[rank] < 0))
         return where + "expects the result '" + result.name +
                "' on the same pp ranks, but got it on others";
-      // It is copied while other arguments are.
+      // The result is copied while other arguments are.
       if (isInAnother(result, value, rank, offsets[rank]))
         return where +
                "expects a result in its own memory or in that of no "
@@ -471,7 +474,8 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Longest run: long enough to be efficient, short enough to share out.
+/// Length of the longest run: long enough for efficiency, short enough to
+/// distribute.
 static constexpr int64_t longestRun = 64 << 10;
 
 ShardRuns::ShardRuns(const Value &value, int64_t rank) {
@@ -483,7 +487,7 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
     int64_t extent = value.localShape[d], start = index * extent;
     int64_t valid = std::clamp<int64_t>(value.shape[d] - start, 0, extent);
     if (merging) {
-      // Dimensions that are whole on both sides melt into one run.
+      // Dimensions that are whole on both sides merge into one run.
       innerLength *= valid;
       innerStart = start * global;
       merging = valid == extent && valid == value.shape[d];
@@ -521,7 +525,7 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
   addRows(length);
 }
 
-/// Runs of the stored shape become runs of at most `length` elements.
+/// Splits runs of the stored shape into runs of at most `length` elements.
 void ShardRuns::addRows(int64_t length) {
   if (length == 0)
     return;

@@ -1,4 +1,4 @@
-//===- Manifest.h - What a program says about itself ------------*- C++ -*-===//
+//===- Manifest.h - A program's description of itself -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,21 +24,21 @@ namespace tessera::rt {
 
 enum class Role { Param, State, Tokens, Labels, Starts, Input, Result };
 
-/// How a value begins.
+/// The initial values of an argument.
 struct Initialiser {
   enum Kind { None, Zeros, Ones, Constant, Normal, Uniform } kind = None;
   /// Constant: value. Normal: mean and deviation. Uniform: low and high.
   double first = 0, second = 0;
 };
 
-/// The view of a tensor in files of weights that a parameter is: its element
-/// (i, j, ...) is element offset + i strides[0] + j strides[1] + ... of the
-/// tensor, in row-major order.
+/// A parameter as a view of a tensor in files of weights: its element (i, j,
+/// ...) is element offset + i strides[0] + j strides[1] + ... of the tensor, in
+/// row-major order.
 struct Source {
   std::string tensor;
   std::vector<int64_t> shape;
   int64_t offset = 0;
-  /// By dimension of the logical shape.
+  /// Strides by dimension of the logical shape.
   std::vector<int64_t> strides;
 };
 
@@ -48,65 +48,64 @@ struct Value {
   Role role = Role::Result;
   int32_t dtype = 0;
   std::vector<int64_t> shape, paddedShape, localShape;
-  /// That of files: the same elements, in the same order but for tiles, of
-  /// which it is the number by dimension; empty: one tile.
+  /// The shape in files, and the number of tiles by dimension. Files have the
+  /// same elements, in the same order except for tiles; no tiles means one.
   std::vector<int64_t> logicalShape, tiles;
-  /// By dimension the chunks in the order in which they are stored; empty: in
-  /// their own.
+  /// The stored order of each dimension's chunks; empty: their original order.
   std::vector<std::vector<int64_t>> order;
   std::vector<std::vector<StridedAxis>> sharding;
-  /// In the arena of each pp rank, -1 where it is not.
+  /// Offset in the arena of each pp rank, -1 on ranks without the value.
   std::vector<int64_t> offsets{0};
   int64_t bytes = 0;
-  /// Ids of an argument are below it and not negative; 0: any integers.
+  /// Ids of an argument are at least 0 and less than this; 0: any integers.
   int64_t vocab = 0;
-  /// An id that is allowed besides those of the vocabulary.
+  /// An id that is allowed in addition to the vocabulary.
   int64_t ignored = 0;
   /// Starts: the id that ends a document.
   int64_t eod = 0;
-  /// Labels: by how many tokens they are later than the row's; 0 or 1.
+  /// Labels: their distance from the row, in tokens: 0 or 1.
   int64_t shift = 1;
   Initialiser init;
-  /// Parameters: by default the tensor of their own name and logical shape.
+  /// Parameters: the default is the tensor of their own name and logical shape.
   Source source;
-  /// State: the parameter with whose numbers it starts, or empty.
+  /// State: the parameter whose numbers it starts with, or empty.
   std::string of;
-  /// Arguments: the result that takes its place after a step, or -1.
+  /// Arguments: the result that replaces it after a step, or -1.
   int64_t donate = -1;
 
   int64_t elements() const;
   int64_t localElements() const;
-  /// Whether a rank has a block of it, and where.
+  /// True if a rank has a block of the value; the block's offset.
   bool isOn(int rank) const { return offsetOn(rank) >= 0; }
   int64_t offsetOn(int rank) const {
     return offsets[size_t(getBlockIndex(&stageAxis, 1, rank))];
   }
   ArenaBlock blockOn(int rank) const { return {offsetOn(rank), bytes}; }
-  /// That of the manifest.
+  /// The manifest's stage axis.
   StridedAxis stageAxis;
 };
 
-/// What the lists of a pipeline are.
+/// Facts about a pipeline's lists.
 struct PipelineFacts {
   std::string schedule;
-  /// That a micro-batch passes; 0: there is no pipeline.
+  /// Stages that a micro-batch passes; 0: there is no pipeline.
   int64_t stages = 0;
   int64_t microBatches = 0;
-  /// Of the longest list.
+  /// Entries of the longest list.
   int64_t entries = 0;
-  /// As a part of 1; NaN: the compiler predicts none.
+  /// Idle fraction of 1; NaN: the compiler predicts none.
   double bubble = std::nan("");
 };
 
 struct Manifest {
   std::string program, hash;
-  /// What the program was compiled for: "host", "cuda".
+  /// The target of the program: "host" or "cuda".
   std::string target = "host";
   int ranks = 0;
-  /// Of the pp rank that has the largest.
+  /// Bytes of the largest arena of all pp ranks.
   int64_t arenaBytes = 0;
   std::vector<MeshAxis> mesh;
-  /// Of a pipeline; of size 1 otherwise.
+  /// Stage axis of a pipeline; of size 1 otherwise.
   StridedAxis stageAxis;
   PipelineFacts pipeline;
   std::vector<std::string> plan;
@@ -114,7 +113,7 @@ struct Manifest {
   std::vector<std::pair<std::string, int64_t>> memory;
   std::vector<Value> arguments, results;
 
-  /// Whether a step changes arguments.
+  /// True if a step changes arguments.
   bool isTraining() const;
   /// The result of that name if it has one element, or null.
   const Value *findScalar(const char *name) const;
@@ -125,7 +124,7 @@ inline bool isData(const Value &value) {
          value.role == Role::Starts;
 }
 
-/// Reads a manifest; returns false and a message when it is not valid.
+/// Reads a manifest. Returns false and a message if it is not valid.
 bool parseManifest(const char *text, Manifest &manifest, std::string &error);
 
 /// "[4, 16]"
@@ -169,19 +168,19 @@ private:
   int64_t count = 1, innerStart = 0, innerLength = 1;
   int64_t chunks = 1;
   std::vector<OrderedDim> ordered;
-  /// Of a tiled value: elements of a tile.
+  /// Elements of a tile, for a tiled value.
   std::vector<TiledDim> tiled;
   int64_t tileLength = 1;
-  /// Elements that follow each other in the logical shape, and runs of so many
-  /// at most in a run of the stored shape; 0: all follow each other.
+  /// Elements that are consecutive in the logical shape, and the most runs of
+  /// that many elements in a run of the stored shape; 0: all are consecutive.
   int64_t rowLength = 0, rows = 1;
 };
 
-/// Which block of each dimension of `value` a rank holds.
+/// The index of a rank's block in each dimension of `value`.
 std::vector<int64_t> blockIndices(const Value &value, int rank);
 
-/// The ranks that hold distinct blocks of `value`, each the lowest that has it.
-/// None where no rank does.
+/// The ranks that hold distinct blocks of `value`: the lowest rank of each
+/// block. Empty if no rank holds one.
 std::vector<int> blockOwners(const Value &value, int ranks);
 
 } // namespace tessera::rt

@@ -34,7 +34,7 @@ MappedFile::~MappedFile() {
 
 std::string MappedFile::open(const std::string &path, int folder,
                              const std::string &name) {
-  // A pipe would keep the opener waiting.
+  // Opening a pipe would block.
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   int fd = folder < 0 ? ::open(path.c_str(), flags)
                       : openat(folder, name.c_str(), flags);
@@ -58,7 +58,7 @@ std::string MappedFile::open(const std::string &path, int folder,
   return error;
 }
 
-/// NumPy's names of our types; bf16 and those of 8 bits have none.
+/// NumPy's names of our types; bf16 and the 8-bit floats have none.
 static const char *const npyNames[] = {"<f4",   nullptr, "<f2", "<f8",
                                        "|b1",   "|i1",   "<i4", "<i8",
                                        nullptr, nullptr, "<i2"};
@@ -70,7 +70,7 @@ static int32_t dtypeFromNpy(const std::string &descr) {
   return -1;
 }
 
-/// The text after 'key': in the header's dictionary, up to `end`.
+/// Returns the text after 'key': in the header's dictionary, up to `close`.
 static std::string headerField(const std::string &header, const char *key,
                                const char *open, const char *close) {
   size_t at = header.find(std::string("'") + key + "'");
@@ -124,8 +124,8 @@ std::string NpyArray::open(const std::string &path, int folder,
   bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   int64_t limit = file.size() / dtypeSize(dtype), count = isEmpty ? 0 : 1;
   for (int64_t extent : shape) {
-    // More elements than the file has bytes is a truncated file; keep from
-    // overflow.
+    // A file with fewer bytes than elements is truncated. The check also
+    // prevents overflow.
     if (extent > 0 && count > limit / extent)
       return "expects '" + path + "' of shape (" + dims +
              "), but the file is truncated";
@@ -167,13 +167,13 @@ std::string tessera::rt::writeSynced(const std::string &path,
   return error.empty() ? error : "cannot write '" + path + "': " + error;
 }
 
-/// Whether elements are written as f32.
+/// True if elements are written as f32.
 static bool isWidened(int32_t dtype) {
   return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F8E4M3 ||
          dtype == TESSERA_RT_F8E5M2;
 }
 
-/// Elements of a type that NumPy lacks, widened chunk by chunk.
+/// Writes elements of a type that NumPy lacks, widened chunk by chunk.
 static bool writeWidened(int fd, int32_t dtype, const void *elements,
                          int64_t count) {
   constexpr int64_t chunk = 1 << 16;
@@ -197,7 +197,7 @@ static bool writeWidened(int fd, int32_t dtype, const void *elements,
   return true;
 }
 
-/// Everything before the elements.
+/// Returns everything before the elements.
 static std::string describeHeader(int32_t dtype,
                                   const std::vector<int64_t> &shape) {
   std::string dims;

@@ -25,8 +25,8 @@ public:
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
-  /// Opens `path`, or the file `name` of an open folder, for which `path`
-  /// is in messages. Returns a message, or nothing.
+  /// Opens `path`, or the file `name` of an open folder; messages then name it
+  /// `path`. Returns a message, or nothing.
   std::string open(const std::string &path, int folder = -1,
                    const std::string &name = std::string());
   const uint8_t *data() const { return bytes; }
@@ -52,16 +52,15 @@ struct NpyArray {
 /// Bytes that writeNpy writes.
 int64_t npyBytes(int32_t dtype, const std::vector<int64_t> &shape);
 
-/// Writes all bytes; false and errno on an error.
+/// Writes all bytes. Returns false and sets errno on an error.
 bool writeAll(int fd, const void *data, size_t bytes);
 
-/// Writes a whole file that is on the disk afterwards. Returns a message, or
-/// nothing.
+/// Writes a whole file and flushes it to disk. Returns a message, or nothing.
 std::string writeSynced(const std::string &path, const std::string &text);
 
-/// Writes an array to the file `path`, and sees to it that it is on the disk.
-/// Returns a message, or nothing; a file that is not whole is removed. bf16 and
-/// types of 8 bits with an exponent, which NumPy lacks, are written as f32.
+/// Writes an array to the file `path` and flushes it to disk. Returns a
+/// message, or nothing; an incomplete file is removed. bf16 and 8-bit floats,
+/// which NumPy lacks, are written as f32.
 std::string writeNpy(const std::string &path, int32_t dtype,
                      const std::vector<int64_t> &shape, const void *elements);
 

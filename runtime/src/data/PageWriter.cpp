@@ -55,8 +55,8 @@ PagePlacer::PagePlacer(const std::string &shmemHugePages, int threads)
   if (mayHaveHugePages(shmemHugePages) ||
       sysconf(_SC_PAGESIZE) != long(pageBytes))
     return;
-  // What faults of the system itself would find is not asked for, so that no
-  // privilege is needed.
+  // Faults of the kernel itself are not requested, so that no privilege is
+  // needed.
   fd = int(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
   uffdio_api api{};
   api.api = UFFD_API;
@@ -97,7 +97,7 @@ void PagePlacer::place(uint8_t *to, const uint8_t *from, size_t bytes) const {
     ioctl(fd, UFFDIO_UNREGISTER, &range.range);
   }
 #endif
-  // Pages that are there already, and what the system refuses.
+  // Copies to pages that exist already or that the system refuses to place.
   memcpy(to + placed, from + placed, bytes - placed);
 }
 
@@ -114,7 +114,7 @@ void PageWriter::advance(size_t bytes) {
     flush();
 }
 
-/// Writes what is in the buffer, which then begins after it.
+/// Writes the contents of the buffer and advances it.
 void PageWriter::flush() {
   constexpr size_t size = PagePlacer::pageBytes;
   size_t first = head == 0 ? 0 : std::min(size, used);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A page of shared memory that is written for the first time costs a fault, and
-// the system fills it with zeros before. A page that is handed over with its
-// contents costs neither (userfaultfd's UFFDIO_COPY). It takes a third less
-// time than to make pages first and to write them then.
+// The first write to a page of shared memory costs a fault, and the system
+// first fills the page with zeros. Placing a page together with its contents
+// costs neither (userfaultfd's UFFDIO_COPY). It takes a third less time than
+// creating the pages first and writing them afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,63 +21,63 @@
 
 namespace tessera::rt {
 
-/// The system's file of its choice of huge pages for shared memory.
+/// The system's file with the setting of huge pages for shared memory.
 constexpr const char *hugePagesFile =
     "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-/// The contents of a file of the system; nothing where there is none.
+/// The contents of a system file; empty if there is no such file.
 std::string readSystemFile(const char *path);
 
-/// Whether shared memory may have huge pages, by the contents of that file.
+/// True if that file's contents let shared memory have huge pages.
 bool mayHaveHugePages(const std::string &shmemHugePages);
 
-/// Puts pages into memory that this process has mapped. Threads may place pages
-/// of different ranges at once.
+/// Places pages in memory that this process has mapped. Threads may place pages
+/// of different ranges concurrently.
 class PagePlacer {
 public:
-  /// Opens nothing where `shmemHugePages`, the contents of the system's file of
-  /// that choice, lets shared memory have huge pages: faults are fewer then.
+  /// Opens nothing if `shmemHugePages`, the contents of that file, lets shared
+  /// memory have huge pages, because then there are fewer faults.
   PagePlacer(const std::string &shmemHugePages, int threads);
-  /// The same by the system's own file.
+  /// Uses the contents of the system's own file.
   explicit PagePlacer(int threads);
   ~PagePlacer();
   PagePlacer(const PagePlacer &) = delete;
   PagePlacer &operator=(const PagePlacer &) = delete;
 
-  /// Whether the system lets this process place pages.
+  /// True if the system lets this process place pages.
   bool isOpen() const { return fd >= 0; }
 
-  /// Makes `bytes`, whole pages at `to`, what is at `from`: places those that
-  /// are not there and copies the others. No other thread of this process may
-  /// touch them meanwhile.
+  /// Sets `bytes` of memory, whole pages at `to`, to the contents of `from`:
+  /// places the missing pages and copies to the others. No other thread of this
+  /// process may touch them meanwhile.
   void place(uint8_t *to, const uint8_t *from, size_t bytes) const;
 
   static constexpr size_t pageBytes = 4096;
-  /// Of a thread's buffer.
+  /// Bytes of a thread's buffer.
   static constexpr size_t bufferBytes = 64 * pageBytes;
   uint8_t *buffer(int thread) { return buffers + size_t(thread) * bufferBytes; }
 
 private:
   int fd = -1;
-  /// Of all threads; none if the system has no memory for them, and nothing is
-  /// open then. Not on the heap: the system has them back after the load.
+  /// Buffers of all threads. Null if the system has no memory for them; then
+  /// the placer is not open. They are not on the heap, so that the memory is
+  /// released after the load.
   uint8_t *buffers = nullptr;
   size_t bytesOfBuffers;
 };
 
-/// Writes bytes that follow each other from an address on. Pages that they fill
-/// are placed, the others written. Of two writers one may begin where the other
-/// ends.
+/// Writes consecutive bytes from an address on. Full pages are placed, partial
+/// ones are copied. One writer may begin where another ends.
 class PageWriter {
 public:
   PageWriter(PagePlacer &placer, int thread, uint8_t *begin);
 
-  /// Where the next bytes go, and how many of them at most.
+  /// The address for the next bytes, and the room there.
   uint8_t *next() { return buffer + used; }
   size_t room() const { return PagePlacer::bufferBytes - used; }
-  /// So many have been put there.
+  /// Records that `bytes` bytes were written at next().
   void advance(size_t bytes);
-  /// Nothing comes after what was put there.
+  /// Writes the last bytes.
   void finish();
 
 private:
@@ -85,8 +85,8 @@ private:
 
   PagePlacer &placer;
   uint8_t *buffer;
-  /// The page at which the buffer begins, how many of its first bytes belong to
-  /// the writer before, and how many bytes of the buffer are in use.
+  /// The page at which the buffer begins, the number of its first bytes that
+  /// belong to the writer before, and the number of bytes in use.
   uint8_t *page;
   size_t head, used;
 };

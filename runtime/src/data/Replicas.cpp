@@ -1,13 +1,13 @@
-//===- Replicas.cpp - Parameters that several ranks have alike ------------===//
+//===- Replicas.cpp - Parameters that several ranks share -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See Replicas.h. Blocks that follow each other in the arenas of the same ranks
-// are one range, so that few mappings are needed; between them is nothing but
-// what aligns them.
+// See Replicas.h. Blocks that are consecutive in the arenas of the same ranks
+// form one range, so that few mappings are needed. Only alignment padding
+// separates them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ static int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Whether a result is, on a pp rank, in the memory of the value.
+/// True if a result is in the memory of the value, on a pp rank.
 static bool hasResult(const Manifest &manifest, const Value &value,
                       size_t stage) {
   int64_t begin = value.offsets[stage];
@@ -52,8 +52,8 @@ static bool isConstant(const Manifest &manifest, const Value &value) {
 
 using RankSets = std::vector<std::vector<int>>;
 
-/// The sets of at least two ranks that have the same block of a value at the
-/// same offset.
+/// Returns the sets of at least two ranks that have the same block of a value
+/// at the same offset.
 static RankSets findSets(const Value &value, int ranks) {
   std::map<std::pair<int64_t, std::vector<int64_t>>, std::vector<int>> sets;
   for (int rank = 0; rank < ranks; ++rank)
@@ -66,7 +66,7 @@ static RankSets findSets(const Value &value, int ranks) {
   return several;
 }
 
-/// Joins ranges of the same ranks that only alignment keeps apart.
+/// Joins ranges of the same ranks that only alignment padding separates.
 static void joinRanges(std::vector<ReplicatedPages> &ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const ReplicatedPages &a, const ReplicatedPages &b) {
@@ -111,7 +111,7 @@ tessera::rt::findReplicatedPages(const Manifest &manifest, int64_t pageBytes) {
   std::vector<ReplicatedPages> ranges;
   if (pageBytes == 0)
     return ranges;
-  // Many parameters are sharded alike.
+  // Many parameters have the same sharding.
   using Layout = std::pair<std::vector<std::vector<StridedAxis>>,
                            /*offsets, of a pipeline*/ std::vector<int64_t>>;
   std::vector<std::pair<Layout, RankSets>> known;

@@ -1,14 +1,14 @@
-//===- Replicas.h - Parameters that several ranks have alike ----*- C++ -*-===//
+//===- Replicas.h - Parameters that several ranks share ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Data-parallel ranks of one machine have the same shards of a parameter. Where
-// no step changes it, as in inference or of the frozen weights of an adapter,
-// these blocks are one memory: it is filled once, each rank a part, and takes
-// its bytes once.
+// Data-parallel ranks of one machine have the same shards of a parameter. If no
+// step changes it, as in inference or for the frozen weights of an adapter,
+// these blocks share one memory: it is filled once, a share by each rank, and
+// takes its bytes once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,18 @@
 
 namespace tessera::rt {
 
-/// Pages of parameters that no step changes, with the ranks that have them
-/// alike; at least two each. None if `pageBytes` is 0.
+/// Finds the pages of parameters that no step changes and that at least two
+/// ranks share, with those ranks. Empty if `pageBytes` is 0.
 std::vector<ReplicatedPages> findReplicatedPages(const Manifest &manifest,
                                                  int64_t pageBytes);
 
-/// The size of the pages at which this machine's processes best share replicas:
-/// that of huge pages where shared memory may have some. 0 on a machine of
-/// several NUMA nodes: one memory would be far from half of the ranks.
+/// Returns the best page size for this machine's processes to share replicas:
+/// the size of huge pages if shared memory may have some. Returns 0 on a
+/// machine with several NUMA nodes, because one memory would be far from half
+/// of the ranks.
 int64_t findReplicaPageBytes();
 
-/// The same by the contents of the system's files of its NUMA nodes and its
+/// Decides from the contents of the system's files about its NUMA nodes and its
 /// huge pages of shared memory.
 int64_t findReplicaPageBytes(const std::string &nodes,
                              const std::string &shmemHugePages);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See Arguments.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole value by itself; values are dealt out to the ranks in turn.
+// assembles a whole value by itself; values are dealt to the ranks in turn.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,9 +26,9 @@ static constexpr int64_t longestHeader = 100000000;
 namespace {
 struct TypeRow {
   const char *name;
-  /// Of an element.
+  /// Bits of an element.
   int64_t bits;
-  /// -1: no type of weights.
+  /// -1: weights do not have this type.
   int32_t dtype;
 };
 } // namespace
@@ -75,7 +75,8 @@ const char *tessera::rt::safetensorsName(int32_t dtype) {
   return nullptr;
 }
 
-/// Bytes of a tensor, or -1 where they are not whole or more than a file has.
+/// Returns a tensor's bytes, or -1 if its bits are not whole bytes or the bytes
+/// exceed a file's limit.
 static int64_t countBytes(const TypeRow &type,
                           const std::vector<int64_t> &shape) {
   int64_t bits = type.bits;
@@ -124,8 +125,7 @@ static std::string readMetadata(const Json &json, SafetensorsHeader &header) {
   return std::string();
 }
 
-/// Sorts the entries by their bytes, which have to follow each other up to
-/// `size`.
+/// Sorts the entries by their bytes, which must be contiguous up to `size`.
 static std::string checkBytes(std::vector<SafetensorsEntry> &entries,
                               int64_t size) {
   std::sort(entries.begin(), entries.end(),

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Headers of safetensors files (https://github.com/huggingface/safetensors,
-// "Format"): eight bytes with the length of a JSON object, little-endian, the
-// object, and the elements of all tensors, without holes, in row-major order
-// and little-endian.
+// "Format"). A file has eight bytes with the length of a JSON object,
+// little-endian; the object; and the elements of all tensors, without gaps, in
+// row-major order and little-endian.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,32 +28,32 @@ struct SafetensorsEntry {
   /// The file's name of the type: "F32", "BF16", "F8_E4M3".
   std::string type;
   std::vector<int64_t> shape;
-  /// Bytes from the start of the elements on.
+  /// Byte range, counted from the start of the elements.
   int64_t begin = 0, end = 0;
 };
 
 struct SafetensorsHeader {
-  /// In the order of their bytes.
+  /// Tensors in the order of their bytes.
   std::vector<SafetensorsEntry> entries;
   std::vector<std::pair<std::string, std::string>> metadata;
-  /// Where the elements start in the file.
+  /// Offset of the elements in the file.
   int64_t elements = 0;
 };
 
 /// The runtime's type for "F32", "BF16" and "F16", -1 for any other.
 int32_t dtypeFromSafetensors(const std::string &type);
-/// The reverse; null for a type that weights do not have.
+/// The inverse; null for a type that weights do not have.
 const char *safetensorsName(int32_t dtype);
 
 /// Reads the header of a file of `size` bytes that begins with `data`. Returns
-/// what is wrong, or nothing. Refuses a header of more than 100 MB or of more
-/// bytes than the file has, names that come twice, tensors that overlap, leave
-/// holes or have other bytes than their shape, and bytes after the last one.
+/// an error, or nothing. Refuses a header of more than 100 MB or of more bytes
+/// than the file has, duplicate names, tensors that overlap, leave gaps or have
+/// another number of bytes than their shape, and bytes after the last tensor.
 std::string parseSafetensors(const uint8_t *data, int64_t size,
                              SafetensorsHeader &header);
 
-/// The bytes before the elements, a multiple of eight. Needs names, types,
-/// shapes, begins and ends.
+/// Returns the bytes before the elements, a multiple of eight. Needs names,
+/// types, shapes, begins and ends.
 std::string describeSafetensors(const SafetensorsHeader &header);
 
 } // namespace tessera::rt

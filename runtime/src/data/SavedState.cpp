@@ -20,7 +20,7 @@
 
 using namespace tessera::rt;
 
-/// What tells the manifest of a state from other JSON.
+/// Distinguishes the manifest of a state from other JSON.
 static constexpr const char *stateFormat = "tessera state";
 static constexpr int64_t stateVersion = 2;
 
@@ -30,7 +30,7 @@ bool SavedState::hasFile(const std::string &fileName) const {
   });
 }
 
-/// All but the last field, which is the checksum of this text.
+/// Formats all fields but the last, which is the checksum of this text.
 static std::string describeFacts(const SavedState &state) {
   std::string text =
       format("{\"format\": \"%s\", \"version\": %lld,\n", stateFormat,
@@ -66,7 +66,7 @@ std::string tessera::rt::describeState(const SavedState &state) {
   return facts + ",\n \"checksum\": \"" + describeChecksum(facts) + "\"}\n";
 }
 
-/// Sixteen hexadecimal digits; false for anything else.
+/// Reads sixteen hexadecimal digits; false for anything else.
 static bool readChecksum(const std::string &text, uint64_t &checksum) {
   if (text.size() != 16 ||
       text.find_first_not_of("0123456789abcdef") != std::string::npos)
@@ -133,7 +133,7 @@ std::string tessera::rt::parseState(const std::string &text,
     if (!error.empty())
       return error;
   }
-  // However it is spaced.
+  // The checksum ignores the spacing of the JSON text.
   if (json.getString("checksum") != describeChecksum(describeFacts(state)))
     return "expects it as it was saved, but a field is another than its "
            "checksum says";

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// manifest.json of a folder that a run saved: what its files are, and where the
-// run was. It is written after all files, and a folder with it is whole.
+// manifest.json of a folder that a run saved: the list of its files and the
+// position of the run. It is written after all files, so a folder with a
+// manifest is complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,12 @@ constexpr const char *stateManifestName = "manifest.json";
 
 /// NAME.npy of a saved folder.
 struct SavedFile {
-  /// Of the argument or result.
+  /// Name of the argument or result.
   std::string name;
   /// The program's type; bf16 is in a file of f32.
   std::string dtype;
   std::vector<int64_t> shape;
-  /// Of the whole file.
+  /// Bytes of the whole file.
   int64_t bytes = 0;
   /// XXH64 of the whole file.
   uint64_t checksum = 0;
@@ -40,14 +41,14 @@ struct SavedState {
   /// Name and hash of the program that saved it, and its ranks.
   std::string program, hash;
   int64_t ranks = 0;
-  /// Steps done so far, those of the states that it began with included.
+  /// Steps done so far, including the steps of the states that it began with.
   int64_t step = 0;
-  /// The sequence of the data that the next step begins with, and the data.
+  /// The sequence of the data with which the next step begins, and the data.
   int64_t dataPosition = 0;
   std::string data;
   std::vector<SavedFile> files;
 
-  /// Whether a file of that name, "w.npy", is in the state.
+  /// True if a file of that name, "w.npy", is in the state.
   bool hasFile(const std::string &fileName) const;
 };
 

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See SavedWeights.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole tensor by itself; tensors are dealt out to the ranks in
-// turn.
+// assembles a whole tensor by itself; tensors are dealt to the ranks in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +25,7 @@
 using namespace tessera::rt;
 
 static constexpr const char *indexName = "model.safetensors.index.json";
-/// What tells our files from others, in their metadata.
+/// Metadata that distinguishes our files from others.
 static constexpr const char *savedByKey = "saved_by", *savedBy = "tessera";
 
 static int64_t countElements(const std::vector<int64_t> &shape) {
@@ -66,7 +65,7 @@ std::string tessera::rt::checkSavedWeights(const std::string &path) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Adds a parameter to the tensor that it is a part of.
+/// Adds a parameter to the tensor that contains it.
 static std::string addPart(std::vector<SavedTensor> &tensors,
                            const Value &value) {
   if (!safetensorsName(value.dtype))
@@ -91,7 +90,8 @@ static std::string addPart(std::vector<SavedTensor> &tensors,
   return std::string();
 }
 
-/// Parts have each element once, so it is enough to count.
+/// Checks that the parts cover the tensor. Counting is enough because parts
+/// have each element once.
 static std::string checkWhole(const SavedTensor &tensor) {
   int64_t covered = 0;
   for (const Value *part : tensor.parts)
@@ -141,7 +141,7 @@ std::string WeightsLayout::fileName(size_t file) const {
 
 SafetensorsHeader WeightsLayout::headerOf(size_t file) const {
   SafetensorsHeader header;
-  // Readers want to know whose conventions the tensors follow: torch's.
+  // Readers look here for the conventions of the tensors: torch's.
   header.metadata = {{"format", "pt"}, {savedByKey, savedBy}};
   for (const SavedTensor &tensor : saved)
     if (tensor.file == file)
@@ -191,7 +191,7 @@ std::string WeightsLayout::create(const std::string &folder) const {
                     : writeSynced(folder + "/" + indexName, describeIndex());
 }
 
-/// Puts the elements of a parameter where its tensor has them.
+/// Copies the elements of a parameter to their positions in its tensor.
 static void scatter(const Value &value, const uint8_t *whole, uint8_t *tensor) {
   const std::vector<int64_t> &shape = value.logicalShape;
   const Source &source = value.source;
@@ -211,7 +211,7 @@ static void scatter(const Value &value, const uint8_t *whole, uint8_t *tensor) {
   }
 }
 
-/// Writes bytes at a place of a file that exists.
+/// Writes bytes at an offset of an existing file.
 static std::string writeAt(const std::string &path, int64_t offset,
                            const std::vector<uint8_t> &bytes) {
   int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);

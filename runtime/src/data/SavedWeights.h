@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parameters as published weights are: the tensors that the parameters are
-// views of, in safetensors files of at most 5 GB, with an index where there are
-// several.
+// Saves parameters in the format of published weights: parameters are views of
+// tensors, which are in safetensors files of at most 5 GB, with an index if
+// there are several files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct SavedTensor {
   std::string name;
   int32_t dtype = 0;
   std::vector<int64_t> shape;
-  /// The parameters that are its elements.
+  /// The parameters that make up its elements.
   std::vector<const Value *> parts;
   /// Number of its file, and its first byte there.
   size_t file = 0;
@@ -34,26 +34,26 @@ struct SavedTensor {
   int64_t bytes() const;
 };
 
-/// What files of weights hold, and where.
+/// The contents and layout of files of weights.
 class WeightsLayout {
 public:
-  /// Lays the parameters out in files of at most `fileBytes`, a tensor at
-  /// least. Returns a message where parameters disagree about a tensor, leave
-  /// some of it out, or have a type that weights do not have; or nothing.
+  /// Lays the parameters out in files of at most `fileBytes`, with at least one
+  /// tensor each. Returns a message if parameters disagree about a tensor, do
+  /// not cover it, or have a type that weights do not have; or nothing.
   std::string plan(const Manifest &manifest,
                    int64_t fileBytes = int64_t(5) * 1000 * 1000 * 1000);
 
   const std::vector<SavedTensor> &tensors() const { return saved; }
   /// Parameters that are saved.
   const std::vector<const Value *> &values() const { return parameters; }
-  /// Of all files.
+  /// Bytes of all files.
   int64_t bytes() const;
 
-  /// Makes the files with their headers in a folder; writes the index. Returns
-  /// a message, or nothing.
+  /// Creates the files with their headers in a folder and writes the index.
+  /// Returns a message, or nothing.
   std::string create(const std::string &folder) const;
-  /// Writes the tensors that are dealt to this rank, and sees to it that they
-  /// are on the disk. All arenas have what is saved.
+  /// Writes the tensors that are dealt to this rank and flushes them to disk.
+  /// All arenas must have the saved values.
   std::string write(tessera_rt_context *ctx, const std::string &folder) const;
 
 private:
@@ -64,14 +64,14 @@ private:
   std::vector<SavedTensor> saved;
   std::vector<const Value *> parameters;
   size_t files = 1;
-  /// By file: bytes before its elements.
+  /// Bytes before the elements, by file.
   std::vector<int64_t> headerBytes;
 };
 
-/// Whether a file of that name is one that a save of weights writes.
+/// True if a save of weights writes files of that name.
 bool isWeightsName(const std::string &name);
 
-/// Whether a file is one that a run saved. Returns what is wrong, or nothing.
+/// Checks that a run saved this file. Returns an error, or nothing.
 std::string checkSavedWeights(const std::string &path);
 
 } // namespace tessera::rt

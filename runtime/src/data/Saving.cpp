@@ -1,4 +1,4 @@
-//===- Saving.cpp - What a run saves --------------------------------------===//
+//===- Saving.cpp - Saving values of a run --------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See Saving.h. Arenas of all ranks are mapped everywhere, so one rank
-// assembles a whole value by itself; values are dealt out to the ranks in turn.
+// assembles a whole value by itself; values are dealt to the ranks in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,8 @@ Status Saver::prepare() {
   }
   if (ctx->rank != 0 || !options.saveEvery)
     return TESSERA_RT_OK;
-  // Its folders are made one by one; the first must fit beside the last.
+  // Its folders are created one by one; the first must fit in addition to the
+  // last.
   StagedFolder step;
   if (Status status =
           open(step, resolvePath(options.saveFinal) + ".step", bytesOf(state)))
@@ -92,7 +93,7 @@ std::string Saver::writeManifest(const std::string &folder,
   saved.step = data.firstStep() + steps;
   saved.dataPosition = data.position(options, steps);
   saved.data = describeData(options);
-  // What other ranks wrote is read back.
+  // Reads back the files of other ranks.
   std::vector<std::string> errors(values.size());
   saved.files.resize(values.size());
   ctx->pool->forEach(int64_t(values.size()), [&](int64_t i, int) {
@@ -132,7 +133,7 @@ Status Saver::save(StagedFolder &folder, const std::string &path,
   return status;
 }
 
-/// Rank 0 puts a folder in its place; the others wait.
+/// Rank 0 publishes the folder; the others wait.
 Status Saver::publish(StagedFolder &folder, int64_t bytes) {
   if (ctx->rank == 0) {
     std::string error = folder.publish();
@@ -156,7 +157,7 @@ Status Saver::saveStep(int64_t steps) {
   StagedFolder folder;
   if (Status status = open(folder, path, bytesOf(state)))
     return status;
-  // Nobody writes before rank 0 has made the folder.
+  // No rank writes before rank 0 has created the folder.
   if (Status status = barrier(ctx, BarrierOutputs))
     return status;
   return save(folder, path, state, steps);
@@ -181,7 +182,7 @@ Status Saver::saveWeights() {
     error = weightsLayout.create(staging);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_SYSTEM, error);
-  // Nobody writes before the files are there.
+  // No rank writes before the files exist.
   if (Status status = fetchValues(ctx, weightsLayout.values()))
     return status;
   error = weightsLayout.write(ctx, staging);

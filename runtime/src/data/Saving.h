@@ -1,4 +1,4 @@
-//===- Saving.h - What a run saves ------------------------------*- C++ -*-===//
+//===- Saving.h - Saving values of a run ------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 //
 // --save-initial, --save-final, --save-every, --save-outputs and
 // --save-weights. All ranks write files of one folder, each the values that are
-// dealt to it; rank 0 makes the folder before, and names and publishes it
-// after.
+// dealt to it. Rank 0 creates the folder before, and names and publishes it
+// afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace tessera::rt {
 
-/// Where the data of a run comes from, for manifests: a path, or a seed.
+/// The source of a run's data, for manifests: a path, or a seed.
 std::string describeData(const Options &options);
 
 /// One rank's part in all saves of a run.
@@ -30,14 +30,14 @@ public:
   Saver(tessera_rt_context *ctx, const Manifest &manifest,
         const Options &options, const RunData &data);
 
-  /// Makes and checks the folders that will be written; to be called before
-  /// the first step, by all ranks.
+  /// Creates and checks the folders of the save. All ranks call it before the
+  /// first step.
   Status prepare();
 
-  // All ranks call these; what the options do not ask for is not saved. `steps`
-  // is how many this run has done. Failures are recorded.
+  // All ranks call these. A save that the options do not ask for does nothing.
+  // `steps` is the number of steps of this run. Failures are recorded.
   Status saveInitial();
-  /// Where --save-every wants it.
+  /// Saves to the path of --save-every.
   Status saveStep(int64_t steps);
   Status saveFinal(int64_t steps);
   Status saveOutputs(int64_t steps);
@@ -48,7 +48,7 @@ public:
   const Values &results() const { return resultValues; }
 
 private:
-  /// Rank 0 makes a folder in which to write so many bytes.
+  /// Opens a folder on rank 0 that has room for `bytes`.
   Status open(StagedFolder &folder, const std::string &path, int64_t bytes);
   Status save(StagedFolder &folder, const std::string &path,
               const Values &values, int64_t steps);
@@ -63,7 +63,7 @@ private:
   const Manifest &manifest;
   const Options &options;
   const RunData &data;
-  /// Of rank 0.
+  /// Folders, used on rank 0.
   StagedFolder initial, final, outputs;
   StagedFolder weights{StagedFolder::Weights};
   WeightsLayout weightsLayout;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See StagedFolder.h. Order of a publication: files are on the disk (their
-// writers saw to that), the folder that names them, the rename, the folder
-// above; only then the former files go.
+// See StagedFolder.h. Order of a publication: the files reach the disk (their
+// writers flush them), then the folder that names them, the rename, and the
+// parent folder. Only then are the former files removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,12 +72,12 @@ std::string tessera::rt::resolvePath(const std::string &path) {
          text.substr(slash == std::string::npos ? 0 : slash + 1);
 }
 
-/// Makes the last rename, and what a folder has, last a loss of power.
+/// Makes the last rename and the entries of a folder survive a loss of power.
 static std::string syncFolder(const std::string &path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return describeError("open the directory", path);
-  // Some file systems have nothing to be done for folders.
+  // Some file systems cannot flush folders.
   bool good = fsync(fd) == 0 || errno == EINVAL;
   std::string error =
       good ? std::string() : describeError("sync the directory", path);
@@ -100,7 +100,7 @@ std::string tessera::rt::makeFolders(const std::string &path) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is in a folder
+// Contents of a folder
 //===----------------------------------------------------------------------===//
 
 /// Lists a folder, in order. Returns a message, or nothing.
@@ -152,7 +152,7 @@ static std::string removeFolder(const std::string &path) {
   return error;
 }
 
-/// Whether the files of a folder are those of a former save of weights.
+/// Checks that the files of a folder are from a former save of weights.
 static std::string checkWeights(const std::string &path,
                                 const std::vector<std::string> &names,
                                 const std::string &expected) {
@@ -168,7 +168,7 @@ static std::string checkWeights(const std::string &path,
   return std::string();
 }
 
-/// Whether a folder is empty or has what a former save wrote, and no more.
+/// Checks that a folder is empty or has only the files of a former save.
 static std::string checkReplaceable(const std::string &path,
                                     StagedFolder::Kind kind, bool &isEmpty) {
   std::vector<std::string> names;
@@ -196,12 +196,12 @@ static std::string checkReplaceable(const std::string &path,
 // Folders
 //===----------------------------------------------------------------------===//
 
-/// Puts back what was at `resolved` if a process died while it replaced it.
+/// Restores the folder at `resolved` if a process died while it replaced it.
 static std::string recover(const std::string &resolved) {
   std::string former = formerPath(resolved);
   if (!exists(former))
     return std::string();
-  // The second of two renames came: only the removal did not.
+  // Both renames were done, and only the removal is missing.
   if (exists(resolved))
     return removeFolder(former);
   if (rename(former.c_str(), resolved.c_str()) != 0)
@@ -214,7 +214,7 @@ std::string tessera::rt::readablePath(const std::string &path) {
   return !exists(resolved) && exists(former) ? former : resolved;
 }
 
-/// Checks that `resolved` is or can become a folder of its parent's device.
+/// Checks that `resolved` is or can become a folder on its parent's device.
 static std::string checkTarget(const std::string &resolved, bool &isThere) {
   struct stat info, above;
   isThere = lstat(resolved.c_str(), &info) == 0;
@@ -231,8 +231,8 @@ static std::string checkTarget(const std::string &resolved, bool &isThere) {
   return std::string();
 }
 
-/// Opens and locks the staging folder, which may have been left by a run that
-/// died. Sets `fd`. Returns a message, or nothing.
+/// Opens and locks the staging folder, which a dead run may have left. Sets
+/// `fd`. Returns a message, or nothing.
 static std::string lockStaging(const std::string &staging, int &fd) {
   bool isNew = mkdir(staging.c_str(), 0777) == 0;
   if (!isNew && errno != EEXIST)
@@ -249,7 +249,8 @@ static std::string lockStaging(const std::string &staging, int &fd) {
     fd = -1;
     return error;
   }
-  // What a dead run left goes, but not the folder: it is locked.
+  // Removes the files that a dead run left, but not the folder, which is
+  // locked.
   return isNew ? std::string() : removeFiles(staging);
 }
 
@@ -281,7 +282,7 @@ std::string StagedFolder::open(const std::string &path, int64_t bytes) {
   return std::string();
 }
 
-/// The renames. `target` has been checked.
+/// Renames the folders. `target` has been checked.
 std::string StagedFolder::replace() {
   std::string staging = stagingPath(target), former = formerPath(target);
   bool isThere = false, isEmpty = true;
@@ -329,7 +330,7 @@ void StagedFolder::close() {
 }
 
 std::string StagedFolder::discard() {
-  // It may have been exchanged, and then removed in part.
+  // The staging folder may have been exchanged and then removed in part.
   std::string staging = stagingPath(target), error;
   if (fd >= 0 && exists(staging))
     error = removeFolder(staging);

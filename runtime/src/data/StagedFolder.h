@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder is written beside its path, as PATH.partial, and then takes the
-// place of what is there by one rename, so that PATH has all of the former
-// files or all of the new ones, whenever a process or the machine dies.
+// A folder is written next to its path, as PATH.partial, and then replaces the
+// folder at PATH by one rename. So PATH has either all of the former files or
+// all of the new ones, whenever a process or the machine dies.
 //
 //   PATH.partial  files that are being written; after an exchange, the former
 //                 ones until they are removed
-//   PATH.former   where the file system cannot exchange two folders: what was
-//                 at PATH, between the two renames that stand for an exchange
+// PATH.former   only if the file system cannot exchange two folders: the former
+//                 PATH, between the two renames that replace the exchange
 //
-// The next save of PATH finds what a dead process left there, and mends it;
-// readers look at both paths.
+// The next save of PATH finds and repairs what a dead process left there.
+// Readers look at both paths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,33 +28,32 @@
 
 namespace tessera::rt {
 
-/// `path` without symbolic links and slashes at its end, as far as it exists.
+/// `path` without symbolic links and trailing slashes, as far as it exists.
 std::string resolvePath(const std::string &path);
 
-/// Where the files of a folder are written.
+/// The path at which the files of a folder are written.
 std::string stagingPath(const std::string &resolved);
 
-/// Makes a folder and those above it. Returns a message, or nothing.
+/// Creates a folder and its parents. Returns a message, or nothing.
 std::string makeFolders(const std::string &path);
 
-/// Where the folder `path` is whole: where it should be, or at PATH.former.
+/// The path at which the folder `path` is complete: its own, or PATH.former.
 std::string readablePath(const std::string &path);
 
 class StagedFolder {
 public:
-  /// What a folder holds: NAME.npy and a manifest, or files of weights.
+  /// Contents of a folder: NAME.npy and a manifest, or files of weights.
   enum Kind { State, Weights };
 
   explicit StagedFolder(Kind kind = State) : kind(kind) {}
   StagedFolder(const StagedFolder &) = delete;
   StagedFolder &operator=(const StagedFolder &) = delete;
-  /// Removes what was written, unless it was published.
+  /// Removes the written files unless they were published.
   ~StagedFolder();
 
-  /// Makes the folder in which files are written, and those above it. Checks
-  /// that nobody else writes there, that `bytes` have room, and that what is at
-  /// `path` may be replaced: nothing, an empty folder, or a former save.
-  /// Returns a message, or nothing.
+  /// Creates the staging folder and its parents. Checks that nobody else writes
+  /// there, that `bytes` have room, and that `path` may be replaced: it must be
+  /// missing, an empty folder, or a former save. Returns a message, or nothing.
   std::string open(const std::string &path, int64_t bytes);
 
   bool isOpen() const { return fd >= 0; }
@@ -62,10 +61,10 @@ public:
   const std::string &path() const { return target; }
 
   /// Moves the folder to its path once all files in it are on the disk, and
-  /// removes what was there. Returns a message, or nothing.
+  /// removes the former folder. Returns a message, or nothing.
   std::string publish();
 
-  /// Removes what was written. Returns a message, or nothing.
+  /// Removes the written files. Returns a message, or nothing.
   std::string discard();
 
 private:

@@ -19,7 +19,7 @@
 
 using namespace tessera::rt;
 
-/// Ids that are made up where the manifest gives no vocabulary.
+/// Vocabulary of random ids if the manifest gives none.
 static constexpr int64_t defaultVocab = 256;
 
 static bool endsWith(const std::string &text, const char *end) {
@@ -116,7 +116,7 @@ int64_t TokenSource::token(int64_t index) const {
   return id;
 }
 
-/// The position after the last token `eod` before position `position` of the
+/// Returns the position after the last token `eod` before `position` in the
 /// sequence that begins with token `first`, or 0.
 int64_t TokenSource::startOf(int64_t eod, int64_t first,
                              int64_t position) const {
@@ -153,7 +153,7 @@ std::string TokenSource::checkRange(ThreadPool &pool, int64_t begin,
     for (int64_t i = from; i < to; ++i) {
       if (token(i) < shape.vocab)
         continue;
-      // Whatever the threads do, the first one is named.
+      // The message names the first bad id whatever the order of the threads.
       int64_t known = bad.load();
       while (i < known && !bad.compare_exchange_weak(known, i))
         ;
@@ -173,7 +173,7 @@ std::string TokenSource::check(ThreadPool &pool, int64_t first,
   bool fits = width == 1 && shape.vocab > 255;
   if (kind != File || shape.vocab == 0 || fits || shape.length == 0)
     return std::string();
-  // One token more than the sequences have: the last label.
+  // Reads one token more than the sequences have, for the last label.
   auto ofSequences = [&](int64_t begin, int64_t end) {
     return begin == end
                ? std::string()
@@ -199,7 +199,7 @@ std::string RunData::open(const Options &options,
     error = source.openFile(options.data, options.dataFormat, shape);
   if (!error.empty() || options.evalEvery == 0 || !source.isOpen())
     return error;
-  // More than there can be is refused below.
+  // Too large a count is refused below.
   int64_t rows = std::max<int64_t>(shape.rows, 1);
   int64_t count = std::min(options.evalBatches, INT64_MAX / 4 / rows) * rows;
   if (options.evalData.empty())

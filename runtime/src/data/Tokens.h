@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // The source of tokens and labels: the bytes of a text, a flat file of ids, or
-// made-up ids.
+// random ids.
 //
-// The data is split into sequences of the program's length L: sequence i is the
-// tokens iL .. iL + L - 1, its labels are the same one position later. What is
-// left over at the end is not read. Starts of documents are positions in the
+// The data is split into sequences of the program's length L. Sequence i is the
+// tokens iL .. iL + L - 1; its labels are the tokens one position later. The
+// remainder at the end is not read. Starts of documents are positions in the
 // sequence: a document that began in the sequence before starts at 0. A batch
 // is the next B sequences, whatever the number of ranks and micro-batches: row
 // r of a batch, counted over all dimensions but the last, is its r-th sequence.
-// After the last sequence comes the first again. Sequences that are held out
-// are the last ones, and no batch of training has any of them.
+// After the last sequence the data restarts at the first. Held-out sequences
+// are the last ones; no batch of training has any of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,56 +31,56 @@
 
 namespace tessera::rt {
 
-/// What the tokens and labels of a program have in common.
+/// The common shape of a program's tokens and labels.
 struct BatchShape {
   /// Sequences of a batch; 0: the program takes no data.
   int64_t rows = 0;
   /// Tokens of a sequence.
   int64_t length = 0;
-  /// Ids are below it; 0: not known.
+  /// Ids are less than this; 0: not known.
   int64_t vocab = 0;
 };
 
-/// Finds the shape of `values`. Returns a message when they differ.
+/// Finds the shape of `values`. Returns a message if they differ.
 std::string findBatchShape(const std::vector<const Value *> &values,
                            BatchShape &shape);
 
-/// One file, or made-up ids, split into sequences.
+/// One file, or random ids, split into sequences.
 class TokenSource {
 public:
-  /// Opens a file; `dataFormat` as in Options, or empty. Returns a message, or
-  /// nothing.
+  /// Opens a file; `dataFormat` is as in Options, or empty. Returns a message,
+  /// or nothing.
   std::string openFile(const std::string &path, const std::string &dataFormat,
                        const BatchShape &shape);
-  /// Makes up ids from a seed, without an end.
+  /// Generates an endless sequence of ids from a seed.
   void makeUp(uint64_t seed, const BatchShape &shape);
   bool isOpen() const { return kind != None; }
 
-  /// Keeps the last `count` sequences from training. Returns a message when
+  /// Holds the last `count` sequences out of training. Returns a message if
   /// less than one batch is left.
   std::string holdOut(int64_t count);
 
-  /// Sequences that are trained on, and that are held out.
+  /// Number of sequences for training, and of held-out ones.
   int64_t training() const { return sequences - held; }
   int64_t heldOut() const { return held; }
   const std::string &name() const { return path; }
-  /// Bytes of the file, for a comparison of ranks; 0: there is none.
+  /// Bytes of the file, for a comparison between ranks; 0: there is none.
   int64_t fileSize() const { return file.size(); }
 
-  /// Whether a batch that begins with sequence `first` (counted from the start
-  /// of the run's data on) is the first to read a sequence again.
+  /// True if a batch that begins with sequence `first` (counted from the start
+  /// of the run's data) is the first to read a sequence again.
   bool wrapsIn(int64_t first) const;
 
-  /// Writes tokens `begin` .. begin + count - 1 (labels, or starts: the value's
-  /// role says which) of sequence `sequence` of the data, counted modulo
-  /// training(); or of the held-out sequence of that number. Ids are known to
-  /// be good: see check.
+  /// Writes tokens `begin` .. begin + count - 1 of sequence `sequence` of the
+  /// data, counted modulo training(), or of the held-out sequence of that
+  /// number. The role of `value` chooses between tokens, labels and starts. The
+  /// ids must have passed check.
   void fill(const Value &value, bool isHeldOut, int64_t sequence, int64_t begin,
             int64_t count, void *out) const;
 
-  /// Looks at all ids that `count` sequences from `first` on, and the held-out
-  /// ones, have. Returns a message about the first that is not below the
-  /// vocabulary, or nothing.
+  /// Checks all ids of `count` sequences from `first` on and of the held-out
+  /// sequences. Returns a message about the first id outside the vocabulary, or
+  /// nothing.
   std::string check(ThreadPool &pool, int64_t first, int64_t count) const;
 
 private:
@@ -97,35 +97,36 @@ private:
   int64_t sequences = 0, held = 0;
 };
 
-/// Sequences that follow each other in some data.
+/// Consecutive sequences of a source.
 struct Batch {
   const TokenSource &source;
   int64_t first = 0;
-  /// Of the held-out part of the source.
+  /// True if the sequences are in the source's held-out part.
   bool isHeldOut = false;
 };
 
-/// What a run reads.
+/// The data that a run reads.
 struct RunData {
   InputFolder inputs;
   WeightFiles weights;
   BatchShape shape;
   TokenSource source;
-  /// Of --eval-data; not open where the held-out part of `source` is meant.
+  /// Data of --eval-data; not open if evaluation uses the held-out part of
+  /// `source`.
   TokenSource evaluation;
 
-  /// Opens what the options name and checks its length. `values` are the tokens
-  /// and labels that come from it. Returns a message, or nothing.
+  /// Opens the files of the options and checks their length. `values` are the
+  /// tokens and labels that come from them. Returns a message, or nothing.
   std::string open(const Options &options,
                    const std::vector<const Value *> &values);
   /// Checks all ids that the run will read.
   std::string check(const Options &options, ThreadPool &pool) const;
 
-  /// Steps that were done before this run.
+  /// Steps before this run.
   int64_t firstStep() const {
     return inputs.state() ? inputs.state()->step : 0;
   }
-  /// The sequence that training step `step` begins with.
+  /// The sequence with which training step `step` begins.
   int64_t position(const Options &options, int64_t step) const {
     return options.dataPosition + step * shape.rows;
   }

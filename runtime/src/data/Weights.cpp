@@ -148,7 +148,7 @@ const WeightTensor *WeightFiles::findTensor(const std::string &name) const {
   return it == tensors.end() ? nullptr : &it->second;
 }
 
-/// Takes the prefix with which the files have all names of the program.
+/// Chooses the prefix that matches the files' names to the program's.
 bool WeightFiles::choosePrefix() {
   auto hasAll = [&] {
     return std::all_of(sources.begin(), sources.end(), [&](const auto &entry) {
@@ -194,8 +194,9 @@ void WeightFiles::noteUnused() {
                     names + (count > 3 ? ", ..." : ""));
 }
 
-/// Programs of tessera model whose head is tied have the parameter `wte` and no
-/// `lm_head`. Files may have the head beside the table, with the same numbers.
+/// Checks the head of a model with tied weights. Such programs of tessera model
+/// have the parameter `wte` and no `lm_head`; files may have a head in addition
+/// to the table, with the same numbers.
 std::string WeightFiles::checkTiedHead() const {
   auto table = sources.find("wte");
   if (table == sources.end() || sources.count("lm_head"))
@@ -270,7 +271,7 @@ const Source &WeightFiles::sourceOf(const Value &value) const {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Elements that are `stride` apart, next to each other.
+/// Copies elements that are `stride` apart to consecutive positions.
 template <typename T>
 static void gather(const uint8_t *source, int64_t stride, int64_t count,
                    uint8_t *out) {
@@ -300,7 +301,7 @@ void tessera::rt::readElements(const WeightTensor &tensor, const Source &source,
   alignas(8) uint8_t picked[chunk * 4];
   float wide[chunk];
   for (int64_t at = first, end = first + count; at < end;) {
-    // A piece of a row, the last dimension.
+    // Handles a piece of a row, the last dimension.
     int64_t column = at % inner, rest = at / inner;
     int64_t some = std::min({inner - column, end - at, chunk});
     int64_t index = source.offset + column * stride;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Published weights that parameters begin with: safetensors files, mapped and
+// Published weights from which parameters start: safetensors files, mapped and
 // never read as a whole. A rank copies the elements of its own blocks.
 //
 //===----------------------------------------------------------------------===//
@@ -33,29 +33,28 @@ struct WeightTensor {
 
 class WeightFiles {
 public:
-  /// Maps a file, or those that an index (model.safetensors.index.json) or a
-  /// folder names: by its index, else model.safetensors, else every
-  /// .safetensors file in it. Returns a message, or nothing.
+  /// Maps a file, or the files of an index (model.safetensors.index.json) or a
+  /// folder. A folder's files are its index's, else model.safetensors,
+  /// else every .safetensors file in it. Returns a message, or nothing.
   std::string open(const std::string &path);
   bool isOpen() const { return !files.empty(); }
 
   /// Finds the tensor of each parameter, and compares type and shape. All names
   /// may have one prefix more or less than the program's ("transformer.").
   /// Returns a message that lists all tensors that are missing or misshapen, or
-  /// nothing. With `initMissing` none are missing.
+  /// nothing. With `initMissing`, missing tensors are not an error.
   std::string bind(const Manifest &manifest, bool initMissing);
 
-  /// After bind: the tensor that an argument begins with, a parameter or the
-  /// master copy of one; null where it begins otherwise.
+  /// After bind: the tensor from which an argument (a parameter or its master
+  /// copy) starts; null if it has none.
   const WeightTensor *find(const Value &value) const;
-  /// Its view of that tensor.
+  /// The argument's view of that tensor.
   const Source &sourceOf(const Value &value) const;
 
-  /// After bind: what a reader has to know, such as tensors that no parameter
-  /// has. Empty: nothing.
+  /// After bind: remarks for readers, such as tensors that no parameter has.
   const std::vector<std::string> &remarks() const { return notes; }
 
-  /// What tells these files from others, for a comparison of ranks.
+  /// Identifies these files, for a comparison between ranks.
   std::string fingerprint() const;
 
 private:
@@ -65,18 +64,19 @@ private:
   bool choosePrefix();
   const WeightTensor *findTensor(const std::string &name) const;
   void noteUnused();
-  /// A message where the files have a head that the program ties to its table,
-  /// with other numbers; or nothing. After the tensors of parameters are found.
+  /// Returns a message if the files have a head with other numbers than the
+  /// table to which the program ties it, or nothing. Call it after the tensors
+  /// of parameters are found.
   std::string checkTiedHead() const;
 
   std::string path;
-  /// A deque: mapped files stay where they are.
+  /// A deque, so that mapped files are never moved.
   std::deque<MappedFile> files;
   std::map<std::string, WeightTensor> tensors;
   uint64_t hash = 0;
-  /// After bind, by the parameter's name.
+  /// Filled by bind, by the parameter's name.
   std::map<std::string, Source> sources;
-  /// Added to a name of the program, or taken from it.
+  /// Prefix added to a name of the program, or removed from it.
   std::string added, removed;
   std::vector<std::string> notes;
 };

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of tessera_weights.h: a manifest with parameters alone stands
-// for the program's.
+// The functions of tessera_weights.h. They use a manifest that has only
+// parameters.
 //
 //===----------------------------------------------------------------------===//
 
