@@ -18,7 +18,7 @@
 
 using namespace tessera::rt;
 
-/// Records what is wrong with a descriptor.
+/// Checks a descriptor and records an error.
 static Status check(tessera_rt_context *ctx, const tessera_rt_attention_desc &d,
                     const int32_t *starts) {
   if (bool(starts) != bool(d.has_starts))
@@ -45,8 +45,8 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
                                   float *logsumexp) {
   const tessera_rt_attention_desc &d = call.desc;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
-  // Enough tasks for the threads to even out; but each packs its keys and
-  // values anew, so no fewer than 128 rows.
+  // There are enough tasks to balance the threads. Each task packs its keys and
+  // values again, so a task has at least 128 rows.
   int64_t threads = ctx->pool->size();
   int64_t chunks = threads == 1 ? 1 : (threads * 4 + heads - 1) / heads;
   chunks = std::clamp<int64_t>(chunks, 1, (rows + 127) / 128);
@@ -54,7 +54,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(floats);
   ctx->pool->forEach(heads * chunks, [&](int64_t index, int thread) {
-    // With a causal mask later rows cost more: begin with them.
+    // Later rows run first, because they cost more with a causal mask.
     int64_t chunk = chunks - 1 - index / heads, head = index % heads;
     AttentionTask task{
         &d,
@@ -76,7 +76,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
 }
 
 namespace {
-/// A call of the backward, split into tasks by threads.
+/// A backward call, split into tasks for the threads.
 struct Backward {
   tessera_rt_context *ctx;
   /// The whole call as a task.
@@ -90,8 +90,8 @@ struct Backward {
     cpuKernels().attentionBackward(task);
   }
 
-  /// Runs every head in chunks of `block` of the range [begin, end) of a task,
-  /// the last ones first: with a causal mask these see most keys.
+  /// Runs every head of the range [begin, end) of a task in chunks of `block`,
+  /// the last ones first: with a causal mask these see the most keys.
   void inChunks(const AttentionBackwardTask &part, int64_t heads, int64_t block,
                 int64_t AttentionBackwardTask::*begin,
                 int64_t AttentionBackwardTask::*end) const {
@@ -131,8 +131,9 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
     });
     return;
   }
-  // Few heads: dk and dv by keys, then dq by rows. The weights are made twice,
-  // but every sum has the same parts in the same order.
+  // If there are few heads, dk and dv are split by keys, then dq by rows. The
+  // weights are computed twice, but every sum adds the same terms in the same
+  // order.
   AttentionBackwardTask ofKeys = call.whole, ofRows = call.whole;
   ofKeys.dq = nullptr;
   ofRows.dk = ofRows.dv = nullptr;

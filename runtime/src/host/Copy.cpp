@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// tessera_rt_copy and tessera_rt_fill. Dimensions are merged where both sides
-// allow it, so that most copies become a few long memcpy; transposes go through
-// a blocked loop.
+// tessera_rt_copy and tessera_rt_fill. Dimensions are merged if both sides
+// allow it, so that most copies become a few long memcpy; transposes use a
+// blocked loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ namespace {
 struct Loop {
   int64_t extent, from, to;
 };
-/// A normalised copy: no extent 1, mergeable loops merged, the innermost loop
-/// the one with the smallest destination stride.
+/// A normalized copy: no loops of extent 1, mergeable loops merged, and the
+/// loop with the smallest destination stride innermost.
 struct CopyPlan {
   Loop loops[TESSERA_RT_MAX_DIMS];
   int32_t rank = 0;
@@ -40,7 +40,8 @@ static CopyPlan planCopy(int32_t rank, const int64_t *shape,
     if (shape[d] > 1)
       plan.loops[plan.rank++] = {shape[d], from[d], to[d]};
   }
-  // Write in order: the destination decides the order of the loops.
+  // The destination strides give the order of the loops, so writes are in
+  // order.
   for (int32_t d = 1; d < plan.rank; ++d)
     for (int32_t e = d; e > 0 && plan.loops[e - 1].to < plan.loops[e].to; --e)
       std::swap(plan.loops[e - 1], plan.loops[e]);
@@ -77,7 +78,7 @@ static void copyLine(const T *source, int64_t from, T *destination, int64_t to,
     destination[i * to] = source[i * from];
 }
 
-/// The two innermost loops; a transpose is split into squares that fit the
+/// Runs the two innermost loops. A transpose is split into squares that fit the
 /// cache.
 template <typename T>
 static void copyPlane(const T *source, T *destination, const Loop &outer,

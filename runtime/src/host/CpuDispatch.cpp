@@ -38,13 +38,13 @@ extern const GemmKernels table;
 using namespace tessera::rt;
 
 namespace {
-/// In ascending order; amx is avx512 with matrix units for bf16.
+/// Ascending order; amx is avx512 with matrix units for bf16.
 enum class Isa { Baseline, Avx2, Avx512, Amx };
 constexpr const char *isaNames[] = {"baseline", "avx2", "avx512", "amx"};
 constexpr int numIsas = 4;
 } // namespace
 
-/// The best set that the processor has and the system lets this process use.
+/// Returns the best set that the processor has and the system grants.
 static Isa findBest() {
 #if defined(__x86_64__)
   constexpr long requestPermission = 0x1023, tileData = 18;
@@ -70,8 +70,8 @@ static Isa best() {
   return found;
 }
 
-/// What TESSERA_RT_ISA names: numIsas if it is not set or empty, -1 if it is no
-/// name.
+/// Returns the set that TESSERA_RT_ISA names: numIsas if it is not set or
+/// empty, -1 if the name is unknown.
 static int wanted() {
   const char *name = getenv("TESSERA_RT_ISA");
   if (!name || !*name)

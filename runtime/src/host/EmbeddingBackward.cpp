@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Positions are sorted by row, so that each row of the table is summed by one
-// thread, in ascending order of positions, and written once.
+// Positions are sorted by row. One thread sums each row of the table, in
+// ascending order of positions, and writes it once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ void narrow(float x, float &out) { out = x; }
 void narrow(double x, double &out) { out = x; }
 void narrow(float x, uint16_t &out) { out = floatToBf16(x); }
 
-/// Rows of the table from one entry on, those of equal row.
+/// Sums the entries that have the same row as `entry`, and writes that row.
 template <typename In, typename Out, typename Wide>
 const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
                   const Hit *entry, const Hit *end, Wide *sum, Out *result) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the calls of a step do on the host target. Operands of library calls are
-// host addresses anywhere; those of copies and collectives are in the host's
-// arena of the rank.
+// The calls of a step on the host target. Operands of library calls are at any
+// host addresses; operands of copies and collectives are in the rank's host
+// arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ void fill(tessera_rt_context *ctx, int64_t elementSize, void *destination,
           int64_t count, int64_t bits);
 Status endBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
 void beginBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
-/// Whether operands of `dtype` are multiplied to results of `cDtype`.
+/// True if operands of `dtype` can be multiplied with results of `cDtype`.
 bool multiplies(int64_t dtype, int64_t cDtype);
 void matmul(tessera_rt_context *ctx, const tessera_rt_matmul_desc &desc,
             const void *a, const void *b, void *c,
@@ -40,10 +40,9 @@ void attentionBackward(tessera_rt_context *ctx, const AttentionCall &call,
 void embeddingBackward(tessera_rt_context *ctx,
                        const tessera_rt_embedding_desc &desc, const void *grad,
                        const void *ids, void *result, int64_t offset);
-/// Completes the operation in `slot`, whatever the target does with others.
+/// Completes the operation in `slot`, however the target treats others.
 Status finish(tessera_rt_context *ctx, int32_t slot);
-/// Does nothing but move on operations in flight, until a time of the monotonic
-/// clock.
+/// Only advances operations in flight, until a time of the monotonic clock.
 Status idle(tessera_rt_context *ctx, double until);
 } // namespace host
 

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Splits matmuls into blocks for caches and threads. Two ways: by columns
-// of C, with A packed as a whole and shared by all threads, or by rows, with B
-// packed as a whole; so nothing is packed twice. Row blocks finish whole rows
-// of C, which is what an epilogue needs. The inner loops are in
-// kernels/Gemm.cpp.
+// Splits matmuls into blocks for caches and threads. The split is either by
+// columns of C, with all of A packed and shared by the threads, or by rows,
+// with all of B packed; so nothing is packed twice. Row blocks finish whole
+// rows of C, which an epilogue needs. The inner loops are in kernels/Gemm.cpp.
 //
 // The blocking of k is fixed, so results do not depend on threads or on m.
 //
@@ -28,15 +27,15 @@ namespace {
 /// Columns of B that a thread packs and uses while they are in its second-level
 /// cache.
 constexpr int64_t blockColumns = 256;
-/// Panels of rows in a block of rows: B passes by once per block.
+/// Panels of rows in a block of rows; each block reads all of B once.
 constexpr int64_t blockRowPanels = 28;
 
 int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Number of blocks of at most `most` panels: a multiple of the threads, so
-/// that all have equal shares, but not more than there are panels.
+/// Number of blocks of at most `most` panels: a multiple of the threads, for
+/// equal shares, but at most the number of panels.
 int64_t evenBlocks(int64_t panels, int64_t most, int64_t threads) {
   int64_t blocks = (panels + most - 1) / most;
   return std::min(panels, roundUp(blocks, threads));
@@ -49,8 +48,8 @@ struct BatchItem {
   int64_t batchIndex;
 };
 
-/// A block of a matrix in 8 bits as bf16, which holds each of its numbers, at
-/// `room`: in the order in which it is stored.
+/// Converts a block of an 8-bit matrix to bf16, which represents each of its
+/// numbers exactly. The copy is at `room`, in the stored order.
 MatrixView widened(const MatrixView &view, int64_t rows, int64_t columns,
                    float *room) {
   const uint16_t *codes = f8Codes(view.dtype);
@@ -76,13 +75,13 @@ struct Matmul {
   int64_t depth;
   tessera_rt_kernel_fn epilogue;
   const int64_t *epilogueArgs;
-  /// Of operands in 8 bits: what their sums are multiplied by.
+  /// Factor of the sums of 8-bit operands.
   bool isScaled = false;
   float scale = 1;
 
-  /// Whether A is packed. It need not be where it has rows of f32 and one block
-  /// of columns of B meets them: to pack a row takes up to a third of the time
-  /// in which a panel of B meets it.
+  /// True if A is packed. A need not be packed if its rows are f32 and only one
+  /// block of columns of B uses them: packing a row takes up to a third of the
+  /// time to multiply it by a panel of B.
   bool packsA() const {
     return !kernels.multiplyUnpacked || d.dtype != TESSERA_RT_F32 ||
            d.trans_a || d.n > blockColumns;
@@ -90,7 +89,7 @@ struct Matmul {
 
   int64_t sizeC() const { return dtypeSize(int32_t(d.c_dtype)); }
 
-  /// The same view, from element (i, j) on.
+  /// Returns the same view from element (i, j) on.
   static MatrixView at(MatrixView view, int64_t i, int64_t j) {
     int64_t offset = i * view.rowStride + j * view.columnStride;
     view.data = static_cast<const uint8_t *>(view.data) +
@@ -98,7 +97,7 @@ struct Matmul {
     return view;
   }
 
-  /// Floats of room to pack `rows` rows, or columns, of an operand.
+  /// Floats needed to widen `rows` rows, or columns, of an operand.
   int64_t spareFloats(int64_t rows) const {
     return isScaled ? (rows * d.k + 1) / 2 + 16 : 0;
   }
@@ -113,11 +112,11 @@ struct Matmul {
                   out);
   }
 
-  /// Whether sums go to C at once.
+  /// True if sums go directly to C.
   bool isDirect() const { return d.c_dtype == TESSERA_RT_F32 && !isScaled; }
 
-  /// A as multiplyBlock takes it, from row `first` on: packed at `packed`, or
-  /// as it is.
+  /// Returns A from row `first` on for multiplyBlock: packed at `packed`, or
+  /// unpacked.
   const float *readyA(const BatchItem &p, int64_t first, int64_t rows,
                       float *packed, float *spare) const {
     MatrixView a = at(p.a, first, 0);
@@ -143,13 +142,14 @@ struct Matmul {
                                panelStrideB, c, ldc, accumulate);
   }
 
-  /// C block [rows, columns] from A, of readyA, and a packed B of full depth.
+  /// Computes a block [rows, columns] of C from A, as readyA returns it, and a
+  /// packed B of full depth.
   void multiplyBlock(uint8_t *c, int64_t rows, int64_t columns, const float *a,
                      const float *packedB, float *wide) const {
     bool direct = isDirect();
     float *target = direct ? reinterpret_cast<float *>(c) : wide;
     int64_t ldc = direct ? d.ldc : columns;
-    // Passes of equal depth, so that none is tiny.
+    // The passes have equal depth, so that none is tiny.
     int64_t passes = std::max<int64_t>(1, (depth + kernels.blockDepth - 1) /
                                               kernels.blockDepth);
     int64_t step = roundUp((depth + passes - 1) / passes, 16);
@@ -175,7 +175,7 @@ struct Matmul {
     cpuKernels().f32ToF16(row, target, columns);
   }
 
-  /// Scales an f32 block and puts it into C, rounded once.
+  /// Scales an f32 block and stores it in C, rounded once.
   void finish(uint8_t *c, int64_t rows, int64_t columns, float *wide) const {
     uint16_t *target = reinterpret_cast<uint16_t *>(c);
     for (int64_t i = 0; i < rows; ++i) {
@@ -205,7 +205,7 @@ struct Matmul {
       epilogue(epilogueArgs, begin, end);
   }
 
-  /// Floats of an f32 copy of a block of C, where C is not f32.
+  /// Floats of an f32 copy of a block of C; 0 if C is f32.
   int64_t wideFloats(int64_t rows, int64_t columns) const {
     return isDirect() ? 0 : rows * columns;
   }
@@ -250,7 +250,7 @@ void Matmul::byRows(const BatchItem &p) const {
   });
 }
 
-/// A packed by all threads, in memory that they share.
+/// Packs A with all threads, in memory that they share.
 float *Matmul::packWholeA(const MatrixView &a) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
@@ -292,7 +292,7 @@ void Matmul::byColumns(const BatchItem &p) const {
   });
 }
 
-/// One matmul by one thread: many small ones share the threads.
+/// Runs one matmul on one thread; used for many small ones.
 void Matmul::whole(const BatchItem &p, ScratchBuffer &scratch) const {
   size_t floatsA =
       packsA() ? size_t(roundUp(d.m, kernels.tileRows) * depth + 1024) : 0;
@@ -307,7 +307,7 @@ void Matmul::whole(const BatchItem &p, ScratchBuffer &scratch) const {
   runEpilogue(p.batchIndex * d.m, (p.batchIndex + 1) * d.m);
 }
 
-/// f64: for checks, not for speed.
+/// Multiplies f64, for checks and not for speed.
 static void multiplyF64(const tessera_rt_matmul_desc &d, const double *a,
                         const double *b, double *c, int64_t i) {
   double *row = c + i * d.ldc;
@@ -336,7 +336,7 @@ bool tessera::rt::isValid(const tessera_rt_matmul_desc &d) {
          d.ldc >= d.n;
 }
 
-/// Matmuls of a call whose B has elements of `dtypeB`.
+/// Runs the matmuls of a call whose B has elements of `dtypeB`.
 static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
                       const void *b, void *c) {
   tessera_rt_context *ctx = call.ctx;
@@ -364,7 +364,7 @@ static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
     });
     return;
   }
-  // Small matmuls of a batch: one thread each.
+  // Each small matmul of a batch runs on one thread.
   if (d.batch >= ctx->pool->size() && d.m * d.n * d.k <= (int64_t(1) << 26)) {
     ctx->pool->forEach(d.batch, [&](int64_t index, int thread) {
       call.whole(item(index), ctx->scratch.perThread[size_t(thread)]);

@@ -33,7 +33,7 @@ void *ScratchBuffer::get(size_t bytes) {
   memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    // There is no way to go on, and the launcher reports the exit.
+    // The process cannot continue; the launcher reports its exit.
     if (std::new_handler handler = std::get_new_handler())
       handler();
     fprintf(stderr, "tessera: error: no memory for %zu bytes of scratch\n",

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Buffers that library calls pack operands into. They grow and are kept: fresh
-// memory costs page faults on every call. Private to the rank, not in the
-// arena.
+// Buffers into which library calls pack operands. They grow and are kept,
+// because fresh memory costs page faults on every call. They are private to the
+// rank and not in the arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ public:
   ScratchBuffer &operator=(const ScratchBuffer &) = delete;
   ~ScratchBuffer();
 
-  /// At least `bytes` bytes; aborts the process when there is no memory.
+  /// Returns at least `bytes` bytes; ends the process if there is no memory.
   void *get(size_t bytes);
   size_t bytes() const { return capacity; }
   float *getFloats(size_t count) {

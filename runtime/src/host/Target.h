@@ -1,15 +1,15 @@
-//===- Target.h - Where a rank's work is done -------------------*- C++ -*-===//
+//===- Target.h - Execution of a rank's work --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of the runtime that is not the same on every target: what the calls
-// of a step do, and how blocks of the arena come to the program and back. All
-// else (starting ranks, arguments, the loop over steps, reports) works on the
-// host's arena of the rank. On the host target that is the arena of the program
-// too; on a device it is where blocks are on their way.
+// The part of the runtime that differs between targets: the calls of a step,
+// and the transfer of blocks between the host and the program's arena.
+// Everything else (starting ranks, arguments, the loop over steps, reports)
+// works on the rank's host arena. On the host target that is also the program's
+// arena; on a device it is a staging area.
 //
 // The entry points of the C ABI check their arguments, then call the target.
 //
@@ -36,42 +36,42 @@ struct AttentionCall {
   const tessera_rt_attention_desc &desc;
   const void *q, *k, *v;
   int64_t qOffset, kOffset;
-  /// Null where desc.has_starts is 0.
+  /// Null if desc.has_starts is 0.
   const int32_t *starts = nullptr;
 };
 
-/// The step function of this rank, or what stands for it.
+/// The step function of this rank, or its replacement.
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 
-/// Whether sizes and leading dimensions fit each other.
+/// True if sizes and leading dimensions are consistent.
 bool isValid(const tessera_rt_matmul_desc &desc);
 
 /// A call of tessera_rt_scaled_matmul.
 struct ScaledMatmul {
   tessera_rt_matmul_desc desc;
-  /// Of B; A's is desc.dtype.
+  /// The type of B; A's is desc.dtype.
   int64_t dtypeB;
   const void *a, *b;
   const float *scaleA, *scaleB;
   void *c;
 };
 
-/// A part of the arena.
+/// A block of the arena.
 struct ArenaBlock {
   int64_t offset = 0, bytes = 0;
 };
 
-/// Brings what does not fit the host's memory twice, parameters and state, to
-/// the program's arena part by part. While one part is on its way the next one
-/// is written. Failures are recorded.
+/// Sends parameters and state to the program's arena part by part, so that host
+/// memory does not need to hold them twice. The next part is written while the
+/// previous one is in transit. Failures are recorded.
 class PartSender {
 public:
   virtual ~PartSender() = default;
-  /// Bytes of a part at most, a multiple of the largest element.
+  /// Largest number of bytes in a part, a multiple of the largest element.
   virtual int64_t partBytes() const = 0;
-  /// Where the next part is to be written; waits for the memory.
+  /// Returns the buffer for the next part; waits until it is free.
   virtual Status next(uint8_t *&part) = 0;
-  /// That part is written, and is this block of the program's arena.
+  /// Sends the written part to this block of the program's arena.
   virtual Status send(const ArenaBlock &block) = 0;
 };
 
@@ -85,14 +85,14 @@ public:
   //===--------------------------------------------------------------------===//
 
   virtual uint8_t *arena() = 0;
-  /// Calls a task of a pipeline, a tessera_rt_task, or a pair: `beside` is its
-  /// other task, negative without one.
+  /// Calls a task of a pipeline, a tessera_rt_task, or a pair of tasks.
+  /// `beside` is the pair's second task, negative if there is only one.
   virtual Status runTask(tessera_rt_task_fn function, int64_t task,
                          int64_t beside, const int64_t *bases) {
     return function(ctx, bases);
   }
-  /// Whether calls have done their work when they return: only then does it
-  /// mean something when they do.
+  /// True if calls have finished their work when they return. Only then are the
+  /// times of their returns meaningful.
   virtual bool isSynchronous() const { return false; }
   virtual Status launch(tessera_rt_kernel_fn fn, const int64_t *args,
                         int64_t extent, int64_t grain) = 0;
@@ -119,66 +119,66 @@ public:
   virtual Status embeddingBackward(const tessera_rt_embedding_desc &desc,
                                    const void *grad, const void *ids,
                                    void *result, int64_t offset) = 0;
-  /// Begins the collective `op`, which is described but for what peers need.
+  /// Begins the collective `op`; everything but the fields for peers is set.
   virtual Status start(int32_t slot, Operation &op) = 0;
-  /// Completes what is in flight in `slot`.
+  /// Completes the operation in flight in `slot`.
   virtual Status finish(int32_t slot) = 0;
 
   //===--------------------------------------------------------------------===//
   // Around steps. Failures are recorded.
   //===--------------------------------------------------------------------===//
 
-  /// Before anything else: memory, libraries, agreement between ranks. All
-  /// ranks call it. `program` is what a step runs.
+  /// Opens memory and libraries and lets the ranks agree, before anything else.
+  /// All ranks call it. `program` is the function of a step.
   virtual Status open(const Manifest &manifest, const Options &options,
                       ProgramStep program) = 0;
-  /// The host has written a block of its arena, which the program is to see.
+  /// Makes the program see a block that the host wrote to its arena.
   virtual Status send(const ArenaBlock &block) = 0;
-  /// What else blocks come to the program's arena by; null where the host's
-  /// arena is the program's.
+  /// Creates the sender that transfers other blocks to the program's arena;
+  /// null if the host's arena is the program's.
   virtual Status createPartSender(std::unique_ptr<PartSender> &sender) {
     sender.reset();
     return 0;
   }
   /// Makes a block of the program's arena zero.
   virtual Status clear(const ArenaBlock &block) = 0;
-  /// Waits for the steps so far and makes the host's arena show these blocks.
+  /// Waits for the steps so far and updates these blocks in the host's arena.
   virtual Status fetch(const std::vector<ArenaBlock> &blocks) = 0;
   /// Moves a block of the program's arena.
   virtual Status move(int64_t to, int64_t from, int64_t bytes) = 0;
-  /// Puts blocks of the program's arena aside; restores them, as often as
-  /// wanted.
+  /// Save copies of blocks of the program's arena; restore them, any number of
+  /// times.
   virtual Status save(const std::vector<ArenaBlock> &blocks) = 0;
   virtual Status restore(const std::vector<ArenaBlock> &blocks) = 0;
-  /// Runs the program's step; it may go on until the next fetch.
+  /// Runs the program's step, which may continue until the next fetch.
   virtual Status step() = 0;
 
   //===--------------------------------------------------------------------===//
   // Reports
   //===--------------------------------------------------------------------===//
 
-  /// Leaves what the rank's memory is in `use`. The arena is looked at only
+  /// Measures the rank's memory into `use`. The arena is examined only if
   /// `withArena`.
   virtual void measure(MemoryUse &use, const Manifest &manifest,
                        bool withArena) = 0;
-  /// Holds the rank to `bytes` of memory; 0: no limit. Returns a message, or
+  /// Limits the rank to `bytes` of memory; 0: no limit. Returns a message, or
   /// nothing.
   virtual std::string limitMemory(const Manifest &manifest, int64_t bytes) = 0;
-  /// Seconds that what a step multiplies would take at the best rate of its
-  /// device; 0: not known.
+  /// Seconds that a step's matmuls would take at the peak rate of the device;
+  /// 0: not known.
   virtual double secondsAtPeak() const { return 0; }
-  /// Members of the JSON report: "\"isa\": \"avx2\"".
+  /// Returns members of the JSON report: "\"isa\": \"avx2\"".
   virtual std::string describeJson() const = 0;
 
 protected:
   tessera_rt_context *ctx;
 };
 
-/// What this library runs programs on. Each library defines one.
+/// The kind of target of this library. Each library defines one.
 struct TargetKind {
-  /// The "target" of manifests that it runs.
+  /// The "target" of the manifests that it runs.
   const char *name;
-  /// Whether there are devices, with options of their own.
+  /// True if there are devices, with options of their own.
   bool hasDevices;
   std::unique_ptr<Target> (*create)(tessera_rt_context *ctx);
 };
