@@ -9,9 +9,9 @@
 // 32 x 16 with f32 accumulation. Compiled for x86-64 with AMX only, and used
 // only after the system has granted it (CpuDispatch.cpp).
 //
-// A packed panel has 32 rows (or columns). Pairs of elements along the depth
-// are one 32-bit word; 16 words are a step. A: [step][row][16 words], so a tile
-// is contiguous. B: [word][32 columns], as the unit wants it.
+// A packed panel has 32 rows (or columns). A pair of elements along the depth
+// is one 32-bit word; 16 words are a step. A: [step][row][16 words], so that a
+// tile is contiguous. B: [word][32 columns], the layout that the unit needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ void packPanelA(const uint16_t *source, int64_t strideRow, int64_t strideDepth,
   }
 }
 
-/// Two rows of B, 16 columns of each, as 16 words.
+/// Interleaves 16 columns of two rows of B into 16 words.
 void packWords(const uint16_t *even, const uint16_t *odd, uint32_t *out) {
   VecH low, high;
   memcpy(&low, even, sizeof(low));
@@ -119,7 +119,8 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// A block of 32 x 32 of C: tiles 0..3 accumulate, 4 and 5 are A, 6 and 7 B.
+/// Multiplies a block of 32 x 32 of C: tiles 0..3 accumulate, 4 and 5 are A, 6
+/// and 7 are B.
 void multiplyBlock(int64_t steps, const float *a, const float *b, float *c,
                    int64_t ldc, bool accumulate) {
   constexpr int64_t tileFloats = 16 * stepWords;
@@ -154,7 +155,7 @@ void multiplyBlock(int64_t steps, const float *a, const float *b, float *c,
   _tile_stored(3, lower + 16, stride);
 }
 
-/// A block at the edge of C, through a whole one on the side.
+/// Multiplies a block at the edge of C, using a whole block in scratch memory.
 void multiplyEdge(int64_t rows, int64_t columns, int64_t steps, const float *a,
                   const float *b, float *c, int64_t ldc, bool accumulate) {
   alignas(64) float edge[side * side];
@@ -171,7 +172,7 @@ void multiply(int64_t rows, int64_t columns, int64_t packedDepth,
   static const TileConfig config;
   _tile_loadconfig(&config);
   int64_t steps = packedDepth / stepWords;
-  // A panel of A stays in the first-level cache while B passes by.
+  // A panel of A stays in the first-level cache for all panels of B.
   for (int64_t i = 0; i < rows; i += side, packedA += panelStrideA)
     for (int64_t j = 0; j < columns; j += side) {
       const float *b = packedB + j / side * panelStrideB;

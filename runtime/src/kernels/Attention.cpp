@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One task computes some query rows of one key/value head: keys and values are
-// packed once, then blocks of queries meet blocks of keys, with a running
-// maximum and sum per row (Milakov and Gimelshein, "Online normalizer
+// One task computes some query rows of one key/value head. It packs keys and
+// values once, and then multiplies blocks of queries by blocks of keys, with a
+// running maximum and sum per row (Milakov and Gimelshein, "Online normalizer
 // calculation for softmax", 2018; Dao et al., "FlashAttention", 2022), so the S
-// x T scores never exist. All arithmetic is f32. Tasks are made in
-// ../Attention.cpp.
+// x T scores are never stored. All arithmetic is f32. ../Attention.cpp creates
+// the tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct Buffers {
   float *maxima;  // [queryBlock]
   float *sums;    // [queryBlock][lanes], one partial sum per lane
 
-  /// Returns the number of floats in all; null only counts.
+  /// Returns the total number of floats; with null it only counts.
   int64_t split(float *scratch, const tessera_rt_attention_desc &d) {
     ScratchCutter cutter{scratch};
     keys = cutter.take(padColumns(d.kv_len) * d.head_dim);
@@ -55,7 +55,7 @@ struct Buffers {
   }
 };
 
-/// One attention task with everything it needs at hand.
+/// State of one attention task.
 struct Worker {
   const AttentionTask &task;
   AttentionHead head;
@@ -81,7 +81,7 @@ struct Worker {
   }
 
   void packQueries(int64_t first, int64_t count) {
-    // Scores in units of log2 e: the exponential is then 2^x.
+    // Scores are in units of log2 e: the exponential is then 2^x.
     float factor = head.scale() * log2OfE;
     for (int64_t i = 0; i < count; ++i) {
       float *row = buffers.rows + i * d.head_dim;
@@ -94,8 +94,8 @@ struct Worker {
   }
 
   /// Turns the scores [hidden, visible) of a row into weights 2^(score -
-  /// maximum) and the others up to `depth` into 0; keeps maximum, sum and
-  /// output in step.
+  /// maximum), and the others up to `depth` into 0. Updates the row's maximum,
+  /// sum and output.
   void softmaxRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth,
                   bool first) {
     float *score = buffers.scores + row * keyBlock;
@@ -142,8 +142,8 @@ struct Worker {
       score[t] = 0;
   }
 
-  /// Query rows [first, first + count) against keys [begin, begin + depth), of
-  /// those that are packed. `isFirst`: no keys came before.
+  /// Applies keys [begin, begin + depth) of the packed ones to query rows
+  /// [first, first + count). `isFirst`: no keys came before.
   void meet(int64_t first, int64_t count, int64_t begin, int64_t depth,
             bool isFirst) {
     for (int64_t i = 0; i < count; i += tileRows)
@@ -214,14 +214,14 @@ struct Worker {
     }
   }
 
-  /// The first key of the block of keys that the first key of the rows [begin,
-  /// end) is in. Blocks begin at the same keys in every task: so have a row's
-  /// sums one order.
+  /// The first key of the key block that contains the first visible key of rows
+  /// [begin, end). Blocks begin at the same keys in every task, so that a row's
+  /// sums always have the same order.
   int64_t firstBlock(int64_t begin, int64_t end) const {
     return head.firstKeyOf(begin, end) / keyBlock * keyBlock;
   }
 
-  /// Keys that were packed: the first, and the depth of a panel of values.
+  /// The first packed key, and the depth of a packed panel of values.
   int64_t packedBegin = 0, packedDepth = 0;
 };
 } // namespace

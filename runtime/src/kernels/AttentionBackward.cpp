@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of queries meet blocks of keys: the weights are made again from the
-// saved logsumexp, and five matmuls give what the block adds to dq, dk and dv
-// (Dao et al., "FlashAttention", 2022, algorithm 4, with queries in the outer
-// loop). The sums of dk and dv stay in scratch memory for all keys of the task.
-// All arithmetic is f32. Tasks are made in ../AttentionBackward.cpp.
+// Blocks of queries are combined with blocks of keys. The weights are
+// recomputed from the saved logsumexp, and five matmuls give the block's terms
+// of dq, dk and dv (Dao et al., "FlashAttention", 2022, algorithm 4, with
+// queries in the outer loop). The sums of dk and dv stay in scratch memory for
+// all keys of the task. All arithmetic is f32. ../AttentionBackward.cpp creates
+// the tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,7 +113,8 @@ struct Worker {
       packAttentionColumns(keys, depth, d.head_dim, buffers.keyDims);
   }
 
-  /// Packs query rows and their gradients both ways, and what a row subtracts.
+  /// Packs query rows and their gradients in both layouts, and the values that
+  /// a row subtracts.
   void packQueries(int64_t first, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       float *row = buffers.plain + i * d.v_head_dim;
@@ -136,15 +138,16 @@ struct Worker {
     MatrixView queries{buffers.plain, TESSERA_RT_F32, d.head_dim, 1};
     if (task.dk)
       packAttentionColumns(queries, count, d.head_dim, buffers.queryDims);
-    // Scores in units of log2 e: the exponential is then 2^x.
+    // Scores are in units of log2 e: the exponential is then 2^x.
     float factor = head.scale() * log2OfE;
     for (int64_t x = 0; x < count * d.head_dim; ++x)
       buffers.plain[x] *= factor;
     packAttentionRows(queries, count, d.head_dim, buffers.queries);
   }
 
-  /// Turns the scores of a row into weights and their gradients dP into those
-  /// of the scores; keys before `hidden` and from `visible` on have neither.
+  /// Turns the scores of a row into weights, and the weights' gradients dP into
+  /// the scores' gradients. Keys before `hidden` and from `visible` on get
+  /// zeros.
   void slopeRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth) {
     float *weight = buffers.weights + row * keyBlock;
     float *slope = buffers.slopes + row * keyBlock;
@@ -172,8 +175,8 @@ struct Worker {
                                     out + j * columns + x, columns, true);
   }
 
-  /// Query rows [first, first + count) against keys [begin, begin + some) of
-  /// the task.
+  /// Adds the terms of query rows [first, first + count) and keys [begin, begin
+  /// + some) of the task.
   void meet(int64_t first, int64_t count, int64_t begin, int64_t some) {
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < some; j += tileColumns) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the forward and the backward kernel share: which keys a row sees, where
-// rows are, and their conversion from and to f32. A row is one query of one
-// head of the group: row s * R + r.
+// Code shared by the forward and the backward kernel: the keys that a row sees,
+// the positions of rows, and their conversion from and to f32. A row is one
+// query of one head of the group: row s * R + r.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,15 +33,14 @@ inline int64_t padColumns(int64_t columns) {
   return (columns + width - 1) / width * width;
 }
 
-/// Splits one block of scratch memory into buffers; only counts where it is
-/// null.
+/// Splits one block of scratch memory into buffers; with null it only counts.
 struct ScratchCutter {
   float *scratch;
   int64_t used = 0;
 
   float *take(int64_t count) {
     float *buffer = scratch ? scratch + used : nullptr;
-    // Room beyond the end for prefetches and whole-vector reads.
+    // Leaves room for prefetches and whole-vector reads beyond the end.
     used += (count + 2 * lanes + 15) / 16 * 16;
     return buffer;
   }
@@ -58,7 +57,7 @@ struct AttentionHead {
     return float(value);
   }
 
-  /// The first key that row `row` may see, of the T here; it may be none.
+  /// The first of the T local keys that row `row` may see; there may be none.
   int64_t firstKey(int64_t row) const {
     int64_t s = row / d.per_group, first = 0;
     if (d.window > 0 && qOffset + s - kOffset + 1 - d.window > 0)
@@ -68,7 +67,7 @@ struct AttentionHead {
     return first;
   }
 
-  /// The first key that one of the rows [begin, end) may see.
+  /// The first key that any of the rows [begin, end) may see.
   int64_t firstKeyOf(int64_t begin, int64_t end) const {
     int64_t first = firstKey(begin);
     for (int64_t row = begin + 1; starts && row < end; ++row)

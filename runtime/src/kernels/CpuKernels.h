@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The inner loops in which the time goes. Every file beside this one is
+// The inner loops, which take most of the time. Every file in this folder is
 // compiled once per instruction set, in a namespace of its own
-// (TESSERA_RT_ISA), and the best set that the processor has is chosen when the
-// first loop is needed. Results of reductions and random numbers do not depend
-// on that choice.
+// (TESSERA_RT_ISA). The first call chooses the best set that the processor has.
+// Results of reductions and random numbers do not depend on that choice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +21,8 @@
 
 namespace tessera::rt {
 
-/// A matrix as its element (i, j) at data + (i * rowStride + j * columnStride),
-/// of F32, BF16 or F16.
+/// A matrix of F32, BF16 or F16 whose element (i, j) is at data + (i *
+/// rowStride + j * columnStride).
 struct MatrixView {
   const void *data;
   int32_t dtype;
@@ -40,17 +39,17 @@ struct AttentionTask {
   /// May be null.
   float *logsumexp;
   int64_t qOffset, kOffset;
-  /// Of documents, or null.
+  /// First visible positions of documents, or null.
   const int32_t *starts;
   int64_t batch, group;
   int64_t queryBegin, queryEnd;
-  /// At least attentionScratch floats.
+  /// Room for at least attentionScratch floats.
   float *scratch;
 };
 
-/// One batch element and key/value head of a backward call: what queries
-/// [queryBegin, queryEnd) and keys [keyBegin, keyEnd) give each other. Both
-/// begin at multiples of attentionBackwardBlock.
+/// One batch element and key/value head of a backward call: the gradients
+/// between queries [queryBegin, queryEnd) and keys [keyBegin, keyEnd). Both
+/// ranges begin at multiples of attentionBackwardBlock.
 struct AttentionBackwardTask {
   const tessera_rt_attention_desc *desc;
   const void *grad, *q, *k, *v, *out;
@@ -59,27 +58,27 @@ struct AttentionBackwardTask {
   /// both null.
   void *dq, *dk, *dv;
   int64_t qOffset, kOffset;
-  /// Of documents, or null.
+  /// First visible positions of documents, or null.
   const int32_t *starts;
   int64_t batch, group;
   int64_t queryBegin, queryEnd, keyBegin, keyEnd;
-  /// At least attentionBackwardScratch floats.
+  /// Room for at least attentionBackwardScratch floats.
   float *scratch;
 };
 
-/// Rows and keys at which a backward task may begin, so that sums are made of
-/// the same parts however a call is split into tasks.
+/// Rows and keys at whose multiples a backward task may begin, so that sums
+/// have the same terms however a call is split into tasks.
 struct AttentionBackwardBlock {
   int64_t rows, keys;
 };
 
-/// Packing and multiplying for matmuls. A packed panel holds, for each
-/// of its tileRows rows (or tileColumns columns), packedDepth(k) floats' worth
-/// of elements, whatever these are.
+/// Packing and multiplying for matmuls. A packed panel holds packedDepth(k)
+/// floats' worth of elements, of any type, for each of its tileRows rows (or
+/// tileColumns columns).
 struct GemmKernels {
   /// The tile of C that the innermost loop keeps in registers.
   int64_t tileRows, tileColumns;
-  /// Packed depth that a pass over C should have.
+  /// Best packed depth of a pass over C.
   int64_t blockDepth;
   int64_t (*packedDepth)(int64_t depth);
   /// Packs rows x depth of A as panels of tileRows rows, zero-padded.
@@ -93,8 +92,8 @@ struct GemmKernels {
                    const float *packedA, int64_t panelStrideA,
                    const float *packedB, int64_t panelStrideB, float *c,
                    int64_t ldc, bool accumulate);
-  /// The same with rows of A in f32 as they are, `lda` floats apart; null for
-  /// kernels that multiply nothing else than packed panels.
+  /// The same with unpacked f32 rows of A, `lda` floats apart; null for kernels
+  /// that multiply packed panels only.
   void (*multiplyUnpacked)(int64_t rows, int64_t columns, int64_t depth,
                            const float *a, int64_t lda, const float *packedB,
                            int64_t panelStrideB, float *c, int64_t ldc,
@@ -102,7 +101,7 @@ struct GemmKernels {
 };
 
 struct CpuKernels {
-  /// "avx512" and so on.
+  /// Name of the set, such as "avx512".
   const char *name;
 
   /// destination[i] = reduction over sources in order; bf16 and f16 in f32.
@@ -130,12 +129,12 @@ struct CpuKernels {
   void (*f32ToF16)(const float *source, _Float16 *destination, int64_t count);
 };
 
-/// The set for this processor. TESSERA_RT_ISA in the environment (a name) picks
-/// a lesser one, for tests.
+/// The kernels for this processor. TESSERA_RT_ISA in the environment (a name)
+/// chooses a less capable set, for tests.
 const CpuKernels &cpuKernels();
 
-/// Those for operands of this type: matrix units for bf16, where there are
-/// some.
+/// The kernels for operands of this type: matrix units for bf16, if there are
+/// any.
 const GemmKernels &gemmKernels(int32_t dtype);
 
 } // namespace tessera::rt

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Packs blocks of matrices into panels and multiplies panels. How a matmul is
-// split into blocks, and over which threads, is in Matmul.cpp.
+// Packs blocks of matrices into panels and multiplies panels. Matmul.cpp splits
+// a matmul into blocks and distributes them over threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,10 +61,10 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
     }
   }
   if (strideDepth == 1) {
-    // The most rows a square holds.
+    // The most rows of a square.
     constexpr int full = Width < lanes ? Width : lanes;
     // Rows of `lanes` depths are loaded and transposed. Rows at or beyond
-    // `width` do not exist; the panel's zeros stand for them.
+    // `width` do not exist; zeros replace them.
     for (; d + lanes <= depth; d += lanes)
       for (int64_t first = 0; first < width; first += lanes) {
         VecF square[lanes] = {};
@@ -95,7 +95,7 @@ void packPanels(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
                 int64_t items, int64_t depth, float *out) {
   auto *source = static_cast<const typename Read::Element *>(view.data);
   if constexpr (Width % lanes == 0) {
-    // Items are side by side: whole rows are read, since a row may be a page.
+    // Items are contiguous. Whole rows are read, since a row may be a page.
     int64_t whole = strideItem == 1 ? items / Width * Width : 0;
     for (int64_t d = 0; whole > 0 && d < depth; ++d)
       for (int64_t i = 0; i < whole; i += Width)
@@ -152,7 +152,7 @@ void packAttentionColumns(const MatrixView &b, int64_t depth, int64_t columns,
 }
 
 namespace {
-/// One tile at the edge of C, through a full tile on the side.
+/// Multiplies one tile at the edge of C, using a full tile in scratch memory.
 template <typename Tile, typename Strides>
 void multiplyEdge(Strides strides, int64_t rows, int64_t columns, int64_t depth,
                   const float *a, const float *b, float *c, int64_t ldc,
@@ -165,8 +165,8 @@ void multiplyEdge(Strides strides, int64_t rows, int64_t columns, int64_t depth,
           edge[r * Tile::columns + x] + (accumulate ? c[r * ldc + x] : 0.0f);
 }
 
-/// One tile whose columns, at most those of a panel, are known at run time: of
-/// as few vectors as hold them.
+/// Multiplies one tile whose number of columns, at most a panel's, is known at
+/// run time. It uses the smallest number of vectors that hold them.
 template <typename Strides, int Vectors = GemmTile::vectors>
 void multiplyColumns(Strides strides, int64_t rows, int64_t columns,
                      int64_t depth, const float *a, const float *b, float *c,
@@ -188,9 +188,9 @@ void multiplyPanels(Strides strides, int64_t rows, int64_t columns,
                     int64_t depth, const float *a, int64_t panelStrideA,
                     const float *packedB, int64_t panelStrideB, float *c,
                     int64_t ldc, bool accumulate) {
-  // A few panels of rows at a time: a panel of B is used for all of them while
-  // it is in the first-level cache, and the rows of C touched are so few that
-  // their pages stay known.
+  // Processes a few panels of rows at a time. A panel of B is used for all of
+  // them while it is in the first-level cache, and the few rows of C that are
+  // touched keep their pages in the TLB.
   constexpr int64_t blockRows = 8 * tileRows;
   for (int64_t first = 0; first < rows; first += blockRows) {
     int64_t last = rows - first < blockRows ? rows : first + blockRows;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the files of this directory define in the namespace of the instruction
-// set that they are compiled for. Table.cpp collects them.
+// Definitions of this folder's files in the namespace of the instruction set
+// for which they are compiled. Table.cpp collects them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ void attention(const AttentionTask &task);
 int64_t attentionBackwardScratch(const tessera_rt_attention_desc &desc);
 void attentionBackward(const AttentionBackwardTask &task);
 
-/// All of the above.
+/// The table of all of the above.
 extern const CpuKernels table;
 
 } // namespace tessera::rt::TESSERA_RT_ISA

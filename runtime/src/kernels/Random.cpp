@@ -20,7 +20,7 @@
 namespace tessera::rt::TESSERA_RT_ISA {
 
 namespace {
-/// Blocks of four numbers that are made together.
+/// Blocks of four numbers that are generated together.
 constexpr int batch = 64;
 
 struct Words {
@@ -56,15 +56,16 @@ void philox(uint64_t key, uint64_t firstBlock, Words &out) {
   }
 }
 
-/// [0, 1) with 24 bits.
+/// Maps a word to [0, 1) with 24 bits.
 inline float unit(uint32_t word) {
   return float(int32_t(word >> 8)) * 0x1p-24f;
 }
 
-/// Square root of -2 ln u, for u = (word + 1/2) / 2^32 in (0, 1). ln by the
+/// Square root of -2 ln u, for u = (word + 1/2) / 2^32 in (0, 1). ln uses the
 /// exponent and a polynomial in (m-1)/(m+1), |error| < 1e-7.
 inline float radius(uint32_t word) {
-  // The top 24 bits suffice but for the tail: keep the rest when they are 0.
+  // The top 24 bits suffice except for the tail; the conversion keeps the lower
+  // bits when the top ones are 0.
   float u = float(word) * 0x1p-32f + 0x1p-33f;
   uint32_t bits;
   memcpy(&bits, &u, 4);
@@ -81,7 +82,7 @@ inline float radius(uint32_t word) {
   return __builtin_sqrtf(square > 0.0f ? square : 0.0f);
 }
 
-/// Sine and cosine of 2 pi t, t in [0, 1): by quarter turns and the Taylor
+/// Sine and cosine of 2 pi t, t in [0, 1), from quarter turns and the Taylor
 /// series on [-pi/4, pi/4].
 inline void turn(float t, float &sine, float &cosine) {
   float quarters = t * 4.0f;
@@ -100,7 +101,7 @@ inline void turn(float t, float &sine, float &cosine) {
 }
 
 /// Calls make(block words, values[4 * batch]) for all batches that the range
-/// touches and copies the part in the range.
+/// overlaps, and copies the values in the range.
 template <typename Make>
 void generate(uint64_t key, int64_t first, int64_t count, float *out,
               Make &&make) {

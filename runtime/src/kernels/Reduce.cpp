@@ -16,15 +16,14 @@
 namespace tessera::rt::TESSERA_RT_ISA {
 
 namespace {
-/// How an element type is stored and accumulated.
+/// Storage and accumulation type of an element type.
 template <typename T> struct Plain {
   using Stored = T;
   using Accumulated = T;
   static T widen(T value) { return value; }
   static T narrow(T value) { return value; }
 };
-/// 0 and 1; their sum is modulo 2. Of a byte with another number the last bit
-/// counts.
+/// 0 and 1, with a sum modulo 2. Only the last bit of a byte counts.
 struct Truth {
   using Stored = uint8_t;
   using Accumulated = uint8_t;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Collects what this instruction set's copies of the kernels are.
+// Collects this instruction set's copies of the kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 static int64_t packedDepth(int64_t depth) { return depth; }
 
-/// A panel of B of this depth and one of A share the second-level cache with a
-/// block of B.
+/// At this depth a panel of B and a panel of A share the second-level cache
+/// with a block of B.
 static constexpr int64_t blockDepth = 768;
 
 const tessera::rt::CpuKernels tessera::rt::TESSERA_RT_ISA::table = {

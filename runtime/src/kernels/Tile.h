@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The innermost loop of all matmuls: a tile of C, `rows` x two vectors,
-// is kept in registers while it runs over the depth. Operands are packed so
-// that both are read in order.
+// The innermost loop of all matmuls. A tile of C, `rows` x two vectors, stays
+// in registers during the loop over the depth. Operands are packed so that both
+// are read in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 namespace tessera::rt::TESSERA_RT_ISA {
 
 /// Sizes of a tile. Rows x Vectors accumulators, the vectors of a row of B and
-/// a broadcast element of A must fit the registers: 32 with AVX-512, 16 else.
-/// A panel of B has `PanelVectors` vectors a row, of which a tile uses the
-/// first.
+/// a broadcast element of A must fit the registers: 32 with AVX-512, 16
+/// otherwise. A row of a panel of B has `PanelVectors` vectors; a tile uses the
+/// first `Vectors`.
 template <int Rows_, int Vectors_, int PanelVectors = Vectors_>
 struct TileShape {
   static constexpr int rows = Rows_;
@@ -30,11 +30,11 @@ struct TileShape {
   static constexpr int panelColumns = PanelVectors * lanes;
 };
 
-/// Where element (r, d) of a panel of A is: r * row + d * depth.
+/// Strides of a packed panel of A: element (r, d) is at r * row + d * depth.
 template <int Row, int Depth> struct PackedStrides {
   static constexpr int64_t row = Row, depth = Depth;
 };
-/// Of an A that is not packed, whose rows are `row` elements apart.
+/// Strides of an unpacked A, whose rows are `row` elements apart.
 struct RowStrides {
   int64_t row;
   static constexpr int64_t depth = 1;
@@ -49,8 +49,8 @@ using GemmTile = TileShape<4, 3>;
 using AttentionTile = TileShape<6, 2>;
 #endif
 
-/// c[Rows][columns] (+)= sum over d of a(r, d) * b[d], where b[d] is at
-/// d * panelColumns.
+/// Computes c[Rows][columns] (+)= sum over d of a(r, d) * b[d], where b[d] is
+/// at d * panelColumns.
 template <typename Tile, int Rows, typename Strides>
 inline void multiplyTile(Strides strides, int64_t depth,
                          const float *__restrict a, const float *__restrict b,
@@ -90,7 +90,7 @@ inline void multiplyTile(Strides strides, int64_t depth,
   }
 }
 
-/// multiplyTile for a number of rows known at run time, 1 .. Tile::rows.
+/// Calls multiplyTile for a number of rows known at run time, 1 .. Tile::rows.
 template <typename Tile, typename Strides, int Rows = Tile::rows>
 inline void multiplyRows(Strides strides, int64_t rows, int64_t depth,
                          const float *a, const float *b, float *c, int64_t ldc,

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Vector types of the width that the current compilation has, by the compiler's
-// vector extensions, and the few operations on them that need a pattern.
+// Vector types with the width of the current instruction set, from the
+// compiler's vector extensions, and the few operations on them that need a
+// pattern.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +64,7 @@ inline VecF select(VecI mask, VecF yes, VecF no) {
   return (VecF)((mask & (VecI)yes) | (~mask & (VecI)no));
 }
 
-/// First and second half of a[0], b[0], a[1], b[1], ...
+/// First and second half of the interleaved a[0], b[0], a[1], b[1], ...
 #if defined(__AVX512F__)
 inline VecF interleaveLow(VecF a, VecF b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
@@ -89,9 +90,9 @@ inline VecF interleaveHigh(VecF a, VecF b) {
 }
 #endif
 
-/// Transposes Count rows of `lanes` elements, Count a power of two of at most
-/// `lanes`: row-major [lanes][Count] afterwards. Each round is a perfect
-/// shuffle of all elements, which rotates the bits of their positions by one.
+/// Transposes Count rows of `lanes` elements to row-major [lanes][Count]. Count
+/// is a power of two of at most `lanes`. Each round is a perfect shuffle of all
+/// elements, which rotates the bits of their positions by one.
 template <int Count> inline void transposeRows(VecF (&rows)[Count]) {
   TESSERA_RT_UNROLL
   for (int round = 1; round < Count; round *= 2) {
@@ -113,7 +114,7 @@ inline float sumOf(VecF v) {
     sum += v[i];
   return sum;
 }
-/// The greater of each pair; b where a is a NaN.
+/// The greater element of each pair; b if a is NaN.
 inline VecF maxVector(VecF a, VecF b) { return a > b ? a : b; }
 
 inline float maxOf(VecF v) {
@@ -122,9 +123,9 @@ inline float maxOf(VecF v) {
   return v[0];
 }
 
-/// 2^x to about 2 ulp for x <= 126; 0 below -126. Source: x is split into an
-/// integer, which goes to the exponent, and f in [-0.5, 0.5], for which 2^f is
-/// its Taylor polynomial of degree 7 (error 2e-9).
+/// 2^x to about 2 ulp for x <= 126; 0 below -126. x is split into an integer,
+/// which is added to the exponent, and f in [-0.5, 0.5], whose 2^f is a Taylor
+/// polynomial of degree 7 (error 2e-9).
 inline VecF exp2Vector(VecF x) {
   VecI tiny = (VecI)(x < -126.0f);
   x = select(tiny, splat(-126.0f), x);
