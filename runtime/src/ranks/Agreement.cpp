@@ -1,4 +1,4 @@
-//===- Agreement.cpp - What ranks must have in common ---------------------===//
+//===- Agreement.cpp - Agreement of ranks before a run --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ static void publish(RankBlock &block, const std::vector<Fact> &facts) {
   }
 }
 
-/// Rank 0's look at all others.
+/// Compares rank 0's facts with all others' facts.
 static Status compare(tessera_rt_context *ctx, const std::vector<Fact> &facts) {
   const RankBlock &mine = ctx->block();
   for (int rank = 1; rank < ctx->ranks; ++rank) {
@@ -58,6 +58,6 @@ Status tessera::rt::agree(tessera_rt_context *ctx,
   if (ctx->rank == 0)
     if (Status status = compare(ctx, facts))
       return status;
-  // The next facts take the place of these.
+  // The barrier keeps the next facts from overwriting these too early.
   return barrier(ctx, BarrierAgreed);
 }

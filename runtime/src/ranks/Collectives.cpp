@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The C entry points of all collectives: check the arguments, describe the
-// operation, publish it for the peers. Waiting is in Progress.cpp, moving data
-// in Movement.cpp.
+// The C entry points of all collectives: they check the arguments, describe the
+// operation, and publish it for the peers. Waiting is in Progress.cpp, data
+// movement in Movement.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ Status tessera::rt::fail(tessera_rt_context *ctx, Status status,
                          const std::string &text) {
   std::string line = format("rank %d: ", ctx->rank) + text;
   bool first = recordFailure(ctx->memory, ctx->rank, line);
-  // Without a launcher that relays it, the rank that detects it says so.
+  // Without a launcher that prints it, the detecting rank does.
   if (first && !ctx->launched)
     fprintf(stderr, "tessera: error: %s\n", line.c_str());
   return status;
@@ -61,7 +61,8 @@ static void injectFault(tessera_rt_context *ctx) {
       pause();
 }
 
-/// Identity of an operation: what it runs on, and the how-many-eth on that.
+/// Identity of an operation: a key of its group or stream, and its ordinal
+/// there.
 static uint64_t makeTicket(uint64_t key, uint64_t ordinal) {
   uint64_t ticket =
       hashBytes(&ordinal, sizeof(ordinal), key ^ 0x9e3779b97f4aull);
@@ -120,7 +121,7 @@ Status tessera::rt::postOperation(tessera_rt_context *ctx, int32_t slot,
                                              : TESSERA_RT_OK;
 }
 
-/// Arguments that all collectives have in common.
+/// Arguments common to all collectives.
 struct Common {
   int32_t slot;
   int64_t sequenceId;
@@ -166,7 +167,7 @@ static Operation *beginOperation(tessera_rt_context *ctx, OpKind kind,
   return &op;
 }
 
-/// Whether [offset, offset + count elements) is in the arena and is aligned.
+/// True if [offset, offset + count elements) is in the arena and aligned.
 static bool inArena(tessera_rt_context *ctx, int32_t dtype, int64_t offset,
                     int64_t count) {
   int64_t size = dtypeSize(dtype);
@@ -175,7 +176,7 @@ static bool inArena(tessera_rt_context *ctx, int32_t dtype, int64_t offset,
          count <= limit / size && offset <= limit - count * size;
 }
 
-/// Checks the operands and begins. On failure the slot is free again.
+/// Checks the operands and posts the operation. On failure the slot is freed.
 static Status finishOperation(tessera_rt_context *ctx, const Common &common,
                               Operation &op, int64_t sourceCount,
                               int64_t destinationCount) {
@@ -231,8 +232,8 @@ Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id) {
 // C ABI
 //===----------------------------------------------------------------------===//
 
-/// The blocking form of a collective: its start form, then the wait. The
-/// arguments are those of the start form.
+/// Runs the blocking form of a collective: its start form, then the wait. The
+/// arguments are the start form's.
 template <typename... Params>
 static int32_t
 startAndWait(int32_t (*start)(tessera_rt_context *, int32_t, Params...),

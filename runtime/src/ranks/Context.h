@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a tessera_rt_context is: this rank's view of the job, its threads, its
-// groups and the collectives it has in flight. One thread uses it.
+// The definition of tessera_rt_context: this rank's view of the job, its
+// threads, its groups and its collectives in flight. One thread uses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace tessera::rt {
 
-/// How far an operation in flight has come.
+/// Progress of an operation in flight.
 enum class Stage {
   Free,
   /// Waits until the peers it needs have posted; then moves data.
@@ -46,13 +46,13 @@ struct Operation {
   Header header;
   int64_t sourceOffset = 0;
   int64_t destinationOffset = 0;
-  /// Of gathers and scatters.
+  /// Used by gathers and scatters.
   int64_t outer = 1, inner = 0;
-  /// Of permute: the members that read from this one.
+  /// Used by permute: the members that read from this one.
   std::vector<int> targets;
-  /// Of send and recv: the partner's group index, and the tag.
+  /// Used by send and recv: the partner's group index, and the tag.
   int64_t peer = 0, tag = 0;
-  /// Of all_to_all.
+  /// Used by all_to_all.
   std::vector<int64_t> shape;
   int32_t splitDim = 0, concatDim = 0;
   /// The only peer (group index) this rank reads from; -1: none; -2: all.
@@ -65,17 +65,19 @@ struct Operation {
   std::vector<uint8_t> held;
 };
 
-/// Moves the data of collectives where peers' operands are not in the host's
-/// arenas. Between the calls for one operation no peer changes what is read.
+/// Moves the data of collectives if the peers' operands are not in the host's
+/// arenas. Between the calls for one operation no peer changes the data that is
+/// read.
 class DataMover {
 public:
   virtual ~DataMover() = default;
-  /// When the data of a send or receive that both sides have posted may be
-  /// moved, by the monotonic clock; 0: now, as that of all other operations.
+  /// The time, by the monotonic clock, from which the data of a send or receive
+  /// that both sides have posted may be moved; 0: now, as for all other
+  /// operations.
   virtual double readyAt(int32_t slot, const Operation &op) { return 0; }
-  /// Every peer that this rank reads from has posted.
+  /// Moves the data. Every peer that this rank reads from has posted.
   virtual Status move(int32_t slot, Operation &op) = 0;
-  /// Every reader of this rank's source has moved.
+  /// Releases the source. Every reader of it has moved its data.
   virtual Status release(int32_t slot, Operation &op) = 0;
 };
 
@@ -97,7 +99,7 @@ struct tessera_rt_context {
   std::unique_ptr<tessera::rt::ThreadPool> pool;
   tessera::rt::ScratchSet scratch;
   std::unique_ptr<tessera::rt::Target> target;
-  /// Null: the operands are in the host's arenas.
+  /// Null if the operands are in the host's arenas.
   tessera::rt::DataMover *mover = nullptr;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
   tessera::rt::Operation operations[tessera::rt::numSlots];
@@ -105,9 +107,10 @@ struct tessera_rt_context {
   double timeout = tessera::rt::Timeouts().firstStep;
   /// Iterations of a wait before it sleeps; few, since ranks share cores.
   int spinIterations = 64;
-  /// The threads of all ranks are more than the processors.
+  /// True if the ranks have more threads than there are processors.
   bool sharesProcessors = false;
-  /// While this rank waits: when a mover is ready next, by the monotonic clock.
+  /// During a wait: the next time, by the monotonic clock, at which a mover is
+  /// ready.
   double readyAt = 0;
   tessera::rt::InjectedFault fault;
   /// Seconds spent waiting for other ranks.
@@ -123,21 +126,21 @@ namespace tessera::rt {
 /// Records the failure "rank R: text" for the job and returns `status`.
 Status fail(tessera_rt_context *ctx, Status status, const std::string &text);
 
-/// The group of this rank for these axes, made on first use; null after
+/// Returns this rank's group for these axes, built on first use, or null after
 /// recording a failure.
 Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
 
-/// Waits until all ranks have come here.
+/// Waits until all ranks have reached this barrier.
 Status barrier(tessera_rt_context *ctx, BarrierId id);
 
-/// Publishes `op` as entry `slot` of this rank, under a ticket that is the same
-/// on all ranks of its group (for a send and its receive: on the two), and
-/// wakes the group if others read from it. TESSERA_RT_ABORTED if the job had
-/// been aborted by then; the operation is published even so.
+/// Publishes `op` as entry `slot` of this rank and wakes the group if others
+/// read from it. Its ticket is the same on all ranks of its group (for a send
+/// and its receive: on the two). Returns TESSERA_RT_ABORTED if the job has
+/// already been aborted; the operation is published even so.
 Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
 
-/// Data movement of one operation; see Movement.cpp. `peers` are the sources by
-/// group index (null where nothing is read).
+/// Moves the data of one operation; see Movement.cpp. `peers` are the sources
+/// by group index (null if nothing is read).
 void moveData(tessera_rt_context *ctx, Operation &op,
               const uint8_t *const *peers);
 /// The second half of a large all_reduce: fetches the peers' reduced chunks.
@@ -149,14 +152,14 @@ bool isLargeReduce(const Operation &op);
 /// Records a failure if the process of another rank is gone.
 Status checkRanksLive(tessera_rt_context *ctx);
 /// Records that the step is not over after `waited` seconds, with the rank that
-/// holds the others up. For targets whose steps run on their own.
+/// delays the others. For targets that run steps asynchronously.
 Status reportLateStep(tessera_rt_context *ctx, double waited);
 
 /// Adds to the calls and received bytes of the report.
 void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t calls,
                   int64_t bytes);
 
-/// Copies `bytes`, on all threads when it is much.
+/// Copies `bytes` bytes, on all threads if there are many.
 void copyBytes(tessera_rt_context *ctx, void *destination, const void *source,
                int64_t bytes);
 

@@ -47,8 +47,7 @@ static int64_t roundUp(int64_t value, int64_t multiple) {
 }
 
 static constexpr int64_t pageBytes = 4096;
-/// Arenas begin at multiples of a huge page, so that they may be backed by
-/// some.
+/// Arenas begin at multiples of a huge page, so that huge pages may back them.
 static constexpr int64_t arenaAlignment = int64_t(2) << 20;
 
 int64_t SharedMemory::controlBytesFor(int ranks) {
@@ -83,8 +82,8 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes, int64_t stamps) {
     base = nullptr;
     return false;
   }
-  // Fewer page faults and TLB misses where the system allows it; no matter if
-  // it does not.
+  // Huge pages reduce page faults and TLB misses; if the system refuses them,
+  // nothing breaks.
   madvise(address, size_t(bytes), MADV_HUGEPAGE);
   base = static_cast<uint8_t *>(address);
   control = reinterpret_cast<ControlBlock *>(base);
@@ -131,8 +130,8 @@ Process tessera::rt::findProcess(int pid) {
   size_t length = fread(text, 1, sizeof(text) - 1, file);
   fclose(file);
   text[length] = 0;
-  // The second field, the name in parentheses, may hold anything. The state is
-  // the third, the start the 22nd.
+  // The second field, the name in parentheses, may contain anything. The state
+  // is the third field, the start the 22nd.
   const char *end = strrchr(text, ')');
   unsigned long long start;
   if (end && sscanf(end + 1,
@@ -159,7 +158,8 @@ bool SharedMemory::shareReplicas(int fd, std::vector<ReplicatedPages> pages) {
   return true;
 }
 
-/// The part of `range` that the rank at `index` of `ranks` fills, at pages.
+/// The share of `range`, in whole pages, that the rank at `index` of `ranks`
+/// fills.
 static ByteRange getShare(ByteRange range, size_t index, size_t ranks) {
   int64_t pages = (range.end - range.begin) / pageBytes;
   auto boundary = [&](size_t i) {

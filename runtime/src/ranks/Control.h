@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The layout of the one shared mapping of a job: a control block, then one
-// arena per rank, then what ranks note of their lists. Only atomics and plain
-// data: it is mapped at different addresses by different processes. What is
-// done with it is in Collectives.cpp, Progress.cpp, Launcher.cpp and
-// Rendezvous.cpp.
+// arena per rank, then the stamps of the ranks' lists. It has only atomics and
+// plain data, because processes map it at different addresses. Collectives.cpp,
+// Progress.cpp, Launcher.cpp and Rendezvous.cpp use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,47 +31,49 @@ constexpr int maxFacts = 64;
 constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
 constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
 
-/// What ranks must agree on when they meet in a collective. Compared field by
-/// field, and printed when it differs.
+/// Facts on which ranks must agree in a collective. They are compared field by
+/// field, and printed if they differ.
 struct Header {
   int64_t sequenceId = 0;
   int32_t op = 0;
   int32_t dtype = 0;
   int32_t reduction = 0;
   int64_t count = 0;
-  /// Of the remaining shape numbers (outer, root, split and concat dim, ...).
+  /// Hash of the remaining shape numbers (outer, root, split and concat dim,
+  /// ...).
   uint64_t shapeHash = 0;
   uint64_t groupHash = 0;
   /// The group as text, "dp,tp"; truncated when it is too long.
   char axes[40] = {};
 
-  /// Equal but for fields that only inform. Point-to-point partners may differ
-  /// in sequence id and op.
+  /// Compares all fields except informative ones. Point-to-point partners may
+  /// differ in sequence id and op.
   bool matches(const Header &other, bool pointToPoint) const;
   /// "all_reduce #17 (sum f32[1024] over tp)"
   std::string describe() const;
 };
 
-/// A collective that a rank has in flight. `ticket` (in RankBlock) publishes
-/// it: all other fields are written before it, and stay until it is complete.
+/// A collective in flight on a rank. `ticket` (in RankBlock) publishes it: all
+/// other fields are written before the ticket, and do not change until the
+/// collective is complete.
 struct alignas(64) Entry {
   Header header;
   int64_t sourceOffset = 0;
   int64_t destinationOffset = 0;
-  /// Of the monotonic clock.
+  /// Time of the monotonic clock.
   double postedAt = 0;
   /// Peers that will read from this rank, and those that have finished.
   uint32_t readers = 0;
   std::atomic<uint32_t> acknowledged{0};
-  /// Of ranks that are threads of one process: what says that the source is
-  /// ready, and by group index that a reader has read it.
+  /// Used if ranks are threads of one process: the event that the source is
+  /// ready, and by group index the event that a reader has read it.
   void *ready = nullptr;
   void *readersDone[maxSimulatedRanks] = {};
   /// 1 once this rank's part of an all_reduce is in its destination.
   std::atomic<uint32_t> phase{0};
 };
 
-/// What a rank received in collectives of one kind over one set of axes.
+/// Data that a rank received in collectives of one kind over one set of axes.
 struct Traffic {
   int32_t op = 0;
   char axes[40] = {};
@@ -80,13 +81,13 @@ struct Traffic {
   int64_t bytes = 0;
 };
 
-/// Resident bytes of one rank. Pages of other ranks' arenas, which it may have
-/// read, are counted at those; replicated pages are counted at each.
+/// Resident bytes of one rank. Pages of other ranks' arenas that it has read
+/// count for those ranks; replicated pages count for each of their ranks.
 struct MemoryUse {
   /// Private pages now, and before arguments were filled.
   int64_t privateBytes = 0;
   int64_t privateAtStart = 0;
-  /// Of the private pages: buffers that library calls pack operands into.
+  /// Private pages of the buffers into which library calls pack operands.
   int64_t scratchBytes = 0;
   /// Pages of its own arena.
   int64_t arenaBytes = 0;
@@ -98,7 +99,7 @@ struct MemoryUse {
 /// another, in their order.
 struct GroupOrder {
   uint64_t group = 0;
-  /// Hash of what ranks must agree on.
+  /// Hash of the facts on which ranks must agree.
   uint64_t order = 0;
   int64_t count = 0;
   char axes[40] = {};
@@ -111,26 +112,28 @@ struct SharedFact {
   char text[120] = {};
 };
 
-/// Something that one rank lets the others of its machine know, by name.
+/// Data that one rank announces to the others of its machine, by name.
 struct Announcement {
   std::atomic<uint64_t> name{0};
   std::atomic<uint32_t> isWhole{0};
   char data[128] = {};
 };
 
-/// When a rank ran an entry of its list, and what the entry was.
+/// The times at which a rank ran an entry of its list, and the entry.
 struct Stamp {
-  /// Of the monotonic clock, in seconds.
+  /// Times of the monotonic clock, in seconds.
   double begin = 0, end = 0;
-  /// tessera_rt_entry: RUN (of a PAIR too), SEND, RECV or WAIT.
+  /// A tessera_rt_entry: RUN (also for a PAIR), SEND, RECV or WAIT.
   int32_t kind = 0;
-  /// Of RUN: the function, which tessera_rt_task it is, and of what.
+  /// Fields of RUN: the function, its tessera_rt_task, its chunk and
+  /// micro-batch.
   int32_t function = 0, task = 0, chunk = 0, microBatch = 0;
-  /// Of a PAIR, whose F is above: of what its BW is; negative elsewhere.
+  /// Chunk and micro-batch of a PAIR's BW; those above are its F's. Negative if
+  /// there is no pair.
   int32_t backwardChunk = -1, backwardMicroBatch = -1;
-  /// Of SEND, RECV and WAIT.
+  /// Slot of SEND, RECV and WAIT.
   int32_t slot = 0;
-  /// Of SEND and RECV: the other pp rank, and the tag.
+  /// Fields of SEND and RECV: the other pp rank, and the tag.
   int32_t peer = 0, tag = 0;
 };
 
@@ -138,28 +141,28 @@ enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// A process as the system describes it.
 struct Process {
-  /// The letter of /proc, 'Z' of one that has ended and that nobody has waited
-  /// for; 0: there is no such process.
+  /// The state letter in /proc, 'Z' for a process that has ended but has not
+  /// been waited for; 0: there is no such process.
   char state = 0;
-  /// In ticks since the system began.
+  /// Start time in ticks since the system booted.
   uint64_t start = 0;
 };
 Process findProcess(int pid);
 
-/// One rank's part of the control block. Written by that rank, but for the
-/// doorbell and `acknowledged`, which its peers ring and count up.
+/// One rank's part of the control block. That rank writes it, except for the
+/// doorbell and `acknowledged`, which its peers ring and increment.
 struct alignas(64) RankBlock {
   /// Counts events that may concern this rank; it sleeps on this word.
   std::atomic<uint32_t> doorbell{0};
   std::atomic<uint32_t> sleeping{0};
   std::atomic<int32_t> pid{0};
-  /// When that process began, which tells it from a later one of its number; 0:
-  /// not known.
+  /// Start time of that process, which distinguishes it from a later one with
+  /// the same number; 0: not known.
   std::atomic<uint64_t> start{0};
   std::atomic<RankState> state{RankState::Absent};
   /// The rank that this rank waits for, or -1.
   std::atomic<int32_t> waitingFor{-1};
-  /// The newest collective this rank posted, for error texts only.
+  /// The newest collective that this rank posted, for error texts only.
   Header last;
   std::atomic<uint32_t> posted{0};
   /// Identity of the operation in each slot, 0 when free.
@@ -168,35 +171,36 @@ struct alignas(64) RankBlock {
 
   SharedFact facts[maxFacts];
 
-  /// Steps that this rank has begun; of targets that run them on their own.
+  /// Steps that this rank has begun, for targets that run them asynchronously.
   std::atomic<int64_t> stepsBegun{0};
-  /// What this rank's step does with each group; valid after BarrierAgreed.
+  /// Operations of this rank's step by group; valid after BarrierAgreed.
   GroupOrder orders[maxGroups];
   int32_t numOrders = 0;
   /// Hash of the axes over which its communicators are split.
   std::atomic<uint64_t> splits{0};
-  /// What tells its device from others; empty: it has none.
+  /// Identifies its device; empty: it has none.
   char device[64] = {};
   /// Its arena on that device, for ranks of the same process.
   uint8_t *deviceArena = nullptr;
 
-  /// Makes this process the rank's.
+  /// Makes this process the rank's process.
   void enter();
-  /// The rank's process; none where it has ended, and another has its number.
+  /// Finds the rank's process. None if it has ended and another process has its
+  /// number.
   Process findProcess() const;
 
-  // Of the last step; valid from its end to the start of the next.
+  // Numbers of the last step; valid from its end to the start of the next.
   /// Seconds that this rank did not wait for others.
   double busySeconds = 0;
-  /// Seconds of processors that it took.
+  /// Processor seconds that it used.
   double stepCpuSeconds = 0;
   MemoryUse memory;
-  /// Of its stamps, those that its list has filled.
+  /// Number of its stamps that its list has filled.
   int64_t numStamps = 0;
 
-  // For the report; valid when the final barrier has passed.
+  // Numbers for the report; valid after the final barrier.
   double cpuSeconds = 0;
-  /// Until its arguments were filled, and what processors did for it.
+  /// Seconds until its arguments were filled, and processor seconds until then.
   double initSeconds = 0, initCpuSeconds = 0;
   Traffic traffic[maxTraffic];
   int32_t numTraffic = 0;
@@ -207,21 +211,22 @@ struct ControlBlock {
   int32_t version = 0;
   int32_t ranks = 0;
   int64_t arenaBytes = 0;
-  /// Size of the pages at which replicas of parameters are one memory, by what
-  /// the process that initialised this block found; 0: each has its own. All
-  /// must map the arenas alike.
+  /// Page size at which replicas of parameters share one memory, as found by
+  /// the process that initialized this block; 0: each replica has its own. All
+  /// processes must map the arenas in the same way.
   int64_t replicaPageBytes = 0;
   /// Hash of program name, hash and ranks: all must run the same program.
   uint64_t programHash = 0;
-  /// The layout is initialised (joined mode: the first comer does it).
+  /// 1 once the layout is initialized (in joined mode the first rank to arrive
+  /// does it).
   std::atomic<uint32_t> ready{0};
   /// Not 0: stop. Set after the failure below is complete.
   std::atomic<uint32_t> aborted{0};
-  /// The signal that asks to end after the current step, or 0. Rank 0 looks at
-  /// it at the end of each step and decides for all.
+  /// The signal that asks to end after the current step, or 0. Rank 0 checks it
+  /// at the end of each step and decides for all.
   std::atomic<int32_t> stopSignal{0};
   std::atomic<int32_t> stopDecided{0};
-  /// The exit code of a run without failure: not 0 where steps are left to do.
+  /// The exit code of a run without failure: not 0 if steps remain.
   std::atomic<int32_t> exitCode{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
   std::atomic<int32_t> failureOwner{0};
@@ -235,11 +240,11 @@ struct ByteRange {
   int64_t begin = 0, end = 0;
 };
 
-/// Whole pages that the arenas of several ranks have alike and that no step
-/// changes. They are one memory, which all of these ranks see.
+/// Whole pages with the same content in the arenas of several ranks, which no
+/// step changes. They are one memory, mapped by all of these ranks.
 struct ReplicatedPages {
   ByteRange range;
-  /// In order. The memory is in the arena of the first.
+  /// Ranks in ascending order. The memory is in the arena of the first.
   std::vector<int> ranks;
 };
 
@@ -252,9 +257,9 @@ struct SharedMemory {
   uint8_t *arenas = nullptr;
   int64_t arenaStride = 0;
 
-  /// Of each rank.
+  /// Capacity of each rank's stamps.
   int64_t maxStamps = 0;
-  /// By their offsets. Those of one rank do not overlap.
+  /// Replicas by their offsets. A rank's replicas do not overlap.
   std::vector<ReplicatedPages> replicas;
 
   uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
@@ -266,34 +271,35 @@ struct SharedMemory {
   static int64_t controlBytesFor(int ranks);
   /// Bytes a job needs.
   static int64_t bytesFor(int ranks, int64_t arenaBytes, int64_t stamps = 0);
-  /// Maps `fd`, already of that size; returns false and leaves errno on error.
+  /// Maps `fd`, which already has that size. Returns false and sets errno on
+  /// error.
   bool map(int fd, int ranks, int64_t arenaBytes, int64_t stamps = 0);
   /// Constructs the control block in zeroed memory.
   void initialise(int ranks, int64_t arenaBytes, uint64_t programHash,
                   int64_t replicaPageBytes = 0);
-  /// After map, and before anything is written to them: makes pages of `fd`
-  /// one memory. Returns false and leaves errno on error.
+  /// Makes pages of `fd` one memory. Call it after map, and before anything is
+  /// written to the pages. Returns false and sets errno on error.
   bool shareReplicas(int fd, std::vector<ReplicatedPages> pages);
-  /// What a rank fills of a range of its arena: all that it has for itself, and
-  /// its share of the pages that it has with others.
+  /// The ranges that a rank fills within a range of its arena: all pages of its
+  /// own, and its share of the pages that it shares with others.
   std::vector<ByteRange> rangesToFill(int rank, ByteRange range) const;
   void unmap();
 };
 
-/// Lets the ranks of this machine know `bytes` (at most 128) under a name that
-/// is used once. Returns false when there is no slot left.
+/// Announces `bytes` bytes (at most 128) to the ranks of this machine, under a
+/// name that is used once. Returns false if there is no slot left.
 bool announce(SharedMemory &memory, uint64_t name, const void *data,
               size_t bytes);
-/// Reads what was announced under a name; false: nothing so far.
+/// Reads the announcement of a name; false: there is none so far.
 bool findAnnouncement(SharedMemory &memory, uint64_t name, void *data,
                       size_t bytes);
 
 /// Rings one rank's doorbell.
 void ringDoorbell(RankBlock &block);
 
-/// Records why the job stops; only the first call has an effect. `owner` is a
-/// rank, or the number of ranks for the launcher. Wakes everybody. Returns
-/// whether this call was the first.
+/// Records why the job stops and wakes everybody. Only the first call has an
+/// effect. `owner` is a rank, or the number of ranks for the launcher. Returns
+/// true if this call was the first.
 bool recordFailure(SharedMemory &memory, int owner, const std::string &text);
 
 /// FNV-1a, continued from `seed`.

@@ -7,7 +7,7 @@
 //
 // See Launcher.h. The launcher is one thread that forks the ranks, then sleeps
 // in sigtimedwait until one of them ends or somebody interrupts. It prints the
-// one line about a failure, whoever detected it.
+// one line about a failure, whichever process detected it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
 }
 
 int64_t tessera::rt::chooseReplicaPages() {
-  // What a host's arena has on its way to a device is not kept there.
+  // A host's arena that is only a staging area for a device keeps no replicas.
   return targetKind.hasDevices ? 0 : findReplicaPageBytes();
 }
 
@@ -81,7 +81,7 @@ uint64_t tessera::rt::programHash(const Manifest &manifest) {
 void tessera::rt::addStopSignals(sigset_t &signals) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  // nohup. A blocked signal is delivered even if it is ignored.
+  // Respects nohup: a blocked signal is delivered even if it is ignored.
   struct sigaction action;
   if (sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
     sigaddset(&signals, SIGHUP);
@@ -182,8 +182,8 @@ void Children::reap() {
   }
 }
 
-/// Ranks end by themselves after their step; a second signal does not wait for
-/// that, and a third for nothing at all.
+/// Handles a signal: the first lets ranks end after their step, the second
+/// marks the job as failed, and a third kills the ranks.
 void Children::interrupt(int signal) {
   int32_t none = 0;
   if (memory.control->stopSignal.compare_exchange_strong(none, signal))
@@ -194,7 +194,7 @@ void Children::interrupt(int signal) {
   markFailed(format("interrupted by %s", strsignal(signal)));
 }
 
-/// What a forked process does; does not return.
+/// Runs in a forked process; does not return.
 [[noreturn]] static void runChild(SharedMemory &memory, int rank, pid_t parent,
                                   pid_t group, const sigset_t &mask,
                                   const Manifest &manifest,
@@ -202,8 +202,8 @@ void Children::interrupt(int signal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     _exit(1);
-  // A group of its own, so that Ctrl-C goes to the launcher, which knows how to
-  // end cleanly.
+  // The process gets a group of its own, so that Ctrl-C goes to the launcher,
+  // which ends the job cleanly.
   setpgid(0, group);
   signal(SIGINT, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
@@ -235,7 +235,7 @@ static void watch(Children &children, const sigset_t &watched,
     children.reap();
     if (received > 0 && received != SIGCHLD)
       children.interrupt(received);
-    // A rank that detected a failure has said so in shared memory.
+    // A rank that detects a failure reports it in shared memory.
     if (children.memory.control->aborted.load() && !children.failed) {
       children.failed = true;
       children.failedAt = monotonicSeconds();
@@ -248,7 +248,7 @@ static void watch(Children &children, const sigset_t &watched,
 
 int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
                              RankBody body) {
-  // Better no process at all than ranks that are refused one by one.
+  // It is better to start no process than to have ranks refused one by one.
   if (options.memoryLimit && manifest.arenaBytes > options.memoryLimit) {
     fprintf(stderr,
             "tessera: error: a rank needs %lld bytes for the arena of its "

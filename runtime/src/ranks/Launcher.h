@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The ways in which ranks come to be: forked by this process, or started by
-// torchrun, mpirun or srun and joining through a file in shared memory.
+// Starts ranks in one of two ways: this process forks them, or torchrun, mpirun
+// or srun starts them and they join through a file in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,43 +21,43 @@
 
 namespace tessera::rt {
 
-/// What another launcher says in the environment.
+/// Facts about another launcher, from the environment.
 struct Environment {
-  /// The family found ("torchrun", ...), or null.
+  /// The detected family ("torchrun", ...), or null.
   const char *family = nullptr;
   int rank = 0, ranks = 1;
   /// Names the job on this machine.
   std::string job;
 };
 
-/// Reads the environment. Returns a message when families disagree, values are
-/// no numbers, or the job spans machines.
+/// Reads the environment. Returns a message if families disagree, values are
+/// not numbers, or the job spans machines.
 std::string readEnvironment(Environment &environment);
 
-/// What a rank runs: its program's steps, with everything around them. Returns
-/// the exit status of the process.
+/// The body of a rank: its program's steps and the work before and after.
+/// Returns the exit status of the process.
 using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
                          const Options &options);
 
-/// Adds SIGINT, SIGTERM and, unless it is ignored, SIGHUP: signals that ask for
-/// an end.
+/// Adds the signals that ask for an end: SIGINT, SIGTERM and, unless it is
+/// ignored, SIGHUP.
 void addStopSignals(sigset_t &signals);
 
 /// Forks `manifest.ranks` processes that run `body`, and watches them. Returns
-/// the exit status: that of ControlBlock, 1 after printing one line about the
-/// first failure, or 128 + signal. A first signal that asks for an end is
-/// passed on in `stopSignal`, and is no failure; a second one ends the ranks.
-/// No process is left.
+/// the exit status: ControlBlock's, 1 after printing one line about the first
+/// failure, or 128 + signal. A first signal that asks for an end is passed on
+/// in `stopSignal` and is no failure; a second one ends the ranks. No process
+/// is left.
 int launchRanks(const Manifest &manifest, const Options &options,
                 RankBody body);
 
-/// Runs `body` for all ranks on threads of this process. Returns as
+/// Runs `body` for all ranks on threads of this process. Returns the same as
 /// launchRanks.
 int simulateRanks(const Manifest &manifest, const Options &options,
                   RankBody body);
 
-/// Joins the job as the rank that `environment` gives, and runs `body`. Returns
-/// as launchRanks.
+/// Joins the job as the rank of `environment`, and runs `body`. Returns the
+/// same as launchRanks.
 int joinRanks(const Environment &environment, const Manifest &manifest,
               const Options &options, RankBody body);
 
@@ -68,19 +68,19 @@ int threadsPerRank(const Options &options, int ranks);
 void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
                     const Options &options);
 
-/// Makes and maps the shared memory of a job whose ranks all begin here. False
-/// after printing why there is none.
+/// Creates and maps the shared memory of a job whose ranks all start here.
+/// Returns false after printing an error.
 bool createMemory(SharedMemory &memory, const Manifest &manifest);
 
-/// Size of the pages at which replicas of parameters are one memory in a job
-/// whose memory this process makes; 0: nowhere.
+/// Page size at which replicas of parameters share one memory, for a job whose
+/// memory this process creates; 0: they share nowhere.
 int64_t chooseReplicaPages();
 
-/// Makes replicas of parameters one memory, as the control block says. False
-/// and errno on error.
+/// Makes replicas of parameters one memory, with the page size in the control
+/// block. Returns false and sets errno on error.
 bool shareReplicas(SharedMemory &memory, int fd, const Manifest &manifest);
 
-/// Hash of what all ranks must have in common.
+/// Hash of the facts that all ranks must have in common.
 uint64_t programHash(const Manifest &manifest);
 
 /// The body of all programs: arguments, steps, results, report.

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each collective copies or reduces, once the peers' operands may be read.
-// Every rank pulls what it needs; nobody writes into a peer's arena.
+// Copies or reduces the data of each collective, once the peers' operands may
+// be read. Every rank pulls the data that it needs; no rank writes into a
+// peer's arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +20,11 @@
 
 using namespace tessera::rt;
 
-/// Bytes up to which every member reduces everything: one meeting instead of
-/// two. Above, each reduces its part and fetches the others'.
+/// Largest all_reduce, in bytes, in which every member reduces everything, with
+/// one synchronization instead of two. In a larger one each member reduces its
+/// chunk and fetches the others'.
 static constexpr int64_t smallReduceBytes = 16 << 10;
-/// Least bytes worth a thread of their own.
+/// Fewest bytes for which a thread of its own pays.
 static constexpr int64_t bytesPerTask = 256 << 10;
 
 bool tessera::rt::isLargeReduce(const Operation &op) {
@@ -92,7 +94,7 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
   int64_t bytes = op.inner * dtypeSize(op.header.dtype);
   uint8_t *destination = ctx->arena() + op.destinationOffset;
   std::vector<const uint8_t *> sources(static_cast<size_t>(members));
-  // With many short rows the threads share rows, not elements of a row.
+  // If there are many short rows, threads share rows and not elements of a row.
   if (op.outer > 1 && bytes * members < bytesPerTask) {
     int64_t tasks = std::clamp<int64_t>(
         op.outer * bytes * members / bytesPerTask, 1, ctx->pool->size() * 4);
@@ -117,7 +119,7 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
   return op.outer * bytes * (members - 1);
 }
 
-/// The part [begin, end) of `count` elements that member `index` reduces.
+/// The chunk [begin, end) of `count` elements that member `index` reduces.
 static void chunkOf(int64_t count, int members, int index, int64_t &begin,
                     int64_t &end) {
   int64_t chunk = ((count + members - 1) / members + 15) / 16 * 16;
@@ -131,7 +133,8 @@ static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
   int64_t size = dtypeSize(op.header.dtype), count = op.inner;
   uint8_t *destination = ctx->arena() + op.destinationOffset;
   if (!isLargeReduce(op)) {
-    // In place: peers may still read what would be overwritten.
+    // The operation is in place, so peers may still read the memory to
+    // overwrite.
     if (members > 1 && op.sourceOffset == op.destinationOffset) {
       op.held.resize(size_t(count * size));
       destination = op.held.data();
@@ -161,7 +164,7 @@ void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
               peers[j] + begin * size, (end - begin) * size);
     bytes += (end - begin) * size;
   }
-  // moveData has counted the call.
+  // The call itself is already counted in moveData.
   countTraffic(ctx, op, 0, bytes);
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names and small facts about collectives, and the group that a list of axes
-// gives. See "Groups" in tessera_rt.h.
+// Names and small facts about collectives, and the group of a list of axes. See
+// "Groups" in tessera_rt.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ enum class OpKind : int32_t {
   Broadcast,
   Send,
   Recv,
-  /// Internal: all ranks meet, no data. Its sequence id is a BarrierId.
+  /// Internal: a barrier of all ranks without data. Its sequence id is a
+  /// BarrierId.
   Barrier
 };
 
@@ -75,9 +76,9 @@ int64_t getBlockIndex(const StridedAxis *axes, size_t count, int64_t rank);
 /// Product of the sizes.
 int64_t getAxesSize(const StridedAxis *axes, size_t count);
 
-/// "dp,tp"; a sub-axis is "tp:(m)k", as the compiler writes it: of size
-/// k, with m groups to its major side; one that is in no axis of the mesh is
-/// "{stride,size}".
+/// Formats axes as "dp,tp". A sub-axis is "tp:(m)k", as the compiler writes it:
+/// size k, with m groups to its major side. One that is in no axis of the mesh
+/// is "{stride,size}".
 std::string describeAxes(const std::vector<StridedAxis> &axes,
                          const std::vector<MeshAxis> &mesh);
 
@@ -90,7 +91,7 @@ struct Group {
   int index = 0;
   uint64_t hash = 0;
   std::string name;
-  /// Operations posted on it so far, without point to point.
+  /// Operations posted on it so far, except point-to-point ones.
   uint64_t ordinal = 0;
   /// Key and number of point-to-point operations so far, by partner and tag.
   std::vector<std::pair<uint64_t, uint64_t>> streams;
@@ -98,8 +99,8 @@ struct Group {
   int size() const { return int(members.size()); }
 };
 
-/// Builds the group of `rank` among `ranks`. Returns an empty text, or why the
-/// axes are impossible.
+/// Builds the group of `rank` among `ranks`. Returns an error if the axes are
+/// impossible, or an empty text.
 std::string makeGroup(const int64_t *axes, int32_t numAxes, int rank, int ranks,
                       const std::vector<MeshAxis> &mesh, Group &group);
 

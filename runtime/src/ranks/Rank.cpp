@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The small entry points: who this rank is, where its arena is, and launching
-// generated kernels.
+// The small entry points: the rank's number, the address of its arena, and
+// launching generated kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ void tessera::rt::host::launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
                                int64_t grain) {
   grain = std::max<int64_t>(grain, 1);
   int64_t grains = (extent + grain - 1) / grain;
-  // A few chunks per thread, so that a thread that is held up loses little.
+  // Several chunks per thread, so that a delayed thread loses little time.
   int threads = ctx->pool->size();
   int64_t chunks = threads == 1 ? 1 : std::min<int64_t>(grains, threads * 4);
   if (chunks == 1) {

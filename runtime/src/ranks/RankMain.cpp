@@ -1,12 +1,12 @@
-//===- RankMain.cpp - What every rank does --------------------------------===//
+//===- RankMain.cpp - The main function of every rank ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The run of one rank from its start to its end: arguments, steps, results,
-// report. All ranks meet between these, so a failure in one stops all.
+// The run of one rank from start to end: arguments, steps, results, report. All
+// ranks synchronize between these, so a failure in one stops all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ static std::string checkOptions(const Manifest &manifest,
   return std::string();
 }
 
-/// What files are, beyond their names.
+/// Describes files by facts other than their names.
 static std::vector<Fact> describeFiles(const RunData &data) {
   auto size = [](const TokenSource &source) {
     return std::to_string(source.fileSize());
@@ -53,8 +53,8 @@ static Status compareOptions(tessera_rt_context *ctx, const Options &options) {
   return agree(ctx, facts);
 }
 
-/// Parameters begin with one file: one that --weights and --inputs both have is
-/// an error.
+/// Checks that each parameter has one file: a parameter that both --weights and
+/// --inputs have is an error.
 static std::string checkBoth(const Manifest &manifest, const RunData &data) {
   for (const Value &value : manifest.arguments)
     if (value.role == Role::Param && data.weights.find(value) &&
@@ -64,7 +64,7 @@ static std::string checkBoth(const Manifest &manifest, const RunData &data) {
   return std::string();
 }
 
-/// Opens what the run reads. All ranks have the same afterwards.
+/// Opens the data of the run. All ranks have the same data afterwards.
 static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
                        const Options &options, RunData &data) {
   std::string error;
@@ -84,7 +84,7 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
     error = data.weights.bind(manifest, options.initMissing);
   if (error.empty())
     error = checkBoth(manifest, data);
-  // All ranks read one file: one looks at its ids.
+  // All ranks read the same file, so one rank checks its ids.
   if (error.empty() && ctx->rank == 0 && data.inputs.isOpen())
     error = data.inputs.check(manifest,
                               options.initMissing || data.weights.isOpen());
@@ -92,14 +92,14 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
     error = data.check(options, *ctx->pool);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
-  // What does not fit is said once, for all files.
+  // Rank 0 reports the mismatches of all files; the barrier stops the others.
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   error = data.inputs.verify(*ctx->pool, ctx->rank, ctx->ranks);
   return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
 }
 
-/// Everything before the first step.
+/// Runs everything before the first step.
 static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options, RunData &data, Saver &saver,
                       TraceFile &trace) {
@@ -161,8 +161,8 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
   StepLoop loop(ctx, manifest, options, data, saver);
   if (Status status = loop.run())
     return status;
-  // A signal may have come before the first step: then what was saved before
-  // this run stays.
+  // A signal may come before the first step; the files saved before this run
+  // are then kept.
   int64_t steps = int64_t(loop.times().seconds.size());
   if (steps > 0 || !loop.isStopped()) {
     if (Status status = saver.saveFinal(steps))

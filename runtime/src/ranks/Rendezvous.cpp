@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // See Launcher.h. Ranks that torchrun, mpirun or srun started on one machine
-// meet in a file under /dev/shm that the job's name gives. The first one makes
-// it, and holds its lock until it is whole: one without a lock that is not
-// whole was left by a rank that is dead. All ranks remove the name once all
-// have come, and whoever fails or is told to end before does the same. After a
-// SIGKILL of all of them the file stays, and the next job of that name removes
-// it.
+// meet in a file under /dev/shm whose name derives from the job's. The first
+// rank creates it and holds its lock until it is complete; an incomplete file
+// without a lock was left by a dead rank. All ranks remove the name once all
+// have joined, and so does a rank that fails or is told to end before that. If
+// all of them get a SIGKILL, the file stays, and the next job of that name
+// removes it.
 //
-// Anybody may write to /dev/shm: a file that is not this user's alone is none
-// of ours.
+// Anybody may write to /dev/shm, so a file is used only if it belongs to this
+// user alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,17 +38,17 @@ public:
               double timeout);
   ~MeetingFile() { leave(); }
 
-  /// Makes or opens the file and maps it. Returns a message, or nothing.
+  /// Creates or opens the file and maps it. Returns a message, or nothing.
   std::string meet(SharedMemory &memory);
-  /// Removes the name, if it still is that of this file. May be called by a
-  /// signal handler.
+  /// Removes the name if it still refers to this file. A signal handler may
+  /// call this.
   void remove();
   /// Forgets the file; its name stays.
   void leave();
   const char *name() const { return path; }
 
 private:
-  /// One attempt. `retry` is set when the file is gone, or was left by a dead
+  /// Makes one attempt. Sets `retry` if the file is gone, or was left by a dead
   /// job and has been removed.
   std::string attempt(SharedMemory &memory, bool &retry);
   std::string make(SharedMemory &memory);
@@ -62,7 +62,7 @@ private:
   int fd = -1;
 };
 
-/// What the signal handler needs: it may run at any time.
+/// State of the signal handler, which may run at any time.
 struct JoinedRank {
   MeetingFile *meeting = nullptr;
   tessera_rt_context *ctx = nullptr;
@@ -85,8 +85,8 @@ void MeetingFile::remove() {
   struct stat ours, there;
   if (fd < 0)
     return;
-  // Of several ranks that remove it one does: afterwards the name may be that
-  // of the next job's file.
+  // Under the lock only one of several ranks removes the name; afterwards it
+  // may refer to the next job's file.
   flock(fd, LOCK_EX);
   if (fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
@@ -100,9 +100,9 @@ void MeetingFile::leave() {
   fd = -1;
 }
 
-/// Whether the job of this memory is over: there is no process of any of its
-/// ranks. Of one that has ended but that its launcher has not waited for there
-/// is: it is a rank of this job, and is named where others wait for it.
+/// True if the job of this memory is over: no process of its ranks is left. A
+/// process that has ended but that its launcher has not waited for still counts
+/// as a rank of this job, and the other ranks name it while they wait.
 static bool isStale(const SharedMemory &memory) {
   bool isEntered = false;
   for (int rank = 0; rank < memory.control->ranks; ++rank) {
@@ -114,12 +114,12 @@ static bool isStale(const SharedMemory &memory) {
   return isEntered;
 }
 
-/// Gives the new, empty file its size and first content. Nobody else has its
-/// lock for long.
+/// Gives the new, empty file its size and first content. Other processes hold
+/// its lock only briefly.
 std::string MeetingFile::make(SharedMemory &memory) {
   flock(fd, LOCK_EX);
-  // Pages of the file that have no room later would end the rank that touches
-  // them without a message.
+  // If there is no room for the file's pages later, the rank that touches them
+  // is killed without a message.
   struct statvfs space;
   if (fstatvfs(fd, &space) == 0 && space.f_blocks > 0 &&
       bytes > int64_t(space.f_bavail) * int64_t(space.f_frsize))
@@ -141,8 +141,8 @@ std::string MeetingFile::make(SharedMemory &memory) {
   return std::string();
 }
 
-/// Waits until the maker of the file has initialised it. Its lock is free for a
-/// moment before it takes it, and from its death on.
+/// Waits until the creator of the file has initialized it. Its lock is free for
+/// a moment before the creator takes it, and after the creator's death.
 std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
   constexpr double longestMoment = 0.5;
   double freeSince = 0;
@@ -150,7 +150,7 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
     struct stat info;
     if (fstat(fd, &info) != 0)
       return strerror(errno);
-    // Its maker failed, or the job has begun without this rank.
+    // The creator failed, or the job has begun without this rank.
     retry = info.st_nlink == 0;
     if (retry)
       return std::string();
@@ -179,7 +179,7 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
 }
 
 std::string MeetingFile::attempt(SharedMemory &memory, bool &retry) {
-  // A signal between the making and the keeping of its descriptor would leave
+  // A signal between creating the file and storing its descriptor would leave
   // the file.
   sigset_t stops, before;
   sigemptyset(&stops);
@@ -193,7 +193,7 @@ std::string MeetingFile::attempt(SharedMemory &memory, bool &retry) {
   int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (fd < 0) {
-    // It was removed in between.
+    // The file was removed in between.
     retry = error == ENOENT;
     return retry            ? std::string()
            : error == ELOOP ? "expects a file, but got a symbolic link"
@@ -245,8 +245,8 @@ std::string MeetingFile::meet(SharedMemory &memory) {
   return std::string();
 }
 
-/// Tells the peers that this rank is gone, from a signal handler: atomic
-/// operations and futex calls after the text, which is a constant.
+/// Tells the peers that this rank is gone, from a signal handler: it writes a
+/// constant text and then uses only atomic operations and futex calls.
 static void reportInterrupt(tessera_rt_context &ctx) {
   ControlBlock &control = *ctx.memory.control;
   int32_t expected = 0;
@@ -258,8 +258,9 @@ static void reportInterrupt(tessera_rt_context &ctx) {
     ringDoorbell(ctx.memory.blocks[rank]);
 }
 
-/// A signal that asks a joined rank to end: before all have met, at once;
-/// afterwards, after the step. The second time: tell the peers, and go.
+/// Handles a signal that asks a joined rank to end: at once before all ranks
+/// have joined, otherwise after the step. A second signal makes it tell the
+/// peers and exit.
 static void onSignal(int number) {
   static volatile sig_atomic_t received = 0;
   if (received == 0 && !joined.meeting) {
@@ -276,7 +277,7 @@ static void onSignal(int number) {
   _exit(128 + number);
 }
 
-/// Sets what the handler looks at; to be called where it may not run.
+/// Sets the state of the handler, with its signals blocked.
 static void setJoined(MeetingFile *meeting, tessera_rt_context *ctx) {
   sigset_t stops, before;
   sigemptyset(&stops);
@@ -286,7 +287,7 @@ static void setJoined(MeetingFile *meeting, tessera_rt_context *ctx) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// Gives the stop signals a handler. What was ignored stays so.
+/// Installs a handler for the stop signals, except for ignored ones.
 static void handleStops(void (*handler)(int)) {
   sigset_t stops;
   sigemptyset(&stops);
@@ -332,7 +333,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   block.state.store(RankState::Running);
   prepareContext(ctx, environment.rank, manifest, options);
   setJoined(&meeting, &ctx);
-  // The name must not outlive the meeting, whether it comes about or not.
+  // The name must not outlive the rendezvous, whether it succeeds or not.
   Status met = barrier(&ctx, BarrierStart);
   meeting.remove();
   setJoined(nullptr, &ctx);
@@ -342,7 +343,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   handleStops(SIG_DFL);
   if (status == 0)
     status = ctx.memory.control->exitCode.load();
-  // What runs on a device that failed may never end, and would be waited for.
+  // Work on a failed device may never end, and a normal exit would wait for it.
   if (status == 1 && targetKind.hasDevices) {
     fflush(nullptr);
     _exit(status);
