@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the command line and the manifest, and starts or joins the job. An
-// object of its own in the library, so that a program with a main of its own
-// can link the rest.
+// Reads the command line and the manifest, and starts or joins the job. It is a
+// separate object in the library, so that a program with its own main can link
+// the rest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static int refuse(const std::string &text) {
   return 1;
 }
 
-/// Prints a text that is all that was asked for.
+/// Prints the one text that the user asked for.
 static int print(const std::string &text) {
   fputs(text.c_str(), stdout);
   std::string error = flushOutput();
@@ -31,7 +31,7 @@ static int print(const std::string &text) {
 }
 
 int main(int argc, char **argv) {
-  // The writer of a file beyond the limit of the process gets an error.
+  // A write beyond the process's file size limit returns an error instead.
   signal(SIGXFSZ, SIG_IGN);
   Options options;
   Manifest manifest;
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     return print(std::string(tessera_program_manifest) + "\n");
   if (!parseManifest(tessera_program_manifest, manifest, error))
     return refuse("the program's manifest is not valid: " + error);
-  // "cuda-emulated" is run by the runtime of "cuda".
+  // The runtime of "cuda" also runs "cuda-emulated".
   if (manifest.target.substr(0, manifest.target.find('-')) != targetKind.name)
     return refuse(format("the program is for the target %s, but it was linked "
                          "with the runtime of the target %s",

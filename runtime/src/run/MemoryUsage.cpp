@@ -1,4 +1,4 @@
-//===- MemoryUsage.cpp - Memory that a process really has -----------------===//
+//===- MemoryUsage.cpp - Resident memory of a process ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,17 +65,17 @@ int64_t tessera::rt::sharedResidentBytes(uint8_t *base, int64_t bytes) {
 
 void tessera::rt::measureMemory(tessera_rt_context *ctx, MemoryUse &use,
                                 const Manifest &manifest, bool withArena) {
-  // A peak as far as steps show it: what they allocate they keep.
+  // Keeps the peak over the steps; steps keep what they allocate.
   use.privateBytes = std::max(use.privateBytes, privateResidentBytes());
   use.scratchBytes = int64_t(ctx->scratch.bytes());
   if (withArena)
     use.arenaBytes = sharedResidentBytes(ctx->arena(), manifest.arenaBytes);
 }
 
-/// For the new handler, which takes no arguments.
+/// State for the new handler, which takes no arguments.
 static tessera_rt_context *limited = nullptr;
 static int64_t limitedTo = 0;
-/// What the text of the failure may take.
+/// Memory for the text of the failure.
 static char *reserve = nullptr;
 
 static void onNoMemory() {
@@ -100,7 +100,8 @@ std::string tessera::rt::limitMemory(tessera_rt_context *ctx,
                   "but --memory-limit gives %lld",
                   (long long)(limit - rest), (long long)manifest.arenaBytes,
                   (long long)limit);
-  // What is mapped but not touched so far (stacks of threads) is free.
+  // Memory that is mapped but not yet touched (stacks of threads) does not
+  // count.
   rlim_t data = rlim_t(statm.data) * rlim_t(sysconf(_SC_PAGESIZE));
   rlimit bound = {data + rlim_t(rest), data + rlim_t(rest)};
   if (setrlimit(RLIMIT_DATA, &bound) != 0)

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See OptionTable.h. A row names the field that it sets; reading and showing
-// the value follow from the field's type.
+// See OptionTable.h. A row names the field that it sets; the field's type
+// determines how the value is read and shown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ static bool readBytes(const std::string &text, int64_t &value) {
   return true;
 }
 
-/// "a|b|c" as its parts.
+/// Splits "a|b|c" into its parts.
 static std::vector<std::string> splitChoices(const char *choices) {
   std::vector<std::string> parts(1);
   for (; *choices; ++choices) {
@@ -73,7 +73,7 @@ static std::string quote(const std::string &text) {
   return text.empty() ? "nothing" : "'" + text + "'";
 }
 
-/// `path` from the root on, through symbolic links as far as it exists.
+/// Makes `path` absolute, and resolves symbolic links as far as it exists.
 static std::string absolutePath(const std::string &path) {
   char resolved[PATH_MAX];
   if (path.empty() || realpath(path.c_str(), resolved))
@@ -94,7 +94,8 @@ template <auto Field>
 using FieldType =
     std::remove_reference_t<decltype(std::declval<Options &>().*Field)>;
 
-/// Numbers and texts as they are, flags as words, choices by their names.
+/// Shows numbers and texts unchanged, flags as words, and choices by their
+/// names.
 template <auto Field>
 static std::string show(const OptionSpec &spec, const Options &options) {
   using Type = FieldType<Field>;
@@ -131,8 +132,8 @@ static std::string takePath(const OptionSpec &spec, const std::string &value,
   return value.empty() ? std::string("a path") : std::string();
 }
 
-/// A file or folder. Ranks may begin in different folders: the whole path
-/// counts.
+/// A file or folder. Its absolute path is shown, because ranks may start in
+/// different folders.
 template <auto Field>
 static constexpr OptionSpec path(const char *name, const char *value,
                                  const char *help) {
@@ -194,7 +195,7 @@ static constexpr OptionSpec choice(const char *name, const char *choices,
   return {name, choices, help, takeChoice<Field>, show<Field>};
 }
 
-/// An option that `read` understands; `expected` says what it takes.
+/// An option that `read` parses; `expected` describes its values.
 template <auto Field>
 static constexpr OptionSpec special(const char *name, const char *value,
                                     decltype(OptionSpec::take) take,
@@ -246,7 +247,7 @@ static std::string takeDataFormat(const OptionSpec &, const std::string &value,
              : "bytes, u16 or u32";
 }
 
-/// "F=20,B=20,W=20,link=5", in any order; link may be left out.
+/// Parses "F=20,B=20,W=20,link=5", in any order; link may be left out.
 static std::string takeRehearsal(const OptionSpec &, const std::string &value,
                                  Options &options) {
   static const std::string expected =

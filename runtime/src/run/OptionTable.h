@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One row an option. The parser, the help and the comparison of ranks are made
-// from the rows.
+// One row per option. The parser, the help and the comparison of ranks are
+// generated from the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,28 +25,27 @@ struct OptionSpec {
   const char *value = "";
   /// Lines are split at '\n'. Null: the row begins a section of the help.
   const char *help = nullptr;
-  /// Takes a value. Returns what it should have been, or nothing when it is
-  /// good.
+  /// Takes a value. Returns the expected value on an error, or nothing.
   std::string (*take)(const OptionSpec &spec, const std::string &value,
                       Options &options) = nullptr;
-  /// The option's value as text, whether it was given or not. Two spellings of
-  /// one value are shown alike.
+  /// Returns the option's current value as text, whether it was given or not.
+  /// Two spellings of one value give the same text.
   std::string (*show)(const OptionSpec &spec, const Options &options) = nullptr;
-  /// Of numbers.
+  /// Range of a number.
   int64_t low = 0, high = 0;
-  /// Only for targets with devices.
+  /// True if only targets with devices have it.
   bool ofDevices = false;
-  /// Only for targets without.
+  /// True if only targets without devices have it.
   bool ofHost = false;
-  /// Results do not depend on it, so ranks may be given different values. All
-  /// other options are compared before the first step.
+  /// True if results do not depend on it, so that ranks may have different
+  /// values. All other options are compared before the first step.
   bool mayDiffer = false;
 };
 
 /// All rows, in the order of the help.
 const std::vector<OptionSpec> &optionTable();
 
-/// Whether this library's target has the option.
+/// True if this library's target has the option.
 bool isOffered(const OptionSpec &spec);
 
 } // namespace tessera::rt

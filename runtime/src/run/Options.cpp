@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Options.h. Reads the command line by the table of OptionTable.cpp.
+// See Options.h. Reads the command line with the table of OptionTable.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ bool tessera::rt::parseOptions(int argc, char **argv, Options &options,
       return false;
     }
   }
-  // Nothing but JSON on standard output then.
+  // A JSON log lets standard output have nothing but JSON.
   if (options.log == Options::JsonLog)
     options.report = Options::JsonLine;
   error = checkOptions(options);

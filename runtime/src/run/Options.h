@@ -22,7 +22,7 @@
 
 namespace tessera::rt {
 
-/// What --rehearse says: seconds of a p-th of the model, and of a transfer.
+/// Values of --rehearse: seconds of 1/p of the model, and of a transfer.
 struct Rehearsal {
   bool isAsked = false;
   double forward = 0, inputGrad = 0, weightGrad = 0, link = 0;
@@ -31,7 +31,7 @@ struct Rehearsal {
 struct Options {
   enum Report { Text, JsonLine };
   enum Log { TextLog, JsonLog };
-  /// What a loss or a gradient norm that is NaN leads to.
+  /// Reaction to a loss or a gradient norm that is NaN.
   enum OnNan { Stop, Skip };
 
   /// 0: not given.
@@ -45,48 +45,48 @@ struct Options {
 
   std::string data, dataFormat, inputs, weights, evalData;
   bool randomData = false;
-  /// Parameters and state that `inputs` and `weights` lack begin as without
-  /// them.
+  /// Parameters and state that `inputs` and `weights` lack are initialized as
+  /// without these options.
   bool initMissing = false;
-  /// Number of the sequence that the first batch begins with.
+  /// Number of the sequence with which the first batch begins.
   int64_t dataPosition = 0;
-  /// 0: never.
+  /// Steps between evaluations; 0: never.
   int64_t evalEvery = 0;
   int64_t evalBatches = 4;
   OnNan onNan = Stop;
 
   std::string saveOutputs, saveInitial, saveFinal, saveWeights, compare;
-  /// 0: never.
+  /// Steps between saves; 0: never.
   int64_t saveEvery = 0;
-  /// Where the last step's actions are written; empty: nowhere.
+  /// File for the actions of the last step; empty: none.
   std::string trace;
   Rehearsal rehearsal;
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;
 
-  // Of targets with devices.
-  /// How ways to compute matmuls are chosen; see TuneOptions.
+  // Options of targets with devices.
+  /// Choice of algorithms for matmuls; see TuneOptions.
   enum Tune { TuneOff, TuneCache, TuneOn };
   Tune tune = TuneCache;
-  /// Where they are kept; empty: beside the program.
+  /// File that keeps the choices; empty: a file next to the program.
   std::string tuneFile;
   bool tf32 = false, deterministic = false;
-  /// Whether steps are not recorded as a graph.
+  /// True if steps are not recorded as a graph.
   bool noGraph = false;
-  /// The most nodes that a graph may have: a larger step is enqueued.
+  /// The most nodes of a graph; a larger step is enqueued instead.
   int maxGraphNodes = 100000;
   /// Several ranks may use one device.
   bool shareDevice = false;
-  /// 0: every rank is a process.
+  /// Ranks simulated in one process; 0: every rank is a process.
   int simulateRanks = 0;
 };
 
-/// Reads the command line; returns false and a message for the first mistake.
+/// Reads the command line. Returns false and a message at the first mistake.
 bool parseOptions(int argc, char **argv, Options &options, std::string &error);
 
-/// The options that ranks must have in common, and their values. Most are: see
-/// OptionSpec::mayDiffer.
+/// Returns the options, with their values, that must be equal on all ranks.
+/// Most are: see OptionSpec::mayDiffer.
 std::vector<Fact> comparedOptions(const Options &options);
 
 /// The text of --help.

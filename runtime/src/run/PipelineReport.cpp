@@ -1,4 +1,4 @@
-//===- PipelineReport.cpp - How long a pipeline waits ---------------------===//
+//===- PipelineReport.cpp - Idle time of a pipeline -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,7 +70,7 @@ static std::map<int32_t, double> findMedians(const std::vector<Stamp> &list) {
 }
 
 namespace {
-/// Lists that run beside each other on ranks of their own.
+/// Replays lists that run concurrently, each on its own rank.
 class Replay {
 public:
   Replay(const Stamps &stamps, const StridedAxis &stageAxis, double link)
@@ -78,26 +78,26 @@ public:
   ListTiming run();
 
 private:
-  /// From, to, tag.
+  /// Source rank, target rank, tag.
   using Stream = std::tuple<int, int, int>;
   struct RankState {
     size_t next = 0;
     double now = 0, busy = 0;
     std::map<int32_t, double> medians;
-    /// By slot: the receive in flight there, as its number in a stream.
+    /// The receive in flight in each slot, as its number in a stream.
     std::map<int32_t, std::pair<Stream, size_t>> receives;
   };
 
-  /// False if the entry waits for what has not been sent so far.
+  /// Returns false if the entry waits for a value that is not sent yet.
   bool runEntry(int rank, const Stamp &entry);
-  /// Runs a rank as far as it comes; false if it does not move.
+  /// Runs a rank as far as possible; false if it makes no progress.
   bool advance(int rank);
 
   const Stamps &stamps;
   const StridedAxis &stageAxis;
   double link;
   std::vector<RankState> states;
-  /// When each value was sent, and how many receives were posted.
+  /// Times at which values were sent, and the number of posted receives.
   std::map<Stream, std::vector<double>> sent;
   std::map<Stream, size_t> posted;
 };
@@ -124,7 +124,7 @@ bool Replay::runEntry(int rank, const Stamp &entry) {
   }
   auto it = state.receives.find(entry.slot);
   if (it == state.receives.end())
-    return true; // A send's.
+    return true; // The slot has a send.
   const auto &[stream, number] = it->second;
   const std::vector<double> &values = sent[stream];
   if (number >= values.size())

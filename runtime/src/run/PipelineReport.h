@@ -1,4 +1,4 @@
-//===- PipelineReport.h - How long a pipeline waits -------------*- C++ -*-===//
+//===- PipelineReport.h - Idle time of a pipeline ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The bubble of a pipeline, 1 - longest busy time of a rank / time of its
-// lists, by the stamps of the last step: as it was, and as it would have been
-// had each task taken the median of its times and transfers none. What is
-// predicted and the latter differ by the times of tasks; the latter and what
-// was measured, by transfers and by tasks that did not take equally long.
+// lists, computed from the stamps of the last step. It is given as measured,
+// and as replayed with the median time for each task and no time for transfers.
+// The predicted and the replayed bubble differ by the times of tasks; the
+// replayed and the measured one differ by transfers and by variation of the
+// tasks' times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,36 +25,36 @@ namespace tessera::rt {
 /// The stamps of each rank.
 using Stamps = std::vector<std::vector<Stamp>>;
 
-/// Those of the last step; empty where lists are not stamped. Other ranks must
-/// not run a step meanwhile.
+/// Returns the stamps of the last step; empty if lists are not stamped. Other
+/// ranks must not run a step meanwhile.
 Stamps collectStamps(tessera_rt_context *ctx);
 
 /// The rank of `peer`, a coordinate of the stage axis, in the group of `rank`.
 int getPeerRank(const StridedAxis &stageAxis, int rank, int peer);
 
-/// When lists worked, in seconds.
+/// Times of lists, in seconds.
 struct ListTiming {
-  /// From the first task of any rank to the end of the last.
+  /// Time from the start of the first task on any rank to the end of the last.
   double makespan = 0;
-  /// Of tasks, by rank.
+  /// Busy time in tasks, by rank.
   std::vector<double> busy;
 
-  /// NaN without tasks.
+  /// The bubble; NaN without tasks.
   double bubble() const;
 };
 
 ListTiming measureLists(const Stamps &stamps);
 
-/// Runs the lists anew, where each task takes the median of the times that its
-/// function took on its rank. A value arrives `link` seconds after it was sent,
-/// with any number of buffers: schedule::CompiledSchedule::simulate() of the
-/// compiler gives the same. No tasks at all if the lists do not end.
+/// Replays the lists, with the median time of each function on its rank for its
+/// tasks. A value arrives `link` seconds after it was sent, with any number of
+/// buffers; the compiler's schedule::CompiledSchedule::simulate() gives the
+/// same result. Returns no tasks if the lists do not end.
 ListTiming replayLists(const Stamps &stamps, const StridedAxis &stageAxis,
                        double link);
 
 struct PipelineReport {
   ListTiming fromTasks, measured;
-  /// The pp rank that worked longest; -1: nothing was measured.
+  /// The pp rank that was busy longest; -1: nothing was measured.
   int slowest = -1;
 };
 

@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Waiting. A wait drives *all* operations in flight, not only its own, so ranks
-// may wait in different orders. Every wait has a timeout, after which the rank
-// that holds the others up is looked for and named.
+// may wait in different orders. Every wait has a timeout, after which it finds
+// and names the rank that delays the others.
 //
 // Protocol. A rank publishes an operation with a ticket (see Control.h). A peer
-// that needs its data looks for the ticket, compares headers, reads, and counts
-// up `acknowledged`. The operation is complete at a rank when it has read all
-// it needs and all readers of its own source have acknowledged. Whoever changes
-// something that a rank may wait for rings that rank's doorbell.
+// that needs its data looks for the ticket, compares headers, reads, and
+// increments `acknowledged`. The operation is complete at a rank when it has
+// read all the data that it needs and all readers of its own source have
+// acknowledged. A rank that changes something that a peer may wait for rings
+// that peer's doorbell.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@
 
 using namespace tessera::rt;
 
-/// The slot in which `block` published `ticket`, or -1. SPMD programs use the
-/// same slot on all ranks, so that one is tried first.
+/// Returns the slot in which `block` published `ticket`, or -1. SPMD programs
+/// use the same slot on all ranks, so that slot is tried first.
 static int findTicket(RankBlock &block, uint64_t ticket, int hint) {
   if (block.tickets[hint].load() == ticket)
     return hint;
@@ -47,8 +48,8 @@ static Status reportMismatch(tessera_rt_context *ctx, const Header &mine,
              theirs.describe().c_str()));
 }
 
-/// Looks for an operation of `peer` that is the same one in the program as
-/// `op`, but over other axes: it would never match.
+/// Looks for an operation of `peer` that is the same operation of the program
+/// as `op`, but over other axes: the two would never match.
 static Status checkSameSequence(tessera_rt_context *ctx, const Operation &op,
                                 int peer) {
   if (isPointToPoint(op.kind) || op.kind == OpKind::Barrier)
@@ -70,7 +71,7 @@ static Status checkSameSequence(tessera_rt_context *ctx, const Operation &op,
   return TESSERA_RT_OK;
 }
 
-/// Whether this rank reads from the member with that index (itself included).
+/// True if this rank reads from the member with that index (itself included).
 static bool readsFrom(const Operation &op, int index) {
   return op.readsFrom == -2 || op.readsFrom == index;
 }
@@ -101,7 +102,7 @@ static Status matchPeers(tessera_rt_context *ctx, int32_t slot, Operation &op,
   return TESSERA_RT_OK;
 }
 
-/// Pointers to what is read: the peers' sources, or in the second half of an
+/// Pointers to the operands: the peers' sources, or in the second half of an
 /// all_reduce their destinations.
 static std::vector<const uint8_t *>
 peerOperands(tessera_rt_context *ctx, const Operation &op, bool destinations) {
@@ -121,7 +122,7 @@ peerOperands(tessera_rt_context *ctx, const Operation &op, bool destinations) {
   return operands;
 }
 
-/// Tells every peer that was read from that its source is free.
+/// Tells every peer from which this rank has read that its source is free.
 static void acknowledge(tessera_rt_context *ctx, const Operation &op) {
   for (int index = 0; index < op.group->size(); ++index) {
     int slot = op.peerSlot[size_t(index)];
@@ -146,7 +147,7 @@ static int missingPhase(tessera_rt_context *ctx, const Operation &op) {
   return -1;
 }
 
-/// Moves `op` on; sets `missing` to a rank it waits for when it cannot.
+/// Advances `op`. If it cannot, sets `missing` to a rank that it waits for.
 static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
                       int &missing) {
   missing = -1;
@@ -190,8 +191,9 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
   }
   if (op.stage == Stage::Draining) {
     if (entry.acknowledged.load() < op.readers) {
-      // Nobody counts who has acknowledged: name a member that is not known to
-      // have finished, which is exact for two members.
+      // The count does not tell which members have acknowledged, so this names
+      // a member that is not known to have finished. With two members it is
+      // exact.
       for (int index = 0; index < op.group->size(); ++index)
         if (op.group->members[size_t(index)] != ctx->rank) {
           missing = op.group->members[size_t(index)];
@@ -215,7 +217,7 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
 }
 
 //===----------------------------------------------------------------------===//
-// Naming the rank that holds the others up
+// Naming the rank that delays the others
 //===----------------------------------------------------------------------===//
 
 /// State letter of a rank's process, or 0 when there is no such process.
@@ -243,11 +245,11 @@ static Status reportDead(tessera_rt_context *ctx, int member) {
                   describeLast(ctx->memory.blocks[member]));
 }
 
-/// Records that the wait for `missing` in `op` has reached its timeout.
+/// Records that the wait for `missing` in `op` has timed out.
 static Status reportLate(tessera_rt_context *ctx, const Operation &op,
                          int missing, double waited) {
-  // A rank that itself waits is not to blame: follow the chain to one that does
-  // not wait, or around a circle.
+  // A rank that itself waits is not the culprit. The search follows the chain
+  // of waits to a rank that does not wait, or around a cycle.
   std::vector<int> chain;
   int culprit = missing;
   while (culprit >= 0 && culprit < ctx->ranks &&
@@ -282,12 +284,12 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
                      waited, op.header.describe().c_str()));
 }
 
-/// Records that a member of a group is dead. Whom an operation waits for is not
-/// always known, so all members are looked at.
+/// Records that a member of a group is dead. An operation does not always know
+/// the rank that it waits for, so all members are checked.
 static Status checkGroupLive(tessera_rt_context *ctx, const Group &group) {
   for (int member : group.members) {
     RankBlock &block = ctx->memory.blocks[member];
-    // One that has finished may go.
+    // A finished rank may exit.
     if (member != ctx->rank && block.state.load() != RankState::Finished &&
         processIsGone(block))
       return reportDead(ctx, member);
@@ -298,7 +300,7 @@ static Status checkGroupLive(tessera_rt_context *ctx, const Group &group) {
 Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     RankBlock &block = ctx->memory.blocks[rank];
-    // One that has finished may go.
+    // A finished rank may exit.
     if (rank != ctx->rank && block.state.load() != RankState::Finished &&
         processIsGone(block))
       return reportDead(ctx, rank);
@@ -331,7 +333,7 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-/// Moves all operations in flight but that of `slot`.
+/// Advances all operations in flight except `slot`'s.
 static Status advanceOthers(tessera_rt_context *ctx, int32_t slot) {
   for (int other = 0; other < numSlots; ++other) {
     Operation &op = ctx->operations[other];
@@ -344,7 +346,8 @@ static Status advanceOthers(tessera_rt_context *ctx, int32_t slot) {
   return TESSERA_RT_OK;
 }
 
-/// Moves all operations in flight; `missing` is what `slot` waits for.
+/// Advances all operations in flight; `missing` is the rank that `slot` waits
+/// for.
 static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
   if (Status status = advance(ctx, slot, ctx->operations[slot], missing))
     return status;
@@ -353,7 +356,7 @@ static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
   return advanceOthers(ctx, slot);
 }
 
-/// Sleeps until something changes after `seen`, or for a second.
+/// Sleeps until something changes after `seen`, or for `seconds`.
 static void sleepOnDoorbell(tessera_rt_context *ctx, uint32_t seen,
                             double seconds) {
   RankBlock &block = ctx->block();

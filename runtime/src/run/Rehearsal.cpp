@@ -19,7 +19,7 @@ using namespace tessera::rt;
 Status RehearsalTarget::open(const Manifest &manifest, const Options &options,
                              ProgramStep program) {
   const Rehearsal &r = options.rehearsal;
-  // Times are of a p-th of the model, of which a stage is a part.
+  // Times are for 1/p of the model; a stage is a fraction of that.
   double share =
       double(manifest.stageAxis.size) / double(manifest.pipeline.stages);
   seconds[TESSERA_RT_TASK_F] = r.forward * share;
@@ -28,7 +28,7 @@ Status RehearsalTarget::open(const Manifest &manifest, const Options &options,
   seconds[TESSERA_RT_TASK_BW] = (r.inputGrad + r.weightGrad) * share;
   link = r.link;
   ctx->mover = this;
-  // A sleep ends on time: by default the system may add 50 us.
+  // Makes a sleep end on time: by default the system may add 50 us.
   prctl(PR_SET_TIMERSLACK, 1);
   return HostTarget::open(manifest, options, program);
 }

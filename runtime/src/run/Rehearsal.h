@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A target that runs a program's lists as they are, with their sends, receives
-// and waits, but computes nothing: tasks sleep, and a transfer ends some time
-// after the later of its two posts. So what a schedule makes of given times can
-// be seen on any machine: ranks that sleep share processors well.
+// A target that runs a program's lists unchanged, with their sends, receives
+// and waits, but computes nothing: tasks sleep, and a transfer ends a given
+// time after the later of its two posts. So any machine can show the effect of
+// a schedule on given times, because sleeping ranks share processors well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ public:
 
   Status open(const Manifest &manifest, const Options &options,
               ProgramStep program) override;
-  /// Sleeps, while transfers go on.
+  /// Sleeps while transfers continue.
   Status runTask(tessera_rt_task_fn function, int64_t task, int64_t beside,
                  const int64_t *bases) override;
 
@@ -34,11 +34,11 @@ public:
   Status move(int32_t, Operation &) override { return TESSERA_RT_OK; }
   Status release(int32_t, Operation &) override { return TESSERA_RT_OK; }
 
-  /// Messages between two ranks alone.
+  /// Starts messages between two ranks; other collectives are not supported.
   Status start(int32_t slot, Operation &op) override;
   Status finish(int32_t slot) override;
 
-  // What is not done.
+  // Operations that a rehearsal skips.
   Status launch(tessera_rt_kernel_fn, const int64_t *, int64_t,
                 int64_t) override {
     return TESSERA_RT_OK;

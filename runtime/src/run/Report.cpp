@@ -18,8 +18,8 @@
 
 using namespace tessera::rt;
 
-/// The traffic of all ranks by kind and axes. Ranks of one group receive alike;
-/// the largest number is that of the busiest rank.
+/// The traffic of all ranks by kind and axes. Ranks of one group receive the
+/// same; the largest number is the busiest rank's.
 static std::vector<Traffic> gatherTraffic(tessera_rt_context *ctx) {
   std::vector<Traffic> all;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
@@ -58,7 +58,7 @@ MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
   return report;
 }
 
-/// [0.5, 0.25]
+/// Formats a list such as [0.5, 0.25].
 static std::string secondsJson(const std::vector<double> &values) {
   std::string list;
   for (double value : values)
@@ -94,7 +94,7 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
       quoteJson(manifest.program).c_str(), quoteJson(manifest.hash).c_str(),
       ctx->ranks, ctx->pool->size(), ctx->target->describeJson().c_str(),
       times.seconds.size());
-  // These may be long.
+  // The lists may be long, so they come last.
   line += ", \"step_seconds\": " + secondsJson(times.seconds);
   line += ", \"step_cpu_seconds\": " + secondsJson(times.cpuSeconds);
   line += ", \"cpu_seconds\": " + secondsJson(cpuSeconds);

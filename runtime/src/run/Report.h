@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a run cost: time of each step, CPU time, memory and traffic. Printed by
-// rank 0, once all ranks have left their numbers in shared memory.
+// The cost of a run: time of each step, CPU time, memory and traffic. Rank 0
+// prints it after all ranks have written their numbers to shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@
 
 namespace tessera::rt {
 
-/// How far a result is from the one it was compared with.
+/// Distance of a result from the one it is compared with.
 struct Comparison {
   std::string name;
-  /// Largest |ours - theirs| and largest |theirs|; a NaN in one alone makes the
-  /// difference infinite.
+  /// Largest |ours - theirs| and largest |theirs|. A NaN in only one of them
+  /// makes the difference infinite.
   double difference = 0;
   double magnitude = 0;
 };
@@ -36,14 +36,14 @@ struct MemoryReport {
   int64_t planned = 0;
   MemoryUse measured;
 
-  /// Measured, without what a program has that does nothing.
+  /// Measured memory, without the memory of a program that does nothing.
   int64_t ofTheStep() const {
     return measured.total() - measured.privateAtStart;
   }
 };
 MemoryReport reportMemory(tessera_rt_context *ctx, const Manifest &manifest);
 
-/// What each step took.
+/// Times of the steps.
 struct StepTimes {
   /// Wall time on rank 0.
   std::vector<double> seconds;

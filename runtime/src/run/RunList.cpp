@@ -1,12 +1,12 @@
-//===- RunList.cpp - Tasks of a pipeline, by a list -----------------------===//
+//===- RunList.cpp - Tasks of a pipeline from a list ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler has decided everything: which memory a task has, which slot a
-// transfer, and when to wait. What is left is to do it, entry by entry.
+// The compiler has decided everything: the memory of each task, the slot of
+// each transfer, and the waits. The runtime executes the list entry by entry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +42,8 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
   }
 }
 
-/// Notes when an entry ran, as far as there is room: the manifest says how many
-/// entries there are.
+/// Records the times of an entry, as far as there is room; the manifest gives
+/// the number of entries.
 static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
                   double end) {
   RankBlock &block = ctx->block();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Launcher.h. Every rank is a thread with a context of its own; they meet
-// over the same shared memory as processes do.
+// See Launcher.h. Every rank is a thread with its own context. Ranks
+// synchronize over the same shared memory as processes do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 using namespace tessera::rt;
 
-/// What a rank's thread does.
+/// Runs in the thread of a rank.
 static void runThread(const SharedMemory &memory, int rank,
                       const Manifest &manifest, const Options &options,
                       RankBody body, std::atomic<int> &left,
@@ -43,7 +43,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   if (!createMemory(memory, manifest))
     return 1;
 
-  // This thread alone hears of signals.
+  // Only this thread receives signals.
   sigset_t watched, before;
   sigemptyset(&watched);
   addStopSignals(watched);
@@ -73,7 +73,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   bool isFailure = failed.load() || memory.control->aborted.load();
   if (isFailure)
     fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
-  // What runs on a device that failed may never end, and would be waited for.
+  // Work on a failed device may never end, and a normal exit would wait for it.
   if (isFailure && targetKind.hasDevices) {
     fflush(nullptr);
     _exit(1);

@@ -16,8 +16,8 @@
 using namespace tessera::rt;
 
 bool StepRecord::isValid() const {
-  // A step that leaves everything as it is may have any norm: a loss that was
-  // scaled too far.
+  // A step that changes nothing may have any norm, because its loss may have
+  // been scaled too far.
   return (!hasLoss || std::isfinite(loss)) &&
          (!hasGradNorm || isSkipped || std::isfinite(gradNorm));
 }
@@ -56,7 +56,7 @@ static std::string stepJson(const StepRecord &r) {
                 r.isUndone ? "true" : "false");
 }
 
-/// A number in a column, or a dash where the program does not give it.
+/// Formats a number in a column, or a dash if the program does not give it.
 static std::string column(bool isThere, const char *pattern, double value,
                           int width) {
   char text[64];
@@ -139,7 +139,7 @@ void StepLog::memory(int64_t steps) {
   fflush(out);
 }
 
-/// "12.3 %", or that it is not known.
+/// Formats "12.3 %", or that it is not known.
 static std::string percent(double part) {
   return std::isfinite(part) ? format("%.1f %%", part * 100) : "N/A";
 }
@@ -167,7 +167,7 @@ void StepLog::pipeline(int64_t steps, const PipelineReport &report) {
   if (!isFirst || (options.quiet && !isJson()))
     return;
   const PipelineFacts &facts = manifest.pipeline;
-  // Ranks that sleep need no processor.
+  // Sleeping ranks need no processor.
   bool isShared = ctx->sharesProcessors && !options.rehearsal.isAsked;
   int64_t ranks = manifest.stageAxis.size;
   if (isJson()) {

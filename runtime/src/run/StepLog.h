@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a run says while it runs: the plan, a line per step, evaluations,
-// remarks. For readers, in columns; or as JSON, an object a line. Only rank 0
-// speaks.
+// Messages of a run: the plan, a line per step, evaluations, remarks. They are
+// text in columns, or JSON with one object per line. Only rank 0 prints.
 //
-// Lines of a training step for readers go to standard output, those of a
-// forward program, which has no numbers to show, to standard error. JSON goes
-// to standard output. An object has "event": "step", "eval", "memory",
-// "pipeline" or "remark".
+// Text lines of a training step go to standard output. The lines of a forward
+// program, which has no numbers to show, go to standard error. JSON goes to
+// standard output. An object has "event": "step", "eval", "memory", "pipeline"
+// or "remark".
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,32 +25,32 @@
 
 namespace tessera::rt {
 
-/// What a step gave. Numbers that a program does not give are NaN.
+/// Numbers of a step. A number that the program does not give is NaN.
 struct StepRecord {
-  /// Counted from 1.
+  /// Number of the step, counted from 1.
   int64_t step = 0;
   double loss = std::nan(""), gradNorm = std::nan(""), lr = std::nan("");
-  /// Label tokens that counted.
+  /// Label tokens in the loss.
   double tokens = std::nan("");
   bool hasLoss = false, hasGradNorm = false;
-  /// The step changed nothing: by itself, and because it was undone.
+  /// The step changed nothing: the program skipped it, or it was undone.
   bool isSkipped = false, isUndone = false;
   double seconds = 0;
   /// Tokens of the batch per second; 0: there are none.
   double tokensPerSecond = 0;
-  /// The part of the device's peak that the step's matmuls and attention got;
-  /// NaN: the peak is not known.
+  /// Fraction of the device's peak that the step's matmuls and attention
+  /// reached; NaN: the peak is not known.
   double mfu = std::nan("");
-  /// Largest resident size of a rank.
+  /// Largest resident size of any rank.
   int64_t memoryBytes = 0;
   /// The rank that waited least for others.
   int slowestRank = 0;
-  /// Sequences read so far, where the data begins included.
+  /// Sequences read so far, including the position at which the data begins.
   int64_t dataPosition = 0;
 
-  /// Whether loss and norm can be used.
+  /// True if loss and norm are usable.
   bool isValid() const;
-  /// "the loss is nan"
+  /// Describes an invalid number: "the loss is nan".
   std::string describeFault() const;
 };
 
@@ -63,9 +62,9 @@ public:
   void plan();
   void step(const StepRecord &record);
   void evaluation(int64_t step, double loss, int64_t batches, double seconds);
-  /// Planned against measured memory.
+  /// Compares planned with measured memory.
   void memory(int64_t steps);
-  /// Predicted against measured bubble.
+  /// Compares the predicted with the measured bubble.
   void pipeline(int64_t steps, const PipelineReport &report);
   void remark(int64_t step, const std::string &text);
 
@@ -77,7 +76,7 @@ private:
   const Manifest &manifest;
   const Options &options;
   bool isFirst, isTraining, hasHeader = false;
-  /// Where lines for readers go.
+  /// Stream for text lines.
   FILE *out;
 };
 

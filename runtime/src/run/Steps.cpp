@@ -1,13 +1,13 @@
-//===- Steps.cpp - Steps in a row -----------------------------------------===//
+//===- Steps.cpp - The loop over steps ------------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See Steps.h. All ranks read the same loss, in the arena of the rank that has
-// it, between the meeting at the end of a step and the one at the start of the
-// next; so all come to the same decision without another message.
+// See Steps.h. All ranks read the same loss, in the arena of the rank that
+// holds it, between the barrier at the end of a step and the one at the start
+// of the next. So all reach the same decision without another message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 using namespace tessera::rt;
 
 /// Steps after which planned and measured memory are compared. Later ones touch
-/// nothing new.
+/// no new memory.
 static constexpr int64_t summarySteps = 10;
 
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
@@ -67,7 +67,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   double begin = monotonicSeconds(), cpu = processCpuSeconds();
   double waited = ctx->waitSeconds;
   if (Status status = ctx->target->step()) {
-    // The runtime has recorded why, unless the program failed by itself.
+    // The runtime has recorded the reason, unless the program failed by itself.
     if (!control.aborted.load())
       fail(ctx, status,
            format("step %lld failed with status %d", (long long)step, status));
@@ -137,15 +137,15 @@ Status StepLoop::judge(StepRecord &r) {
     return TESSERA_RT_OK;
   }
   log.step(r);
-  // One rank says so; the others learn it where they would wait for it.
+  // Rank 0 reports it; the others learn of it at the barrier.
   if (ctx->rank != 0)
     return barrier(ctx, BarrierEnd);
   return fail(ctx, TESSERA_RT_INVALID,
               fault + "; --on-nan=skip would go on without this step");
 }
 
-/// The loss of parameters as they are, over batches that are not trained on. It
-/// is the training step's own, whose changes are undone.
+/// Computes the loss of the current parameters over held-out batches. It runs
+/// the training step and undoes its changes.
 Status StepLoop::evaluate(int64_t step) {
   const TokenSource &source =
       data.evaluation.isOpen() ? data.evaluation : data.source;
@@ -193,9 +193,9 @@ void StepLoop::reportStop() {
             (long long)options.steps);
   if (int64_t(stepTimes.seconds.size()) == options.steps)
     return;
-  // A user who stops a run has what it did. A scheduler that preempts it must
-  // see that it is to be continued: it gets the code of a process that SIGTERM
-  // ended.
+  // A user who stops a run keeps its results, so the run succeeds. A scheduler
+  // that preempts the run must see that it has to be continued, so the run
+  // exits with the code of a process that SIGTERM ended.
   bool isByHand = signal == SIGINT && !stepTimes.seconds.empty();
   ctx->memory.control->exitCode.store(
       isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));

@@ -1,12 +1,12 @@
-//===- Steps.h - Steps in a row ---------------------------------*- C++ -*-===//
+//===- Steps.h - The loop over steps ----------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The loop over steps: data in, the program, results back to the arguments that
-// they follow, evaluation, and the end.
+// The loop over steps: loading data, running the program, copying results to
+// the arguments that they replace, evaluation, and the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,35 +29,36 @@ public:
   StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
            const Options &options, const RunData &data, Saver &saver);
 
-  /// Runs the steps, or fewer where a signal asks for an end. All ranks must
-  /// have filled their arguments and met.
+  /// Runs the steps, or fewer if a signal asks for an end. All ranks must have
+  /// filled their arguments and passed a barrier.
   Status run();
 
-  /// What each step took.
+  /// Times of each step.
   const StepTimes &times() const { return stepTimes; }
-  /// What the lists did in the last step, on rank 0, for --trace.
+  /// Stamps of the lists in the last step, on rank 0, for --trace.
   const Stamps &stamps() const { return lastStamps; }
-  /// Whether a signal ended it.
+  /// True if a signal ended the loop.
   bool isStopped() const { return stopSignal() != 0; }
 
 private:
-  /// Fills tokens and runs the program once, with a meeting of all ranks before
+  /// Fills tokens and runs the program once, with a barrier of all ranks before
   /// and after.
   Status runProgram(int64_t step, const Batch &batch, double &seconds);
   /// The results of the program's last run.
   StepRecord record(int64_t step, double seconds);
-  /// Undoes or refuses a step that is not valid.
+  /// Undoes or refuses an invalid step.
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
-  /// What there is to say after ten steps, or the last.
+  /// Reports memory and the pipeline after ten steps, or the last one.
   void summarize(int64_t step, bool isLast);
-  /// Moves results to the arguments that they follow, where they are elsewhere.
+  /// Copies results to the arguments that they replace, if their memory
+  /// differs.
   Status returnResults();
-  /// Remarks on data that does not go on where that of --inputs ended.
+  /// Remarks if the data does not continue where the run of --inputs ended.
   void comparePosition();
-  /// Says so, and leaves the exit code, where a signal ended the loop.
+  /// Reports that a signal ended the loop, and sets the exit code.
   void reportStop();
-  /// The same where no step changed anything.
+  /// Does the same if no step changed anything.
   void reportUnchanged();
   int stopSignal() const;
 

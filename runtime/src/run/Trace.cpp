@@ -39,14 +39,14 @@ public:
   void write();
 
 private:
-  /// From, to, tag.
+  /// Source rank, target rank, tag.
   using Stream = std::tuple<int, int, int>;
 
   void beginEvent() {
     fputs(isFirst ? "\n" : ",\n", file);
     isFirst = false;
   }
-  /// The members that all events of a rank have.
+  /// Formats the members that all events of a rank have.
   std::string at(int rank, double time) const;
   void nameRank(int rank);
   void slice(int rank, const Stamp &stamp, const std::string &name,
@@ -60,7 +60,7 @@ private:
   const StridedAxis &stageAxis;
   double origin = INFINITY;
   bool isFirst = true;
-  /// The ids of transfers: of a stream, and the number of one in it.
+  /// Ids of transfers, by stream and number within it.
   std::map<std::pair<Stream, size_t>, size_t> arrows;
 };
 } // namespace
@@ -102,7 +102,7 @@ void TraceWriter::slice(int rank, const Stamp &stamp, const std::string &name,
 
 void TraceWriter::arrow(int rank, char phase, double time, const Stream &stream,
                         size_t number) {
-  // Perfetto drops arrows whose ids are no numbers.
+  // Perfetto drops arrows whose ids are not numbers.
   size_t id = arrows.try_emplace({stream, number}, arrows.size()).first->second;
   beginEvent();
   fprintf(file,
@@ -118,7 +118,7 @@ static const char *valueName(int tag) {
 void TraceWriter::writeList(int rank) {
   static const char *const tasks[] = {"F", "B", "W", "BW"};
   std::map<Stream, size_t> sends, receives;
-  /// By slot: what is received there.
+  /// The receive in flight in each slot.
   std::map<int32_t, std::pair<Stream, size_t>> inFlight;
   for (const Stamp &stamp : stamps[size_t(rank)]) {
     int peer = getPeerRank(stageAxis, rank, stamp.peer);

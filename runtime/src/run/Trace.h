@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what each rank's list did as JSON in the trace event format, which
-// chrome://tracing and Perfetto show: a process for each pp rank, in it a
-// thread for each of its ranks; tasks, sends and waits as slices, and an arrow
-// from each send to the task that waited for it. Times are microseconds since
-// the first entry.
+// Writes the actions of each rank's list as JSON in the trace event format,
+// which chrome://tracing and Perfetto show. Each pp rank is a process, with a
+// thread for each of its ranks. Tasks, sends and waits are slices, and an arrow
+// leads from each send to the task that waited for it. Times are microseconds
+// since the first entry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace tessera::rt {
 class TraceFile {
 public:
   ~TraceFile();
-  /// Makes the file. Returns a message, or nothing.
+  /// Creates the file. Returns a message, or nothing.
   std::string open(const std::string &path);
   /// Fills and closes it. Returns a message, or nothing.
   std::string write(const Stamps &stamps, const StridedAxis &stageAxis);
