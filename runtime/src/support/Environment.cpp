@@ -1,4 +1,4 @@
-//===- Environment.cpp - What another launcher says -----------------------===//
+//===- Environment.cpp - Variables of other launchers ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,11 +17,11 @@
 using namespace tessera::rt;
 
 namespace {
-/// The variables of one launcher. A family counts as present when rank and size
-/// are set (and `required`, which tells a task from an allocation's shell).
+/// The variables of one launcher. A family is present if rank and size are set
+/// (and `required`, which distinguishes a task from an allocation's shell).
 struct Family {
   const char *name, *rank, *size, *localSize, *machines, *required;
-  /// Variables that name the job, joined.
+  /// Variables that together name the job.
   const char *job[3];
 };
 constexpr Family families[] = {
@@ -56,7 +56,7 @@ constexpr Family families[] = {
 };
 } // namespace
 
-/// A variable as a number; -1 when it is not set, -2 when it is none.
+/// Reads a variable as a number; -1 if it is not set, -2 if it is not a number.
 static long readNumber(const char *name) {
   const char *text = name ? getenv(name) : nullptr;
   if (!text)

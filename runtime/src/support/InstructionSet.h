@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// TESSERA_RT_ISA in the environment picks lesser loops than the processor's
-// best (see kernels/CpuKernels.h), for tests: baseline, avx2, avx512 (without
-// matrix units) or amx.
+// TESSERA_RT_ISA in the environment chooses a less capable set than the
+// processor's best (see kernels/CpuKernels.h), for tests: baseline, avx2,
+// avx512 (without matrix units) or amx.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@
 
 namespace tessera::rt {
 
-/// A message if TESSERA_RT_ISA names no set of this processor; else empty.
+/// Returns a message if TESSERA_RT_ISA names no set of this processor; else
+/// nothing.
 std::string checkIsa();
 
 } // namespace tessera::rt

@@ -76,7 +76,8 @@ bool Parser::parseEscape(std::string &out) {
   if (end != digits.c_str() + 4)
     return failHere("four hexadecimal digits");
   at += 4;
-  // UTF-8; surrogates are kept as they are, names do not need them.
+  // Encodes UTF-8. Surrogates are kept unchanged, because names do not need
+  // them.
   if (code < 0x80) {
     out += char(code);
   } else if (code < 0x800) {

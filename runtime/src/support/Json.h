@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Just enough JSON for the manifest: a tree of values, no exceptions, and
-// getters that give a default for what is missing or of another type.
+// getters that return a default if a member is missing or has another type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct Json {
   enum Kind { Null, Bool, Number, String, Array, Object };
   Kind kind = Null;
   double number = 0;
-  /// Of a Number without fraction or exponent.
+  /// Value of a Number without fraction or exponent.
   int64_t integer = 0;
   bool isInteger = false;
   bool boolean = false;
@@ -42,20 +42,20 @@ struct Json {
   const std::vector<Json> &getArray(const char *name) const;
 };
 
-/// Parses `text`. Returns false and a message with the byte's position in
-/// `error` when it is not one JSON value.
+/// Parses `text`. Returns false, and a message with the byte's position in
+/// `error`, if it is not one JSON value.
 bool parseJson(const std::string &text, Json &value, std::string &error);
 
-/// Checks that `value` is an object with each of these members once, and with
-/// no other. Returns a message, or nothing.
+/// Checks that `value` is an object with each of these members once and no
+/// other. Returns a message, or nothing.
 std::string checkMembers(const Json &value,
                          std::initializer_list<const char *> expected);
 
-/// `text` as a JSON string, with quotes.
+/// Formats `text` as a JSON string, with quotes.
 std::string quoteJson(const std::string &text);
 
-/// A number for JSON, printed by `pattern`; null for NaN and infinity, of which
-/// JSON has none.
+/// Formats a number for JSON with `pattern`. NaN and infinity, which JSON
+/// lacks, become null.
 std::string numberJson(double value, const char *pattern = "%.9g");
 
 } // namespace tessera::rt

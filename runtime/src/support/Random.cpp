@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Random.h; the numbers themselves are made in kernels/Random.cpp.
+// See Random.h; kernels/Random.cpp generates the numbers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every stream is named by a seed and a text, and element i of it is a function
-// of those and i only. So a value has the same elements under every mesh, and a
-// rank makes just the elements that it holds.
+// A seed and a text name a stream; its element i depends only on these and i.
+// So a value has the same elements under every mesh, and a rank generates only
+// the elements that it holds.
 //
 // Definition. key = hash(name), mixed with the seed. Philox4x32-10 under that
 // key maps the counter i / 4 to four 32-bit words. Uniform: element i is low +

@@ -96,14 +96,14 @@ int32_t tessera::rt::dtypeFromName(const std::string &name) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A type's bits of fraction and what its exponents are less than bf16's.
+/// The fraction bits of a type, and how much its exponents are below bf16's.
 struct F8Format {
   int fraction, exponent;
   bool hasInfinity;
 };
 constexpr F8Format f8e4m3 = {3, 120, false}, f8e5m2 = {2, 112, true};
 
-/// A code as bf16. Numbers without an exponent are multiples of the least one.
+/// Decodes a code to bf16. Subnormal numbers are multiples of the smallest one.
 uint16_t decode(const F8Format &format, int code) {
   int magnitude = code & 0x7f, most = (1 << format.fraction) - 1;
   int exponent = magnitude >> format.fraction, fraction = magnitude & most;

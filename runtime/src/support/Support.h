@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Small things every part of the runtime needs. No knowledge of ranks here.
+// Small helpers for every part of the runtime. They know nothing about ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ inline double processCpuSeconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-/// Sleeps until `word` is woken, if it still holds `expected`; at most
+/// Sleeps until `word` is woken, if it still holds `expected`, for at most
 /// `seconds`. May return early without a reason, as futexes do.
 void futexWait(std::atomic<uint32_t> &word, uint32_t expected, double seconds);
 
@@ -60,8 +60,8 @@ inline void spinPause() {
 std::string format(const char *pattern, ...)
     __attribute__((format(printf, 1, 2)));
 
-/// Writes out what standard output and standard error hold. Returns a message
-/// when any of what a process printed there was lost, or nothing.
+/// Flushes standard output and standard error. Returns a message if any output
+/// of the process was lost, or nothing.
 std::string flushOutput();
 
 /// Bytes as "12.34 MB" (10^6).
@@ -76,12 +76,12 @@ const char *dtypeName(int32_t dtype);
 /// The dtype with that name, or -1.
 int32_t dtypeFromName(const std::string &name);
 
-/// Whether it is one of the types of 8 bits with an exponent.
+/// True for the 8-bit floating-point types.
 inline bool isF8(int64_t dtype) {
   return dtype == TESSERA_RT_F8E4M3 || dtype == TESSERA_RT_F8E5M2;
 }
 
-/// The 256 numbers of such a type as bf16, which holds each of them.
+/// The 256 numbers of such a type as bf16, which represents each exactly.
 const uint16_t *f8Codes(int32_t dtype);
 
 inline float bf16ToFloat(uint16_t bits) {
@@ -91,7 +91,7 @@ inline float bf16ToFloat(uint16_t bits) {
   return value;
 }
 
-/// Rounds to the nearest, ties to even; a NaN stays one.
+/// Rounds to nearest, ties to even; NaN stays NaN.
 inline uint16_t floatToBf16(float value) {
   uint32_t bits;
   __builtin_memcpy(&bits, &value, 4);

@@ -15,7 +15,7 @@
 
 using namespace tessera::rt;
 
-/// Spins until `done()` or the time is over; returns the last `done()`.
+/// Spins until `done()` or until the time is over; returns the last `done()`.
 template <typename Condition>
 static bool spinUntil(double microseconds, Condition &&done) {
   if (done())
@@ -33,9 +33,9 @@ static bool spinUntil(double microseconds, Condition &&done) {
   return done();
 }
 
-/// Moves the calling thread to the `index`-th core it may run on, then lets it
-/// run anywhere again. New threads may otherwise share one core for the first
-/// tenths of a second, which is all that a short run has.
+/// Moves the calling thread to the `index`-th core on which it may run, then
+/// lets it run anywhere again. Otherwise new threads may share one core for the
+/// first tenths of a second, the whole duration of a short run.
 static void pinToCore(int index) {
   cpu_set_t allowed, one;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)

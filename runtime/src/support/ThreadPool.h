@@ -27,9 +27,9 @@ public:
   /// in [0, size()).
   using TaskFn = void (*)(void *data, int64_t task, int thread);
 
-  /// Starts threads - 1 workers. `spinMicroseconds` is how long an idle worker
-  /// stays on its core before it sleeps; 0 when cores are shared. Threads begin
-  /// on the cores from `firstCore` on, round robin, but are not bound to them.
+  /// Starts threads - 1 workers. An idle worker spins for `spinMicroseconds`
+  /// before it sleeps; use 0 if cores are shared. Threads begin on the cores
+  /// from `firstCore` on, round robin, but are not bound to them.
   ThreadPool(int threads, double spinMicroseconds, int firstCore = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
@@ -37,8 +37,8 @@ public:
 
   int size() const { return int(workers.size()) + 1; }
 
-  /// Runs tasks 0..count-1, each once, and returns when all are done. Tasks are
-  /// handed out in ascending order to whichever thread is free.
+  /// Runs tasks 0..count-1, each once, and returns when all are done. Free
+  /// threads take tasks in ascending order.
   void run(TaskFn fn, void *data, int64_t count);
 
   /// The same for a callable (task, thread).
@@ -65,8 +65,9 @@ private:
   /// Counts loops; idle workers wait for it to change.
   alignas(64) std::atomic<uint32_t> generation{0};
   std::atomic<uint32_t> sleepers{0};
-  /// Bit 31: the loop takes helpers. The rest: workers inside it. A worker that
-  /// wakes too late finds the gate closed, and nobody waits for it.
+  /// Bit 31: the loop accepts helpers. The other bits: number of workers in the
+  /// loop. A worker that wakes too late finds the gate closed, and nobody waits
+  /// for it.
   alignas(64) std::atomic<uint32_t> gate{0};
   std::atomic<uint32_t> callerSleeps{0};
   std::atomic<bool> stopping{false};

@@ -1,4 +1,4 @@
-//===- Timeouts.h - How long waits may last ---------------------*- C++ -*-===//
+//===- Timeouts.h - Durations of waits --------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,28 +17,27 @@
 
 namespace tessera::rt {
 
-/// How long waits may last, in seconds.
+/// Timeouts of waits, in seconds.
 struct Timeouts {
-  /// Until all ranks of a job have joined it.
+  /// Time until all ranks of a job have joined it.
   double join = 60;
-  /// From there to the end of the first step, which touches memory for the
+  /// Time from then to the end of the first step, which touches memory for the
   /// first time.
   double firstStep = 300;
-  /// In a later step.
+  /// Time of a later step.
   double step = 60;
-  /// While files are saved, beside the time to write them at `saveSpeed`.
+  /// Time to save files, in addition to writing them at `saveSpeed`.
   double save = 300;
-  /// Bytes per second that the slowest disk writes; 0: writing gets no time of
-  /// its own.
+  /// Bytes per second of the slowest disk; 0: no additional time.
   double saveSpeed = 10e6;
-  /// Until ranks that are asked to end after a failure are killed.
+  /// Time until ranks that are asked to end after a failure are killed.
   double exit = 1;
 
-  /// The timeout of a save of so many bytes.
+  /// The timeout of a save of `bytes` bytes.
   double saveOf(int64_t bytes) const {
     return save + (saveSpeed > 0 ? double(bytes) / saveSpeed : 0);
   }
-  /// What --timeout sets: one limit for every wait for a rank.
+  /// Sets the limit of --timeout for every wait for a rank.
   void setAll(double seconds) {
     join = firstStep = step = save = seconds;
     saveSpeed = 0;
