@@ -1,4 +1,4 @@
-//===- Attention.h - Who computes attention on a device ---------*- C++ -*-===//
+//===- Attention.h - Implementations of device attention --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The interface of attention on a device. One implementation is cuDNN, another
-// the runtime's own kernels.
+// one the runtime's own kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +23,19 @@ class Attention {
 public:
   virtual ~Attention() = default;
 
-  /// For reports: "cudnn 9.19.0".
+  /// The name in reports: "cudnn 9.19.0".
   virtual std::string name() const = 0;
 
-  /// Makes ready for calls of `desc` with these offsets, which all calls of it
-  /// will have: plans are built here, and nothing is built later. `workspace`
-  /// is what forward and (where `withBackward`) backward need of working
-  /// memory. A message says why this implementation does not have such
-  /// attention.
+  /// Prepares calls of `desc` with these offsets, which all its calls will
+  /// have. Plans are built here and never later. `workspace` is the working
+  /// memory that the forward and (if `withBackward`) the backward need. Returns
+  /// a message if this implementation does not support such attention.
   virtual std::string prepare(const tessera_rt_attention_desc &desc,
                               int64_t qOffset, int64_t kOffset,
                               bool withBackward, int64_t &workspace) = 0;
 
-  /// Whether results in f32 of a call that was prepared have been rounded to
-  /// the type of its operands.
+  /// True if the f32 results of a prepared call have been rounded to the type
+  /// of its operands.
   virtual bool rounds(const tessera_rt_attention_desc &) const { return false; }
 
   virtual std::string forward(Stream stream, const AttentionCall &call,
@@ -47,17 +46,17 @@ public:
                                void *dv, void *workspace) = 0;
 };
 
-/// How cuDNN is to be used.
+/// Options of cuDNN.
 struct CudnnOptions {
-  /// Without algorithms whose sums depend on timing.
+  /// True to exclude algorithms whose sums depend on timing.
   bool deterministic = false;
-  /// Calls may be recorded in CUDA graphs.
+  /// True if calls may be recorded in CUDA graphs.
   bool isRecorded = false;
-  /// Of working memory, at most.
+  /// Limit of the working memory.
   int64_t workspaceBytes = int64_t(1) << 30;
 };
 
-/// cuDNN's attention. Null with a message when cuDNN cannot be used.
+/// Creates cuDNN's attention. Null with a message if cuDNN cannot be used.
 std::unique_ptr<Attention> createCudnnAttention(Device &device,
                                                 const CudnnOptions &options,
                                                 std::string &error);

@@ -19,18 +19,19 @@
 
 namespace tessera::rt::cuda {
 
-/// What collectives work with.
+/// State that collectives use.
 struct CommunicationContext {
   tessera_rt_context *ctx;
   Device &device;
   Kernels &kernels;
-  /// The stream of all else. A collective begins after what this was given
-  /// before its start, and what it is given after the wait comes after it.
+  /// The stream of all other work. A collective begins after the work that was
+  /// enqueued before its start, and the work enqueued after the wait begins
+  /// after it.
   Stream compute;
   /// The arena on the device.
   uint8_t *arena;
 
-  /// Records a message of a device as this rank's failure, if it is one.
+  /// Records an error of a device, if there is one, as this rank's failure.
   Status check(const std::string &error) const {
     return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
   }
@@ -40,35 +41,35 @@ class Communication {
 public:
   virtual ~Communication() = default;
 
-  /// For reports: "nccl 2.28.9".
+  /// The name in reports: "nccl 2.28.9".
   virtual std::string name() const = 0;
-  /// Makes ready for the collectives of a step, in their order; nothing is
-  /// allocated later. All ranks call it. Failures are recorded.
+  /// Prepares the collectives of a step, in their order; nothing is allocated
+  /// later. All ranks call it. Failures are recorded.
   virtual Status open(const std::vector<Operation> &operations) = 0;
   /// Enqueues a collective; records failures.
   virtual Status start(int32_t slot, Operation &op) = 0;
   virtual Status finish(int32_t slot, Operation &op) = 0;
-  /// Whether start and finish may be recorded in a graph.
+  /// True if start and finish may be recorded in a graph.
   virtual bool canCapture() const = 0;
-  /// Whether it counts traffic by itself.
+  /// True if it counts traffic by itself.
   virtual bool countsTraffic() const { return false; }
-  /// What has gone wrong on its own: a message, or nothing. Does not wait.
+  /// Returns an asynchronous error, or nothing. Does not wait.
   virtual std::string poll() { return std::string(); }
-  /// Ends what is in flight; no rank waits for this one any more.
+  /// Ends the operations in flight; no rank waits for this one any more.
   virtual void abort() {}
 };
 
-/// Ranks with emulated devices: blocks go through the shared arenas, by the
-/// host target's collectives.
+/// For ranks with emulated devices: blocks are copied through the shared arenas
+/// with the host target's collectives.
 std::unique_ptr<Communication>
 createHostCommunication(const CommunicationContext &context);
 
-/// Ranks that are threads of this process and share one device.
+/// For ranks that are threads of this process and share one device.
 std::unique_ptr<Communication>
 createLocalCommunication(const CommunicationContext &context);
 
-/// Ranks with devices of their own. `shared`: some have the same device, which
-/// NCCL accepts only when it takes them for ranks of several machines.
+/// For ranks with devices of their own. `shared`: some ranks have the same
+/// device, which NCCL accepts only if they seem to be on several machines.
 std::unique_ptr<Communication> createNccl(const CommunicationContext &context,
                                           bool shared);
 

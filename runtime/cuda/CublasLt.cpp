@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Matmul.h. cuBLASLt's matrices are column-major; a row-major matrix is its
-// transpose read in columns. So a row-major C = op(A) op(B) is asked for as
-// C^T = op(B)^T op(A)^T, with the operands swapped, and nothing is moved.
+// See Matmul.h. cuBLASLt's matrices are column-major, and a row-major matrix
+// equals its column-major transpose. So a row-major C = op(A) op(B) is computed
+// as C^T = op(B)^T op(A)^T, with the operands swapped and no data moved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +87,7 @@ std::string CublasLt::check(const MatmulCall &call, const char *what,
          call.describe();
 }
 
-/// cuBLASLt's name for what is done with the result.
+/// cuBLASLt's name for the operations on the result.
 static int epilogueOf(const MatmulCall &call) {
   switch (call.fusion.kind) {
   case TESSERA_RT_FUSE_BIAS:
@@ -98,7 +98,7 @@ static int epilogueOf(const MatmulCall &call) {
     return call.bias ? lt::EpilogueGeluBias : lt::EpilogueGelu;
   case TESSERA_RT_FUSE_GELU_GRADIENT:
     return call.bias ? lt::EpilogueDGeluBiasGradient : lt::EpilogueDGelu;
-  // Operands are swapped.
+  // A and B are swapped.
   case TESSERA_RT_FUSE_LHS_SUMS:
     return lt::EpilogueBiasGradientB;
   case TESSERA_RT_FUSE_RHS_SUMS:
@@ -125,7 +125,7 @@ std::string CublasLt::setFusion(const MatmulCall &call, MatmulPlan &plan) {
 std::string CublasLt::setPointers(const MatmulCall &call,
                                   const MatmulPlan &plan) {
   int status = lt::Success;
-  // Operands are swapped.
+  // A and B are swapped.
   if (call.scaleA)
     status =
         api.descSet(plan.desc, lt::DescScaleA, &call.scaleB, sizeof(void *));
@@ -152,7 +152,7 @@ std::string CublasLt::makePlan(const MatmulCall &whole, MatmulPlan &plan) {
       api.descCreate(&plan.desc, compute, isDouble ? lt::R64F : lt::R32F);
   if (status != lt::Success)
     return check(call, "descriptor", status);
-  // Ours swapped: rows and columns as cuBLASLt counts them.
+  // Swaps the operands: rows and columns in cuBLASLt's order.
   int transA = d.trans_b ? lt::OpT : lt::OpN;
   int transB = d.trans_a ? lt::OpT : lt::OpN;
   struct {

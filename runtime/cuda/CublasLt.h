@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Matmuls by cuBLASLt: what it is given of each, and how the fastest of the
-// ways that it knows is chosen. See Matmul.h.
+// Matmuls by cuBLASLt: the description of each matmul, and the choice of the
+// fastest algorithm. See Matmul.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@
 
 namespace tessera::rt::cuda {
 
-/// What cuBLASLt needs to know of a matmul.
+/// Description of a matmul for cuBLASLt.
 struct MatmulPlan {
   MatmulSplit split = MatmulSplit::Whole;
   lt::Desc desc = nullptr;
-  /// Of cuBLASLt's A (our B), B (our A) and C.
+  /// Layouts of cuBLASLt's A (our B), B (our A) and C.
   lt::Layout a = nullptr, b = nullptr, c = nullptr;
   lt::Algo algo = {};
   int64_t workspaceBytes = 0;
@@ -49,7 +49,7 @@ public:
 
 private:
   std::string check(const MatmulCall &call, const char *what, int status) const;
-  /// Describes a call as `plan.split` leaves it to cuBLASLt.
+  /// Describes the part of a call that `plan.split` gives to cuBLASLt.
   std::string makePlan(const MatmulCall &call, MatmulPlan &plan);
   std::string setFusion(const MatmulCall &call, MatmulPlan &plan);
   std::string setPointers(const MatmulCall &call, const MatmulPlan &plan);
@@ -60,16 +60,16 @@ private:
                       const MatmulPlan &plan);
   std::string workspaceOf(Stream stream, void *&memory);
 
-  /// Seconds of one matmul by a plan.
+  /// Times one matmul of a plan, in seconds.
   std::string time(const MatmulCall &call, const MatmulPlan &plan,
                    double &seconds);
-  /// The fastest of the algorithms for `plan.split`, whose time is `entry`'s,
-  /// or the first one where nothing is timed.
+  /// Chooses the fastest of the algorithms for `plan.split` and writes its time
+  /// to `entry`, or the first one if nothing is timed.
   std::string chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
                          TuneEntry &entry);
-  /// Runs a call, which some libraries refuse only then.
+  /// Runs a call once, because a library may refuse it only then.
   std::string tryOnce(const MatmulCall &call, const MatmulPlan &plan);
-  /// The best of the splits, and its algorithm.
+  /// Chooses the best split and its algorithm.
   std::string choose(const MatmulCall &call, MatmulPlan &plan,
                      TuneEntry &entry);
   std::string tune(const std::vector<MatmulCall> &calls);
@@ -85,7 +85,7 @@ private:
   lt::Api api = {};
   lt::Handle handle = nullptr;
   std::map<std::vector<int64_t>, MatmulPlan> plans;
-  /// By stream.
+  /// Working memory by stream.
   std::vector<std::pair<void *, void *>> workspaces;
   TuneSubject subject;
   TuneFile file;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Names, numbers and signatures of the cuBLASLt functions that the runtime
-// calls, so that it can be built without cuBLASLt's headers. A test compares
-// them with those where they are found.
+// calls, so that it builds without cuBLASLt's headers. A test compares them
+// with the headers if these are found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,8 @@ using Desc = DescT *;
 using Layout = LayoutT *;
 using Preference = PreferenceT *;
 
-/// cublasLtMatmulAlgo_t: may be stored, and used again with the same version of
-/// the library.
+/// cublasLtMatmulAlgo_t. It may be stored, and used again with the same version
+/// of the library.
 struct Algo {
   uint64_t data[8];
 };
@@ -119,12 +119,12 @@ struct Api {
                        size_t bytes);
   int (*heuristic)(Handle, Desc, Layout, Layout, Layout, Layout, Preference,
                    int requested, Heuristic *, int *returned);
-  /// Checks an algorithm for a matmul and fills in what it needs.
+  /// Checks an algorithm for a matmul and computes its requirements.
   int (*check)(Handle, Desc, Layout, Layout, Layout, Layout, const Algo *,
                Heuristic *);
   const char *(*statusName)(int);
 
-  /// Binds all of them; see library.error.
+  /// Binds all functions; see library.error.
   void bind();
 };
 

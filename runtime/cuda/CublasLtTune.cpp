@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CublasLt.h. Each matmul is timed on its own operands before these have
-// the program's numbers: they are made up, and what is computed is overwritten.
+// See CublasLt.h. Each matmul is timed on its own operands before these hold
+// the program's numbers: they have random contents, and the results are
+// overwritten later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +68,7 @@ std::string CublasLt::chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
     take(candidates[i]);
     double seconds = 0;
     error = time(call, plan, seconds);
-    // One that cannot run after all is left out.
+    // An algorithm that cannot run is skipped.
     if (!error.empty() || (hasTime && seconds >= entry.seconds))
       continue;
     hasTime = true;
@@ -82,10 +83,10 @@ std::string CublasLt::chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
   return std::string();
 }
 
-/// The ways to divide a call that cuBLASLt's rules allow, the one with the
-/// least for the runtime's kernels first: what follows a matmul needs 16-byte
-/// addresses and, for GELU's argument, rows of a multiple of 8 elements.
-/// Whether there is an algorithm for types and sizes the library says.
+/// Returns the splits of a call that cuBLASLt's rules allow, the one with the
+/// least work for the runtime's kernels first. An epilogue needs 16-byte
+/// addresses and, for GELU's argument, rows of a multiple of 8 elements. The
+/// library decides whether it has an algorithm for the types and sizes.
 static std::vector<MatmulSplit> splitsOf(const MatmulCall &call) {
   if (call.fusion.kind == TESSERA_RT_FUSE_NONE)
     return {MatmulSplit::Whole};
@@ -124,7 +125,7 @@ std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
     error = makePlan(call, made);
     if (error.empty())
       error = chooseAlgo(call, made, candidate);
-    // What is not timed is tried, while there is another way.
+    // A call that is not timed is tried, as long as there is another split.
     if (error.empty() && !isTimed && split != MatmulSplit::Apart &&
         call.fusion.kind != TESSERA_RT_FUSE_NONE)
       error = tryOnce(call, made);
@@ -172,7 +173,7 @@ bool CublasLt::takeFromFile(const MatmulCall &call, MatmulPlan &plan) {
   return isUsable;
 }
 
-/// Times what is not in the file and writes it.
+/// Times the matmuls that are not in the file, and writes it.
 std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
   double begin = monotonicSeconds();
   deadline = begin + options.seconds;
@@ -197,7 +198,8 @@ std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
       (refused.empty()
            ? ", kept in '" + options.path + "'"
            : "; they cannot be kept in '" + options.path + "': " + refused));
-  // All ranks compute alike: what the others cannot read is not used.
+  // All ranks must compute alike, so a file that the others cannot read is not
+  // used.
   if (refused.empty() || !options.barrier)
     return std::string();
   options.mode = TuneOptions::Off;
@@ -210,7 +212,7 @@ std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
   return error;
 }
 
-/// Returns why there is nothing in the file that can be used, or nothing.
+/// Returns the reason why the file cannot be used, or nothing.
 std::string CublasLt::readFile() {
   std::string refused =
       options.path.empty() ? tuneFileAbsent : file.read(options.path);
@@ -222,7 +224,7 @@ std::string CublasLt::readFile() {
   return refused;
 }
 
-/// The choices of the first rank, or the library's own.
+/// Uses the choices of the first rank, or the library's own.
 std::string CublasLt::takeChoices(const std::vector<MatmulCall> &calls) {
   if (options.mode != TuneOptions::Off)
     readFile();
@@ -238,8 +240,8 @@ std::string CublasLt::takeChoices(const std::vector<MatmulCall> &calls) {
   return std::string();
 }
 
-/// Runs each matmul once. A kernel that is loaded later, at its first launch,
-/// could wait for a collective that waits for that launch.
+/// Runs each matmul once. A kernel that is loaded at its first launch could
+/// wait for a collective that waits for that launch.
 std::string CublasLt::warmUp(const std::vector<MatmulCall> &calls) {
   for (const MatmulCall &call : calls) {
     std::string error = enqueue(tuneStream, call, plans[call.key()]);

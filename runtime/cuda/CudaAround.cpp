@@ -1,13 +1,13 @@
-//===- CudaAround.cpp - Blocks to a device and back -----------------------===//
+//===- CudaAround.cpp - Transfer of blocks to a device and back -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See CudaTarget.h: what happens around steps. The host's arena is a mapping of
-// the device arena's size of which only those pages take memory that blocks
-// need on their way.
+// See CudaTarget.h: the work around steps. The host's arena is a mapping as
+// large as the device arena, but only the pages of blocks in transit take
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// Never destroys an object. Leak checkers find it in the list.
+/// Keeps an object forever. The list lets leak checkers find it.
 template <typename T> static void keepForever(std::unique_ptr<T> object) {
   static std::mutex mutex;
   static auto *kept = new std::vector<std::unique_ptr<T>>();
@@ -35,8 +35,8 @@ template <typename T> static void keepForever(std::unique_ptr<T> object) {
 CudaTarget::~CudaTarget() {
   if (!device)
     return;
-  // A device that has failed, or still runs, is left to the end of the process:
-  // giving anything back could wait for it.
+  // A device that has failed or still runs is left to the end of the process,
+  // because freeing anything could wait for it.
   if (ctx->memory.control->aborted.load()) {
     keepForever(std::move(communication));
     keepForever(std::move(matmuls));
@@ -46,7 +46,7 @@ CudaTarget::~CudaTarget() {
     return;
   }
   device->synchronize(compute);
-  // NCCL closes a communicator only after the graphs that have its collectives.
+  // NCCL closes a communicator only after the graphs with its collectives.
   if (graph.handle)
     device->destroy(graph);
   communication.reset();
@@ -67,7 +67,7 @@ Status CudaTarget::send(const ArenaBlock &block) {
     return TESSERA_RT_OK;
   std::string error = device->copyIn(compute, deviceArena + block.offset,
                                      ctx->arena() + block.offset, block.bytes);
-  // The host may write its block again as soon as this returns.
+  // The host may overwrite its block as soon as this returns.
   return check(error.empty() ? device->synchronize(compute) : error);
 }
 
@@ -115,13 +115,13 @@ Status CudaTarget::waitForDevice() {
       communication->abort();
       return status;
     }
-    // A step of a millisecond is not to be found late.
+    // The end of a step of a millisecond must be noticed at once.
     if (turn < 1000)
       spinPause();
     else
       usleep(20);
   }
-  // What is over may have been given up.
+  // Work that has ended may have been aborted.
   if (Status status = check(communication->poll()))
     return status;
   return noted.guardsBlocks ? check(kernels->blockFault(compute))
@@ -215,7 +215,7 @@ std::string CudaTarget::limitMemory(const Manifest &manifest, int64_t bytes) {
                 (long long)manifest.arenaBytes, (long long)bytes);
 }
 
-/// Text of a device or library in a JSON string; names hold nothing special.
+/// Removes special characters from a device's or library's text for JSON.
 static std::string plain(const std::string &text) {
   std::string safe;
   for (char c : text)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Device.h. By the runtime API alone, which is linked statically and loads
-// the driver when it is first used: a program starts, and says what is missing,
-// on a machine without either.
+// See Device.h. This uses only the runtime API, which is linked statically and
+// loads the driver at its first use. So a program starts on a machine without
+// either and reports what is missing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ using namespace tessera::rt::cuda;
 /// Dynamic shared memory that every kernel may have.
 static constexpr int32_t defaultSharedBytes = 48 << 10;
 
-/// A message about a failing call of the runtime API, or nothing.
+/// Returns a message about a failed call of the runtime API, or nothing.
 static std::string check(const char *what, cudaError_t error) {
   if (error == cudaSuccess)
     return std::string();
-  // The error must not be reported by a later call.
+  // Clears the error, so that no later call reports it.
   cudaGetLastError();
   return std::string(what) + ": " + cudaGetErrorString(error) + " (" +
          cudaGetErrorName(error) + ")";
@@ -48,7 +48,7 @@ public:
   explicit CudaDevice(int number) : number(number) {}
   ~CudaDevice() override;
 
-  /// Makes the device that of this thread, and asks for its properties.
+  /// Selects the device for this thread, and queries its properties.
   std::string open();
 
   const DeviceProperties &properties() const override { return facts; }
@@ -99,16 +99,16 @@ private:
     cudaGraphExec_t instance = nullptr;
   };
 
-  /// Lets a kernel have more shared memory than by default.
+  /// Allows a kernel more shared memory than the default.
   std::string allowShared(Kernel kernel, int32_t bytes);
 
   int number;
   DeviceProperties facts;
-  /// By kernel, where it is more than the default.
+  /// Allowed bytes by kernel, if more than the default.
   std::map<void *, int32_t> sharedBytes;
   int64_t bytesAllocated = 0, allocations = 0;
   std::vector<std::unique_ptr<LoadedModule>> modules;
-  /// Functions that streams or graphs may call; a graph calls them again.
+  /// Functions that streams or graphs may call; a graph calls them repeatedly.
   std::vector<std::unique_ptr<std::function<void()>>> functions;
 };
 
@@ -124,7 +124,7 @@ cudaEvent_t native(Event event) {
 // The device
 //===----------------------------------------------------------------------===//
 
-/// The 16 bytes of a UUID as text.
+/// Formats the 16 bytes of a UUID.
 static std::string describeUuid(const cudaUUID_t &uuid) {
   std::string text;
   for (int i = 0; i < 16; ++i)
@@ -159,8 +159,9 @@ CudaDevice::~CudaDevice() {
 }
 
 int tessera::rt::cuda::countCudaDevices(std::string &error) {
-  // A queue of the device for each of the streams: of kernels and transfers in
-  // one queue, the later ones wait for a receive that is posted early.
+  // Gives each stream a hardware queue of its own. If kernels and transfers
+  // shared one queue, the later ones would wait for a receive that is posted
+  // early.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   int driver = 0, count = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
@@ -310,7 +311,7 @@ std::string CudaDevice::query(Event event, bool &hasHappened) {
   hasHappened = status == cudaSuccess;
   if (status != cudaErrorNotReady)
     return check("a kernel of the step", status);
-  // That it is not over is no error of a later call.
+  // Clears the "not ready" status, so that no later call reports it.
   cudaGetLastError();
   return std::string();
 }
@@ -361,8 +362,8 @@ std::string CudaDevice::getKernel(Module module, const char *name,
   cudaKernel_t found = nullptr;
   cudaLibrary_t library = static_cast<LoadedModule *>(module.handle)->library;
   std::string error = check(name, cudaLibraryGetKernel(&found, library, name));
-  // Asking loads it. A kernel that is loaded later, at its first launch, could
-  // wait for a collective that waits for that launch.
+  // The query loads the kernel. A kernel that is loaded at its first launch
+  // could wait for a collective that waits for that launch.
   cudaFuncAttributes attributes;
   if (error.empty())
     error = check(name, cudaFuncGetAttributes(&attributes, found));
@@ -426,7 +427,7 @@ std::string CudaDevice::call(Stream stream, std::function<void()> function) {
 //===----------------------------------------------------------------------===//
 
 std::string CudaDevice::beginCapture(Stream stream) {
-  // Other threads (of libraries, or of other ranks) go on meanwhile.
+  // Other threads (of libraries, or of other ranks) continue meanwhile.
   return check(
       "cudaStreamBeginCapture",
       cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));

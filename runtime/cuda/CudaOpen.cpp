@@ -1,4 +1,4 @@
-//===- CudaOpen.cpp - Before the first step on a device -------------------===//
+//===- CudaOpen.cpp - Preparations before the first step ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // See CudaTarget.h: from the device to the communicators. Everything is loaded
-// before the first collective, and ranks that would not agree in their steps
-// say so here, where no device waits for another.
+// before the first collective. Ranks whose steps disagree report it here, while
+// no device waits for another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,7 @@ void CudaTarget::remark(const std::string &text) const {
 // The device
 //===----------------------------------------------------------------------===//
 
-/// The device of a rank of this process's machine. Returns a message, or
-/// nothing.
+/// Chooses the device of a rank on this machine. Returns a message, or nothing.
 static std::string chooseDevice(const tessera_rt_context &ctx,
                                 const Options &options, int &number) {
   std::string error;
@@ -46,7 +45,7 @@ static std::string chooseDevice(const tessera_rt_context &ctx,
     number = 0;
     return std::string();
   }
-  // A launcher may show each rank a device of its own only.
+  // A launcher may show each rank only one device of its own.
   number = count >= ctx.ranks || count > 1 ? ctx.rank % count : 0;
   return std::string();
 }
@@ -70,7 +69,7 @@ Status CudaTarget::openDevice(const Manifest &manifest,
   error = device->createStream(/*highPriority=*/false, compute);
   if (error.empty())
     error = device->createEvent(/*timed=*/false, end);
-  // Guards of watched blocks may be after the last one.
+  // The canary of a watched block may be after the last block.
   if (error.empty())
     error = device->allocate(arenaBytes + 4096, arena);
   if (error.empty())
@@ -82,8 +81,8 @@ Status CudaTarget::openDevice(const Manifest &manifest,
 }
 
 std::string CudaTarget::fillArena() {
-  // Pairs of bytes: any sign and fraction, and an exponent that makes numbers
-  // of up to 2 in every type of float.
+  // Pairs of bytes with any sign and fraction, and with an exponent that gives
+  // numbers of up to 2 in every float type.
   auto *pattern = static_cast<uint8_t *>(staging);
   std::mt19937 random;
   for (int64_t i = 0; i < stagingBytes; i += 2) {
@@ -98,7 +97,7 @@ std::string CudaTarget::fillArena() {
     error = device->copy(compute, deviceArena + done, deviceArena, bytes);
     done += bytes;
   }
-  // The host's block is written to again.
+  // The host's block will be overwritten.
   return error.empty() ? device->synchronize(compute) : error;
 }
 
@@ -121,7 +120,7 @@ Status CudaTarget::openKernels() {
 }
 
 //===----------------------------------------------------------------------===//
-// What the step does
+// The work of a step
 //===----------------------------------------------------------------------===//
 
 Status CudaTarget::noteStep() {
@@ -137,9 +136,9 @@ Status CudaTarget::noteStep() {
   return status;
 }
 
-/// Operations of an attention call: two matmuls of its scores forward, five
-/// backward; half of them with a causal mask over keys and queries in step. A
-/// window leaves its width to all queries but the first.
+/// Floating-point operations of an attention call: two matmuls on its scores
+/// forward, five backward. A causal mask over aligned queries and keys halves
+/// them. A window leaves its width to all queries except the first ones.
 static double flopsOf(const AttentionUse &use) {
   const tessera_rt_attention_desc &d = use.desc;
   double heads = double(d.batch) * double(d.groups * d.per_group);
@@ -170,8 +169,8 @@ double CudaTarget::timeAtPeak(bool tf32) const {
   return seconds;
 }
 
-/// The order that `op` belongs to: that of its group, or that of messages of a
-/// tag from one rank to another.
+/// Returns the order of `op`: its group's, or that for messages of one tag from
+/// one rank to another.
 static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
   uint64_t name = op.group->hash;
   if (isPointToPoint(op.kind)) {
@@ -192,7 +191,7 @@ static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
   return &order;
 }
 
-/// Adds to an order what must be the same on all members.
+/// Adds the fields that must be equal on all members to an order.
 static void extend(GroupOrder &order, const Operation &op) {
   const Header &h = op.header;
   bool isMessage = isPointToPoint(op.kind);
@@ -206,7 +205,8 @@ static void extend(GroupOrder &order, const Operation &op) {
   ++order.count;
 }
 
-/// The first order that two ranks have in common and do not agree in, or null.
+/// Returns the first order that two ranks share but in which they differ, or
+/// null.
 static const GroupOrder *findDisagreement(const RankBlock &mine,
                                           const RankBlock &theirs,
                                           const GroupOrder *&other) {
@@ -264,7 +264,7 @@ Status CudaTarget::agree() {
 // Libraries
 //===----------------------------------------------------------------------===//
 
-/// Whether the host's code stands for libraries. A test has its own.
+/// True if the host's code replaces libraries. A test has its own.
 static bool usesHostLibraries(const Device &device) {
   return device.isEmulated() && !getenv("TESSERA_EMULATE_LIBRARIES");
 }
@@ -277,7 +277,7 @@ static std::string defaultTuneFile() {
                     : std::string();
 }
 
-/// Matmuls in 8 bits need units for them.
+/// Checks that the device has units for 8-bit matmuls, if there are any.
 Status CudaTarget::checkScaledMatmuls() {
   const DeviceProperties &facts = device->properties();
   for (const MatmulCall &call : noted.matmuls)
@@ -319,12 +319,13 @@ Status CudaTarget::openMatmul(const Options &options) {
   if (Status status = checkScaledMatmuls())
     return status;
   error = matmuls->prepare(noted.matmuls);
-  // A failure of another rank has been recorded by it.
+  // Another rank's failure has been recorded by that rank.
   return ctx->memory.control->aborted.load() ? TESSERA_RT_ABORTED
                                              : check(error);
 }
 
-/// cuDNN's for the calls that it has, the runtime's own kernels for the others.
+/// Uses cuDNN for the calls that it supports, and the runtime's own kernels for
+/// the others.
 Status CudaTarget::openAttention(const Options &options) {
   std::string missing, firstRefusal;
   int rounded = 0;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CudaTarget.h. Here is what calls note and enqueue, and how a step becomes
-// a graph.
+// See CudaTarget.h. The calls note and enqueue work here, and a step becomes a
+// graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +79,7 @@ Status CudaTarget::fill(int64_t elementSize, int64_t offset, int64_t count,
 Status CudaTarget::readFlag(int64_t offset, int64_t &flag) {
   noted.readsFlags = true;
   if (isNoting) {
-    // An outer loop's flag lives while an inner one's is read.
+    // The flag of an outer loop stays open while an inner one's is read.
     flag = noted.openFlags.insert(offset).second;
     if (!flag)
       noted.openFlags.erase(offset);
@@ -112,7 +112,7 @@ Status CudaTarget::endBlock(const ArenaBlock &block, bool forget) {
 //===----------------------------------------------------------------------===//
 
 bool CudaTarget::multiplies(int64_t dtype, int64_t cDtype) const {
-  // What cuBLASLt has; the library itself is loaded after the noting call.
+  // Types that cuBLASLt supports; the library is loaded after the noting run.
   if (matmuls)
     return matmuls->supports(int32_t(dtype), int32_t(cDtype));
   return dtype >= TESSERA_RT_F32 && dtype <= TESSERA_RT_F64;
@@ -121,7 +121,7 @@ bool CudaTarget::multiplies(int64_t dtype, int64_t cDtype) const {
 Status CudaTarget::matmulCall(const MatmulCall &call) {
   ++noted.calls;
   const tessera_rt_matmul_desc &d = call.desc;
-  // Nothing to add: C is zero, or as it was.
+  // There is nothing to add: C becomes zero, or stays.
   if (d.k == 0) {
     if (isNoting || d.accumulate)
       return TESSERA_RT_OK;
@@ -168,7 +168,7 @@ Status CudaTarget::scaledMatmul(const ScaledMatmul &scaled) {
   return matmulCall(call);
 }
 
-/// Whether a call has the operands of its kind, laid out as it expects them.
+/// True if a call has the operands of its kind, with the expected layout.
 static bool hasOperands(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;
   bool isBiasType =
@@ -300,7 +300,7 @@ Status CudaTarget::finish(int32_t slot) {
 Status CudaTarget::captureStep() {
   if (Status status = check(device->beginCapture(compute)))
     return status;
-  // Each collective is waited for, and with it its stream.
+  // Each collective is waited for, which joins its stream.
   Status status = program(ctx);
   // Ends the recording in any case.
   std::string error = device->endCapture(compute, graph);
@@ -312,7 +312,7 @@ Status CudaTarget::captureStep() {
 }
 
 Status CudaTarget::enqueueStep() {
-  // The first step touches everything as it comes.
+  // The first step touches all memory, so it is not recorded.
   if (stepsEnqueued == 0 || !usesGraph)
     return program(ctx);
   if (!graph.handle)

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the calls of a step do on a device: they enqueue. The first call of the
-// program only notes what it wants, so that libraries, working memory and
-// communicators are there before the first step; the second enqueues it as it
-// comes; the third records it as a graph, which all others replay.
+// Executes the calls of a step on a device by enqueueing them. The first call
+// of the program only notes its requirements, so that libraries, working memory
+// and communicators exist before the first step. The second call enqueues the
+// work directly, and the third records it as a graph, which all later steps
+// replay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,17 +37,18 @@ struct AttentionUse {
   }
 };
 
-/// What a step does, as its calls say.
+/// Requirements of a step, noted from its calls.
 struct StepNotes {
-  /// With the addresses of the first call of each key.
+  /// Matmuls, with the addresses of the first call of each key.
   std::vector<MatmulCall> matmuls;
   std::vector<AttentionUse> attentions;
   std::vector<Operation> collectives;
   int64_t embeddingWorkspace = 0;
-  /// Of generated kernels; of all else but collectives.
+  /// Numbers of generated kernels' launches, and of other calls except
+  /// collectives.
   int64_t launches = 0, calls = 0;
   bool guardsBlocks = false;
-  /// Whether the host reads flags: such a step is no graph.
+  /// True if the host reads flags; such a step cannot be a graph.
   bool readsFlags = false;
   /// Offsets of the flags of loops that are being noted.
   std::set<int64_t> openFlags;
@@ -57,7 +59,7 @@ public:
   explicit CudaTarget(tessera_rt_context *ctx) : Target(ctx) {}
   ~CudaTarget() override;
 
-  /// In place of the device that the program asks for.
+  /// Replaces the device that the program asks for.
   void useDevice(std::unique_ptr<Device> device) {
     this->device = std::move(device);
   }
@@ -111,7 +113,7 @@ public:
   double secondsAtPeak() const override { return bestSeconds; }
   std::string describeJson() const override;
 
-  /// For tests.
+  /// The noted step, for tests.
   const StepNotes &notes() const { return noted; }
   Device &getDevice() { return *device; }
 
@@ -125,8 +127,8 @@ private:
 
   // Opening, in this order; see CudaOpen.cpp.
   Status openDevice(const Manifest &manifest, const Options &options);
-  /// Numbers for what is timed before there are arguments: of a device under a
-  /// power limit a matmul of constants takes less time.
+  /// Fills the arena with numbers for timing before there are arguments. On a
+  /// device under a power limit a matmul of constants takes less time.
   std::string fillArena();
   Status openKernels();
   Status noteStep();
@@ -140,15 +142,15 @@ private:
   /// Enqueues the program's calls, or records or replays them.
   Status enqueueStep();
   Status captureStep();
-  /// Waits for everything enqueued, until the timeout.
+  /// Waits for all enqueued work, until the timeout.
   Status waitForDevice();
   Status copyAside(const std::vector<ArenaBlock> &blocks, bool back);
 
   std::unique_ptr<Device> device;
   std::unique_ptr<Kernels> kernels;
   std::unique_ptr<Matmul> matmuls;
-  /// cuDNN's, and the calls that it does not have: those are the kernels' own,
-  /// as all are where it is null.
+  /// cuDNN's attention, and the calls that it does not support, which run on
+  /// the runtime's kernels. If it is null, all calls do.
   std::unique_ptr<Attention> cudnn;
   std::vector<AttentionUse> ownAttentions;
   std::unique_ptr<Communication> communication;
@@ -164,7 +166,7 @@ private:
   Event end;
   void *workspace = nullptr;
   int64_t workspaceBytes = 0;
-  /// Host memory through which small blocks come back.
+  /// Host memory for copying small blocks back.
   void *staging = nullptr;
   static constexpr int64_t stagingBytes = 64 << 10;
   void *aside = nullptr;
@@ -177,8 +179,8 @@ private:
   Graph graph;
   int64_t graphNodes = 0;
   int64_t stepsEnqueued = 0;
-  /// Seconds of the noted matmuls and attention at the device's peak; 0: not
-  /// known.
+  /// Seconds that the noted matmuls and attention take at the device's peak; 0:
+  /// not known.
   double bestSeconds = 0;
   /// Allocations in steps after the second.
   int64_t lateAllocations = 0;

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// cuDNN's fused attention through its header-only frontend, of which everything
-// stays in this file. cuDNN is loaded when a program needs it. The frontend
-// throws where a symbol is missing; nothing is thrown out of here.
+// cuDNN's fused attention through its header-only frontend. Only this file uses
+// the frontend. cuDNN is loaded when a program needs it. The frontend throws if
+// a symbol is missing; no exception leaves this file.
 //
-// cuDNN keeps the logarithms of sums as [B, heads, S], the C ABI as [B, S,
-// heads]: they pass through the working memory. So do results that are to be in
-// f32: cuDNN gives them in bf16. (Asked for f32, 9.14 writes bf16 in the
-// forward all the same; in the backward it has no plan, or one that fails when
+// cuDNN stores the logsumexp as [B, heads, S], the C ABI as [B, S, heads], so
+// it is transposed through the working memory. f32 results also pass through
+// it, because cuDNN computes them in bf16. (If asked for f32, 9.14 still writes
+// bf16 in the forward; in the backward it has no plan, or one that fails when
 // it runs.)
 //
 //===----------------------------------------------------------------------===//
@@ -43,22 +43,22 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 namespace fe = cudnn_frontend;
 
-/// What the frontend looks symbols up in.
+/// The library in which the frontend looks symbols up.
 void *cudnn_frontend::cudnn_dlhandle = nullptr;
 
 namespace {
 /// Numbers of the tensors of a graph.
 enum TensorNumber : int64_t { Q = 1, K, V, Out, Stats, Grad, DQ, DK, DV };
 
-/// A call as cuDNN sees it.
+/// A call as cuDNN needs it.
 struct Problem {
   tessera_rt_attention_desc desc;
   int64_t qOffset, kOffset;
 
   int64_t heads() const { return desc.groups * desc.per_group; }
-  /// Keys up to the last one that is no padding and that, under a causal mask,
-  /// the last query sees: of a part of the queries the mask then ends where the
-  /// keys do.
+  /// Number of keys up to the last one that is not padding and that, under a
+  /// causal mask, the last query sees. For a part of the queries the mask then
+  /// ends where the keys do.
   int64_t keys() const {
     int64_t keys = desc.kv_len;
     if (desc.key_size > 0)
@@ -72,12 +72,12 @@ struct Problem {
     memcpy(&value, &desc.scale_bits, sizeof(value));
     return float(value);
   }
-  /// Where the last query sees the last key, whatever the lengths.
+  /// True if the last query sees exactly the last key, for any lengths.
   bool isBottomRight() const {
     return desc.causal && qOffset - kOffset == keys() - desc.q_len;
   }
-  /// Whether the mask hides a key of keys() from a query: a part of the keys
-  /// can lie before all queries.
+  /// True if the mask hides a key of keys() from a query. Without a window it
+  /// hides none if all keys precede the queries.
   bool isMasked() const {
     if (!desc.causal)
       return false;
@@ -86,12 +86,13 @@ struct Problem {
                                                          int64_t(desc.window);
     return hidesAfter || hidesBefore;
   }
-  /// Bytes of [B, heads, S] numbers in f32, and room to align what follows.
+  /// Bytes of [B, heads, S] f32 numbers, rounded up for alignment.
   int64_t statsBytes() const {
     return (desc.batch * heads() * desc.q_len * 4 + 255) / 256 * 256;
   }
 
-  /// Why cuDNN does not have such attention; it says the rest itself.
+  /// Returns why cuDNN is known not to support this call. Other refusals come
+  /// from cuDNN itself.
   std::string refuse() const {
     if (desc.dtype != TESSERA_RT_BF16)
       return "cuDNN's attention is for bf16";
@@ -111,7 +112,7 @@ struct Problem {
   int64_t outElements() const {
     return desc.batch * desc.q_len * heads() * desc.v_head_dim;
   }
-  /// Bytes of the result in bf16, where it is to be in f32, and room to align.
+  /// Bytes of the bf16 copy of an f32 result, rounded up for alignment; or 0.
   int64_t narrowBytes() const {
     return isWide() ? (outElements() * 2 + 255) / 256 * 256 : 0;
   }
@@ -128,7 +129,7 @@ struct Plans {
   std::shared_ptr<fe::graph::Graph> forward, backward;
 };
 
-/// Runs something of the frontend; what it throws is a message too.
+/// Calls the frontend and turns its exceptions into messages.
 template <typename Function> std::string guarded(Function function) {
   try {
     fe::error_t error = function();
@@ -138,7 +139,7 @@ template <typename Function> std::string guarded(Function function) {
   }
 }
 
-/// Makes the graphs of a problem.
+/// Builds the graphs of a problem.
 class GraphMaker {
 public:
   explicit GraphMaker(const Problem &p)
@@ -185,13 +186,13 @@ private:
       options.set_causal_mask(true);
     else
       options.set_causal_mask_bottom_right(true);
-    // The keys of a band are those from its left bound before the diagonal on,
-    // that one not included.
+    // The band has the keys from its left bound before the diagonal on, without
+    // that bound itself.
     if (p.desc.window > 0 && p.desc.window < p.keys())
       options.set_diagonal_band_left_bound(int(p.desc.window));
   }
 
-  /// [B, heads, length, dim] in memory as [B, length, heads, dim].
+  /// Describes [B, heads, length, dim] stored as [B, length, heads, dim].
   static void setRows(fe::graph::Tensor_attributes &tensor, int64_t batch,
                       int64_t heads, int64_t length, int64_t stored,
                       int64_t dim) {
@@ -242,7 +243,7 @@ public:
       });
   }
 
-  /// Loads cuDNN and the kernel that moves the logarithms.
+  /// Loads cuDNN and the kernel that transposes the logsumexp.
   std::string open() {
     library = findLibrary(LibraryKind::Cudnn);
     if (!library.isUsable())
@@ -323,9 +324,9 @@ public:
   }
 
 private:
-  /// Why cuDNN's backward is not to be used. The release notes of the frontend
-  /// 1.16 have the second defect; on an H200 it was NaN or an illegal address
-  /// in the second step.
+  /// Returns why cuDNN's backward must not be used. The second defect is in the
+  /// release notes of the frontend 1.16; on an H200 it gave NaN or an illegal
+  /// address in the second step.
   std::string refuseBackward(const Problem &problem) const {
     if (problem.isWide())
       return "the gradients of cuDNN are bf16, and those here are f32";
@@ -340,8 +341,8 @@ private:
 
   static void *plain(const void *memory) { return const_cast<void *>(memory); }
 
-  /// The frontend opens the CUDA runtime by its name: here it is loaded from
-  /// where the other libraries are, in case the loader does not know it.
+  /// The frontend opens the CUDA runtime by its name. This loads it from the
+  /// folders of the other libraries, in case the loader does not find it.
   static void loadCudart() {
     const char *name = "libcudart.so.13";
     if (dlopen(name, RTLD_NOW))
@@ -404,7 +405,7 @@ private:
     });
   }
 
-  /// Between [B, heads, S] of cuDNN and [B, S, heads] of the C ABI.
+  /// Transposes between cuDNN's [B, heads, S] and the C ABI's [B, S, heads].
   std::string moveStats(Stream stream, const Problem &problem, const void *from,
                         void *to, bool fromCudnn) {
     int64_t heads = problem.heads(), length = problem.desc.q_len;
@@ -415,7 +416,7 @@ private:
                       fromCudnn ? theirs : ours, to, fromCudnn ? ours : theirs);
   }
 
-  /// Keys that are padding have gradients of zero.
+  /// Zeroes the gradients of keys that are padding.
   std::string clearPadding(Stream stream, const Problem &problem, void *dk,
                            void *dv) {
     const tessera_rt_attention_desc &d = problem.desc;
@@ -433,7 +434,7 @@ private:
   CudnnOptions options;
   Library library;
   cudnnHandle_t handle = nullptr;
-  /// In order of first use.
+  /// Plans in order of first use.
   std::vector<std::unique_ptr<Plans>> all;
 };
 } // namespace

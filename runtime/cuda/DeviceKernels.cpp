@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels.h over kernels/Launch.h. Faults of watched blocks are kept in three
-// integers of the device's memory.
+// Implements Kernels.h with kernels/Launch.h. Faults of watched blocks are
+// stored in three integers of device memory.
 //
 //===----------------------------------------------------------------------===//
 

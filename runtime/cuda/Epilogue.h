@@ -1,13 +1,13 @@
-//===- Epilogue.h - What follows a matmul, apart ----------------*- C++ -*-===//
+//===- Epilogue.h - Separate epilogues of a matmul --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime's own kernels do where a library does not do it within a
-// matmul. Sizes and leading dimensions are in elements, addresses the
-// device's.
+// Epilogues that the runtime's own kernels run if a library does not run them
+// within a matmul. Sizes and leading dimensions are in elements; addresses are
+// the device's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,10 @@
 
 namespace tessera::rt::cuda {
 
-/// What TESSERA_RT_FUSE_BIAS, _GELU and _GELU_GRADIENT say of a matmul that
-/// is in `c`, in its place: [m, n] of `dtype`. `bias`, of `biasDtype`, may be
-/// null for _GELU, and so may `aux`. In f32, or in f64 where `dtype` is F64.
+/// Applies TESSERA_RT_FUSE_BIAS, _GELU or _GELU_GRADIENT in place to a matmul's
+/// result `c`, [m, n] of `dtype`. `bias`, of `biasDtype`, may be null for
+/// _GELU, and so may `aux`. The arithmetic is in f32, or in f64 if `dtype` is
+/// F64.
 struct Epilogue {
   int64_t kind = 0;
   int32_t dtype = 0, biasDtype = 0;
@@ -30,9 +31,9 @@ struct Epilogue {
   void *aux = nullptr;
 };
 
-/// result[j] = the sum over i < rows of from[i][j], in f32, or in f64 where
+/// result[j] = the sum over i < rows of from[i][j], in f32, or in f64 if
 /// `dtype` is F64; `resultDtype` is `dtype` or F32. The order of additions
-/// follows from the sizes.
+/// depends only on the sizes.
 struct ColumnReduction {
   int32_t dtype = 0, resultDtype = 0;
   int64_t rows = 0, columns = 0, ld = 0;

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Communication.h. When the stream comes to a start, the source is copied
-// to the host's arena and posted as on the host target; when it comes to the
-// wait, the collective is completed there and the destination copied back. All
-// of it is on the compute stream, so the order between ranks is the host
+// See Communication.h. When the stream reaches a start, the source is copied to
+// the host's arena and posted as on the host target. When it reaches the wait,
+// the collective is completed there and the destination copied back. All of
+// this is on the compute stream, so the order between ranks is the host
+// target's.
 // target's.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +40,7 @@ private:
   CommunicationContext context;
 };
 
-/// A block of the arena, in elements' bytes.
+/// Bytes of a collective's blocks in the arena.
 struct Sizes {
   int64_t source = 0, destination = 0;
 };

@@ -1,4 +1,4 @@
-//===- HostKernels.cpp - The host's code in place of kernels --------------===//
+//===- HostKernels.cpp - Host code that replaces kernels ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See Kernels.h. On an emulated device addresses are the host's, so the host
-// target's code does what kernels would, when the stream comes there.
+// target's code replaces the kernels when the stream reaches them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ public:
 private:
   Device &device;
   tessera_rt_context *ctx;
-  /// The first block after which something was written.
+  /// The first block with a write after its end.
   std::string fault;
 };
 
@@ -158,7 +158,7 @@ std::string HostKernels::blockFault(Stream stream) {
 }
 
 namespace {
-/// Element types as they are stored and computed with.
+/// Storage and computation type of an element.
 struct Element {
   int32_t dtype;
   double read(const void *base, int64_t i) const {
@@ -186,7 +186,7 @@ struct Element {
 };
 } // namespace
 
-/// One element, in f64.
+/// Applies the epilogue to one element, in f64.
 static void finishElement(const Epilogue &e, int64_t row, int64_t column) {
   Element element{e.dtype};
   int64_t at = row * e.ldc + column, auxAt = row * e.auxLd + column;

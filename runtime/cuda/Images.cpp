@@ -1,4 +1,4 @@
-//===- Images.cpp - Which image of the kernels fits a device --------------===//
+//===- Images.cpp - Choice of a kernel image for a device -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

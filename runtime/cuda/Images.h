@@ -1,4 +1,4 @@
-//===- Images.h - Which image of the kernels fits a device ------*- C++ -*-===//
+//===- Images.h - Choice of a kernel image for a device ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace tessera::rt::cuda {
 std::vector<const tessera_rt_device_image *>
 fittingImages(const KernelImages &images, int32_t architecture);
 
-/// "cubins for sm_80, sm_90 and PTX for sm_80"
+/// Describes the images, such as "cubins for sm_80, sm_90 and PTX for sm_80".
 std::string describeImages(const KernelImages &images);
 
 } // namespace tessera::rt::cuda

@@ -1,13 +1,13 @@
-//===- Kernels.h - What the runtime itself runs on a device -----*- C++ -*-===//
+//===- Kernels.h - The runtime's own operations on a device -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime runs on a device beside generated kernels and libraries. On
-// a CUDA device these are hand-written kernels; on an emulated one the host's
-// code can stand for them.
+// Operations that the runtime runs on a device in addition to generated kernels
+// and libraries. On a CUDA device these are hand-written kernels; on an
+// emulated one host code can replace them.
 //
 // Every function enqueues on a stream and returns a message, or nothing.
 // Operands are device addresses; shapes, strides and counts are in elements.
@@ -35,9 +35,9 @@ struct StridedCopy {
 };
 
 /// destination[o][i] = reduction over s of sources[s][o][i] for i < inner, in
-/// ascending s, in f32 at least, rounded once. Rows of a source are
-/// `sourceStride` apart, those of the destination `inner`. At most 64 sources;
-/// the destination may be one of them where the strides are equal.
+/// ascending s, in at least f32, rounded once. Rows are `sourceStride` apart in
+/// a source and `inner` apart in the destination. There are at most 64 sources;
+/// the destination may be one of them if the strides are equal.
 struct LocalReduction {
   int32_t dtype, reduction;
   const void *const *sources;
@@ -49,18 +49,19 @@ struct LocalReduction {
 class Kernels : public Attention {
 public:
   virtual std::string copyStrided(Stream stream, const StridedCopy &copy) = 0;
-  /// `count` elements, each the low bytes of `bits`.
+  /// Fills `count` elements, each with the low bytes of `bits`.
   virtual std::string fill(Stream stream, int64_t elementSize,
                            void *destination, int64_t count, int64_t bits) = 0;
   virtual std::string reduce(Stream stream, const LocalReduction &call) = 0;
 
-  /// See tessera_rt_block_begin and _end. `offset` is the block's in the arena.
+  /// See tessera_rt_block_begin and _end. `offset` is the block's offset in the
+  /// arena.
   virtual std::string beginBlock(Stream stream, void *block, int64_t offset,
                                  int64_t bytes, bool forget) = 0;
   virtual std::string endBlock(Stream stream, void *block, int64_t offset,
                                int64_t bytes, bool forget) = 0;
-  /// What endBlock has found so far: a message about the first block whose end
-  /// was written over. Waits for the stream.
+  /// Returns the result of endBlock so far: a message about the first block
+  /// whose end was overwritten. Waits for the stream.
   virtual std::string blockFault(Stream stream) = 0;
 
   virtual std::string epilogue(Stream stream, const Epilogue &call) = 0;
@@ -80,13 +81,13 @@ public:
                                         void *workspace) = 0;
 };
 
-/// The hand-written kernels, loaded on `device`. Null with a message when they
-/// cannot be.
+/// The hand-written kernels, loaded on `device`. Null with a message if they
+/// cannot be loaded.
 std::unique_ptr<Kernels> createDeviceKernels(Device &device,
                                              std::string &error);
 
-/// The host's code in place of kernels, for an emulated device. It uses the
-/// threads of `ctx`, which must outlive it.
+/// Host code that replaces kernels, for an emulated device. It uses the threads
+/// of `ctx`, which must outlive it.
 std::unique_ptr<Kernels> createHostKernels(Device &device,
                                            tessera_rt_context *ctx);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Libraries.h. Nothing of LLVM, and nothing else of the runtime: tessera
-// doctor uses it too.
+// See Libraries.h. This uses nothing of LLVM or the rest of the runtime,
+// because tessera doctor uses it too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@ using namespace tessera::rt::cuda;
 namespace {
 struct Spec {
   const char *name;
-  /// Names of its file, the wanted one first.
+  /// Names of its file, the preferred one first.
   std::vector<const char *> files;
-  /// The Python package that has it; null: none.
+  /// The Python package that contains it; null: none.
   const char *package;
-  /// Least number that it must give as its version.
+  /// The smallest version number that is accepted.
   int64_t least;
   const char *leastText;
 };
@@ -90,7 +90,7 @@ static std::vector<std::string> splitPaths(const char *variable) {
   return paths;
 }
 
-/// PREFIX/lib/python3.*/{site,dist}-packages.
+/// Adds PREFIX/lib/python3.*/{site,dist}-packages.
 static void addPackagesOf(const std::string &prefix,
                           std::vector<std::string> &packages) {
   for (const std::string &version : listFolder(prefix + "/lib", "python3"))
@@ -98,7 +98,7 @@ static void addPackagesOf(const std::string &prefix,
       packages.push_back(prefix + "/lib/" + version + folder);
 }
 
-/// Where Python's packages may be.
+/// Folders that may have Python's packages.
 static std::vector<std::string> pythonPackages() {
   std::vector<std::string> packages = splitPaths("PYTHONPATH");
   if (const char *environment = getenv("VIRTUAL_ENV"))
@@ -117,7 +117,7 @@ static std::vector<std::string> pythonPackages() {
   return packages;
 }
 
-/// Folders beside those that the user names and the loader's.
+/// Folders other than the user's and the loader's.
 static std::vector<std::string> furtherFolders() {
   std::vector<std::string> roots, folders;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -149,8 +149,7 @@ std::vector<std::string> tessera::rt::cuda::libraryFolders() {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Loads `file`; keeps the first reason for which a file that is there is
-/// refused.
+/// Loads `file`; keeps the first error about a file that exists but is refused.
 static bool load(const std::string &file, Library &library,
                  std::string &refused) {
   library.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -160,14 +159,16 @@ static bool load(const std::string &file, Library &library,
       library.path = map->l_name;
     return true;
   }
-  // The loader names the file that it misses: another one is a dependency.
+  // If the loader names another file than the one asked for, a dependency is
+  // missing.
   std::string error = dlerror();
   if (refused.empty() && error.rfind(file + ": cannot open", 0) != 0)
     refused = error;
   return false;
 }
 
-/// 90201 as "9.2.1": `major` and `minor` are what one of each counts.
+/// Formats 90201 as "9.2.1": `major` and `minor` are the weights of one major
+/// and one minor version.
 static std::string decode(int64_t number, int64_t major, int64_t minor) {
   std::string text = std::to_string(number / major) + "." +
                      std::to_string(number % major / minor);
@@ -198,7 +199,7 @@ static void askVersion(Library &library) {
       isDriver ? decode(number, 1000, 10) : decode(number, 10000, 100);
 }
 
-/// Asks a loaded library for its version; an error if that is too low.
+/// Asks a loaded library for its version; an error if it is too low.
 static void checkVersion(Library &library) {
   const Spec &spec = specOf(library.kind);
   askVersion(library);
@@ -208,7 +209,7 @@ static void checkVersion(Library &library) {
                     library.path + ")";
 }
 
-/// What to say of a library of which no file can be loaded.
+/// Describes a library that has no loadable file.
 static std::string describeMissing(const Spec &spec,
                                    const std::string &refused) {
   std::string text = std::string(spec.name) + " (" + spec.files[0] + ") ";
@@ -240,7 +241,7 @@ Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
       if (!load(folders[i] + file, library, refused))
         continue;
       checkVersion(library);
-      // Another one may do, but not for one that the user names.
+      // An unusable library is skipped unless its folder is the user's choice.
       if (library.isUsable() || i < named)
         return library;
       if (!first.isFound())

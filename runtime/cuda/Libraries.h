@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds and loads cuBLASLt, cuDNN and NCCL. Programs are not linked with them,
-// so that they start, and say what is missing, where these are not installed.
+// so that they start without these libraries and report what is missing.
 //
-// Searched are, in this order: the folders of TESSERA_CUDA_LIBRARY_PATH; what
-// the loader finds by itself; CUDA_HOME, CUDA_PATH and /usr/local/cuda; and the
-// nvidia packages of Python (of PYTHONPATH, VIRTUAL_ENV, the python3 on PATH,
-// the user's and the system's).
+// The search order is: the folders of TESSERA_CUDA_LIBRARY_PATH; the loader's
+// own search; CUDA_HOME, CUDA_PATH and /usr/local/cuda; and the nvidia packages
+// of Python (of PYTHONPATH, VIRTUAL_ENV, the python3 on PATH, the user's and
+// the system's).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,29 +26,29 @@ namespace tessera::rt::cuda {
 
 enum class LibraryKind { Driver, CublasLt, Cudnn, Nccl };
 
-/// "cuBLASLt"
+/// The name of a library, such as "cuBLASLt".
 const char *libraryName(LibraryKind kind);
 
-/// A library that was looked for.
+/// Result of a search for a library.
 struct Library {
   LibraryKind kind = LibraryKind::CublasLt;
   /// Null: see `error`.
   void *handle = nullptr;
   std::string path;
-  /// "13.1.0", and the number that the library gives itself.
+  /// Version text "13.1.0", and the library's own number of it.
   std::string version;
   int64_t versionNumber = 0;
-  /// Why it is not there, or cannot be used; empty: it is usable.
+  /// Reason why it is missing or cannot be used; empty: it is usable.
   std::string error;
 
   /// A file was found, but the loader refuses it.
   bool isRefused = false;
 
-  /// Whether a file was found.
+  /// True if a file was found.
   bool isFound() const { return !path.empty(); }
   bool isUsable() const { return handle && error.empty(); }
-  /// The address of a function. Null, with a message in `error`, if the library
-  /// does not have it.
+  /// Returns the address of a function. Null, with a message in `error`, if the
+  /// library does not have it.
   void *symbol(const char *name);
   template <typename Function>
   void bind(Function *&function, const char *name) {
@@ -56,14 +56,14 @@ struct Library {
   }
 };
 
-/// Looks for a library, loads it, asks for its version, and checks that against
-/// what Tessera needs. One that is too old is passed over, unless
-/// TESSERA_CUDA_LIBRARY_PATH names it; if no other is there, its error is the
-/// answer. None is ever unloaded: these libraries have threads.
+/// Finds a library, loads it, and compares its version with the one that
+/// Tessera needs. A library that is too old is skipped unless
+/// TESSERA_CUDA_LIBRARY_PATH names it; if there is no other, its error is
+/// returned. No library is ever unloaded, because these libraries have threads.
 Library findLibrary(LibraryKind kind);
 
-/// The folders that are searched beside the loader's, those of
-/// TESSERA_CUDA_LIBRARY_PATH first.
+/// The folders that are searched in addition to the loader's, first those in
+/// TESSERA_CUDA_LIBRARY_PATH.
 std::vector<std::string> libraryFolders();
 
 } // namespace tessera::rt::cuda

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Communication.h. Ranks are threads that share a device. They meet as
-// ranks of the host target do, with the same checks and timeouts, but while
-// they enqueue: data moves later, by kernels on a stream of each rank's, and
-// events take the place of the meetings. Reductions are in ascending rank
-// order. Each step is enqueued anew, since a recorded one could not meet.
+// See Communication.h. Ranks are threads that share a device. They synchronize
+// as ranks of the host target do, with the same checks and timeouts, but while
+// they enqueue: kernels on a stream of each rank move the data later, and
+// events order them. Reductions are in ascending rank order. Each step is
+// enqueued again, because a recorded one could not synchronize.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ private:
   static bool reads(const Operation &op, int index) {
     return op.readsFrom == -2 || op.readsFrom == index;
   }
-  /// A reduction in place: peers still read what it would overwrite.
+  /// True for an in-place reduction: peers still read the memory to overwrite.
   static bool isHeld(const Operation &op) {
     return op.kind == OpKind::AllReduce && op.group->size() > 1 &&
            op.sourceOffset == op.destinationOffset;
@@ -62,8 +62,8 @@ private:
   CommunicationContext context;
   Stream stream;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
-  /// Results of reductions in place, by slot, until they may be written. They
-  /// grow in the first step.
+  /// Results of in-place reductions, by slot, until they may be written. The
+  /// buffers grow in the first step.
   void *held[TESSERA_RT_MAX_SLOTS] = {};
   int64_t heldBytes[TESSERA_RT_MAX_SLOTS] = {};
 };
@@ -82,7 +82,7 @@ Status LocalCommunication::open(const std::vector<Operation> &) {
     return status;
   ctx->block().deviceArena = context.arena;
   ctx->mover = this;
-  // Every rank's arena is known before anybody reads from it.
+  // Every rank's arena must be known before any rank reads from it.
   return barrier(ctx, BarrierAgreed);
 }
 
@@ -170,7 +170,7 @@ Status LocalCommunication::move(int32_t slot, Operation &op) {
     }
   if (error.empty())
     error = context.device.record(done[slot], stream);
-  // The peers wait for this before they change what was read.
+  // The peers wait for this event before they change the source.
   for (int index = 0; index < group.size(); ++index) {
     int theirSlot = op.peerSlot[size_t(index)];
     if (theirSlot >= 0)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See Matmul.h: what calls are, and matmuls by the host's code.
+// See Matmul.h: descriptions of calls, and matmuls by the host's code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ std::string MatmulCall::describe() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What a library leaves
+// Work that a library leaves to the runtime
 //===----------------------------------------------------------------------===//
 
 MatmulCall tessera::rt::cuda::withoutRest(const MatmulCall &call,
@@ -86,7 +86,7 @@ MatmulCall tessera::rt::cuda::withoutRest(const MatmulCall &call,
   return matmul;
 }
 
-/// The columns that a call sums.
+/// The column reduction of a call.
 static ColumnReduction sumsOf(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;
   int32_t biasDtype = int32_t(call.fusion.bias_dtype);
@@ -120,7 +120,7 @@ std::string tessera::rt::cuda::runRest(Kernels &kernels, Stream stream,
 }
 
 //===----------------------------------------------------------------------===//
-// By the host
+// Matmuls on the host
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -161,7 +161,7 @@ std::string HostMatmul::prepare(const std::vector<MatmulCall> &calls) {
   return device.allocate(bytes, workspace);
 }
 
-/// Copies what is added into C, row by row.
+/// Copies the addend into C, row by row.
 static void copyAddend(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;
   int64_t size = dtypeSize(int32_t(d.c_dtype));

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The interface of matmuls on a device, and the choice between ways to
-// compute one. One implementation is cuBLASLt, another the host's code for an
-// emulated device.
+// The interface of matmuls on a device, and the choice between algorithms. One
+// implementation is cuBLASLt, another the host's code for an emulated device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,39 +27,39 @@ constexpr int64_t matmulWorkspaceBytes = int64_t(32) << 20;
 /// The largest power of two, at most 256, that divides an address.
 int64_t alignmentOf(const void *address);
 
-/// A matmul and what is done with it; addresses are the device's.
+/// A matmul and its fusion; addresses are the device's.
 struct MatmulCall {
   tessera_rt_matmul_desc desc = {};
-  /// Kind 0: nothing.
+  /// Fusion; kind 0: none.
   tessera_rt_matmul_fusion fusion = {};
   const void *a = nullptr, *b = nullptr;
-  /// With desc.accumulate; null: what is in c.
+  /// Addend with desc.accumulate; null: the contents of c.
   const void *addend = nullptr;
   void *c = nullptr, *bias = nullptr, *aux = nullptr;
-  /// Of matmuls in 8 bits: B's type, and the scales of A and B.
+  /// Fields of 8-bit matmuls: B's type, and the scales of A and B.
   int64_t dtypeB = -1;
   const float *scaleA = nullptr, *scaleB = nullptr;
 
-  /// Two calls of equal keys are computed in the same way. It holds all but the
-  /// addresses, and of these which are there and how far they are aligned.
+  /// Calls with equal keys are computed in the same way. A key has all fields
+  /// except the addresses; of these it has which are null and their alignment.
   std::vector<int64_t> key() const;
-  /// 2 * batch * m * n * k.
+  /// Operations: 2 * batch * m * n * k.
   double flops() const;
-  /// "bf16[4 x 1024 x 768 x 3072]^nt + gelu"
+  /// Describes the call, such as "bf16[4 x 1024 x 768 x 3072]^nt + gelu".
   std::string describe() const;
 };
 
-/// How much of a call with a fusion a library does; the runtime's kernels do
-/// the rest.
+/// The part of a call with a fusion that a library does; the runtime's kernels
+/// do the rest.
 enum class MatmulSplit : int64_t {
-  Whole = 0,     ///< all.
+  Whole = 0,     ///< everything.
   SumsApart = 1, ///< all but the sums of GELU's gradient.
   Apart = 2      ///< the matmul, with what is added to it.
 };
 
-/// What the library is asked for.
+/// The part of a call that the library does.
 MatmulCall withoutRest(const MatmulCall &call, MatmulSplit split);
-/// Does the rest of a call whose matmul is in its place. `workspace` has
+/// Does the rest of a call whose matmul is already in C. `workspace` has
 /// matmulWorkspaceBytes.
 std::string runRest(Kernels &kernels, Stream stream, const MatmulCall &call,
                     MatmulSplit split, void *workspace);
@@ -70,49 +69,51 @@ class Matmul {
 public:
   virtual ~Matmul() = default;
 
-  /// For reports: "cublaslt 13.1.0".
+  /// The name in reports: "cublaslt 13.1.0".
   virtual std::string name() const = 0;
-  /// Whether it multiplies operands of `dtype` to results of `cDtype`.
+  /// True if it multiplies operands of `dtype` to results of `cDtype`.
   virtual bool supports(int32_t dtype, int32_t cDtype) const = 0;
-  /// Makes ready for calls like these, of each key one; nothing is allocated
-  /// later. Calls may be made, on the addresses of `calls`, to time them.
+  /// Prepares calls like these, one for each key; nothing is allocated later.
+  /// It may run them, on the addresses of `calls`, to time them.
   virtual std::string prepare(const std::vector<MatmulCall> &calls) = 0;
   /// Enqueues a matmul that prepare has seen.
   virtual std::string run(Stream stream, const MatmulCall &call) = 0;
 };
 
-/// How ways to compute are chosen.
+/// Options for the choice of algorithms.
 struct TuneOptions {
-  /// Off: what the library thinks best. Cache: by time, kept in a file. On: by
-  /// time, whatever is in the file.
+  /// Off: the library's own choice. Cache: by time, kept in a file. On: by
+  /// time, ignoring the file's contents.
   enum Mode { Off, Cache, On } mode = Cache;
-  /// Where times are kept; empty: nowhere.
+  /// Path of the file with times; empty: none.
   std::string path;
-  /// Whether this rank times and writes; the others wait in `barrier`, then
+  /// True if this rank times and writes; the others wait in `barrier`, then
   /// read.
   bool isFirst = true;
   /// Waits for all ranks. Returns a message, or nothing.
   std::function<std::string()> barrier;
-  /// Says something about the run, once.
+  /// Prints a remark about the run, once.
   std::function<void(const std::string &)> remark;
-  /// f32 matmuls by units for TF32, whose operands have 10 bits of fraction.
+  /// True to use TF32 units for f32 matmuls; their operands have 10 fraction
+  /// bits.
   bool tf32 = false;
-  /// How much the runtime's kernels do at least of calls that have a rest.
+  /// The least work that the runtime's kernels do for calls with a rest.
   MatmulSplit leastApart = MatmulSplit::Whole;
-  /// Ways to compute that are timed, and seconds that this may take in all.
+  /// Number of algorithms that are timed, and seconds for all of them.
   int candidates = 16;
   double seconds = 60;
 };
 
-/// cuBLASLt on `device`. Working memory is taken from `device` once. Null with
-/// a message when it cannot be used. `kernels` must outlive it.
+/// Creates matmuls by cuBLASLt on `device`. Working memory is taken from
+/// `device` once. Null with a message if it cannot be used. `kernels` must
+/// outlive it.
 std::unique_ptr<Matmul> createCublasLt(Device &device, Kernels &kernels,
                                        Stream stream,
                                        const TuneOptions &options,
                                        std::string &error);
 
-/// The host's code, for an emulated device; `kernels` do what follows. It uses
-/// the threads of `ctx`. Both must outlive it.
+/// Creates matmuls on the host, for an emulated device; `kernels` run the
+/// epilogues. It uses the threads of `ctx`. Both must outlive it.
 std::unique_ptr<Matmul> createHostMatmul(Device &device, Kernels &kernels,
                                          tessera_rt_context *ctx);
 

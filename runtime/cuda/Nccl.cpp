@@ -18,14 +18,15 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// What the environment says to NCCL where the user does not.
+/// Sets NCCL's environment variables that the user does not set.
 static void setDefaults(int rank, bool shared) {
-  // All ranks are on this machine: nothing listens where others could come.
+  // All ranks are on this machine, so no other machine may connect.
   setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
   if (!shared)
     return;
-  // NCCL refuses two ranks of one machine on one device, so each is to be a
-  // machine. They take turns on the device: as few of its parts as can be.
+  // NCCL refuses two ranks of one machine on one device, so each rank claims to
+  // be a machine of its own. They take turns on the device, with as few of its
+  // resources as possible.
   setenv("NCCL_HOSTID", format("tessera-rank-%d", rank).c_str(), 1);
   setenv("NCCL_NET", "Socket", 0);
   setenv("NCCL_IB_DISABLE", "1", 0);
@@ -54,9 +55,8 @@ std::string NcclLibrary::describe(const Communicator &comm, const char *what,
   return more && *more ? text + " (" + more + ")" : text;
 }
 
-/// Asks until there is an answer: `ask` gives a status, or nothing yet. An
-/// error where a rank is lost meanwhile, or none comes within the timeout:
-/// `late`.
+/// Polls until `ask` gives a status. Fails if a rank is lost meanwhile, or with
+/// the message `late` at the timeout.
 template <typename AskFn>
 static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
                           const std::string &late) {
@@ -154,8 +154,8 @@ Status NcclLibrary::connect(Communicator &comm) {
     return status;
   nccl::Config config;
   config.blocking = 0;
-  // A receive that waits for its sender holds that many multiprocessors, beside
-  // which tasks compute.
+  // A receive that waits for its sender occupies that many multiprocessors
+  // while tasks compute on the others.
   if (comm.isPair)
     config.maxCTAs = 4;
   int result =
@@ -172,7 +172,7 @@ Status NcclLibrary::split(const Communicator &parent, Communicator &comm) {
       api.split(parent.comm, comm.color, comm.index, &comm.comm, &config);
   if (result != nccl::Success && result != nccl::InProgress)
     return check(parent, "splitting a communicator", result);
-  // The parent is busy until its child is there.
+  // The parent is busy until its child exists.
   if (Status status = waitReady(parent))
     return status;
   return comm.comm ? TESSERA_RT_OK

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Communicators of one rank, and how ranks meet in them: over the job's shared
-// memory, with timeouts. What collectives are made of is in
-// NcclCommunication.cpp.
+// Communicators of one rank, and their creation by the ranks over the job's
+// shared memory, with timeouts. NcclCommunication.cpp implements the
+// collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,19 @@ namespace tessera::rt::cuda {
 
 /// A communicator with its stream.
 struct Communicator {
-  /// What its ranks find it by: the hash of their group's axes, or of a sender,
-  /// its receiver and the tag, since each tag has an order of its own.
+  /// Key under which its ranks find it: the hash of their group's axes, or of a
+  /// sender, its receiver and the tag, because each tag has an order of its
+  /// own.
   uint64_t key = 0;
-  /// What it is announced by: no other communicator of the job has it.
+  /// Name under which it is announced; unique among the job's communicators.
   uint64_t identity = 0;
   /// For messages: "dp", "rank 0 to rank 1".
   std::string name;
-  /// Its size, and this rank's number in it: of a pair, 0 sends and 1 receives.
+  /// Its size, and this rank's number in it. In a pair, 0 sends and 1 receives.
   int ranks = 0, index = 0;
   bool isPair = false;
-  /// Of a group: its first rank, which tells it from the other groups that the
-  /// same split makes.
+  /// First rank of its group, which distinguishes it from the other groups of
+  /// the same split.
   int color = 0;
   nccl::Comm comm = nullptr;
   Stream stream;
@@ -41,9 +42,8 @@ struct Communicator {
   int64_t stagingBytes = 0;
 };
 
-/// NCCL as this rank uses it. Failures are recorded. Communicators do not
-/// block: every wait looks for failures of other ranks and has the job's
-/// timeout.
+/// This rank's use of NCCL. Failures are recorded. Communicators do not block:
+/// every wait checks for failures of other ranks and has the job's timeout.
 class NcclLibrary {
 public:
   explicit NcclLibrary(tessera_rt_context *ctx) : ctx(ctx) {}
@@ -53,21 +53,21 @@ public:
   Status open(bool shared);
   const nccl::Api &get() const { return api; }
 
-  /// Makes an identity for a communicator and lets the other ranks know.
+  /// Creates an identity for a communicator and announces it to the other
+  /// ranks.
   Status announceIdentity(const Communicator &comm);
-  /// Begins to make a communicator of `comm.ranks` ranks, of which this is
+  /// Begins to create a communicator of `comm.ranks` ranks, with this rank as
   /// number `comm.index`. waitReady waits for it.
   Status connect(Communicator &comm);
-  /// The same from a communicator: ranks with the same color come together.
+  /// The same by splitting a communicator: ranks with equal color form one.
   Status split(const Communicator &parent, Communicator &comm);
-  /// Waits until what the communicator was informed of last is under way.
+  /// Waits until the communicator's last call is under way.
   Status waitReady(const Communicator &comm);
-  /// Gives a communicator back; waits a while for the others, and no longer.
+  /// Frees a communicator; waits for the others only a limited time.
   void close(const Communicator &comm);
-  /// Records a failing result of a call on `comm`; waits where it is not
-  /// over.
+  /// Records an error of a call on `comm`; waits if the call is in progress.
   Status check(const Communicator &comm, const char *what, int result);
-  /// What went wrong on its own, or nothing.
+  /// Returns an asynchronous error, or nothing.
   std::string poll(const Communicator &comm);
 
 private:

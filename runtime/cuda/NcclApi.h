@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Names, numbers and signatures of the NCCL functions that the runtime calls,
-// so that it can be built without NCCL's headers. A test compares them with
-// those where they are found. From version 2.28 on.
+// from version 2.28 on, so that it builds without NCCL's headers. A test
+// compares them with the headers if these are found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@ struct UniqueId {
   char internal[128];
 };
 
-/// ncclConfig_t as of 2.28; a later library knows by size and version what is
-/// not there. Numbers that are not set are "undefined".
+/// ncclConfig_t as of 2.28. A later library detects missing fields by the size
+/// and version. Fields that are not set are "undefined".
 struct Config {
   static constexpr int undefined = INT_MIN;
 
@@ -94,7 +94,7 @@ struct Api {
               void *stream);
   int (*receive)(void *, size_t count, int type, int peer, Comm, void *stream);
 
-  /// Binds all of them; see library.error.
+  /// Binds all functions; see library.error.
   void bind();
 };
 

@@ -7,8 +7,8 @@
 //
 // See Communication.h. Each set of mesh axes has a communicator and a stream,
 // and so has each tag of messages from one rank to another. NCCL gathers,
-// scatters and exchanges whole blocks; blocks of rows are put in order before
-// or after, in working memory of the communicator.
+// scatters and exchanges whole blocks; blocks of rows are reordered before or
+// after, in working memory of the communicator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// A tensor of [outer][members][inner] elements: with an outer size of 1 the
-/// chunks of members follow each other.
+/// A tensor of [outer][members][inner] elements. If outer is 1, the members'
+/// chunks are contiguous.
 struct Chunks {
   int64_t outer, inner;
 };
@@ -71,8 +71,8 @@ private:
   CommunicationContext context;
   NcclLibrary library;
   bool shared, isAborted = false;
-  /// In the order of the step's collectives. Where groups were split, the first
-  /// one has all ranks.
+  /// Communicators in the order of the step's collectives. If groups were
+  /// split, the first communicator has all ranks.
   std::vector<std::unique_ptr<Communicator>> comms;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
   bool hasEvents = false;
@@ -116,13 +116,13 @@ static int64_t productOf(const std::vector<int64_t> &shape, int32_t begin,
   return product;
 }
 
-/// Of what an all_to_all splits: [outer][members][inner].
+/// Layout of an all_to_all's source: [outer][members][inner].
 static Chunks getSplit(const Operation &op) {
   return {productOf(op.shape, 0, size_t(op.splitDim)),
           productOf(op.shape, op.splitDim, op.shape.size()) / op.group->size()};
 }
 
-/// Of what it makes of the chunks.
+/// Layout of the destination, into which the chunks are joined.
 static Chunks getJoined(const Operation &op) {
   std::vector<int64_t> chunk = op.shape;
   chunk[size_t(op.splitDim)] /= op.group->size();
@@ -141,7 +141,7 @@ static int64_t stagingOf(const Operation &op) {
          (getJoined(op).outer > 1 ? bytes : 0);
 }
 
-/// A communicator that is not connected yet.
+/// Describes a communicator that is not connected yet.
 static std::unique_ptr<Communicator> describe(const Operation &op) {
   auto comm = std::make_unique<Communicator>();
   comm->key = keyOf(op);
@@ -162,7 +162,7 @@ static std::unique_ptr<Communicator> describe(const Operation &op) {
   return comm;
 }
 
-/// Sees to the communicator of a collective. Returns whether it is a new one.
+/// Adds the communicator of a collective. Returns true if it is a new one.
 bool NcclCommunication::addCommunicator(const Operation &op) {
   if (op.group->size() == 1)
     return false;
@@ -176,8 +176,8 @@ bool NcclCommunication::addCommunicator(const Operation &op) {
   return isNew;
 }
 
-/// All ranks split the communicator of all in the same order of axes, which
-/// they have in common: their steps have the same groups.
+/// All ranks split the communicator of all ranks in the same order of axes.
+/// They have the same axes, because their steps have the same groups.
 Status NcclCommunication::splitGroups() {
   if (std::all_of(comms.begin(), comms.end(),
                   [](const auto &comm) { return comm->isPair; }))
@@ -207,10 +207,10 @@ Status NcclCommunication::splitGroups() {
   return TESSERA_RT_OK;
 }
 
-/// The first message of a pair, of one byte of the arena, which has nothing to
-/// lose yet. In it NCCL connects the two ranks, and no call of either goes on
-/// until both have begun: in a step, in which each may wait for the other's
-/// message first, neither would ever.
+/// Sends the first message of a pair, one byte of the arena, which has no
+/// contents yet. In this message NCCL connects the two ranks, and it blocks
+/// every call of either until both have begun. In a step each rank may wait for
+/// the other's message first, which would be a deadlock.
 Status NcclCommunication::connectPair(Communicator &comm) {
   if (Status status = context.check(context.device.createStream(
           /*highPriority=*/true, comm.stream)))
@@ -222,9 +222,9 @@ Status NcclCommunication::connectPair(Communicator &comm) {
   return library.check(comm, "connecting", result);
 }
 
-/// Makes pairs, and groups too where the steps of ranks differ in them, as in a
-/// pipeline: each by itself, all ranks in the order of identities. So the first
-/// of those that are left always has all its ranks.
+/// Creates pairs, and also groups if the ranks' steps differ in them, as in a
+/// pipeline. They are created one by one, and all ranks go in the order of
+/// identities, so the first remaining one always has all its ranks ready.
 Status NcclCommunication::connectEach(bool withGroups) {
   std::vector<Communicator *> alone;
   for (std::unique_ptr<Communicator> &comm : comms)
@@ -232,8 +232,8 @@ Status NcclCommunication::connectEach(bool withGroups) {
       alone.push_back(comm.get());
   std::sort(alone.begin(), alone.end(),
             [](auto *a, auto *b) { return a->identity < b->identity; });
-  // The sender, or first member, makes the identity. Every identity is there
-  // before anybody waits for one.
+  // The sender, or first member, creates the identity. All identities are
+  // announced before any rank waits for one.
   for (Communicator *comm : alone)
     if (comm->index == 0)
       if (Status status = library.announceIdentity(*comm))
@@ -251,7 +251,7 @@ Status NcclCommunication::connectEach(bool withGroups) {
 }
 
 Status NcclCommunication::open(const std::vector<Operation> &operations) {
-  // Splitting is for all ranks: whether and how must be the same everywhere.
+  // All ranks must decide alike whether and how to split.
   uint64_t hash = 1;
   for (const Operation &op : operations)
     if (addCommunicator(op) && !isPointToPoint(op.kind))
@@ -336,7 +336,7 @@ static int typeOf(int32_t dtype) {
   case TESSERA_RT_BF16:
     return nccl::Bfloat16;
   case TESSERA_RT_F16:
-  case TESSERA_RT_I16: // Moved, never reduced.
+  case TESSERA_RT_I16: // This type is moved, never reduced.
     return nccl::Float16;
   case TESSERA_RT_F64:
     return nccl::Float64;
@@ -357,7 +357,7 @@ static int reductionOf(const Header &header) {
   return header.reduction == TESSERA_RT_MAX ? nccl::Max : nccl::Sum;
 }
 
-/// Of a sum of I1, which the library adds as bytes, the last bits.
+/// Keeps the last bits of a sum of I1, which the library adds as bytes.
 Status NcclCommunication::keepLastBits(const Operation &op,
                                        Communicator &comm) {
   if (op.header.dtype != TESSERA_RT_I1 || op.header.reduction != TESSERA_RT_SUM)
@@ -413,8 +413,7 @@ Status NcclCommunication::reduceScatter(const Operation &op,
   return keepLastBits(op, comm);
 }
 
-/// Chunks that follow each other are sent from where they are, and received
-/// where they shall be.
+/// Contiguous chunks are sent from and received at their final positions.
 Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   int members = op.group->size();
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
@@ -516,7 +515,8 @@ Status NcclCommunication::enqueue(const Operation &op, Communicator &comm) {
   return TESSERA_RT_OK;
 }
 
-/// A collective of a group of one: its destination is its source.
+/// Runs a collective of a group of one: its destination is a copy of its
+/// source.
 Status NcclCommunication::copyAlone(const Operation &op) {
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
   bool isZero = op.kind == OpKind::Permute && op.readsFrom < 0;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stands for CudaDevice.cpp where the build has no CUDA toolkit.
+// Replaces CudaDevice.cpp if the build has no CUDA toolkit.
 //
 //===----------------------------------------------------------------------===//
 

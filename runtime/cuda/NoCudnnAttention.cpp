@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stands for CudnnAttention.cpp where its headers were not found.
+// Replaces CudnnAttention.cpp if its headers were not found.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- PartSender.cpp - Blocks to a device part by part -------------------===//
+//===- PartSender.cpp - Sending blocks to a device ------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ CudaPartSender::~CudaPartSender() {
 }
 
 std::string CudaPartSender::open(int64_t arenaBytes) {
-  // The blocks of tests have several parts, too.
+  // The small parts of an emulated device let tests send several.
   int64_t most = device.isEmulated() ? int64_t(4) << 10 : int64_t(32) << 20;
   bytes = std::min(most, (arenaBytes + 63) / 64 * 64);
   std::string error;

@@ -1,15 +1,15 @@
-//===- PartSender.h - Blocks to a device part by part -----------*- C++ -*-===//
+//===- PartSender.h - Sending blocks to a device ----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Parameters and state come to a device through two pieces of memory that it
-// reads at full speed: one is written while the other is read. Pages of the
-// host's arena would each be made and given back for it, and read at a seventh
-// of the rate (7.9 and 55 GB/s on an H200's host, where making them by one
-// thread goes at 2.3).
+// Parameters and state reach a device through two buffers that it reads at full
+// speed: one is written while the other is read. Without these, pages of the
+// host's arena would be created and freed for the transfer, and read at a
+// seventh of the rate (7.9 instead of 55 GB/s on an H200's host, where one
+// thread creates pages at 2.3 GB/s).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +21,15 @@
 
 namespace tessera::rt::cuda {
 
-/// Sends blocks to the device arena of a rank. What was given to the device
-/// before must have been done. The blocks are there when it is destroyed.
+/// Sends blocks to the device arena of a rank. Earlier work on the device must
+/// have finished. All blocks have arrived when it is destroyed.
 class CudaPartSender final : public PartSender {
 public:
   CudaPartSender(tessera_rt_context *ctx, Device &device, uint8_t *arena)
       : ctx(ctx), device(device), arena(arena) {}
   ~CudaPartSender() override;
 
-  /// Makes the memory, for an arena of so many bytes. Returns a message, or
+  /// Allocates the buffers for an arena of `arenaBytes`. Returns a message, or
   /// nothing.
   std::string open(int64_t arenaBytes);
 

@@ -1,11 +1,11 @@
-//===- Peaks.cpp - What devices can do at best ----------------------------===//
+//===- Peaks.cpp - Peak rates of devices ----------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See Peaks.h. Numbers are those of NVIDIA's datasheets, without sparsity.
+// See Peaks.h. The numbers are from NVIDIA's datasheets, without sparsity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 #include <cstring>
 
 namespace {
-/// 10^12 operations per second: bf16 and f16; f32 by matrix units (TF32), and
-/// without; f64. Numbers of 8 bits are multiplied twice as fast as bf16, where
-/// there are units for them.
+/// 10^12 operations per second for bf16 and f16; for f32 with matrix units
+/// (TF32), and without; for f64. 8-bit matmuls are twice as fast as bf16, on
+/// devices with units for them.
 struct Peak {
-  /// A part of the device's name; more special ones come first.
+  /// A part of the device's name; more specific ones come first.
   const char *name;
   double half, tf32, single, wide;
 };
@@ -35,8 +35,8 @@ constexpr Peak peaks[] = {
 };
 } // namespace
 
-/// Of the generations here the only one without units for 8 bits with an
-/// exponent; its devices, and no others, are called A.
+/// True for the only generation here without units for 8-bit floats. Only names
+/// of its devices begin with A.
 static bool isAmpere(const Peak &peak) { return peak.name[0] == 'A'; }
 
 double tessera::rt::cuda::peakFlops(const std::string &device, int32_t dtype,

@@ -1,4 +1,4 @@
-//===- Peaks.h - What devices can do at best --------------------*- C++ -*-===//
+//===- Peaks.h - Peak rates of devices --------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,9 @@
 
 namespace tessera::rt::cuda {
 
-/// Floating-point operations per second of a device's matmuls of operands
-/// of `dtype`, dense, by its vendor's datasheet; with `tf32` f32 is multiplied
-/// by matrix units. 0: not known.
+/// Floating-point operations per second of a device's matmuls with operands of
+/// `dtype`, dense, from its vendor's datasheet. `tf32` lets f32 use matrix
+/// units. 0: not known.
 double peakFlops(const std::string &device, int32_t dtype, bool tf32);
 
 } // namespace tessera::rt::cuda

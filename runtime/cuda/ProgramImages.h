@@ -12,7 +12,7 @@
 
 namespace tessera::rt::cuda {
 
-/// What the program defines; see tessera_rt_cuda.h.
+/// The images that the program defines; see tessera_rt_cuda.h.
 inline KernelImages programImages() {
   return {tessera_program_images, tessera_program_num_images,
           tessera_program_kernels, tessera_program_num_kernels,

@@ -1,12 +1,12 @@
-//===- TuneFile.cpp - Chosen ways to compute, kept ------------------------===//
+//===- TuneFile.cpp - File of chosen algorithms ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See TuneFile.h. The file is two lines of JSON: what was chosen, and the
-// checksum of the first line.
+// See TuneFile.h. The file is two lines of JSON: the choices, and the checksum
+// of the first line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace tessera::rt::cuda;
 
 const char *const tessera::rt::cuda::tuneFileAbsent = "absent";
 
-/// Of this format.
+/// Version of this format.
 static constexpr int64_t formatVersion = 2;
 static constexpr size_t algoWords = sizeof(lt::Algo) / sizeof(uint64_t);
 
@@ -35,7 +35,8 @@ std::string TuneSubject::describe() const {
                 (long long)multiprocessors, tf32 ? " with tf32" : "");
 }
 
-/// Words as 16 hexadecimal digits each, which JSON's numbers could not hold.
+/// Formats 64-bit integers as 16 hexadecimal digits each, because JSON's
+/// numbers cannot hold them.
 static std::string encode(const uint64_t *words, size_t count) {
   std::string text;
   for (size_t i = 0; i < count; ++i)
@@ -77,7 +78,7 @@ std::string TuneFile::text() const {
   return line + "{\"checksum\": \"" + encode(&sum, 1) + "\"}\n";
 }
 
-/// Reads one matmul. Returns false when something is missing.
+/// Reads one matmul. Returns false if a field is missing.
 static bool readEntry(const Json &json, std::vector<int64_t> &key,
                       TuneEntry &entry) {
   for (const Json &word : json.getArray("key"))
@@ -128,7 +129,7 @@ std::string TuneFile::read(const std::string &path) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
     return errno == ENOENT ? tuneFileAbsent : strerror(errno);
-  // As many bytes as the largest step has matmuls for.
+  // The limit is the size of a file for the largest step.
   constexpr size_t limit = size_t(64) << 20;
   std::string text;
   char buffer[1 << 16];

@@ -1,14 +1,14 @@
-//===- TuneFile.h - Chosen ways to compute, kept ----------------*- C++ -*-===//
+//===- TuneFile.h - File of chosen algorithms -------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The file beside a program that keeps which algorithm was the fastest for each
-// matmul. It is good for one version of the library on one kind of
-// device; whatever else it says is of no use, and neither is a file that was
-// changed: it has a checksum.
+// The file next to a program that stores the fastest algorithm for each matmul.
+// It is valid for one version of the library on one kind of device. A file for
+// anything else is ignored, and so is a changed file, which its checksum
+// detects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@
 
 namespace tessera::rt::cuda {
 
-/// What the choices depend on.
+/// Properties on which the choices depend.
 struct TuneSubject {
-  /// The library's own number of its version.
+  /// The library's own version number.
   int64_t libraryVersion = 0;
   std::string device;
   int64_t multiprocessors = 0;
@@ -35,40 +35,41 @@ struct TuneSubject {
     return libraryVersion == other.libraryVersion && device == other.device &&
            multiprocessors == other.multiprocessors && tf32 == other.tf32;
   }
-  /// "version 130100 on NVIDIA H200 (132 multiprocessors)"
+  /// Describes it, such as "version 130100 on NVIDIA H200 (132
+  /// multiprocessors)".
   std::string describe() const;
 };
 
 struct TuneEntry {
   lt::Algo algo = {};
   int64_t workspaceBytes = 0;
-  /// MatmulSplit: how much of what follows the matmul is the algorithm's.
+  /// MatmulSplit: the part of the epilogue that the algorithm does.
   int64_t split = 0;
-  /// Of one matmul with what follows it, and the best by each split; 0 where
-  /// that was not timed.
+  /// Seconds of one matmul with its epilogue, and the best seconds with each
+  /// split; 0 if that was not timed.
   double seconds = 0;
   double bySplit[3] = {};
-  /// For readers.
+  /// Description for readers.
   std::string what;
 };
 
 struct TuneFile {
   TuneSubject subject;
-  /// By MatmulCall::key.
+  /// Entries by MatmulCall::key.
   std::map<std::vector<int64_t>, TuneEntry> entries;
 
-  /// Reads a file. Returns why it cannot be used (it is not there: "absent"),
-  /// or nothing. Entries are left as they were on failure.
+  /// Reads a file. Returns why it cannot be used ("absent" if it does not
+  /// exist), or nothing. A failure leaves the entries unchanged.
   std::string read(const std::string &path);
-  /// Writes to a temporary file, then renames it: the file is whole or as it
-  /// was. Returns a message, or nothing.
+  /// Writes a temporary file and renames it, so that the file is either
+  /// complete or unchanged. Returns a message, or nothing.
   std::string write(const std::string &path) const;
 
   std::string text() const;
   std::string parse(const std::string &text);
 };
 
-/// What read returns when there is no file.
+/// The error of read if there is no file.
 extern const char *const tuneFileAbsent;
 
 } // namespace tessera::rt::cuda

@@ -14,8 +14,8 @@
 
 namespace tessera::emu {
 
-/// Numbers that a seed gives in a row: splitmix64 (Steele, Lea and Flood, "Fast
-/// splittable pseudorandom number generators", 2014).
+/// Numbers from a seed: splitmix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 struct Draw {
   uint64_t state;
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Device.h over the queues of Queues.h and the emulator of kernels. Memory is
-// the host's, between pages that nothing may touch.
+// Implements Device.h with the queues of Queues.h and the emulator of kernels.
+// Memory is host memory between guard pages without access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ public:
   }
 
   ~EmulatedDevice() override {
-    // Their work may use the memory.
+    // The queues' work may use the memory, so they are destroyed first.
     queues.clear();
     for (const auto &block : blocks)
       emu::freeGuarded(block.first);
@@ -232,8 +232,8 @@ public:
   }
 
 private:
-  /// What was created and not destroyed. As with a context of CUDA's, what is
-  /// left ends with the device.
+  /// Objects that were created and not destroyed. They end with the device, as
+  /// the objects of a CUDA context do.
   template <typename T> using Owned = std::vector<std::unique_ptr<T>>;
   template <typename T> static T *keep(Owned<T> &list, std::unique_ptr<T> one) {
     list.push_back(std::move(one));
@@ -267,7 +267,7 @@ private:
   uint64_t seed;
   int64_t launches = 0, inUse = 0, allocated = 0, allocations = 0;
   bool capturing = false;
-  /// Bytes by address, for lookups only.
+  /// Bytes by address, used for lookups only.
   std::map<void *, int64_t> blocks;
   Owned<EmulatedModule> modules;
   Owned<Queue> queues;

@@ -17,14 +17,14 @@
 namespace tessera::rt::cuda {
 
 struct EmulatedDeviceOptions {
-  /// What the device claims to have; allocations beyond it are refused. 0: no
+  /// Reported memory of the device; allocations beyond it are refused. 0: no
   /// limit.
   int64_t memoryBytes = 0;
   /// 0: work is done when it is enqueued. Otherwise it is done when somebody
-  /// waits for it, and whenever several streams could go on the seed draws
-  /// which one does: only what streams and events order is in order, so that a
-  /// missing wait shows as a wrong result under some seed. It orders threads
-  /// and blocks of kernels too.
+  /// waits for it, and the seed draws which of several ready streams continues.
+  /// Then only streams and events order work, so that a missing wait gives a
+  /// wrong result under some seed. The seed also orders threads and blocks of
+  /// kernels.
   uint64_t seed = 0;
 };
 

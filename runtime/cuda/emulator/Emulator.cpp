@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The scheduler runs one warp after the other, each until all its threads wait
-// or have ended; with a seed in an order, and for a time, that it draws. The
-// thread that completes an operation of its warp resolves it at once; barriers
-// are opened by the scheduler.
+// or have ended. With a seed it draws the order and the duration. The thread
+// that completes an operation of its warp resolves it at once; the scheduler
+// opens barriers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ struct Thread {
   std::deque<std::vector<AsyncCopy>> groups;
 };
 
-/// A launch that runs.
+/// State of a launch in progress.
 class Runner {
 public:
   explicit Runner(const Launch &launch)
@@ -70,7 +70,7 @@ public:
 
   std::string run();
 
-  // What running threads ask for.
+  // State that running threads use.
   const Launch &launch;
   int64_t blockIndex = 0;
   int32_t current = 0;
@@ -91,18 +91,18 @@ private:
   bool openBarrier();
   void resume(int32_t index);
   void suspend();
-  /// Lanes of a warp that the block has.
+  /// The lanes of a warp that exist in the block.
   uint32_t lanesOf(int32_t warp) const {
     int32_t count = launch.block - warp * warpSize;
     return count >= warpSize ? ~0u : (1u << count) - 1;
   }
-  /// Resolves the operation of the current thread if all have come.
+  /// Resolves the current thread's operation if all its lanes have arrived.
   bool tryResolve();
   void describeDeadlock();
 
   std::vector<Thread> threads;
-  /// Threads of each warp of the block. Not in runBlock(), which a fault leaves
-  /// by a jump: nothing there would be destroyed.
+  /// Threads of each warp of the block. A member, because a fault leaves
+  /// runBlock() with a jump that would not destroy local variables.
   std::vector<std::vector<int32_t>> warps;
   Draw draw;
   char *shared;
@@ -122,7 +122,7 @@ static void fiberMain() {
 }
 
 //===----------------------------------------------------------------------===//
-// Faults of memory
+// Memory faults
 //===----------------------------------------------------------------------===//
 
 static sigjmp_buf faultJump;
@@ -131,7 +131,8 @@ static void *volatile faultAddress = nullptr;
 
 static void onFault(int signal, siginfo_t *info, void *) {
   if (!inKernel) {
-    // Not ours: the default action, at the same instruction.
+    // The fault is not in a kernel: restores the default action and returns to
+    // the same instruction.
     ::signal(signal, SIG_DFL);
     return;
   }
@@ -140,7 +141,7 @@ static void onFault(int signal, siginfo_t *info, void *) {
 }
 
 namespace {
-/// Catches faults of memory while a launch runs.
+/// Catches memory faults during a launch.
 class FaultCatcher {
 public:
   FaultCatcher() : stack(new char[stackBytes]) {
@@ -259,7 +260,7 @@ bool Runner::openBarrier() {
   return true;
 }
 
-/// Says which threads wait where, when none can go on.
+/// Describes where each thread waits if none can continue.
 void Runner::describeDeadlock() {
   for (int32_t i = 0; i < launch.block; ++i) {
     const Thread &waits = threads[size_t(i)];
@@ -285,8 +286,9 @@ void Runner::describeDeadlock() {
                      std::to_string(ended) + " has ended");
 }
 
-/// Runs the warp's threads until none of them can go on, or with a seed until a
-/// draw says so: some warps then are far ahead of others. False: a fault.
+/// Runs the warp's threads until none of them can continue, or with a seed
+/// until a draw stops it, so that some warps get far ahead of others. Returns
+/// false on a fault.
 bool Runner::runWarp(std::vector<int32_t> &lanes, bool &progress) {
   for (;;) {
     bool ran = false;
@@ -399,7 +401,7 @@ void tessera::emu::warpOperation(const WarpOperation &operation, uint32_t mask,
   running->synchronize(operation, mask, slot);
 }
 
-/// With a seed a copy is done at once or as late as can be.
+/// A seed draws between copying at once and as late as possible.
 void tessera::emu::copyAsync16(void *shared, const void *source) {
   AsyncCopy copy{shared, source};
   if (running->drawEarly())

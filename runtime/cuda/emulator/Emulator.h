@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs a CUDA kernel that was compiled for the processor, for tests: block
-// after block, every thread of a block as a fiber. A thread runs until it comes
-// to a barrier or to an operation of its warp, and goes on when all threads
-// that the operation names have come there. Where some never come (they ended,
-// or wait elsewhere) the launch fails and says so: on a GPU that is a hang, or
-// values of no meaning.
+// after block, with every thread of a block as a fiber. A thread runs until it
+// reaches a barrier or an operation of its warp, and continues when all threads
+// of that operation have reached it. If some never do (they ended, or wait
+// elsewhere), the launch fails with a message; on a GPU it would hang, or give
+// undefined values.
 //
-// The order in which threads and blocks run is ascending, or drawn from a seed:
-// a kernel with a race gives other results under some order. Accesses out of
-// bounds are found where memory comes from GuardedMemory.h. What is not
-// modelled: time, caches, a weak memory order, blocks that run at once.
+// Threads and blocks run in ascending order, or in an order drawn from a seed,
+// under which a kernel with a race may give other results. Accesses out of
+// bounds are found in memory from GuardedMemory.h. Not modeled: time, caches, a
+// weak memory order, blocks that run concurrently.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 
 namespace tessera::emu {
 
-/// A kernel: run once per thread. `args` are its packed 64-bit arguments.
+/// A kernel, called once per thread. `args` are its packed 64-bit arguments.
 using KernelFn = void (*)(const int64_t *args);
 
 constexpr int warpSize = 32;
@@ -36,20 +36,19 @@ struct Launch {
   const char *name = "kernel";
   KernelFn function = nullptr;
   const int64_t *args = nullptr;
-  /// Blocks.
+  /// Number of blocks.
   int64_t grid = 1;
   /// Threads of a block, 1 to TESSERA_RT_MAX_BLOCK.
   int32_t block = 1;
-  /// Bytes of dynamic shared memory; its content is not zero at first.
+  /// Bytes of dynamic shared memory; not initialized to zero.
   int32_t sharedBytes = 0;
-  /// Of the order of blocks and threads; 0: ascending.
+  /// Seed of the order of blocks and threads; 0: ascending.
   uint64_t seed = 0;
 };
 
-/// Runs all blocks. Returns an empty string, or what is wrong with kernel,
-/// block and thread; then results mean nothing. Launches of several threads of
-/// the operating system run one after the other. Not to be called from a
-/// kernel.
+/// Runs all blocks. Returns an empty string, or the error with kernel, block
+/// and thread; then the results are invalid. Launches from several host threads
+/// run one after the other. Must not be called from a kernel.
 std::string run(const Launch &launch);
 
 //===----------------------------------------------------------------------===//
@@ -60,32 +59,32 @@ int32_t threadIndex();
 int32_t blockSize();
 int64_t blockIndex();
 int64_t gridSize();
-/// The block's shared memory, aligned to 16 bytes at least.
+/// The block's shared memory, aligned to at least 16 bytes.
 char *sharedMemory();
 /// Waits for all threads of the block; it is a fault if one has ended.
 void blockBarrier();
 
-/// Ends the launch: the running thread did what is a fault on a GPU.
+/// Ends the launch with an error that would be a fault on a GPU.
 [[noreturn]] void kernelFault(const std::string &text);
 
-/// An operation that all lanes of a warp in `mask` do together. Each passes its
-/// own operands and room for results in `slot`.
+/// An operation that all lanes of a warp in `mask` execute together. Each
+/// passes its own operands and room for results in `slot`.
 struct WarpOperation {
   const char *name;
-  /// Gives every named lane its results; slots of other lanes are null.
+  /// Gives every participating lane its results; slots of other lanes are null.
   void (*resolve)(void *const *slots);
 };
-/// Waits for the lanes in `mask` (of those that the block has) and resolves.
-/// The operation must be the same object for all of them.
+/// Waits for the lanes in `mask` that the block has, and resolves. All of them
+/// must pass the same operation object.
 void warpOperation(const WarpOperation &operation, uint32_t mask, void *slot);
 
-/// A copy of 16 bytes that is not sure to be there before the thread waits for
-/// it: without a seed it is done then, with one then or at once, by draw. A
-/// null source writes zeros.
+/// Copies 16 bytes; the copy is complete only after the thread waits for it.
+/// Without a seed the copy happens at that wait; with one a draw chooses
+/// between that and at once. A null source writes zeros.
 void copyAsync16(void *shared, const void *source);
-/// Closes the group of copies begun since the last one.
+/// Closes the group of copies that have begun since the last one.
 void commitAsync();
-/// Waits until at most `pending` of the newest groups are not done.
+/// Waits until all but the newest `pending` groups are done.
 void waitAsync(int pending);
 
 } // namespace tessera::emu

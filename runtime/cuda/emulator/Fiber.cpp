@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A switch saves the registers that a called function must preserve, and
-// nothing else: no system call, unlike swapcontext.
+// A switch saves only the registers that a called function must preserve. It
+// needs no system call, unlike swapcontext.
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,7 +111,7 @@ FiberStack::~FiberStack() {
 
 FiberState FiberStack::start(void (*entry)()) const {
   auto *top = reinterpret_cast<uintptr_t *>(base + guardBytes + stackBytes);
-  // Where entry begins the stack is 8 bytes off a multiple of 16 on x86-64,
+  // At an entry, the stack pointer is 8 bytes off a multiple of 16 on x86-64,
   // where a call has pushed the return address, and at a multiple on AArch64.
   uintptr_t *words = top - savedWords - (savedWords % 2 ? 1 : 0);
   for (int i = 0; i < savedWords; ++i)

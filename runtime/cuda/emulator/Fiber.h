@@ -1,13 +1,13 @@
-//===- Fiber.h - Flows of control on stacks of their own --------*- C++ -*-===//
+//===- Fiber.h - Threads on their own stacks --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the emulator runs the threads of a block on: hundreds of flows of
-// control on one thread of the operating system, which switch only where they
-// say so. x86-64 and AArch64.
+// Fibers run the threads of a block in the emulator: hundreds of flows of
+// control on one thread of the operating system, which switch only at explicit
+// calls. For x86-64 and AArch64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@ namespace tessera::emu {
 /// A suspended flow of control: its stack pointer.
 using FiberState = void *;
 
-/// Suspends the running flow into `from` and goes on with `to`.
+/// Suspends the running flow into `from` and continues `to`.
 void switchFiber(FiberState *from, FiberState to);
 
-/// A stack with a page before it that nothing may touch.
+/// A stack with a guard page before it.
 class FiberStack {
 public:
   FiberStack();
@@ -33,11 +33,11 @@ public:
   FiberStack(const FiberStack &) = delete;
   FiberStack &operator=(const FiberStack &) = delete;
 
-  /// A flow that calls `entry` when it is first gone on with; `entry` must not
-  /// return. What ran on the stack before is forgotten.
+  /// Returns a flow that calls `entry` when it is first continued; `entry` must
+  /// not return. A previous flow on the stack is discarded.
   FiberState start(void (*entry)()) const;
 
-  /// Whether the address is in the page before the stack.
+  /// True if the address is in the page before the stack.
   bool overflowsAt(const void *address) const;
 
 private:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One mapping an allocation: page without access, data, page without access.
-// Nothing here is called from a signal handler.
+// Each allocation is one mapping: page without access, data, page without
+// access. A signal handler calls nothing here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct Allocation {
 };
 } // namespace
 
-/// By address, for lookups only. Used under `lock()`.
+/// Allocations by address, for lookups only. Used under `lock()`.
 static std::map<uintptr_t, Allocation> &allocations() {
   static std::map<uintptr_t, Allocation> all;
   return all;

@@ -1,4 +1,4 @@
-//===- KernelAbi.cpp - What emulated kernels call -------------------------===//
+//===- KernelAbi.cpp - The C ABI of emulated kernels ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,8 +24,8 @@ int64_t tessera_emu_grid_dim(void) { return gridSize(); }
 void tessera_emu_barrier(void) { blockBarrier(); }
 void *tessera_emu_shared(void) { return sharedMemory(); }
 
-/// The value of a lane of the same segment of `width` lanes; the thread's own
-/// where `within`, the lane's position in the segment, is outside of it.
+/// Returns the value of a lane in the same segment of `width` lanes, or the
+/// thread's own if `within`, the lane's position in the segment, is outside it.
 static int32_t shuffleWithin(int32_t value, int32_t within, int32_t width) {
   int lane = threadIndex() % warpSize;
   int source =

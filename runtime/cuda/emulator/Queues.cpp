@@ -21,11 +21,11 @@
 using namespace tessera::emu;
 
 namespace {
-/// What all queues share.
+/// State shared by all queues.
 struct Hardware {
   std::mutex mutex;
   std::condition_variable changed;
-  /// In order of creation.
+  /// Queues in order of creation.
   std::vector<Queue *> queues;
   Draw draw{0};
   std::string error;
@@ -57,10 +57,10 @@ Queue::Queue(uint64_t seed) : seed(seed) {
 Queue::~Queue() {
   Hardware &all = hardware();
   std::unique_lock<std::mutex> lock(all.mutex);
-  // Another thread may be at its last work.
+  // Another thread may still run the last work of this queue.
   all.changed.wait(lock, [&] { return !busy; });
   all.queues.erase(std::find(all.queues.begin(), all.queues.end(), this));
-  // With the last queue ends the job, and what was wrong with it.
+  // The last queue ends the job, and clears its error.
   if (all.queues.empty())
     all.error.clear();
 }
@@ -155,7 +155,7 @@ std::string Queue::wait(const QueueEvent &event) {
         after.push_back(node);
     return "";
   }
-  // While recording, what happened before it is over by then.
+  // During recording, all earlier events have already happened.
   if (!event.mark || capture)
     return "";
   return add({nullptr, nullptr, event.mark}, lock);
@@ -183,7 +183,7 @@ std::string Queue::endCapture(QueueGraph &graph) {
   Lock lock(hardware().mutex);
   if (!capture || !isOrigin)
     return "the end of a recording that did not begin here";
-  // Events that were recorded keep the recording, but not its work.
+  // Recorded events keep the recording alive, but not its work.
   graph.nodes = std::move(capture->nodes);
   std::vector<char> joined(graph.nodes.size(), 0);
   for (size_t node : after)
@@ -192,7 +192,7 @@ std::string Queue::endCapture(QueueGraph &graph) {
     if (joined[i])
       for (size_t before : graph.nodes[i].after)
         joined[before] = 1;
-  // Other streams leave the recording with it.
+  // Other streams leave the recording too.
   auto ended = capture;
   ended->ended = true;
   for (Queue *queue : hardware().queues)
@@ -215,7 +215,7 @@ std::string Queue::launch(const QueueGraph &graph, uint64_t order) {
     Draw draw{order};
     std::vector<char> done(nodes->size(), 0);
     for (size_t count = 0; count < nodes->size(); ++count) {
-      // Those that could come next.
+      // Nodes that could run next.
       std::vector<size_t> open;
       for (size_t i = 0; i < nodes->size(); ++i) {
         const GraphNode &node = (*nodes)[i];

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A queue does its work in order; what else is ordered, events say. Without a
-// seed work is done when it is enqueued. With one it is put off until somebody
-// waits, and a draw decides which queue goes on: any order that events leave
-// open can come. All queues of the process belong to one piece of hardware.
+// A queue does its work in order; events add other orderings. Without a seed,
+// work is done when it is enqueued. With one, it is deferred until somebody
+// waits, and a draw decides which queue continues: every order that the events
+// allow can occur. All queues of the process belong to one piece of hardware.
 // Several threads may use queues of their own and wait for events of others.
 //
-// Functions return a message, or nothing. A message of work that failed is
-// returned by every later call on any queue.
+// Functions return a message, or nothing. Every later call on any queue also
+// returns the message of failed work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,23 +29,23 @@
 
 namespace tessera::emu {
 
-/// Something to do; returns a message, or nothing.
+/// An item of work; returns a message, or nothing.
 using Work = std::function<std::string()>;
 
-/// A point in a queue that has passed or has not.
+/// A point in a queue that may have passed.
 struct Mark {
   bool done = false;
-  /// Seconds of a clock, once done.
+  /// Clock time in seconds, once done.
   double time = 0;
 };
 
-/// Work with what must come before it, by number; all before it in the list.
+/// Work, and the numbers of the earlier nodes that must precede it.
 struct GraphNode {
   Work work;
   std::vector<size_t> after;
 };
 
-/// What was recorded.
+/// A recorded graph.
 class QueueGraph {
 public:
   int64_t size() const { return int64_t(nodes.size()); }
@@ -53,21 +53,21 @@ public:
 private:
   friend class Queue;
   std::vector<GraphNode> nodes;
-  /// The recording is over.
+  /// True if the recording has ended.
   bool ended = false;
 };
 
 class QueueEvent {
 public:
-  /// Lets other work go on, and says whether the last mark has passed (true
-  /// without one).
+  /// Runs other work, and sets `hasHappened` if the last mark has passed (true
+  /// if there is none).
   std::string query(bool &hasHappened);
   bool time(double &seconds) const;
 
 private:
   friend class Queue;
   std::shared_ptr<Mark> mark;
-  /// Where it was recorded into a graph: that graph and the nodes before it.
+  /// The graph into which it was recorded, and the nodes before it.
   std::shared_ptr<QueueGraph> capture;
   std::vector<size_t> after;
 };
@@ -84,37 +84,37 @@ public:
   std::string wait(const QueueEvent &event);
   std::string synchronize();
 
-  /// From here to the end work is recorded, here and on queues that wait for an
-  /// event of it; these must be waited for before the end.
+  /// Starts recording of work until the end, on this queue and on queues that
+  /// wait for an event of it; these must be waited for before the end.
   std::string beginCapture();
   std::string endCapture(QueueGraph &graph);
-  /// Does the nodes of a graph, in an order of the seed; 0: as recorded.
+  /// Runs the nodes of a graph in an order drawn from the seed; 0: as recorded.
   std::string launch(const QueueGraph &graph, uint64_t seed);
 
 private:
   friend class QueueEvent;
   struct Item {
     Work work;
-    /// Sets this mark, or waits for it, in place of work.
+    /// The mark that this item sets or waits for, if it is not work.
     std::shared_ptr<Mark> sets, waits;
   };
 
-  /// The lock of all queues, which every function below is called with. It is
-  /// released while work is done or waited for.
+  /// The lock of all queues, which every function below needs. It is released
+  /// while work runs or is waited for.
   using Lock = std::unique_lock<std::mutex>;
-  /// Adds an item; does it at once without a seed.
+  /// Adds an item; without a seed it runs at once.
   std::string add(Item item, Lock &lock);
   /// Waits until nothing is left to do.
   std::string finish(Lock &lock);
   bool canGoOn() const;
-  /// Does one piece of work of some queue that can go on; false: there is none.
+  /// Runs one item of some ready queue; false: there is none.
   static bool step();
 
   uint64_t seed;
   std::deque<Item> items;
-  /// An item of this queue is being done.
+  /// True if an item of this queue is running.
   bool busy = false;
-  /// While recording: the graph and what the next node comes after.
+  /// During recording: the graph, and the nodes that precede the next one.
   std::shared_ptr<QueueGraph> capture;
   bool isOrigin = false;
   std::vector<size_t> after;

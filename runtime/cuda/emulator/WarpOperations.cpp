@@ -33,7 +33,8 @@ static const WarpOperation shuffleOperation{
     "a shuffle", [](void *const *slots) {
       for (int i = 0; i < warpSize; ++i)
         if (slots[i]) {
-          // The value of a lane that takes no part is undefined: a strange one.
+          // The value of a lane that takes no part is undefined, so it gets an
+          // unusual constant.
           Slot *from = slotOf(slots, slotOf(slots, i)->source);
           slotOf(slots, i)->result = from ? from->value : 0xFFF5A5A5u;
         }
@@ -128,7 +129,7 @@ void tessera::emu::loadMatrices(uint32_t result[4], const void *row,
   LoadSlot slot{row, transposed, {}};
   if (reinterpret_cast<uintptr_t>(row) % 16)
     kernelFault("a load of matrices expects rows at multiples of 16 bytes");
-  // Read here, so that a fault names the lane.
+  // Reads the row here, so that a fault names the lane.
   static_cast<void>(*static_cast<const volatile char *>(row));
   warpOperation(loadOperation, ~0u, &slot);
   memcpy(result, slot.result, sizeof(slot.result));

@@ -1,13 +1,13 @@
-//===- WarpOperations.h - What lanes of a warp do together ------*- C++ -*-===//
+//===- WarpOperations.h - Cooperative operations of warps -------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The warp operations of CUDA that kernels here use, by their definitions in
-// the PTX ISA: shuffles, votes, and the matrix instructions m16n8k16 of bf16
-// with their loads.
+// The warp operations of CUDA that the kernels use, as defined in the PTX ISA:
+// shuffles, votes, and the matrix instructions m16n8k16 of bf16 with their
+// loads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +27,13 @@ uint32_t matchAny(uint32_t mask, uint32_t value);
 /// Waits for the lanes in `mask`.
 void warpBarrier(uint32_t mask);
 
-/// ldmatrix .x4 of 8x8 matrices of 16-bit elements: lane 8*i + j names row j of
-/// matrix i; register i of lane l gets elements 2*(l%4) and the next of row l/4
-/// of matrix i, or of its transpose. Addresses are multiples of 16.
+/// ldmatrix .x4 of 8x8 matrices of 16-bit elements. Lane 8*i + j gives the
+/// address of row j of matrix i, a multiple of 16. Register i of lane l gets
+/// elements 2*(l%4) and the next of row l/4 of matrix i, or of its transpose.
 void loadMatrices(uint32_t result[4], const void *row, bool transposed);
 
 /// mma.sync m16n8k16, row by column, bf16 with f32 sums: d += a * b. The order
-/// of a sum is not that of the hardware, which is not specified.
+/// of a sum may differ from the hardware's, which is not specified.
 void multiplyMatrices(float d[4], const uint32_t a[4], const uint32_t b[2]);
 
 } // namespace tessera::emu

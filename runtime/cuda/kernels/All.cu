@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A device loads one image; this file makes it one compilation.
+// Compiles all kernels as one unit, because a device loads one image.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two kernels over the same weights, which are made again from the saved
-// logsumexp: one has keys and walks over queries (dk and dv), one has queries
-// and walks over keys (dq). Every sum belongs to one thread and has one order,
-// so results do not depend on timing; the price is seven matmuls in place of
-// five. The first kernel works on transposed scores: its results have the shape
-// of left operands, and weights never pass through shared memory.
+// Two kernels recompute the same weights from the saved logsumexp. One holds
+// keys and loops over queries (dk and dv), the other holds queries and loops
+// over keys (dq). Every sum belongs to one thread and has one order, so results
+// do not depend on timing; the cost is seven matmuls instead of five. The first
+// kernel computes transposed scores: its results have the layout of left
+// operands, so weights never go through shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace tessera::rt::cuda::device;
 
 namespace {
-/// Queries (or keys) that a block meets at once: as many as registers hold.
+/// Queries (or keys) that a block processes at once, limited by registers.
 template <int D> constexpr int walked = D == 64 ? 64 : 32;
 
 template <int D> struct Backward : AttentionBlock {
@@ -66,15 +66,16 @@ template <int D> struct OfKeys : Backward<D> {
   using Base::p;
   static constexpr int depth = walked<D>;
 
-  /// What a query subtracts, and the keys that it sees: the first, and how
-  /// many.
+  /// Values that a query subtracts, and the keys that it sees: the first, and
+  /// their number.
   struct Query {
     float shift, delta;
     int first, count;
   };
   float dk[D / 8][4], dv[D / 8][4];
 
-  // Keys, values; queries, grads, of two stages; what the queries subtract.
+  // Shared memory: keys, values; queries and grads in two stages; the values
+  // that the queries subtract.
   static TESSERA_DEVICE Tile<D> keys() { return {sharedMemory()}; }
   static TESSERA_DEVICE Tile<D> values() {
     return {sharedMemory() + Tile<D>::bytes(tileKeys)};
@@ -188,7 +189,7 @@ template <int D> struct OfRows : Backward<D> {
   int hidden[2], visible[2];
   float dq[D / 8][4];
 
-  // Queries, grads; keys, values, of two stages.
+  // Shared memory: queries, grads; keys and values in two stages.
   static TESSERA_DEVICE Tile<D> queries() { return {sharedMemory()}; }
   static TESSERA_DEVICE Tile<D> grads() {
     return {sharedMemory() + Tile<D>::bytes(tileRows)};

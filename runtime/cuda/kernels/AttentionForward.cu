@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// bf16, heads of up to 64 or 128 elements, a multiple of 8. A block of four
-// warps has 64 query rows, each warp 16 of them, and walks over the keys 64 at
-// a time with a running maximum and sum (Dao, "FlashAttention-2", 2023); the
-// next keys and values are fetched meanwhile. Sums are in f32; weights are
-// rounded to bf16 before they meet the values.
+// For bf16 and heads of up to 64 or 128 elements, a multiple of 8. A block of
+// four warps has 64 query rows, 16 for each warp, and loops over the keys, 64
+// at a time, with a running maximum and sum (Dao, "FlashAttention-2", 2023). It
+// prefetches the next keys and values. Sums are in f32; weights are rounded to
+// bf16 before they are multiplied by the values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,14 @@ template <int D> struct Forward : AttentionBlock {
   using AttentionBlock::AttentionBlock;
   static constexpr int columns8 = tileKeys / 8;
 
-  /// Of this lane's rows l/4 and l/4 + 8.
+  /// State of this lane's rows l/4 and l/4 + 8.
   float maximum[2], sum[2];
   int hidden[2], visible[2];
   float output[D / 8][4];
   uint32_t queries[D / 16][4];
 
-  /// Two stages of keys and values; queries pass through the second's values.
+  /// Two stages of keys and values; queries are loaded through the second
+  /// stage's values.
   static TESSERA_DEVICE Tile<D> keys(int stage) {
     return {sharedMemory() + Tile<D>::bytes(tileKeys) * 2 * stage};
   }
@@ -66,7 +67,7 @@ template <int D> struct Forward : AttentionBlock {
     values(stage).template load<tileKeys>(int(p.valueDim), p.v, valueRow);
   }
 
-  /// Turns scores into weights; keeps maximum, sum and output in step.
+  /// Turns scores into weights; updates maximum, sum and output.
   TESSERA_DEVICE void softmax(float (&score)[columns8][4], int first,
                               float factor) {
     int column = first + 2 * (threadIndex() % 4);
@@ -85,7 +86,7 @@ template <int D> struct Forward : AttentionBlock {
         best = best > x ? best : x;
       }
       best = maxOfLanes(best, 4);
-      // A row that has seen no key has no maximum: nothing is to shift.
+      // A row that has seen no key has no maximum, so nothing is subtracted.
       float shift = best == -TESSERA_INFINITY ? 0 : best * factor;
       float shrink = exp2Of(maximum[half] * factor - shift);
       maximum[half] = best;
@@ -151,7 +152,7 @@ template <int D> struct Forward : AttentionBlock {
     if (begin < steps)
       loadKeys(0, int64_t(begin) * tileKeys);
     commitAsync();
-    // The second stage's values are free: the queries come through them.
+    // The second stage's values are free, so the queries are loaded there.
     loadQueries(values(1), first);
     float factor = scale() * log2OfE;
     for (int step = begin; step < steps; ++step) {

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// f32, and bf16 with heads that the matrix-unit kernels do not take: any size
-// up to 256. All arithmetic is f32. A block has 16 rows (or keys) with 8 lanes
-// each: a lane has every eighth key (or row) of the scores and every eighth
-// element of the result. Sums have one order. Also the sums of grad * out,
-// which both backward paths need.
+// For f32, and for bf16 with heads that the matrix-unit kernels do not support:
+// any size up to 256. All arithmetic is f32. A block has 16 rows (or keys) with
+// 8 lanes each: a lane computes every eighth key (or row) of the scores and
+// every eighth element of the result. Sums have one order. This file also
+// computes the sums of grad * out, which both backward variants need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,14 @@ struct Matrix {
 /// Heads of up to `size` elements.
 template <typename T, int size> struct PlainAttention : AttentionBlock {
   using AttentionBlock::AttentionBlock;
-  /// Elements of the result that a lane has, and scores.
+  /// Elements of the result, and scores, of a lane.
   static constexpr int perLane = size / plainLanes;
   static constexpr int scores = plainKeys / plainLanes;
 
   static TESSERA_DEVICE int lane() { return threadIndex() % plainLanes; }
   static TESSERA_DEVICE int line() { return threadIndex() / plainLanes; }
 
-  /// The parts of shared memory, each `rows` rows of `columns`.
+  /// Takes the next part of shared memory, `rows` rows of `columns`.
   char *next = nullptr;
   TESSERA_DEVICE Matrix take(int rows, int64_t columns) {
     if (!next)
@@ -47,7 +47,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     return matrix;
   }
 
-  /// Rows of a tensor whose rows `index(row)` numbers, -1 for one of zeros.
+  /// Loads rows of a tensor: `index(row)` is a row's number, or -1 for zeros.
   template <typename Index>
   TESSERA_DEVICE void load(const Matrix &to, int rows, int64_t tensor,
                            int64_t dim, Index index) const {
@@ -113,7 +113,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     }
   }
 
-  /// The first key of the first block that a row from `first` on sees.
+  /// First key of the first block with a key that a row from `first` on sees.
   TESSERA_DEVICE int beginOf(int64_t first) const {
     return firstKeyOf(first, plainRows) / plainKeys * plainKeys;
   }
@@ -163,7 +163,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       TESSERA_UNROLL
       for (int i = 0; i < perLane; ++i)
         output[i] *= shrink;
-      // The lanes of a row are of one warp.
+      // The lanes of a row belong to one warp.
       syncWarp();
       addRows(output, weights, values, p.valueDim);
       syncThreads();
@@ -263,7 +263,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       store(p.dq, rowIndex(row), p.headDim, dq, scale());
   }
 
-  /// delta: one warp a row.
+  /// Computes delta, with one warp per row.
   static TESSERA_DEVICE void makeDelta(const AttentionParams &p) {
     int64_t rows = p.batch * p.queryLength * p.groups * p.perGroup;
     const T *grad = reinterpret_cast<const T *>(p.grad);

@@ -1,13 +1,13 @@
-//===- AttentionRows.h - Where rows of attention are ------------*- C++ -*-===//
+//===- AttentionRows.h - Rows and visible keys of attention -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What all attention kernels share: the head that a block works on, which keys
-// a row sees, and where rows are. A row is one query of one head of a group:
-// row s * R + r, so that the query heads of a group share its keys.
+// Code shared by all attention kernels: the head of a block, the keys that a
+// row sees, and the positions of rows. A row is one query of one head of a
+// group: row s * R + r, so that the query heads of a group share its keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ constexpr float logOf2 = 0.693147180559945309f;
 #endif
 
 /// The key/value head of a block, and its tile of rows or keys. Tiles with more
-/// work begin first.
+/// work run first.
 struct AttentionBlock {
   const AttentionParams &p;
   int64_t batch, group, tile;
@@ -54,7 +54,7 @@ struct AttentionBlock {
 #endif
   }
 
-  /// The first key that this row sees of those here, if it sees any.
+  /// The first local key that this row sees, if it sees any.
   TESSERA_DEVICE int firstKey(int64_t row) const {
     int64_t s = uint32_t(row) / uint32_t(p.perGroup);
     return firstKey(s, p.starts && s < p.queryLength ? startOf(s) : 0);
@@ -78,7 +78,7 @@ struct AttentionBlock {
   }
 
   /// A key before which none of `count` rows from `first` on sees any. Starts
-  /// do not decrease but in padding at the end.
+  /// do not decrease, except in padding at the end.
   TESSERA_DEVICE int firstKeyOf(int64_t first, int64_t count) const {
     if (!p.starts)
       return firstKey(first);
@@ -88,8 +88,8 @@ struct AttentionBlock {
     return firstKey(s, start < last ? start : last);
   }
 
-  /// The end of the keys that this row sees of those here; 0 for rows that do
-  /// not exist.
+  /// The end of the local keys that this row sees; 0 for rows that do not
+  /// exist.
   TESSERA_DEVICE int visibleKeys(int64_t row) const {
     int64_t visible = p.keyLength;
     if (row >= numRows())
@@ -123,8 +123,8 @@ struct AttentionBlock {
     return end * p.perGroup;
   }
 
-  /// The end of the queries before `end` whose documents do not start after
-  /// `position`, by binary search; where the last one's does not, `end`.
+  /// The end of the queries before `end` whose documents start at or before
+  /// `position`, found by binary search; `end` if the last one's does.
   TESSERA_DEVICE int64_t endQueryOfStart(int64_t position, int64_t end) const {
     int64_t begin = 0;
     if (end > 0 && startOf(end - 1) <= position)
@@ -141,12 +141,12 @@ struct AttentionBlock {
 
   /// Index of a row among the rows of [B,S,G,R].
   TESSERA_DEVICE int64_t rowIndex(int64_t row) const {
-    // Rows of a head are less than 2^31.
+    // A head has less than 2^31 rows.
     uint32_t s = uint32_t(row) / uint32_t(p.perGroup);
     uint32_t r = uint32_t(row) - s * uint32_t(p.perGroup);
     return ((batch * p.queryLength + s) * p.groups + group) * p.perGroup + r;
   }
-  /// Index of a key among those of [B,T,G].
+  /// Index of a key among the keys of [B,T,G].
   TESSERA_DEVICE int64_t keyIndex(int64_t key) const {
     return (batch * p.keyLength + key) * p.groups + group;
   }

@@ -10,8 +10,9 @@
 // reads at once are in different banks. Columns from the head's size on are
 // zero.
 //
-// Fragments are those of mma.m16n8k16 (PTX ISA): lane l has rows l/4 and l/4+8
-// of the left operand and of the result, and columns 2*(l%4) and the next.
+// Fragments have the layout of mma.m16n8k16 (PTX ISA): lane l has rows l/4 and
+// l/4+8 of the left operand and of the result, and columns 2*(l%4) and the
+// next.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +34,8 @@ template <int D> struct Tile {
   }
 
   /// Begins to load `rows` rows of `dim` elements, 8 | dim <= D, with all
-  /// threads of the block. `source(row)` is the address of a row, or 0 for one
-  /// of zeros; `tensor` is an address that may be read.
+  /// threads of the block. `source(row)` is the address of a row, or 0 for a
+  /// row of zeros; `tensor` is any readable address.
   template <int rows, typename Source>
   TESSERA_DEVICE void load(int dim, int64_t tensor, Source source) const {
     TESSERA_UNROLL
@@ -55,9 +56,9 @@ template <int D> struct Tile {
     loadMatrices<false>(a, at(row + (lane & 15), step * 2 + (lane >> 4)));
   }
 
-  /// The right operand of a matmul with this tile's transpose: columns of the
-  /// result are rows [row, row + 16), summed are columns [16 * step, ...).
-  /// b[0], b[1] are of the first 8 columns, b[2], b[3] of the others.
+  /// The right operand of a matmul with this tile's transpose. The result's
+  /// columns are rows [row, row + 16); the sum runs over columns [16 * step,
+  /// ...). b[0], b[1] are the first 8 columns, b[2], b[3] the others.
   TESSERA_DEVICE void rightOfTransposed(uint32_t b[4], int row,
                                         int step) const {
     int lane = threadIndex() % 32;
@@ -65,16 +66,16 @@ template <int D> struct Tile {
         b, at(row + (lane & 7) + (lane >> 4 << 3), step * 2 + (lane >> 3 & 1)));
   }
 
-  /// The right operand of a matmul with this tile: columns of the result are
-  /// columns [16 * pair, ...), summed are rows [row, row + 16).
+  /// The right operand of a matmul with this tile. The result's columns are
+  /// columns [16 * pair, ...); the sum runs over rows [row, row + 16).
   TESSERA_DEVICE void right(uint32_t b[4], int row, int pair) const {
     int lane = threadIndex() % 32;
     loadMatrices<true>(b, at(row + (lane & 15), pair * 2 + (lane >> 4)));
   }
 };
 
-/// result[16][8 * columns8] = rows [row, row + 16) of `a` times the rows of
-/// `b`, the first 8 * columns8 of them, transposed.
+/// Computes result[16][8 * columns8] = rows [row, row + 16) of `a` times the
+/// transpose of the first 8 * columns8 rows of `b`.
 template <int D, int columns8>
 TESSERA_DEVICE void multiplyTransposed(float (&result)[columns8][4],
                                        const Tile<D> &a, int row,
@@ -98,8 +99,8 @@ TESSERA_DEVICE void multiplyTransposed(float (&result)[columns8][4],
   }
 }
 
-/// result[16][D] += weights[16][8 * depth8] times the first rows of `b`; the
-/// weights are a result of an earlier matmul, rounded here.
+/// Computes result[16][D] += weights[16][8 * depth8] times the first rows of
+/// `b`. The weights are the result of an earlier matmul and are rounded here.
 template <int D, int depth8>
 TESSERA_DEVICE void multiplyWeights(float (&result)[D / 8][4],
                                     const float (&weights)[depth8][4],
@@ -119,7 +120,7 @@ TESSERA_DEVICE void multiplyWeights(float (&result)[D / 8][4],
   }
 }
 
-/// Writes two neighbouring elements of a row of f32, or rounded to bf16.
+/// Writes two adjacent elements of a row as f32, or rounded to bf16.
 TESSERA_DEVICE void storePair(bool wide, int64_t tensor, int64_t row,
                               int64_t dim, int column, float low, float high) {
   int64_t index = row * dim + column;

@@ -67,7 +67,7 @@ std::string BuiltinKernels::load() {
 
 int64_t BuiltinKernels::gridFor(int64_t count, int64_t perBlock) const {
   int64_t blocks = (count + perBlock - 1) / perBlock;
-  // Each block that runs costs the emulator its threads' stacks anew.
+  // Each block that runs costs the emulator new stacks for its threads.
   int64_t most =
       device.isEmulated() ? 3 : device.properties().multiprocessors * 8;
   return std::clamp<int64_t>(blocks, 1, most);

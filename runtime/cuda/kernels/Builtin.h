@@ -18,9 +18,9 @@
 
 namespace tessera::rt::cuda {
 
-/// The kernels as this library has them: cubins for architectures 80, 90 and
-/// 100 and PTX for others where it was built with CUDA, and always functions
-/// for the emulated device.
+/// The kernels of this library: cubins for architectures 80, 90 and 100 and PTX
+/// for others if it was built with CUDA, and always functions for the emulated
+/// device.
 KernelImages builtinImages();
 
 class BuiltinKernels {
@@ -40,8 +40,8 @@ public:
                         int32_t(sizeof(Params) / sizeof(int64_t)));
   }
 
-  /// Blocks that fill the device for work of `count` items, of which a block
-  /// does `perBlock` at once; each thread then does several.
+  /// Number of blocks that fill the device for work of `count` items,
+  /// `perBlock` at once in a block; each thread may do several items.
   int64_t gridFor(int64_t count, int64_t perBlock) const;
 
   Device &device;

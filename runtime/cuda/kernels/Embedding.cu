@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Positions are sorted by row with a stable radix sort of 8 bits per pass; then
-// a block sums the positions of a row in ascending order and writes the row
+// Positions are sorted by row with a stable radix sort of 8 bits per pass. Then
+// one block sums the positions of a row in ascending order and writes the row
 // once. No sum depends on timing.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ using namespace tessera::rt::cuda::device;
 // Sorting
 //===----------------------------------------------------------------------===//
 
-/// Ids outside the rows before `end` get the key `rows`, which comes last.
+/// Ids that are not rows before `end` get the key `rows`, which sorts last.
 template <typename Id>
 static TESSERA_DEVICE void makeKeys(const EmbeddingKeysParams &p) {
   const Id *ids = reinterpret_cast<const Id *>(p.ids);
@@ -38,7 +38,7 @@ TESSERA_KERNEL(tessera_embedding_keys_i64, EmbeddingKeysParams, 256, 4) {
   makeKeys<int64_t>(p);
 }
 
-/// Counts the digits of a tile, one block a tile.
+/// Counts the 8-bit digits of a tile's keys, one block per tile.
 TESSERA_KERNEL(tessera_sort_count, SortParams, sortThreads, 4) {
   int32_t *counter = reinterpret_cast<int32_t *>(sharedMemory());
   const uint32_t *keys = reinterpret_cast<const uint32_t *>(p.keys);
@@ -53,7 +53,7 @@ TESSERA_KERNEL(tessera_sort_count, SortParams, sortThreads, 4) {
   counts[threadIndex() * p.tiles + blockIndex()] = counter[threadIndex()];
 }
 
-/// Replaces each count by the sum of those before it. One block.
+/// Replaces each count by the sum of the counts before it. One block.
 TESSERA_KERNEL(tessera_sort_scan, SortParams, scanThreads, 1) {
   int32_t *sums = reinterpret_cast<int32_t *>(sharedMemory());
   int32_t *counts = reinterpret_cast<int32_t *>(p.counts);
@@ -80,11 +80,11 @@ TESSERA_KERNEL(tessera_sort_scan, SortParams, scanThreads, 1) {
   }
 }
 
-/// Moves the keys of a tile to their positions, in order: 256 at a time, of
-/// which each warp takes 32 that follow each other.
+/// Moves the keys of a tile to their positions, in order: 256 at a time, 32
+/// consecutive ones by each warp.
 TESSERA_KERNEL(tessera_sort_scatter, SortParams, sortThreads, 4) {
   constexpr int warps = sortThreads / 32;
-  // next[256]: where the next key of a digit goes; counts[warps][256].
+  // next[256]: position of the next key of a digit; then counts[warps][256].
   int32_t *next = reinterpret_cast<int32_t *>(sharedMemory());
   int32_t *perWarp = next + 256;
   const uint32_t *keys = reinterpret_cast<const uint32_t *>(p.keys);
@@ -107,7 +107,7 @@ TESSERA_KERNEL(tessera_sort_scatter, SortParams, sortThreads, 4) {
     if (here && rank == 0)
       perWarp[warp * 256 + int(digit)] = countBits(equal);
     syncThreads();
-    // Each thread has a digit: where each warp's keys of it begin.
+    // Each thread computes, for one digit, where each warp's keys begin.
     int32_t position = next[thread];
     for (int w = 0; w < warps; ++w) {
       int32_t count = perWarp[w * 256 + thread];
@@ -162,7 +162,7 @@ static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
   TESSERA_UNROLL
   for (int e = 0; e < count; ++e)
     sum[e] = 0;
-  // Several loads in flight; the order of the sum stays.
+  // Several loads are in flight; the order of the sum does not change.
   constexpr int ahead = 4;
   for (int32_t i = begin; i < end; i += ahead) {
     Read next[ahead];

@@ -1,14 +1,15 @@
-//===- Epilogue.cu - What follows a matmul, and column reductions ---------===//
+//===- Epilogue.cu - Epilogues and column reductions ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The matmul has written C, which is finished in place, 16 bytes at a time
-// where addresses and rows allow. Columns are summed in two launches: chunks of
-// the rows, each over all columns, then the chunks in ascending order; the
-// chunks follow from the sizes alone, so sums do not depend on the device.
+// A matmul has written C, which an epilogue updates in place, 16 bytes at a
+// time if addresses and rows allow. Columns are summed in two launches: first
+// chunks of the rows, each over all columns, then the chunks in ascending
+// order. The chunks depend only on the sizes, so sums do not depend on the
+// device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,14 @@
 
 using namespace tessera::rt::cuda::device;
 
-/// Of a base of 0 nothing is read or written, but its elements' addresses are
-/// computed: as numbers, which may overflow no object.
+/// Computes an element's address as an integer. If the base is 0, nothing is
+/// read or written there, and a pointer could overflow.
 template <typename T> static TESSERA_DEVICE T *at(int64_t base, int64_t index) {
   return reinterpret_cast<T *>(base + index * int64_t(sizeof(T)));
 }
 
-/// `count` elements of a row at once, with indices of type `Index`, which holds
-/// their number.
+/// Updates `count` elements of a row at once. Indices have type `Index`, which
+/// must hold the number of elements.
 template <typename Type, int count, typename Index>
 static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
   using Stored = typename Type::Stored;
@@ -64,7 +65,7 @@ static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
 
 template <typename Type, int count>
 static TESSERA_DEVICE void finishRows(const EpilogueParams &p) {
-  // Beyond the last element a thread's index goes on by less than the grid.
+  // A thread's index exceeds the last element by less than the grid.
   if (p.m * p.n < (int64_t(1) << 31))
     finishPacks<Type, count, uint32_t>(p);
   else
@@ -98,7 +99,7 @@ TESSERA_KERNEL(tessera_epilogue_f64, EpilogueParams, 256, 2) {
 // Column reductions
 //===----------------------------------------------------------------------===//
 
-/// Sums of the rows of a chunk, for `count` columns per thread.
+/// Sums the rows of a chunk, for `count` columns per thread.
 template <typename Type, int count>
 static TESSERA_DEVICE void sumPacks(const ColumnReductionParams &p) {
   using Wide = typename Type::Wide;
@@ -148,7 +149,7 @@ TESSERA_KERNEL(tessera_column_partials_f64, ColumnReductionParams, 128, 4) {
 }
 
 /// A warp has 32 columns; each of a block's warps adds every totalWarps-th
-/// chunk, and the first one these sums.
+/// chunk, and the first warp adds these sums.
 template <typename Type>
 static TESSERA_DEVICE void sumPartials(const ColumnReductionParams &p) {
   using Wide = typename Type::Wide;

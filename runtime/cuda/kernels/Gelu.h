@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Hendrycks and Gimpel, "Gaussian Error Linear Units": with c = sqrt(2 / pi),
-// gelu(x) = 0.5 x (1 + tanh(c (x + 0.044715 x^3))). For kernels and for the
-// host's code in their place.
+// gelu(x) = 0.5 x (1 + tanh(c (x + 0.044715 x^3))). Used by kernels and by the
+// host code that replaces them.
 //
 //===----------------------------------------------------------------------===//
 

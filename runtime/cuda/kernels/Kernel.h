@@ -1,4 +1,4 @@
-//===- Kernel.h - What hand-written kernels are written in ------*- C++ -*-===//
+//===- Kernel.h - Device functions of hand-written kernels ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernels of this folder are compiled twice: by nvcc for devices, and by
-// the host's compiler for the emulator, which checks what they compute. This
-// header gives both the same names: threads, barriers, warp operations, matrix
-// instructions, asynchronous copies. A kernel takes one struct of 64-bit
+// the host's compiler for the emulator, which checks their results. This header
+// gives both the same names for threads, barriers, warp operations, matrix
+// instructions and asynchronous copies. A kernel takes one struct of 64-bit
 // arguments by value.
 //
 //===----------------------------------------------------------------------===//
@@ -21,8 +21,8 @@
 #ifdef __CUDACC__
 #define TESSERA_DEVICE __device__ __forceinline__
 #define TESSERA_UNROLL _Pragma("unroll")
-/// Defines a kernel of at most `threads` threads per block, of which `blocks`
-/// should fit on a multiprocessor; its body sees `p`.
+/// Defines a kernel of at most `threads` threads per block, for which at least
+/// `blocks` blocks should fit on a multiprocessor. Its body uses `p`.
 #define TESSERA_KERNEL(name, Params, threads, blocks)                          \
   extern "C" __global__ void __launch_bounds__(threads, blocks)                \
       name(const __grid_constant__ Params p)
@@ -45,7 +45,7 @@
 
 namespace tessera::rt::cuda::device {
 
-/// 16 bytes that are loaded and stored at once.
+/// 16 bytes for one load or store.
 struct alignas(16) Quad {
   uint32_t word[4];
 };
@@ -81,7 +81,7 @@ TESSERA_DEVICE float lowHalf(uint32_t pair) { return bitsToFloat(pair << 16); }
 TESSERA_DEVICE float highHalf(uint32_t pair) {
   return bitsToFloat(pair & 0xFFFF0000u);
 }
-/// Rounds to the nearest, ties to even; a NaN stays one.
+/// Rounds to nearest, ties to even; NaN stays NaN.
 TESSERA_DEVICE void narrow(float value, uint16_t &to) {
 #ifdef __CUDACC__
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to) : "f"(value));
@@ -93,7 +93,7 @@ TESSERA_DEVICE void narrow(float value, uint16_t &to) {
 }
 TESSERA_DEVICE void narrow(float value, float &to) { to = value; }
 TESSERA_DEVICE void narrow(double value, double &to) { to = value; }
-/// Two rounded numbers in a word, the first one in the low half.
+/// Rounds two numbers into a 32-bit word, the first one in the low half.
 TESSERA_DEVICE uint32_t packPair(float low, float high) {
 #ifdef __CUDACC__
   uint32_t pair;
@@ -107,7 +107,7 @@ TESSERA_DEVICE uint32_t packPair(float low, float high) {
 #endif
 }
 
-/// 2^x; of -infinity it is 0.
+/// 2^x; 0 for -infinity.
 TESSERA_DEVICE float exp2Of(float x) {
 #ifdef __CUDACC__
   float y;
@@ -186,7 +186,7 @@ TESSERA_DEVICE int countBits(uint32_t bits) {
 #endif
 }
 
-/// Over `width` neighbouring lanes, a power of two; the same in all of them.
+/// Sum over `width` neighboring lanes, a power of two; all of them get it.
 TESSERA_DEVICE float sumOfLanes(float value, int width) {
   for (int mask = width / 2; mask > 0; mask /= 2)
     value += shuffleXor(value, mask);
@@ -239,7 +239,7 @@ TESSERA_DEVICE void loadMatrices(uint32_t r[4], const void *row) {
 #endif
 }
 
-/// d[16][8] += a[16][16] * b[16][8] in bf16 with f32 sums.
+/// Computes d[16][8] += a[16][16] * b[16][8] in bf16 with f32 sums.
 TESSERA_DEVICE void multiplyMatrices(float d[4], const uint32_t a[4],
                                      uint32_t b0, uint32_t b1) {
 #ifdef __CUDACC__
@@ -253,8 +253,8 @@ TESSERA_DEVICE void multiplyMatrices(float d[4], const uint32_t a[4],
 #endif
 }
 
-/// Begins to copy 16 bytes to shared memory; zeros where not `valid`, and then
-/// nothing is read.
+/// Begins to copy 16 bytes to shared memory. If not `valid`, writes zeros and
+/// reads nothing.
 TESSERA_DEVICE void copyAsync16(void *shared, const void *source, bool valid) {
 #ifdef __CUDACC__
   int bytes = valid ? 16 : 0;
@@ -273,7 +273,7 @@ TESSERA_DEVICE void commitAsync() {
   emu::commitAsync();
 #endif
 }
-/// Waits until at most `pending` of the newest groups are not done.
+/// Waits until all but the newest `pending` groups are done.
 template <int pending> TESSERA_DEVICE void waitAsync() {
 #ifdef __CUDACC__
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

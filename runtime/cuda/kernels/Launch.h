@@ -1,14 +1,14 @@
-//===- Launch.h - What the hand-written kernels do --------------*- C++ -*-===//
+//===- Launch.h - Launches of the hand-written kernels ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The calls of the C ABI that hand-written kernels do on a stream. Addresses
-// are the device's. Workspaces are aligned to 256 bytes and belong to the call
-// until the stream has done it. Arguments are valid, as the entry points of the
-// C ABI check them. Every function returns a message, or nothing.
+// The calls of the C ABI that hand-written kernels execute on a stream.
+// Addresses are the device's. Workspaces are aligned to 256 bytes and belong to
+// the call until the stream has finished it. The entry points of the C ABI have
+// checked the arguments. Every function returns a message, or nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,14 @@
 
 namespace tessera::rt::cuda {
 
-/// `count` elements of `elementSize` bytes at `to`: the low bytes of `bits`.
+/// Fills `count` elements of `elementSize` bytes at `to` with the low bytes of
+/// `bits`.
 std::string launchFill(BuiltinKernels &kernels, Stream stream,
                        int64_t elementSize, void *to, int64_t count,
                        int64_t bits);
 
-/// to[i] = from[i], bf16, in f32 for i < count; both are aligned to 16 bytes.
+/// Computes to[i] = from[i], bf16, as f32 for i < count. Both are aligned to 16
+/// bytes.
 std::string launchWiden(BuiltinKernels &kernels, Stream stream,
                         const void *from, void *to, int64_t count);
 
@@ -40,9 +42,9 @@ std::string launchCopy(BuiltinKernels &kernels, Stream stream,
                        const int64_t *toStrides);
 
 /// Watched blocks: see tessera_rt_block_begin. `offset` is for the message.
-/// `fault` are three integers of device memory, 0 at first, which the first
-/// fault fills; describeBlockFault turns them into the host target's message,
-/// or nothing while all is well.
+/// `fault` is three integers of device memory, initially 0, which the first
+/// fault fills. describeBlockFault turns them into the host target's message,
+/// or nothing without a fault.
 std::string launchBlockBegin(BuiltinKernels &kernels, Stream stream,
                              void *block, int64_t bytes, bool forget);
 std::string launchBlockEnd(BuiltinKernels &kernels, Stream stream, void *block,
@@ -66,18 +68,18 @@ struct AttentionOperands {
   const int32_t *starts = nullptr;
 };
 
-/// What becomes of grad, and the gradients of the operands.
+/// Inputs of the backward (grad, out), and the gradients of the operands.
 struct AttentionGradients {
   const void *grad = nullptr, *out = nullptr;
   const float *logsumexp = nullptr;
   void *dq = nullptr, *dk = nullptr, *dv = nullptr;
 };
 
-/// Whether the matrix-unit kernels take the call; others take any heads up to
-/// 256.
+/// True if the matrix-unit kernels support the call; the others support any
+/// heads up to 256.
 bool hasMatrixAttention(const tessera_rt_attention_desc &desc);
 
-/// What the kernels do not take, or nothing.
+/// Returns why the kernels do not support a call, or nothing.
 std::string checkAttention(const tessera_rt_attention_desc &desc);
 
 /// See tessera_rt_attention; `logsumexp` may be null.
@@ -102,10 +104,10 @@ int64_t columnReductionWorkspace(const ColumnReduction &sums);
 std::string launchColumnReduction(BuiltinKernels &kernels, Stream stream,
                                   const ColumnReduction &sums, void *workspace);
 
-/// A reduction over ranks that one process plays, 1 to 64 of them: for all o <
-/// outer and i < inner, every destination[o][i] = the reduction in ascending s
-/// of sources[s][o][i]. Rows of sources are `sourceStride` elements apart, of
-/// destinations `destinationStride`. A destination may be a source.
+/// A reduction over 1 to 64 ranks that one process simulates. For all o < outer
+/// and i < inner, every destination[o][i] is the reduction of sources[s][o][i]
+/// in ascending s. Rows are `sourceStride` elements apart in sources and
+/// `destinationStride` in destinations. A destination may be a source.
 struct LocalReduce {
   int32_t dtype = 0, reduction = 0;
   int64_t outer = 1, inner = 0, sourceStride = 0, destinationStride = 0;

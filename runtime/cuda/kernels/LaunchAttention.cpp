@@ -1,12 +1,12 @@
-//===- LaunchAttention.cpp - Which attention kernels, and how many blocks -===//
+//===- LaunchAttention.cpp - Choice of attention kernels ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// bf16 with heads of up to 128 elements, a multiple of 8, and a scale above
-// zero goes to the matrix units; everything else to the plain kernels.
+// bf16 calls with heads of up to 128 elements, a multiple of 8, and a positive
+// scale use the matrix units; all others use the plain kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ static int64_t headSize(const tessera_rt_attention_desc &d) {
 }
 
 bool tessera::rt::cuda::hasMatrixAttention(const tessera_rt_attention_desc &d) {
-  // The largest score is found before scores are scaled.
+  // The scale must be positive because the maximum is taken before scaling.
   double scale;
   memcpy(&scale, &d.scale_bits, sizeof(scale));
   return scale > 0 && d.dtype == TESSERA_RT_BF16 && d.head_dim % 8 == 0 &&
@@ -52,7 +52,7 @@ tessera::rt::cuda::checkAttention(const tessera_rt_attention_desc &d) {
 }
 
 namespace {
-/// How a call is split into blocks.
+/// The split of a call into blocks.
 struct Tiling {
   bool matrix;
   int64_t size; // 64, 128 or 256
@@ -90,8 +90,8 @@ static int32_t forwardShared(const tessera_rt_attention_desc &d,
       plainBytes(plainKeys, d.v_head_dim) + plainBytes(plainRows, plainKeys));
 }
 
-/// Of either kernel of the backward: both have rows of their own and walk over
-/// the others.
+/// Shared memory of either backward kernel: both hold rows of their own and
+/// loop over the others.
 static int32_t backwardShared(const tessera_rt_attention_desc &d,
                               const Tiling &k) {
   if (k.matrix) {

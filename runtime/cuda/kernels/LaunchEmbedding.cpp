@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The launches of Embedding.cu: keys, a sort of as many passes as rows have
-// bytes, where each row's positions begin, and the sums.
+// The launches of Embedding.cu: keys, a sort with as many passes as row numbers
+// have bytes, the first position of each row, and the sums.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- LaunchEpilogue.cpp - What follows a matmul -------------------------===//
+//===- LaunchEpilogue.cpp - Launches of epilogues -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ static int64_t addressOf(const void *memory) {
   return int64_t(reinterpret_cast<uintptr_t>(memory));
 }
 
-/// Position in a table by element type: f32, bf16, f16, f64; -1 for others.
+/// Table index of an element type: f32, bf16, f16, f64; -1 for others.
 static int indexOf(int32_t dtype) {
   return dtype >= TESSERA_RT_F32 && dtype <= TESSERA_RT_F64 ? dtype : -1;
 }
@@ -60,7 +60,7 @@ std::string tessera::rt::cuda::launchEpilogue(BuiltinKernels &kernels,
                         {kernels.gridFor(work, threads), threads, 0}, params);
 }
 
-/// Rows of a chunk, at least, and bytes of all partial sums, at most.
+/// Fewest rows of a chunk, most chunks, and most bytes of all partial sums.
 static constexpr int64_t leastRows = 16, mostChunks = 1024,
                          mostPartialBytes = int64_t(16) << 20;
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies are normalised first: extents of 1 go, dimensions that follow each
-// other on both sides become one, and elements become as wide as addresses and
-// strides allow.
+// Copies are normalized first: extents of 1 are removed, dimensions that are
+// contiguous on both sides are merged, and elements become as wide as addresses
+// and strides allow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +74,7 @@ struct Plan {
 };
 } // namespace
 
-/// Sorted by the stride of the destination; loops that follow each other are
-/// one.
+/// Sorts loops by the destination's stride and merges contiguous loops.
 static std::vector<Loop> mergeLoops(std::vector<Loop> loops) {
   for (size_t d = 1; d < loops.size(); ++d)
     for (size_t e = d; e > 0 && loops[e - 1].to < loops[e].to; --e)
@@ -92,7 +91,7 @@ static std::vector<Loop> mergeLoops(std::vector<Loop> loops) {
   return merged;
 }
 
-/// Widens elements to up to 16 bytes where both sides are contiguous within.
+/// Widens elements to up to 16 bytes if both sides are contiguous.
 static void widenElements(Plan &plan) {
   if (plan.loops.empty() || plan.loops.back().from != 1 ||
       plan.loops.back().to != 1)
@@ -114,8 +113,8 @@ static void widenElements(Plan &plan) {
   plan.size *= factor;
 }
 
-/// The loop that is contiguous in the source, where the copy is a transpose of
-/// tiles of some size; -1 otherwise.
+/// The loop that is contiguous in the source if the copy is a transpose of
+/// large enough tiles; -1 otherwise.
 static int transposedLoop(const Plan &plan) {
   if (plan.loops.size() < 2 || plan.size > 8)
     return -1;

@@ -19,7 +19,8 @@ TESSERA_KERNEL(tessera_fill, FillParams, 256, 4) {
   for (int64_t at = first + 16 * globalIndex(); at < last;
        at += 16 * globalSize())
     *reinterpret_cast<Quad *>(at) = Quad{{low, high, low, high}};
-  // What is before the first and after the last 16 bytes: 15 bytes each.
+  // Handles the bytes before the first and after the last 16-byte unit: at most
+  // 15 each.
   if (globalIndex() >= 32)
     return;
   int64_t near = globalIndex() % 16;
@@ -29,7 +30,7 @@ TESSERA_KERNEL(tessera_fill, FillParams, 256, 4) {
     *reinterpret_cast<uint8_t *>(at) = uint8_t(p.pattern >> (8 * (at & 7)));
 }
 
-/// The bits of a bf16 are the upper half of those of the f32.
+/// A bf16 is the upper half of the bits of the f32.
 TESSERA_KERNEL(tessera_widen_bf16, WidenParams, 256, 4) {
   const uint16_t *from = reinterpret_cast<const uint16_t *>(p.from);
   uint32_t *to = reinterpret_cast<uint32_t *>(p.to);
@@ -48,7 +49,7 @@ TESSERA_KERNEL(tessera_widen_bf16, WidenParams, 256, 4) {
     to[i] = uint32_t(from[i]) << 16;
 }
 
-/// Walks the copy with indices of type `Index`, which holds the total.
+/// Runs the copy with indices of type `Index`, which must hold the total.
 template <typename T, typename Index>
 static TESSERA_DEVICE void copyLoop(const CopyParams &p) {
   const T *from = reinterpret_cast<const T *>(p.from);
@@ -134,7 +135,7 @@ TESSERA_KERNEL(tessera_block_begin, GuardParams, TESSERA_RT_CANARY_BYTES, 1) {
         TESSERA_RT_CANARY;
 }
 
-/// Looks whether they are as they were. One thread.
+/// Checks that the bytes after a block have not changed. One thread.
 TESSERA_KERNEL(tessera_block_end, GuardParams, 32, 1) {
   int64_t *fault = reinterpret_cast<int64_t *>(p.fault);
   if (threadIndex() != 0 || fault[0] != 0)

@@ -1,12 +1,12 @@
-//===- Numbers.h - Element types and how they are computed with -*- C++ -*-===//
+//===- Numbers.h - Storage and arithmetic of element types ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For each element type of tensors what is stored, what it is computed in, and
-// the way between the two.
+// The storage type of each element type of tensors, its computation type, and
+// the conversions between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,11 @@ template <typename T> struct Number {
   static TESSERA_DEVICE T write(T value) { return value; }
   static TESSERA_DEVICE T add(T a, T b) { return a + b; }
 };
-/// Sums wrap around.
+/// Integers, whose sums wrap around.
 template <typename T> struct Whole : Number<T> {
   static TESSERA_DEVICE T add(T a, T b) { return T(uint64_t(a) + uint64_t(b)); }
 };
-/// 0 and 1; their sum is modulo 2. Of a byte with another number the last bit
-/// counts.
+/// 0 and 1, with a sum modulo 2. Only the last bit of a byte counts.
 struct Truth : Number<uint8_t> {
   static TESSERA_DEVICE uint8_t read(uint8_t value) { return value & 1; }
   static TESSERA_DEVICE uint8_t add(uint8_t a, uint8_t b) { return a ^ b; }
@@ -75,7 +74,7 @@ struct Half {
   static TESSERA_DEVICE float add(float a, float b) { return a + b; }
 };
 
-/// `count` elements that are loaded and stored at once.
+/// `count` elements for one load or store.
 template <typename Type, int count>
 struct alignas(sizeof(typename Type::Stored) * count) Pack {
   typename Type::Stored element[count];

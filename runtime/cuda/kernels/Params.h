@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernels take, as Launch.cpp fills it in. All fields have 64 bits;
-// addresses are those of the device. Counts, extents and strides are in
-// elements unless their names say bytes.
+// Parameters of the kernels, filled in by Launch*.cpp. All fields have 64 bits;
+// addresses are the device's. Counts, extents and strides are in elements
+// unless their names say bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,25 +19,26 @@
 
 namespace tessera::rt::cuda::device {
 
-/// Bytes [begin, end) get the pattern: a byte at address a its byte a % 8.
+/// Fills bytes [begin, end): address a gets byte a % 8 of the pattern.
 struct FillParams {
   int64_t begin, end, pattern;
 };
 
-/// to[i] = from[i] in f32 for i < count; both are aligned to 16 bytes.
+/// Computes to[i] = from[i] as f32 for i < count; both are aligned to 16 bytes.
 struct WidenParams {
   int64_t from, to, count;
 };
 
-/// to[sum i_d * toStride_d] = from[sum i_d * fromStride_d] for i_d < extent_d,
-/// with elements of the kernel's size. Rank 1 to 8, the last one innermost.
+/// Copies to[sum i_d * toStride_d] = from[sum i_d * fromStride_d] for i_d <
+/// extent_d, with elements of the kernel's size. Rank 1 to 8, the last
+/// dimension innermost.
 struct CopyParams {
   int64_t from, to, rank, total;
   int64_t extent[TESSERA_RT_MAX_DIMS], fromStride[TESSERA_RT_MAX_DIMS],
       toStride[TESSERA_RT_MAX_DIMS];
 };
 
-/// As CopyParams, where fromStride[rank - 2] and toStride[rank - 1] are 1:
+/// A CopyParams with fromStride[rank - 2] and toStride[rank - 1] equal to 1:
 /// tiles of the two innermost extents go through shared memory.
 struct TransposeParams {
   int64_t from, to, rank;
@@ -47,32 +48,33 @@ struct TransposeParams {
       toStride[TESSERA_RT_MAX_DIMS];
 };
 
-/// A block of `bytes` at `block`, which is `offset` in the arena. `fault` are
-/// three 64-bit integers: 0, or 1 + the first byte changed after a block, that
-/// block's offset and its bytes; the first fault stays.
+/// A block of `bytes` at `block`, which is at `offset` in the arena. `fault` is
+/// three 64-bit integers: 0, or 1 + the index of the first byte changed after a
+/// block; that block's offset; and its bytes. The first fault is kept.
 struct GuardParams {
   int64_t block, bytes, offset, fault;
 };
 
-/// Most ranks of a group that one process plays.
+/// Most ranks of a group that one process simulates.
 constexpr int maxLocalRanks = 64;
 
-/// destination_j[o][i] = reduction over s of source_s[o][i] for i < inner, in
-/// ascending s, to every destination; rows of a source are sourceStride apart.
+/// Computes destination_j[o][i] = reduction over s of source_s[o][i] for i <
+/// inner, in ascending s, for every destination. Rows of a source are
+/// sourceStride apart.
 struct ReduceParams {
   int64_t outer, inner, sourceStride, destinationStride;
   int64_t reduction, numSources, numDestinations;
   int64_t source[maxLocalRanks], destination[maxLocalRanks];
 };
 
-/// A matmul at `c` and what follows it, in its place; see Epilogue.h. `bias`
+/// A matmul's result at `c` and its in-place epilogue; see Epilogue.h. `bias`
 /// and `aux` may be 0.
 struct EpilogueParams {
   int64_t c, bias, aux, kind, isBiasF32, m, n, ldc, auxLd;
 };
 
-/// sums[chunk][j] = the sum of rows [chunk * rowsPerChunk, ...) of column j of
-/// `from`, as wide numbers; result[j] = the sum of these.
+/// Computes sums[chunk][j] = the sum of rows [chunk * rowsPerChunk, ...) of
+/// column j of `from`, as wide numbers; result[j] = the sum of these.
 struct ColumnReductionParams {
   int64_t from, sums, result, rows, columns, ld, chunks, rowsPerChunk;
 };
@@ -84,17 +86,18 @@ struct EmbeddingKeysParams {
   int64_t ids, positions, rows, offset, keys, values, end;
 };
 
-/// One pass of a sort by the 8 bits of the keys from `shift` on. `counts` are
+/// One pass of a sort by 8 bits of the keys, from bit `shift` on. `counts` are
 /// 256 * tiles integers of 32 bits, by the key's 8 bits and then by tile.
 struct SortParams {
   int64_t keys, values, sortedKeys, sortedValues, count, shift, counts, tiles;
 };
-/// Keys of a tile, by a block of sortThreads.
+/// Keys of a tile, which a block of sortThreads sorts.
 constexpr int sortTile = 2048;
 constexpr int sortThreads = 256;
 constexpr int scanThreads = 1024;
 
-/// starts[r], r in [0, rows]: the first of the sorted keys that is not below r.
+/// starts[r], r in [0, rows]: the index of the first sorted key that is at
+/// least r.
 struct StartsParams {
   int64_t keys, count, rows, starts;
 };
@@ -103,7 +106,7 @@ struct EmbeddingSumParams {
   int64_t grad, positions, starts, result, rows, width, accumulate;
 };
 
-/// Forward and backward; tensors as in tessera_rt_attention_desc.
+/// Parameters of forward and backward; tensors as in tessera_rt_attention_desc.
 struct AttentionParams {
   int64_t q, k, v, out, logsumexp;
   /// [B,S] i32: the first position that a query sees; or 0.
@@ -115,15 +118,15 @@ struct AttentionParams {
   int64_t causal, window, scaleBits, keySize, queryOffset, keyOffset;
   /// Blocks of rows or of keys of one head.
   int64_t tiles;
-  /// 1: out, or dq, dk and dv, are f32, whatever the operands.
+  /// 1: out, or dq, dk and dv, are f32, whatever the operands' type.
   int64_t wide;
 };
 
 /// Query rows and keys of a tile of the matrix-unit kernels.
 constexpr int tileRows = 64, tileKeys = 64;
 constexpr int tileThreads = 128;
-/// The kernels without matrix units: rows (or keys) of a block, 8 lanes each,
-/// and the keys (or rows) that it meets at once.
+/// Kernels without matrix units: rows (or keys) of a block, with 8 lanes each,
+/// and the keys (or rows) that it processes at once.
 constexpr int plainRows = 16, plainLanes = 8, plainKeys = 32;
 constexpr int plainThreads = plainRows * plainLanes;
 

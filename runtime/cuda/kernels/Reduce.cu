@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread reduces an element, or 16 bytes of them, of all sources in
-// ascending order and writes it to all destinations: the host's arithmetic, bit
-// for bit, and in place where a destination is a source.
+// One thread reduces an element, or 16 bytes of elements, of all sources in
+// ascending order and writes it to all destinations. The arithmetic equals the
+// host's bit for bit. A destination may be a source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ combine(int64_t reduction, typename Type::Wide a, typename Type::Wide b) {
   return Type::add(a, b);
 }
 
-/// `count` elements of a row at once.
+/// Reduces `count` elements of a row at once.
 template <typename Type, int count>
 static TESSERA_DEVICE void reducePacks(const ReduceParams &p) {
   using P = Pack<Type, count>;
@@ -56,7 +56,7 @@ static TESSERA_DEVICE void reducePacks(const ReduceParams &p) {
   }
 }
 
-/// By 16 bytes where all addresses and rows are multiples of them.
+/// Uses 16-byte accesses if all addresses and rows are multiples of 16 bytes.
 template <typename Type>
 static TESSERA_DEVICE void reduceAll(const ReduceParams &p) {
   constexpr int size = int(sizeof(typename Type::Stored));
