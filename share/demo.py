@@ -1,8 +1,8 @@
 """The main job, end to end: GPT-2 124M on four ranks of this machine.
 
 Builds the forward graph at its real dimensions on real text, partitions it over a
-mesh, compiles it to a program, runs that on four ranks, compares the logits with
-those of the one-rank program, and prints a table. Then a small GPT-2 is trained.
+mesh, compiles it to a program, runs that on four ranks, compares the logits with the
+one-rank program's, and prints a table. Then a small GPT-2 is trained.
 Needs the built tools only.
 """
 

@@ -55,7 +55,7 @@ def train(tessera, folder):
         say(f"training for {STEPS} steps: {label}")
         steps = ["--data", text, "--steps", STEPS]
         if number + 1 == len(RUNS):
-            # What a person sees: the plan and the first steps.
+            # Shows the plan and the first steps.
             run(tessera, "run", program, "--ranks", ranks, "--data", text, "--steps", 3)
         curves.append(losses(run(tessera, "run", program, "--ranks", ranks, *steps,
                                  "--log=jsonl", stdout=subprocess.PIPE)))

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The package, where its headers are in it, and a header that tells they are here.
+# The package, the folder of its headers, and a header that shows they are present.
 PACKAGES = [
     ("nvidia-cudnn-frontend==1.18.0", "include/", "cudnn_frontend.h"),
     ("nvidia-cudnn-cu13==9.28.0.42", "nvidia/cudnn/include/", "cudnn_backend.h"),
