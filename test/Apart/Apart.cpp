@@ -39,7 +39,7 @@ pid_t tessera::test::startApart(unsigned seconds, bool isQuiet,
   rlimit core{0, 0};
   setrlimit(RLIMIT_CORE, &core);
   limitTime(seconds);
-  // Status 127: no result of `work`.
+  // Exits with status 127, which is no result of `work`.
   if (isQuiet && !freopen("/dev/null", "w", stderr))
     _exit(127);
   _exit(work());

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A crash or a hang of what a test tries is then one finding.
+// Turns a crash or a hang of the tested code into one finding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +18,19 @@
 
 namespace tessera::test {
 
-/// From now on this process may take so many seconds of processor time, and ten
-/// times as many by the clock: other work on the machine does not count.
+/// Limits this process from now on to `seconds` of processor time and ten times
+/// as many of wall-clock time, because other work on the machine does not
+/// count.
 void limitTime(unsigned seconds);
 
-/// Starts a process that ends with what `work` returns. It may take so many
-/// seconds (`limitTime`) and 4 GiB, leaves no core file, and says nothing on
-/// stderr if `isQuiet`.
+/// Starts a process that ends with the result of `work`. It has a limit of
+/// `seconds` (see `limitTime`) and 4 GiB, leaves no core file, and writes
+/// nothing to stderr if `isQuiet`.
 pid_t startApart(unsigned seconds, bool isQuiet,
                  llvm::function_ref<int()> work);
 
 enum class Ending { Returned, Crashed, Hung };
-/// Of a status of `wait`. `code` gets what was returned.
+/// Returns the kind of a status of `wait`. `code` gets the process's result.
 Ending getEnding(int status, int &code);
 
 /// An object that this process shares with those that it starts.
