@@ -7,8 +7,8 @@
 //
 // Configs of models, clusters, plans, reports, measurements, .npy files,
 // attributes of dist, options of strategies, graphs of StableHLO and decision
-// files; see Subject.h. Examples are the files of share/. What is accepted is
-// used: a plan is made of some.
+// files; see Subject.h. The examples include the files of share/. Accepted
+// inputs are used: some become a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,12 +51,12 @@ using llvm::StringRef;
 
 namespace {
 
-/// Making a plan takes tens of milliseconds: of one in so many.
+/// A plan takes tens of milliseconds, so only one input in this many makes one.
 constexpr uint64_t kPlanOneIn = 100;
 
 const std::string folder = TESSERA_SHARE;
 
-/// Whether something was read; an error must say something.
+/// True if something was read; an error must have a message.
 template <typename T> bool isRead(llvm::Expected<T> &result) {
   if (result)
     return true;
@@ -71,7 +71,7 @@ std::string contentOf(const llvm::Twine &path) {
   return (*buffer)->getBuffer().str();
 }
 
-/// The files of a folder of share/, in order.
+/// The files of a folder of share/, sorted.
 std::vector<std::string> filesOf(StringRef name) {
   std::set<std::string> paths;
   std::error_code code;
@@ -111,7 +111,7 @@ Plan getPlan() {
   return plan;
 }
 
-/// Prices work, and prints what comes.
+/// Prices the work and prints the result.
 void makePlan(llvm::Expected<ModelWork> work, const Plan &plan,
               const ClusterSpec &cluster) {
   if (!isRead(work))
@@ -195,7 +195,7 @@ bool readMeasurements(const std::string &text) {
   return true;
 }
 
-/// A list that is read can run.
+/// Checks that an accepted list can run.
 bool readSchedules(const std::string &text) {
   auto list = schedule::readScheduleCsv(text, "list.csv");
   if (!isRead(list))
@@ -255,7 +255,7 @@ bool readTensor(const std::string &text) {
 }
 
 bool readAttribute(const std::string &text) {
-  // Diagnostics are not what is tried.
+  // Diagnostics are ignored.
   mlir::ScopedDiagnosticHandler handler(
       &getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
   mlir::Attribute attr = mlir::parseAttribute(text, &getContext());
@@ -268,7 +268,7 @@ bool readAttribute(const std::string &text) {
   return true;
 }
 
-/// A module of StableHLO becomes a graph, or there is one error.
+/// A module of StableHLO becomes a graph, or gives one error.
 bool readGraph(const std::string &text) {
   if (llvm::Error error = checkModuleText("graph", text)) {
     llvm::consumeError(std::move(error));
@@ -276,7 +276,7 @@ bool readGraph(const std::string &text) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  // What it holds grows with every type: each input has its own.
+  // A context grows with every type, so each input has its own.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
   int errors = 0;
@@ -294,7 +294,7 @@ bool readGraph(const std::string &text) {
   return isImported;
 }
 
-/// What decision files are tried on.
+/// The program to which decision files are applied.
 constexpr StringRef kDecided = R"(
   dist.mesh @mesh ["a"=4, "b"=2]
   func.func @f(%x: tensor<64x16xf32>, %w: tensor<16x16xf32> {nn.param = "w"}) -> tensor<64x16xf32> {
@@ -305,7 +305,7 @@ constexpr StringRef kDecided = R"(
     return %2 : tensor<64x16xf32>
   })";
 
-/// A decision file is taken, and its program partitioned, or there is an error.
+/// Applies a decision file and partitions its program, or gives an error.
 bool readDecisions(const std::string &text) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -328,7 +328,7 @@ bool readDecisions(const std::string &text) {
   return true;
 }
 
-/// Two lines: what --mesh and --strategy are given.
+/// Two lines: the values of --mesh and --strategy.
 bool readStrategy(const std::string &text) {
   auto [meshText, strategyText] = StringRef(text).split('\n');
   llvm::Expected<Mesh> mesh = parseMesh(meshText);

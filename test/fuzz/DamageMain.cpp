@@ -1,4 +1,4 @@
-//===- DamageMain.cpp - Readers under inputs damaged at random ------------===//
+//===- DamageMain.cpp - Readers with randomly damaged inputs --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,13 +8,13 @@
 //   PROGRAM [--inputs N] [--seed S] [READER...]
 //   PROGRAM --write-examples FOLDER
 //
-// Gives each reader its corpus, the files of test/fuzz/corpus/READER/ on which
-// a reader once failed, and N damaged inputs. A reader may refuse an input, but
-// it may not crash, take 10 s, or accept what it then cannot use. An input that
-// does so is named: by its file, or by its reader and seed, of which
-// `--inputs 1 --seed S READER` makes it again.
+// Gives each reader its corpus and N damaged inputs. The corpus is the files of
+// test/fuzz/corpus/READER/, on which a reader once failed. A reader may refuse
+// an input, but it may not crash, take 10 s, or accept an input that it then
+// cannot use. Such an input is named by its file, or by its reader and seed;
+// `--inputs 1 --seed S READER` reproduces it.
 //
-// The second form writes FOLDER/READER/NUMBER, for libFuzzer to begin with.
+// The second form writes FOLDER/READER/NUMBER as initial inputs of libFuzzer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ using namespace tessera::fuzz;
 
 static constexpr int secondsPerInput = 10;
 
-/// What names the current input; read by a signal handler.
+/// Name of the current input; read by a signal handler.
 static char currentInput[512];
 
 void tessera::fuzz::require(bool holds, const std::string &what) {
@@ -62,7 +62,7 @@ static void setTimeLimit(int seconds) {
   setitimer(ITIMER_REAL, &limit, nullptr);
 }
 
-/// Returns whether the input is accepted.
+/// Returns true if the reader accepts the input.
 static bool read(const Subject &subject, const std::string &input) {
   setTimeLimit(secondsPerInput);
   bool isAccepted = subject.read(input);
@@ -103,8 +103,8 @@ static void readDamaged(const Subject &subject, uint64_t seed, int64_t count) {
          (long long)count, (long long)accepted,
          std::chrono::duration<double, std::milli>(slowest).count());
   fflush(stdout);
-  // A mutator that damages all or nothing tries nothing. No example of a reader
-  // with a checksum survives.
+  // Requires a valid example and, among many inputs, a refused one. Damaged
+  // inputs of a reader with a checksum are never valid.
   bool survives = false;
   for (const std::string &example : examples)
     survives |= subject.read(example);

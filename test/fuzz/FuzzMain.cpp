@@ -1,4 +1,4 @@
-//===- FuzzMain.cpp - Readers under libFuzzer -----------------------------===//
+//===- FuzzMain.cpp - Readers with libFuzzer ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 //
 //   PROGRAM --reader=NAME [options of libFuzzer] FOLDER...
 //
-// libFuzzer damages the files of the folders and keeps in the first one those
-// that run code which none ran before.
+// libFuzzer damages the files of the folders and stores those that reach new
+// code in the first folder.
 //
 //===----------------------------------------------------------------------===//
 

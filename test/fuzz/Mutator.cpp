@@ -15,7 +15,7 @@
 
 using namespace tessera::fuzz;
 
-/// Words that readers have found hard: limits of numbers, other types, nesting.
+/// Words that are hard for readers: limits of numbers, other types, nesting.
 static const char *const words[] = {"-1",
                                     "0",
                                     "1",
@@ -64,7 +64,7 @@ void Mutator::damageOnce(std::string &text,
   case 2:
     text.erase(at, length);
     break;
-  case 3: // what follows
+  case 3: // everything after
     text.resize(at);
     break;
   case 4:

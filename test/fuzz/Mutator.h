@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Damages inputs as libFuzzer's mutators do: bits, bytes, numbers, words, and
-// ranges that are removed, repeated or taken from elsewhere. One seed gives
+// ranges that are removed, repeated or copied from elsewhere. One seed gives
 // the same inputs on every machine.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ public:
   /// A number below `limit`.
   size_t below(size_t limit) { return limit ? size_t(next() % limit) : 0; }
 
-  /// One of `examples`, damaged in one place or several.
+  /// Returns one of `examples`, damaged at one or several positions.
   std::string damage(const std::vector<std::string> &examples);
 
 private:

@@ -218,7 +218,7 @@ bool readState(const std::string &input) {
   return true;
 }
 
-/// A folder with a manifest and a file that fit each other, or not.
+/// A folder with a manifest and a file that match, or do not.
 bool readFolder(const std::string &input) {
   static const std::string folder = [] {
     std::string path = temporary("folder");
@@ -244,7 +244,7 @@ bool readFolder(const std::string &input) {
   return true;
 }
 
-/// Looks at blocks of a value as a run does.
+/// Uses blocks of a value as a run does.
 void useValue(const Value &value, const Manifest &manifest) {
   int64_t size = dtypeSize(value.dtype);
   require(value.bytes >= 0, "a block of less than nothing");
@@ -288,7 +288,7 @@ bool readTokens(const std::string &input) {
   tokens.shape = {2, 4};
   BatchShape shape;
   require(findBatchShape({&tokens}, shape).empty(), "the example");
-  // The first byte says how the rest is read.
+  // The first byte selects the format of the rest.
   static const char *const formats[] = {"", "bytes", "u16", "u32"};
   unsigned char kind = input.empty() ? 0 : static_cast<unsigned char>(input[0]);
   shape.vocab = kind & 4 ? 128 : 0;
@@ -309,7 +309,7 @@ bool readTokens(const std::string &input) {
   return true;
 }
 
-/// The lines of the input are arguments.
+/// Each line of the input is an argument.
 bool readOptions(const std::string &input) {
   std::vector<std::string> lines(1, "prog");
   lines.emplace_back();

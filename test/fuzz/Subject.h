@@ -1,14 +1,14 @@
-//===- Subject.h - Readers that are given damaged inputs --------*- C++ -*-===//
+//===- Subject.h - Readers that get damaged inputs --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a fuzz target is: a reader, and inputs to begin with. RuntimeReaders.cpp
-// and CompilerReaders.cpp define them. DamageMain.cpp damages inputs at random,
-// in every build and fast enough for tests; FuzzMain.cpp lets libFuzzer look
-// for inputs that run new code, in build-fuzz/ and build-runtime-fuzz/.
+// A fuzz target is a reader with initial inputs. RuntimeReaders.cpp and
+// CompilerReaders.cpp define them. DamageMain.cpp damages inputs at random, in
+// every build and fast enough for tests. FuzzMain.cpp lets libFuzzer search for
+// inputs that reach new code, in build-fuzz/ and build-runtime-fuzz/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@
 
 namespace tessera::fuzz {
 
-/// A reader and what it reads.
+/// A reader and its example inputs.
 struct Subject {
   const char *name;
-  /// Reads one input and uses what it accepts; returns whether it accepts it.
+  /// Reads one input and uses it if it is accepted; returns true if it is.
   bool (*read)(const std::string &input);
   std::vector<std::string> (*makeExamples)();
 };
@@ -32,12 +32,12 @@ struct Subject {
 /// The readers of this program.
 std::vector<Subject> getSubjects();
 
-/// Ends the program, with what was wrong, where a reader does what it must not.
-/// The input is named by the main program.
+/// Ends the program with the message `what` if a reader breaks a rule. The main
+/// program names the input.
 void require(bool holds, const std::string &what);
 
-/// Of inputs, one in `count`: for what takes long. The same input is always
-/// drawn, or never.
+/// Selects one in `count` inputs, for slow checks. The same input is always
+/// selected, or never.
 inline bool isDrawn(const std::string &input, uint64_t count) {
   uint64_t hash = 0xcbf29ce484222325; // FNV-1a
   for (char c : input)
