@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of attention: gradients in double by the formulas, from the result
-// and the logsumexp that the call itself saved; and the same bits whatever the
-// number of threads.
+// The cases of attention: gradients in double from the formulas, using the
+// result and the logsumexp of the call under test. The bits must not depend on
+// the number of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ void check(const AttentionCase &c, bool bf16, bool wide = false) {
       c, grad.exact.data(), q.exact.data(), k.exact.data(), v.exact.data());
   AttentionOperand firstDq(c.rows() * c.k, rounds), firstDk(keys * c.k, rounds),
       firstDv(keys * c.kv, rounds);
-  // One thread makes all of a head at once; many threads split heads.
+  // One thread computes all of a head at once; many threads split heads.
   for (int threads : {1, 2, 8}) {
     SingleRank rank(threads, 4096);
     ASSERT_EQ(tessera_rt_attention(rank, &forward, dataOf(starts), q.data(),
@@ -57,11 +57,12 @@ void check(const AttentionCase &c, bool bf16, bool wide = false) {
                   v.data(), out.data(), logsumexp.data(), dq.data(), dk.data(),
                   dv.data(), c.qOffset, c.kOffset),
               0);
-    // bf16: the rounding of `out` enters by the sum of grad * out.
+    // bf16: the rounding of `out` affects dq and dk through the sum of grad *
+    // out.
     double tolerance = bf16 ? 0.01 : 2e-5;
     expectNear(dq, wanted.dq, tolerance, "dq");
     expectNear(dk, wanted.dk, tolerance, "dk");
-    // That of dv does not.
+    // dv does not depend on that sum.
     expectNear(dv, wanted.dv, rounds ? tolerance : 2e-5, "dv");
     if (threads == 1) {
       firstDq = dq;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the tests of attention and of its gradients share: cases, operands, and
-// the weights of one query in double.
+// Code shared by the tests of attention and of its gradients: cases, operands,
+// and the weights of one query in double.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,13 @@ struct AttentionCase {
   int64_t keySize = 0;
   /// 0: every key before the query is seen.
   int64_t window = 0;
-  /// Tokens of a document; 0: there are none. The first one of a row is
-  /// shorter.
+  /// Tokens of a document; 0: there are no documents. The first document of a
+  /// row is shorter.
   int64_t document = 0;
-  /// Queries at the end that are padding: their starts are 0.
+  /// Padded queries at the end: their starts are 0.
   int64_t padding = 0;
 
-  /// The starts of the queries' documents; empty where there are none.
+  /// The starts of the queries' documents; empty if there are no documents.
   std::vector<int32_t> starts() const {
     std::vector<int32_t> starts;
     for (int64_t i = 0; document && i < b * s; ++i) {
@@ -58,7 +58,7 @@ struct AttentionCase {
                   (long long)window, (long long)document);
   }
 
-  /// Of bf16 operands; `wide`: with results in f32.
+  /// The descriptor for bf16 operands; `wide`: with results in f32.
   tessera_rt_attention_desc desc(bool bf16, bool wide = false) const {
     tessera_rt_attention_desc d = {};
     d.dtype = bf16 ? TESSERA_RT_BF16 : TESSERA_RT_F32;
@@ -85,45 +85,45 @@ inline const AttentionCase attentionCases[] = {
     {2, 17, 17, 3, 1, 16, 16, true, 0, 0},
     {1, 70, 300, 1, 1, 64, 64, false, 0, 0},
     {1, 300, 300, 2, 1, 64, 64, true, 0, 0},
-    // Grouped heads; values of another width.
+    // Grouped heads; values wider or narrower than keys.
     {2, 33, 40, 2, 3, 24, 40, true, 7, 0},
     {1, 9, 65, 2, 4, 80, 33, false, 0, 0},
-    // Context parallel: this rank's queries and keys begin elsewhere.
+    // Context parallel: this rank's queries and keys have offsets.
     {1, 64, 64, 1, 2, 32, 32, true, 64, 0},
     {1, 64, 64, 1, 1, 32, 32, true, 30, 60},
     // No query sees a key.
     {1, 20, 20, 2, 1, 16, 16, true, 0, 100},
     // One query against a cache.
     {2, 1, 513, 2, 2, 64, 64, true, 512, 0},
-    // Keys that are padding: the last ones, some here, all here.
+    // Padded keys: the last ones, some local ones, all local ones.
     {1, 24, 24, 2, 1, 16, 16, false, 0, 0, 17},
     {2, 40, 24, 1, 2, 16, 8, true, 8, 24, 41},
     {1, 8, 24, 1, 1, 16, 16, false, 0, 48, 40},
-    // A window: of one key, within a block, over blocks, wider than all.
+    // Windows: of one key, within a block, over blocks, wider than all keys.
     {2, 17, 17, 1, 2, 16, 16, true, 0, 0, 0, 1},
     {1, 300, 300, 2, 1, 64, 64, true, 0, 0, 0, 40},
     {1, 700, 700, 1, 2, 32, 40, true, 0, 0, 0, 300},
     {1, 70, 70, 1, 3, 24, 24, true, 0, 0, 0, 1000},
-    // Elsewhere: keys before the first window, padding within the last.
+    // Context parallel: keys before the first window, padding in the last.
     {1, 64, 600, 1, 2, 32, 32, true, 500, 0, 540, 70},
     {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 16},
-    // No query's window has a key here.
+    // No query's window has a local key.
     {1, 20, 20, 2, 1, 16, 16, true, 100, 0, 0, 64},
     // Documents: of one token, within blocks, over blocks, longer than all;
-    // with a window, without a causal mask, with queries that are padding.
+    // with a window, without a causal mask, with padded queries.
     {2, 17, 17, 1, 2, 16, 16, true, 0, 0, 0, 0, 1},
     {2, 300, 300, 2, 1, 32, 32, true, 0, 0, 0, 0, 37},
     {1, 700, 700, 1, 2, 32, 40, true, 0, 0, 0, 0, 290},
     {1, 70, 70, 1, 3, 24, 24, true, 0, 0, 0, 100, 1000},
     {1, 300, 300, 1, 1, 32, 32, true, 0, 0, 290, 40, 64, 9},
     {1, 40, 65, 2, 1, 16, 16, false, 0, 0, 0, 0, 8, 5},
-    // Elsewhere: documents that began before, and after, the keys here.
+    // Context parallel: documents that began before and after the local keys.
     {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 0, 100},
     {1, 64, 600, 1, 2, 32, 32, true, 500, 0, 0, 0, 540},
     {1, 64, 64, 1, 1, 32, 32, true, 64, 0, 0, 0, 16},
 };
 
-/// The address of the starts, null where there are none.
+/// The address of the starts, null if there are none.
 inline const int32_t *dataOf(const std::vector<int32_t> &starts) {
   return starts.empty() ? nullptr : starts.data();
 }
@@ -142,7 +142,8 @@ struct AttentionOperand {
       exact.push_back(bf16 ? bf16ToFloat(half.back()) : x);
     }
   }
-  /// Memory for a result, of values that no result has, and one element more.
+  /// Memory for a result, filled with values that no result has, and one more
+  /// element.
   AttentionOperand(int64_t count, bool bf16)
       : exact(bf16 ? 0 : size_t(count) + 1, 99.0f),
         half(bf16 ? size_t(count) + 1 : 0, 0x4242) {}
@@ -153,7 +154,7 @@ struct AttentionOperand {
   float at(int64_t i) const {
     return half.empty() ? exact[size_t(i)] : bf16ToFloat(half[size_t(i)]);
   }
-  /// Whether the element after the result is as it was.
+  /// True if the element after the result has not changed.
   bool endIsIntact() const {
     return half.empty() ? exact.back() == 99.0f : half.back() == 0x4242;
   }
@@ -167,7 +168,8 @@ struct AttentionRow {
         g(row / c.r % c.g), r(row % c.r) {}
 };
 
-/// The weight of each key for one query; `logsumexp` is that of its scores.
+/// The weight of each key for one query; `logsumexp` is computed from its
+/// scores.
 inline std::vector<double> attentionWeights(const AttentionCase &c,
                                             const float *q, const float *k,
                                             int64_t row, double &logsumexp) {

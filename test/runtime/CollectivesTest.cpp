@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Forks ranks and runs each collective over many groups, types and counts. The
-// element a rank holds is a function of rank and index, so every rank computes
-// what it expects by itself.
+// Forks ranks and runs each collective over many groups, types and counts. An
+// element of a rank is a function of rank and index, so every rank computes the
+// expected result by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ constexpr int32_t allTypes[] = {TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_F16,
                                 TESSERA_RT_F64, TESSERA_RT_I1,   TESSERA_RT_I8,
                                 TESSERA_RT_I32, TESSERA_RT_I64};
 
-/// Small integers, exact in every type; sums of eight are, too.
+/// Small integers, exact in every type; sums of eight are exact, too.
 int64_t valueOf(int rank, int64_t i) { return (rank * 7 + i * 3) % 11 - 5; }
 
 int64_t typed(int32_t dtype, int64_t value) {
@@ -99,7 +99,7 @@ struct Case {
       : ctx(ctx), axes(std::move(axes)), dtype(dtype), what(std::move(what)) {
     makeGroup(this->axes.data(), numAxes(), ctx->rank, ctx->ranks, {}, group);
   }
-  /// A static operation of the program has one group: so has each number here.
+  /// Gives each case its own number, as each operation of a program has.
   int64_t sequence() const { return ++sequences(); }
   static int64_t &sequences() {
     static int64_t count = 0;
@@ -151,8 +151,8 @@ struct Case {
 
 const int64_t counts[] = {0, 1, 3, 255, 6001};
 
-/// Groups over 8 ranks: all, axes of 2x4 and 2x2x2, parts of an axis, axes in
-/// another order, the rank alone.
+/// Groups over 8 ranks: all, axes of 2x4 and 2x2x2, sub-axes, axes in another
+/// order, the rank alone.
 const Axes groups8[] = {{1, 8},       {4, 2},       {1, 4}, {2, 2},
                         {4, 2, 1, 2}, {1, 2, 4, 2}, {1, 2}, {}};
 
@@ -283,7 +283,7 @@ std::string permute(tessera_rt_context *ctx) {
         for (int64_t count : counts) {
           Case c(ctx, axes, dtype, "permute");
           int64_t n = c.group.size();
-          // A ring that is open: the last index is no source.
+          // An open ring: the last index is no source.
           std::vector<int64_t> pairs;
           std::vector<int64_t> from(size_t(n), -1);
           for (int64_t s = 0; s < n - 1; ++s) {
@@ -321,8 +321,8 @@ std::string broadcast(tessera_rt_context *ctx) {
   return std::string();
 }
 
-/// Each rank sends to the next and receives from the one before, with slots and
-/// numbers that differ between the two.
+/// Each rank sends to the next and receives from the previous one, with
+/// different slots and numbers for the two.
 std::string sendRecv(tessera_rt_context *ctx) {
   const int64_t all[2] = {1, ctx->ranks};
   int64_t next = (ctx->rank + 1) % ctx->ranks;
@@ -345,7 +345,7 @@ std::string sendRecv(tessera_rt_context *ctx) {
   return std::string();
 }
 
-/// Several in flight at once; the ranks wait for them in different orders.
+/// Several collectives in flight; ranks wait for them in different orders.
 std::string anyOrderOfWaits(tessera_rt_context *ctx) {
   const int64_t rows[2] = {4, 2}, columns[2] = {1, 4}, all[2] = {1, 8};
   for (int round = 0; round < 20; ++round) {
@@ -371,7 +371,7 @@ std::string anyOrderOfWaits(tessera_rt_context *ctx) {
   return std::string();
 }
 
-/// Sums of numbers that round: the same bits on all ranks, in ascending order.
+/// Sums with rounding have the same bits on all ranks, in ascending order.
 std::string reductionsAreDeterministic(tessera_rt_context *ctx) {
   const int64_t all[2] = {1, ctx->ranks};
   for (int32_t dtype : {TESSERA_RT_F32, TESSERA_RT_BF16})
@@ -452,7 +452,7 @@ TEST(collectives, received_bytes_are_counted) {
     const RankBlock &block = ctx->block();
     if (block.numTraffic != 2 || block.traffic[0].calls != 1)
       return "expects two kinds, one call each";
-    // 2 (n-1)/n of the operand, and n-1 blocks.
+    // Expects 2 (n-1)/n of the operand, and n-1 blocks.
     if (block.traffic[0].bytes != count * 4 * 2 * 7 / 8 ||
         block.traffic[1].bytes != 400 * 7)
       return format("received %lld and %lld bytes",

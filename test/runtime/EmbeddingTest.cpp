@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Repeated ids, ids outside the table, an offset, all types, on several
-// threads; sums in the stated order, so results are exact.
+// threads. Sums are in the specified order, so results are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ TEST(embedding, backward) {
     }
 }
 
-// Rows 3 and 4 of a table of 4 rows: the last one is padding.
+// Rows 3 and 4 of a table of 4 rows; the last one is padding.
 TEST(embedding, ids_from_the_limit_on_count_nowhere) {
   SingleRank rank(1, 4096);
   tessera_rt_embedding_desc d{

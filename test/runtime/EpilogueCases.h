@@ -1,11 +1,11 @@
-//===- EpilogueCases.h - Matmuls with what follows them ---------*- C++ -*-===//
+//===- EpilogueCases.h - Matmuls with epilogues -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Calls of every kind of tessera_rt_matmul_fused, and what they give by
+// Calls of every kind of tessera_rt_matmul_fused, and their results by
 // definition, in f64. For tests on the host and for measurements on a device.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 
 namespace tessera::rt::cuda {
 
-/// A tensor of any float type, row after row, with numbers of a seed.
+/// A tensor of any float type, row by row, with numbers from a seed.
 class FloatTensor {
 public:
   FloatTensor(int32_t dtype, int64_t rows, int64_t columns, int seed)
@@ -56,7 +56,7 @@ public:
       static_cast<float *>(base)[i] = float(value);
   }
   int64_t size() const { return rows * columns; }
-  /// Takes the numbers of another one, at its own address.
+  /// Copies the numbers of another tensor to its own address.
   void take(const FloatTensor &other) {
     std::copy(other.lines.begin(), other.lines.end(), lines.begin());
   }
@@ -65,19 +65,19 @@ public:
   int64_t rows, columns;
 
 private:
-  /// All tensors are aligned alike, so that equal calls have equal keys.
+  /// All tensors have the same alignment, so that equal calls have equal keys.
   struct alignas(256) Line {
     uint8_t bytes[256];
   };
   std::vector<Line> lines;
 };
 
-/// What is asked for.
+/// Description of a call.
 struct EpilogueCase {
   int64_t kind;
   int32_t dtype, cDtype, biasDtype;
   bool hasBias, hasAux;
-  /// 0: nothing is added; 1: C is; 2: another tensor is.
+  /// 0: nothing is added; 1: C is added; 2: another tensor is added.
   int added;
   int64_t m, n, k;
   int64_t transA = 0, transB = 0;
@@ -125,7 +125,7 @@ struct EpilogueOperands {
     return call;
   }
 
-  /// What may have been written gets its first numbers.
+  /// Resets everything that a call may have written.
   void restart(const EpilogueCase &t) {
     EpilogueOperands fresh(t);
     c.take(fresh.c);
@@ -155,7 +155,7 @@ private:
     if (t.kind == TESSERA_RT_FUSE_GELU)
       x = 0.5 * x * (1 + std::tanh(inner(x)));
     if (t.kind == TESSERA_RT_FUSE_GELU_GRADIENT) {
-      // The derivative by a difference.
+      // Computes the derivative by a finite difference.
       double y = aux.get(int64_t(at)), h = 1e-5;
       auto gelu = [&](double z) { return 0.5 * z * (1 + std::tanh(inner(z))); };
       x *= (gelu(y + h) - gelu(y - h)) / (2 * h);
@@ -173,7 +173,7 @@ inline double accuracyOf(int32_t dtype) {
                                    : 1e-9;
 }
 
-/// The largest error of what a call has written, in units of what its types
+/// The largest error of a call's results, in units of the error that its types
 /// allow.
 inline double worstEpilogueError(const EpilogueCase &t,
                                  const EpilogueOperands &o) {
@@ -183,7 +183,7 @@ inline double worstEpilogueError(const EpilogueCase &t,
     worst = std::isfinite(error) ? std::max(worst, error) : 1e30;
   };
   for (int64_t i = 0; i < o.c.size(); ++i) {
-    // A result that was rounded before is off by as much of itself.
+    // A result that was rounded before has an additional relative error.
     double size =
         2 + std::fabs(o.wantedC[size_t(i)]) + std::fabs(o.wantedAux[size_t(i)]);
     compare(o.c.get(i), o.wantedC[size_t(i)], accuracy * size);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whatever goes wrong on one rank: all end within the timeout, one line names
+// For any fault on one rank, all ranks end within the timeout, one line names
 // the culprit, and no process is left.
 //
 //===----------------------------------------------------------------------===//
@@ -22,14 +22,14 @@ using namespace tessera::rt;
 namespace {
 constexpr int64_t all[2] = {1, 4};
 
-/// Seconds in which all ranks start; under sanitizers it takes them longer.
+/// Seconds in which all ranks start; sanitizers make the start slower.
 #ifdef TESSERA_SANITIZED
 constexpr double startTimeout = 2;
 #else
 constexpr double startTimeout = 0.5;
 #endif
 
-/// Runs a body that must fail; returns what the launcher printed.
+/// Runs a body that must fail; returns the output of the launcher.
 std::string expectFailure(const RankFunction &body,
                           double timeout = startTimeout) {
   RankSetup setup;
@@ -162,7 +162,7 @@ TEST(faults, stuck_rank) {
 }
 
 TEST(faults, stuck_rank_behind_others_is_named) {
-  // Rank 0 waits for 1, 1 for 3, and 3 sleeps: 3 is to blame.
+  // Rank 0 waits for 1, 1 for 3, and 3 sleeps: 3 is the culprit.
   std::string text = expectFailure([](tessera_rt_context *ctx) {
     const int64_t even[2] = {2, 2}, pairs[2] = {1, 2};
     if (ctx->rank == 3)

@@ -278,7 +278,7 @@ TEST(npy, truncated_or_strange_files) {
   EXPECT_TRUE(
       has(truncated.open(writeFile("truncated.npy", whole.substr(0, 300))),
           "the file is truncated"));
-  // A file of no bytes; an array without elements, whatever its other sizes.
+  // A file without bytes; an array without elements, whatever its other sizes.
   NpyArray nothing, empty;
   EXPECT_TRUE(has(nothing.open(writeFile("nothing.npy", "")), "it is empty"));
   std::string flat = temporary("flat.npy");
@@ -332,7 +332,7 @@ TEST(tokens, sequences_of_bytes) {
   EXPECT_EQ(shape.rows, 2);
   EXPECT_EQ(shape.length, 3);
   TokenSource source;
-  // Five sequences, a label, and one byte that is left over.
+  // Five sequences, a label, and one remaining byte.
   ASSERT_EQ(source.openFile(writeFile("text", "abcdefghijklmnopq"), "", shape),
             "");
   using Ids = std::vector<int32_t>;
@@ -340,11 +340,11 @@ TEST(tokens, sequences_of_bytes) {
   EXPECT_EQ(read(source, tokens, 3), (Ids{'j', 'k', 'l'}));
   EXPECT_EQ(read(source, labels, 3), (Ids{'k', 'l', 'm'}));
   EXPECT_EQ(read(source, labels, 4), (Ids{'n', 'o', 'p'}));
-  // Those of a loss that shifts them itself are the tokens.
+  // A loss that shifts labels itself gets the tokens as labels.
   Value own = labels;
   own.shift = 0;
   EXPECT_EQ(read(source, own, 3), (Ids{'j', 'k', 'l'}));
-  // After the last comes the first.
+  // After the last sequence the data restarts at the first.
   EXPECT_EQ(read(source, tokens, 5), (Ids{'a', 'b', 'c'}));
   EXPECT_FALSE(source.wrapsIn(0));
   EXPECT_FALSE(source.wrapsIn(2));
@@ -352,7 +352,7 @@ TEST(tokens, sequences_of_bytes) {
   EXPECT_FALSE(source.wrapsIn(6));
   EXPECT_FALSE(source.wrapsIn(8));
   EXPECT_TRUE(source.wrapsIn(10));
-  // What is held out is not trained on.
+  // Held-out sequences are not used for training.
   ASSERT_EQ(source.holdOut(2), "");
   EXPECT_EQ(source.training(), 3);
   EXPECT_EQ(read(source, tokens, 3), (Ids{'a', 'b', 'c'}));
@@ -364,7 +364,7 @@ TEST(tokens, starts_of_documents) {
   Value starts = dataValue(Role::Starts, {2, 5});
   starts.eod = '|';
   TokenSource source;
-  // A row whose first document began before it; a document without tokens.
+  // A row whose first document began before it; an empty document.
   ASSERT_EQ(source.openFile(writeFile("documents", "abc|de|f||ghijk."), "",
                             {2, 5, 0}),
             "");
@@ -407,7 +407,7 @@ TEST(tokens, mistakes_are_named) {
 }
 
 TEST(tokens, ids_beyond_the_vocabulary) {
-  // Ids 0..999 but for two that are too large.
+  // Ids 0..999, except for two that are too large.
   std::string content;
   for (int i = 0; i < 1000; ++i)
     content += {char(i == 700 || i == 401 ? 99 : i % 50), '\0'};
@@ -418,7 +418,8 @@ TEST(tokens, ids_beyond_the_vocabulary) {
   EXPECT_TRUE(
       has(source.check(pool, 0, 99), "ids below 50, the vocabulary, in '"));
   EXPECT_TRUE(has(source.check(pool, 0, 99), "but got 99 at token 401"));
-  // Only what is read counts: sequence 40 has 401, as label 39 has not.
+  // Only ids that are read count: sequence 40 has the bad token 401; sequence
+  // 39 with its last label does not.
   EXPECT_EQ(source.check(pool, 0, 40), "");
   EXPECT_NE(source.check(pool, 0, 41), "");
   EXPECT_EQ(source.check(pool, 41, 28), "");

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks that are started one by one: what they compare before the first step,
-// and the file in shared memory where they meet.
+// Ranks that are started one by one: their comparison before the first step,
+// and the file in shared memory that they join.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 std::string job() { return "joining-" + std::to_string(getpid()); }
 
-/// Where the ranks of these tests meet.
+/// Path of the file that the ranks of these tests join.
 std::string meetingPath() { return meetingPathOf(job()); }
 
 std::string dataFile(const std::string &name, size_t size = 300) {
@@ -83,7 +83,7 @@ TEST(joining, options_that_change_results_are_compared) {
                 c.expected);
   expectError(runBoth(data, "--data " + dataFile("other")),
               "all ranks expect the same --data, but rank 0 has '");
-  // Two spellings of one value, and options that change nothing.
+  // Two spellings of one value, and options that do not change results.
   EXPECT_EQ(runBoth(data + " --seed 0 --threads 1",
                     data + " --seed=00 --threads 2 --timeout 9 --report json")
                 .status,
@@ -95,7 +95,7 @@ TEST(joining, files_are_compared) {
   fs::remove_all(root);
   fs::create_directories(root + "/other");
   std::string data = dataFile("data"), rest = "--steps 1 --data " + data;
-  // One name in two folders is not one file.
+  // The same name in two folders is not the same file.
   std::ofstream(root + "/text") << std::string(300, 'a');
   std::ofstream(root + "/other/text") << std::string(300, 'a');
   Outcome outcome = runProgram(
@@ -104,14 +104,14 @@ TEST(joining, files_are_compared) {
       "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=" + job() + "; RANK=1 env -C " +
           root + "/other " TRAIN2_PROGRAM " --quiet --data text & ");
   expectError(outcome, "/text' and rank 1 has '");
-  // Kernels of another processor.
+  // The second rank uses kernels of another processor.
   expectError(runBoth(rest, rest, "TESSERA_RT_ISA=baseline"),
               "the same instruction set (TESSERA_RT_ISA), but rank 0 has ");
   fs::remove_all(root);
 }
 
 TEST(joining, every_option_is_compared_or_said_to_change_nothing) {
-  // A new row is compared unless it says otherwise.
+  // A new option is compared unless its row says otherwise.
   std::set<std::string> compared;
   for (const Fact &fact : comparedOptions(Options()))
     compared.insert(fact.name);
@@ -149,7 +149,7 @@ TEST(joining, a_file_whose_maker_died_is_replaced) {
   EXPECT_FALSE(isLeft());
 }
 
-/// Starts rank `rank` of four, which runs until it is ended.
+/// Starts rank `rank` of four, which runs until it is stopped.
 static pid_t startRank(int rank, const std::string &err) {
   std::string name = job();
   pid_t pid = fork();
@@ -165,8 +165,8 @@ static pid_t startRank(int rank, const std::string &err) {
   _exit(127);
 }
 
-// Whatever it did when it was killed: the others wait for whom has not
-// acknowledged, and need not know who that is.
+// A rank is killed at any point. The others wait for ranks that have not
+// acknowledged, and do not always know which these are.
 TEST(joining, a_rank_that_is_killed_is_named) {
   for (int trial = 0; trial < 8; ++trial) {
     std::string err = temporary("killed");
@@ -177,7 +177,7 @@ TEST(joining, a_rank_that_is_killed_is_named) {
     int victim = trial % 4;
     usleep(20000 + 30000 * trial);
     kill(pids[size_t(victim)], SIGKILL);
-    // Nobody waits for it before the others have ended.
+    // Nobody waits for the victim before the others have ended.
     for (int rank = 0; rank < 4; ++rank)
       if (rank != victim)
         waitpid(pids[size_t(rank)], nullptr, 0);
@@ -205,7 +205,7 @@ TEST(joining, nothing_is_left_by_a_signal) {
                                               : 2;
     EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
   }
-  // nohup: the rank goes on to its timeout.
+  // nohup: the rank continues until its timeout.
   Outcome ignored = runAlone(1,
                              "--timeout 0.6 & pid=$!; sleep 0.3; kill -HUP "
                              "$pid; wait $pid; exit $?",
@@ -243,7 +243,8 @@ TEST(joining, a_file_of_somebody_else_is_not_used) {
 }
 
 TEST(joining, a_file_operation_that_fails) {
-  // All operations of the rank that makes the file, on a full or broken disk.
+  // Faults all operations of the rank that creates the file, on a full or
+  // broken disk.
   std::string log = temporary("log");
   for (int error : {ENOSPC, EIO})
     for (int at = 1;; ++at) {

@@ -44,8 +44,7 @@ bool isHalf(int32_t dtype) {
   return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16;
 }
 
-/// A matrix as it is in memory, in f32 and, for a type of 16 bits, rounded to
-/// it.
+/// A matrix as stored, in f32 and, for a 16-bit type, rounded to it.
 struct Operand {
   std::vector<float> exact;
   std::vector<uint16_t> half;
@@ -90,7 +89,7 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
   d.trans_a = transA;
   d.trans_b = transB;
   d.accumulate = accumulate;
-  // Rows are longer than they need to be.
+  // Rows are longer than necessary.
   d.lda = (transA ? s.m : s.k) + 3;
   d.ldb = (transB ? s.k : s.n) + 1;
   d.ldc = s.n + 2;
@@ -116,7 +115,7 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
         size_t at = size_t(p * d.stride_c + i * d.ldc + j);
         float got = isHalf(typeC) ? fromHalf(c.half[at], typeC) : c.exact[at];
         if (j >= s.n) {
-          // Between the rows nothing is written.
+          // Memory between the rows is not written.
           ASSERT_EQ(got, before[at]);
           continue;
         }
@@ -168,7 +167,7 @@ TEST(matmul, f16_operands) {
         TESSERA_RT_F16, false);
 }
 
-/// The number of a code: e4m3 has no infinities.
+/// The number of a code; e4m3 has no infinities.
 static float f8Value(int32_t dtype, int code) {
   bool isE4M3 = dtype == TESSERA_RT_F8E4M3;
   int fraction = isE4M3 ? 3 : 2, bias = isE4M3 ? 7 : 15;
@@ -196,7 +195,7 @@ TEST(matmul, codes_of_8_bits_are_numbers_of_bf16) {
     }
 }
 
-/// A matmul of operands in 8 bits, small enough that all sums are exact.
+/// A matmul of 8-bit operands, small enough that all sums are exact.
 static void checkScaled(tessera_rt_context *ctx, Shape s, int bits,
                         int32_t typeA, int32_t typeB, int32_t typeC) {
   SCOPED_TRACE(format("%lld x [%lld, %lld, %lld] %d %s by %s to %s",
@@ -220,7 +219,7 @@ static void checkScaled(tessera_rt_context *ctx, Shape s, int bits,
   d.stride_a = d.lda * (transA ? s.k : s.m) + 5;
   d.stride_b = s.batch == 3 ? 0 : d.ldb * (transB ? s.n : s.k);
   d.stride_c = d.ldc * s.m;
-  // Codes from 2^-4 to 2^1 and 0, of both signs.
+  // Codes from 2^-4 to 2^1 and 0, with both signs.
   auto codes = [](size_t size, int32_t type, uint64_t salt) {
     std::vector<uint8_t> values(size);
     int first = type == TESSERA_RT_F8E4M3 ? 0x18 : 0x2c;
@@ -324,7 +323,7 @@ TEST(matmul, larger_than_all_blocks) {
           TESSERA_RT_F32, !transA);
 }
 
-/// Rows of C do not depend on how many rows there are, nor on the threads.
+/// Rows of C depend neither on the number of rows nor on the threads.
 TEST(matmul, same_bits_for_any_m_and_threads) {
   int64_t n = 70, k = 1000;
   std::vector<float> a(size_t(100 * k)), b(size_t(k * n)),

@@ -1,4 +1,4 @@
-//===- PageWriterTest.cpp - Pages that are placed with their contents -----===//
+//===- PageWriterTest.cpp - Pages placed with their contents --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBytes = 3 * PagePlacer::bufferBytes + 5000;
 
-/// Shared memory that two mappings see, as two ranks do.
+/// Shared memory with two mappings, as two ranks have it.
 struct Shared {
   Shared() {
     int fd = memfd_create("test", 0);
@@ -61,7 +61,7 @@ void write(PagePlacer &placer, const Shared &memory,
   writer.finish();
 }
 
-/// Everything after `begin` is what was drawn; before are zeros.
+/// Expects the drawn bytes from `begin` on, and zeros before.
 void expectWritten(const Shared &memory, const std::vector<uint8_t> &bytes,
                    size_t begin, size_t end) {
   for (size_t i = 0; i < kBytes; ++i)
@@ -73,7 +73,7 @@ class page_writer : public testing::TestWithParam<const char *> {};
 
 } // namespace
 
-/// Ends that are in one page, at a page's edge, or at the buffer's.
+/// Ranges that end within a page, at a page's edge, or at the buffer's.
 TEST_P(page_writer, any_range) {
   PagePlacer placer(GetParam(), 1);
   std::vector<uint8_t> bytes = draw(1);
@@ -89,7 +89,7 @@ TEST_P(page_writer, any_range) {
       }
 }
 
-/// One writer goes on where another ended, in the same page.
+/// One writer continues where another ended, in the same page.
 TEST_P(page_writer, neighbours) {
   PagePlacer placer(GetParam(), 1);
   std::vector<uint8_t> bytes = draw(2);
@@ -99,7 +99,7 @@ TEST_P(page_writer, neighbours) {
   expectWritten(memory, bytes, 100, kBytes);
 }
 
-/// Pages that are there already are written.
+/// Pages that exist already are copied to.
 TEST_P(page_writer, touched_pages) {
   PagePlacer placer(GetParam(), 1);
   std::vector<uint8_t> bytes = draw(3);
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(, page_writer,
                          testing::Values("always advise [never]",
                                          "[always] advise never"));
 
-/// Where shared memory has huge pages none is placed.
+/// No page is placed if shared memory has huge pages.
 TEST(page_placer, huge_pages) {
   EXPECT_FALSE(PagePlacer("always within_size [advise] never", 1).isOpen());
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs programs/Mesh4.c, which is linked with the runtime as generated code is,
-// and looks at its exit status, what it prints and what it leaves behind.
+// Runs programs/Mesh4.c, which is linked with the runtime as generated code is.
+// Checks its exit status, its output and the files that it leaves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ TEST(program, results_are_assembled) {
   for (size_t i = 32; i < 64; ++i)
     total += 2 * text[i];
   EXPECT_EQ(*reinterpret_cast<const int32_t *>(sum.elements), total);
-  // Only whole files, and their manifest.
+  // The folder has only complete files, and their manifest.
   DIR *listing = opendir(directory.c_str());
   int files = 0;
   while (dirent *entry = readdir(listing))
@@ -103,7 +103,7 @@ TEST(program, json_report) {
   EXPECT_EQ(json.getInteger("ranks", 0), 4);
   EXPECT_EQ(json.getArray("step_seconds").size(), 3u);
   EXPECT_EQ(json.getArray("cpu_seconds").size(), 4u);
-  // Steps and ranks add up to the same.
+  // The sums by steps and by ranks are equal.
   EXPECT_GT(json.find("init_cpu_seconds")->number, 0);
   ASSERT_EQ(json.getArray("step_cpu_seconds").size(), 3u);
   double bySteps = 0, byRanks = 0;
@@ -167,7 +167,7 @@ TEST(program, output_that_is_lost_is_an_error) {
   EXPECT_EQ(text.status, 1);
   EXPECT_NE(text.err.find("cannot write all of standard output"),
             std::string::npos);
-  // Lines about steps that are no training.
+  // A forward program's lines about steps.
   EXPECT_EQ(run("--random-data 2>/dev/full").status, 1);
 }
 
@@ -180,7 +180,7 @@ TEST(program, faults_at_a_collective) {
               "rank 0 is running, but does not arrive");
 }
 
-/// After which all ranks are at their steps.
+/// Time after which all ranks have begun their steps.
 #ifdef TESSERA_SANITIZED
 static const std::string secondsToStart = "2";
 #else
@@ -200,15 +200,15 @@ TEST_P(SignalTest, ends_it_cleanly) {
     // A shell ignores SIGINT in background jobs: make it default again.
     return run(command, std::string(fault) + " env --default-signal=INT");
   };
-  // After the step that is running. A system that ends a job is told that
-  // there is more to do.
+  // The run ends after the current step. A scheduler that ends a job is told
+  // that steps remain.
   bool isByHand = strcmp(signal, "INT") == 0;
   Outcome outcome = interrupt("--steps 100000000", "", "");
   EXPECT_EQ(outcome.status, isByHand ? 0 : 143) << outcome.err;
   EXPECT_NE(outcome.err.find(format("stopped by SIG%s after step ", signal)),
             std::string::npos);
   EXPECT_NE(outcome.out.find("4 ranks x"), std::string::npos);
-  // Rank 1 sleeps, so that the step does not end: a second signal ends it.
+  // Rank 1 sleeps, so the step does not end until a second signal ends it.
   std::string again = std::string("sleep 0.2; kill -") + signal + " $pid; ";
   outcome = interrupt("--quiet", "TESSERA_RT_FAULT=1:2:sleep", again);
   int number = isByHand ? 2 : strcmp(signal, "TERM") == 0 ? 15 : 1;
@@ -228,7 +228,7 @@ TEST(program, is_not_ended_by_a_signal_that_its_caller_ignores) {
 
 TEST(program, joins_ranks_of_another_launcher) {
   std::string directory = temporary("joined");
-  // Four processes in the background, with what torchrun sets.
+  // Starts four processes in the background with torchrun's variables.
   auto start = [&](const std::string &extra) {
     return run("--quiet --timeout 10 --random-data --save-outputs " +
                    directory +
@@ -243,7 +243,7 @@ TEST(program, joins_ranks_of_another_launcher) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   NpyArray whole;
   EXPECT_EQ(whole.open(directory + "/whole.npy"), "");
-  // A signal to one of them ends all after their step.
+  // A signal to one of them ends all of them after their step.
   Outcome stopped =
       run("--quiet --random-data --steps 100000000 & pids=\"$pids $!\"; done; "
           "sleep 0.5; kill -TERM $!; code=143; for pid in $pids; do wait $pid; "

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Starts a hand-written program through a shell, and takes what it prints.
+// Starts a hand-written program through a shell, and captures its output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ inline std::string readFile(const std::string &path) {
                      std::istreambuf_iterator<char>());
 }
 
-/// A file of the test with that content.
+/// Writes a file of the test.
 inline std::string writeText(const std::string &name,
                              const std::string &content) {
   std::string path = temporary(name);
@@ -47,7 +47,7 @@ inline std::string writeText(const std::string &name,
   return path;
 }
 
-/// Where the ranks of a job of another launcher meet.
+/// Path of the file that the ranks of another launcher's job join.
 inline std::string meetingPathOf(const std::string &job) {
   return format("/dev/shm/tessera-%d-%016llx", int(geteuid()),
                 (unsigned long long)hashBytes(job.data(), job.size()));
@@ -60,7 +60,7 @@ inline Outcome runProgram(const std::string &program,
   std::string out = temporary("out"), err = temporary("err");
   std::string command = "( " + before + " " + program + " " + arguments +
                         "\n) >" + out + " 2>" + err;
-  // Orphans would become ours, and be found.
+  // Makes this process the parent of orphans, so that they are found.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int status = system(command.c_str());
   Outcome outcome;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The generator against a published test vector, the distributions,
-// independence of instruction set and sharding, and how blocks map to global
-// elements.
+// Compares the generator with a published test vector, and checks the
+// distributions, independence of instruction set and sharding, and the map from
+// blocks to global elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ TEST(random, keys_differ) {
 }
 
 namespace {
-/// A value sharded over dp=2 (stride 4), tp=4 (stride 1) in all sorts of ways.
+/// A value sharded over dp=2 (stride 4) and tp=4 (stride 1) in various ways.
 Value makeValue(std::vector<int64_t> shape, std::vector<int64_t> padded,
                 std::vector<std::vector<StridedAxis>> sharding) {
   Value value;
@@ -167,8 +167,8 @@ TEST(blocks, owners_cover_each_element_once) {
   checkCover(makeValue({5, 7, 3}, {5, 7, 4}, {{}, {}, {tpMinor}}));
   checkCover(makeValue({}, {}, {}));
   checkCover(makeValue({1, 200000}, {1, 200000}, {{}, {dp}}));
-  // Chunks in another order, of a sharded dimension, of two, of one in long
-  // runs.
+  // Chunks in another order: of a sharded dimension, of two dimensions, and of
+  // one in long runs.
   Value ordered = makeValue({3, 16, 2}, {3, 16, 2}, {{}, {tp}, {}});
   ordered.order = {{}, {0, 7, 1, 6, 2, 5, 3, 4}, {}};
   checkCover(ordered);
@@ -178,7 +178,7 @@ TEST(blocks, owners_cover_each_element_once) {
   ordered = makeValue({2, 200000, 3}, {2, 200000, 3}, {{}, {dp}, {}});
   ordered.order = {{}, {0, 3, 1, 2}, {}};
   checkCover(ordered);
-  // So much padding that the last blocks are empty.
+  // There is so much padding that the last blocks are empty.
   checkCover(makeValue({3}, {8}, {{dp, tp}}));
 }
 
@@ -194,7 +194,7 @@ TEST(blocks, owners_cover_each_element_of_tiles_once) {
   check({5, 4, 3}, {1, 4, 1}, makeValue({4, 15}, {4, 16}, {{tp}, {dp}}));
   check({3, 4, 3, 2}, {1, 2, 1, 2},
         makeValue({2, 2, 18}, {2, 2, 20}, {{tpMajor}, {tpMinor}, {dp}}));
-  // Rows that are longer than runs, and blocks of padding alone.
+  // Rows that are longer than runs, and blocks that are only padding.
   check({3, 280002}, {1, 2},
         makeValue({2, 420003}, {2, 420004}, {{tpMajor}, {dp}}));
   check({3, 8}, {1, 4}, makeValue({4, 6}, {4, 14}, {{tp}, {dp}}));

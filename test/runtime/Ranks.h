@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a function on N forked ranks, or gives a context of a single rank in
+// Runs a function on N forked ranks, or creates the context of a single rank in
 // this process. Used by the tests and by bench/runtime_*.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -24,17 +24,17 @@
 
 namespace tessera::rt {
 
-/// What runRanks needs to know.
+/// Options of runRanks.
 struct RankSetup {
   int ranks = 1;
   int64_t arenaBytes = 1 << 20;
   int threads = 1;
   double timeout = 20;
-  /// Of lists, which are then stamped.
+  /// Number of a list's entries; lists are then stamped.
   int64_t entries = 0;
 };
 
-/// Body of a rank: returns nothing when all is well, or what is wrong.
+/// Body of a rank: returns an error, or nothing.
 using RankFunction = std::function<std::string(tessera_rt_context *ctx)>;
 
 inline const RankFunction *&currentFunction() {
@@ -42,7 +42,7 @@ inline const RankFunction *&currentFunction() {
   return function;
 }
 
-/// Runs `body` on forked ranks; returns the exit status of the launcher, which
+/// Runs `body` on forked ranks. Returns the exit status of the launcher, which
 /// prints the first failure to standard error.
 inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   Manifest manifest;
@@ -68,7 +68,7 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
       });
 }
 
-/// A rank alone, in this process.
+/// A single rank in this process.
 class SingleRank {
 public:
   SingleRank(int threads, int64_t arenaBytes)

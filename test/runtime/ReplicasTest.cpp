@@ -1,12 +1,12 @@
-//===- ReplicasTest.cpp - Parameters that several ranks have alike --------===//
+//===- ReplicasTest.cpp - Parameters that several ranks share -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which pages are one memory, who fills them, and that every rank finds in its
-// blocks what it would have without.
+// Tests which pages share one memory, which ranks fill them, and that every
+// rank finds the same numbers in its blocks as without replicas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ namespace {
 
 constexpr int64_t page = 4096;
 
-/// Members of an argument of f32 that is sharded over tp, of 2, along its first
-/// dimension, if `isSharded`.
+/// Members of an f32 argument that, if `isSharded`, is sharded over tp=2 along
+/// its first dimension.
 std::string argument(const std::string &name, int64_t offset, int64_t rows,
                      int64_t padded, bool isSharded,
                      const std::string &more = "") {
@@ -55,7 +55,7 @@ Manifest manifestOf(const std::string &arguments,
   return manifest;
 }
 
-/// "ranks: begin-end" of each, in pages.
+/// Describes each as "ranks: begin-end", in pages.
 std::string describe(const std::vector<ReplicatedPages> &replicas) {
   std::string text;
   for (const ReplicatedPages &pages : replicas) {
@@ -72,7 +72,7 @@ std::string describe(const std::string &arguments,
   return describe(findReplicatedPages(manifestOf(arguments, results), page));
 }
 
-/// Parameters of all kinds, which fill pages in part.
+/// Parameters of all kinds, which fill pages partly.
 std::string manyArguments() {
   std::string zeros = argument("zeros", 60032, 40, 40, false);
   zeros.replace(zeros.find("uniform"), 7, "zeros");
@@ -89,7 +89,7 @@ const char *const changed =
     "\"sharding\":[[{\"stride\":1,\"size\":2}],[]],\"offset\":80000,"
     "\"bytes\":8192}";
 
-/// What a rank fills without others.
+/// The numbers that a rank fills without replicas.
 std::vector<float> fillAlone(const Value &value) {
   Manifest manifest;
   manifest.ranks = 1;
@@ -107,7 +107,7 @@ std::vector<float> fillAlone(const Value &value) {
   return {values, values + whole.elements()};
 }
 
-/// Compares a rank's blocks with what it would fill without others.
+/// Compares a rank's blocks with its numbers without replicas.
 std::string compareBlocks(tessera_rt_context *ctx, const Manifest &manifest) {
   for (const Value &value : manifest.arguments) {
     std::vector<float> whole = fillAlone(value);
@@ -128,19 +128,19 @@ std::string compareBlocks(tessera_rt_context *ctx, const Manifest &manifest) {
 } // namespace
 
 TEST(replicas, pages_of_parameters_that_stay) {
-  // Shards differ over tp; pages are those that a block fills.
+  // Shards differ over tp; only whole pages of a block count.
   EXPECT_EQ(describe(argument("a", 0, 64, 64, true)), "0 2 0-2\n1 3 0-2\n");
   EXPECT_EQ(describe(argument("a", 0, 64, 64, false)), "0 1 2 3 0-4\n");
   EXPECT_EQ(describe(argument("a", 64, 64, 64, false)), "0 1 2 3 1-4\n");
   EXPECT_EQ(describe(argument("a", 64, 31, 31, false)), "");
-  // A step changes it, or writes a result there.
+  // A step changes the parameter, or writes a result there.
   EXPECT_EQ(
       describe(argument("a", 80000, 64, 64, true, ",\"donate\":0"), changed),
       "");
   EXPECT_EQ(describe(argument("a", 80000 - 16128, 64, 64, false), changed), "");
   EXPECT_EQ(describe(argument("a", 80000 - 16384, 64, 64, false), changed),
             "0 1 2 3 16-19\n");
-  // Data and state are no parameters.
+  // Data and state are not parameters.
   std::string state = argument("a", 0, 64, 64, true);
   state.replace(state.find("param"), 5, "state");
   EXPECT_EQ(describe(state), "");
@@ -149,14 +149,14 @@ TEST(replicas, pages_of_parameters_that_stay) {
 }
 
 TEST(replicas, neighbours_are_one_range) {
-  // They meet within a page; whatever is between others is not theirs.
+  // Two neighboring blocks share a page; memory between others is not shared.
   EXPECT_EQ(describe(argument("a", 0, 20, 20, false) + "," +
                      argument("b", 20 * 256, 20, 20, false)),
             "0 1 2 3 0-2\n");
   EXPECT_EQ(describe(argument("a", 0, 20, 20, false) + "," +
                      argument("b", 20 * 256 + 64, 20, 20, false)),
             "0 1 2 3 0-1\n");
-  // Of other ranks.
+  // The blocks belong to other ranks.
   EXPECT_EQ(describe(argument("a", 0, 24, 24, true) + "," +
                      argument("b", 12 * 256, 20, 20, false)),
             "0 1 2 3 1-2\n");
@@ -201,7 +201,7 @@ TEST(replicas, each_byte_is_filled_once) {
       if (pages.ranks.size() > 1)
         memory.replicas.push_back(pages);
     }
-    // By the rank whose arena has the byte's memory.
+    // Counts by the rank whose arena has the byte's memory.
     std::map<std::pair<int, int64_t>, int> filled;
     auto ownerOf = [&](int rank, int64_t byte) {
       for (const ReplicatedPages &pages : memory.replicas)
@@ -232,7 +232,7 @@ TEST(replicas, each_byte_is_filled_once) {
   }
 }
 
-/// What one rank writes its replicas see, and nobody else.
+/// Replicas see the bytes that one rank writes, and no other rank does.
 TEST(replicas, are_one_memory) {
   Manifest manifest = manifestOf(argument("a", 64, 70, 70, true));
   SharedMemory memory;

@@ -1,4 +1,4 @@
-//===- RunListTest.cpp - Tasks, sends and receives by a list --------------===//
+//===- RunListTest.cpp - Tasks, sends and receives of a list --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,14 +20,14 @@ int64_t *at(tessera_rt_context *ctx, int64_t offset) {
   return reinterpret_cast<int64_t *>(ctx->arena() + offset);
 }
 
-/// Writes the number of the micro-batch, which the table at base 1 has, times
-/// ten to base 0.
+/// Writes ten times the number of the micro-batch, which the table at base 1
+/// contains, to base 0.
 int32_t multiply(tessera_rt_context *ctx, const int64_t *bases) {
   *at(ctx, bases[0]) = 10 * *at(ctx, bases[1]);
   return TESSERA_RT_OK;
 }
 
-/// Appends base 0 to what is at base 1, as digits.
+/// Appends base 0 to the number at base 1, as digits.
 int32_t append(tessera_rt_context *ctx, const int64_t *bases) {
   *at(ctx, bases[1]) = 100 * *at(ctx, bases[1]) + *at(ctx, bases[0]);
   return TESSERA_RT_OK;
@@ -41,7 +41,7 @@ void add(std::vector<int64_t> &list, std::initializer_list<int64_t> entry) {
   list.insert(list.end(), entry);
 }
 
-/// Two buffers: a send waits for the last but one before it.
+/// Two buffers: a send waits for the one two sends before it.
 std::vector<int64_t> senderList() {
   std::vector<int64_t> list;
   for (int64_t m = 0; m < count; ++m) {
@@ -56,7 +56,7 @@ std::vector<int64_t> senderList() {
   return list;
 }
 
-/// Receives are posted one ahead.
+/// Each receive is posted one micro-batch ahead.
 std::vector<int64_t> receiverList() {
   std::vector<int64_t> list;
   auto post = [&](int64_t m) {
@@ -99,7 +99,7 @@ TEST(run_list, a_pipeline_of_two_ranks) {
             0);
 }
 
-/// Runs the two lists; rank 1 says what is wrong with its stamps.
+/// Runs the two lists; rank 1 returns an error in its stamps.
 static int
 runStamped(int64_t entries,
            const std::function<std::string(const Stamp *, int64_t)> &check) {
@@ -110,7 +110,7 @@ runStamped(int64_t entries,
   setup.entries = entries;
   return runRanks(setup, [&](tessera_rt_context *ctx) -> std::string {
     std::vector<int64_t> list = ctx->rank == 0 ? senderList() : receiverList();
-    // Stamps are those of the last list.
+    // The second run checks that only the last list's stamps are kept.
     for (int run = 0; run < 2; ++run)
       if (tessera_rt_run_list(ctx, list.data(), int64_t(list.size()), tasks,
                               all, 1))
@@ -124,7 +124,7 @@ runStamped(int64_t entries,
 TEST(run_list, entries_are_stamped) {
   double before = monotonicSeconds();
   auto check = [&](const Stamp *stamps, int64_t size) -> std::string {
-    // Receive, wait and task of each micro-batch.
+    // Each micro-batch has a receive, a wait and a task.
     if (size != 3 * count)
       return format("got %lld stamps", (long long)size);
     int64_t microBatch = 0;

@@ -1,14 +1,14 @@
-//===- SavingFaultsTest.cpp - Saves that are cut short --------------------===//
+//===- SavingFaultsTest.cpp - Saves that are interrupted ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A run goes on from a state and saves the next in its place. Each file
-// operation of that is the one at which all ranks are killed, or at which the
-// disk is full or broken. Afterwards the folder has the old state or the new
-// one, whole, and a run goes on from there as if nothing had been.
+// A run continues from a state and replaces it by the next one. At each file
+// operation of the save in turn, all ranks are killed, or the disk is full or
+// broken. Afterwards the folder has the complete old state or the complete new
+// one, and a run continues from there with the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace tessera::rt;
 namespace fs = std::filesystem;
 
 namespace {
-/// The steps of a state, after it was found to be whole; -1: there is none.
+/// The steps of a complete state; -1: there is none.
 int64_t wholeState(const std::string &folder) {
   if (!fs::exists(readablePath(folder)))
     return -1;
@@ -58,7 +58,7 @@ protected:
         "--quiet --threads 1 --data " + root + "/text " + arguments, before);
   }
 
-  /// Two steps to four, saved after each.
+  /// Runs two steps to step four, and saves after each.
   Outcome goOn(const std::string &environment) {
     return run("--steps 2 --data-position 8 --save-every 1 --inputs " + old +
                    " --save-final " + folder,
@@ -66,7 +66,7 @@ protected:
                    "/below FAULT_LOG=" + log + " " + environment + ";");
   }
 
-  /// Puts the old state where the next is to be saved, or nothing.
+  /// Puts the old state at the path of the next save, or nothing.
   void begin(bool isOver) {
     fs::remove_all(root + "/below");
     fs::create_directories(root + "/below");
@@ -75,14 +75,14 @@ protected:
       fs::copy(old, folder);
   }
 
-  /// Checks what a run left that was to save over the state of `before` steps.
+  /// Checks the files of a run that should replace the state of `before` steps.
   void check(int64_t before, const std::string &where) {
     SCOPED_TRACE(where);
     int64_t steps = wholeState(folder);
     EXPECT_TRUE(steps == before || steps == 4) << steps;
     for (int64_t step : {3, 4})
       wholeState(folder + format(".step-%08lld", (long long)step));
-    // The next run goes on from there, and ends with the same bits.
+    // The next run continues from there, and ends with the same bits.
     std::string from = steps < 0 ? old : folder;
     steps = steps < 0 ? 2 : steps;
     EXPECT_EQ(run(format("--steps %lld --data-position %lld",
@@ -98,8 +98,8 @@ protected:
           << name;
   }
 
-  /// Lets operations fail in turn: all with TESSERA_CHECK=1, every seventh
-  /// otherwise. Returns how many there are.
+  /// Makes operations fail in turn: all with TESSERA_CHECK=1, otherwise every
+  /// seventh. Returns the number of operations.
   int faultEach(const std::string &kind, bool isOver,
                 const std::string &more = "") {
     int first = int(hashBytes(more.data(), more.size()) % 7) + (isOver ? 0 : 3);
@@ -159,8 +159,8 @@ TEST_F(SavingFaults, files_are_on_the_disk_before_they_count) {
     EXPECT_NE(found, operations.end()) << operation;
     return size_t(found - operations.begin());
   };
-  // Of --save-final, the last: files, their folder, the exchange, the folder
-  // above, and only then the old files go.
+  // Order in the last save (--save-final): files, their folder, the exchange,
+  // the parent folder, and only then the removal of the old files.
   size_t exchange = find("exchange " + folder + ".partial");
   for (const char *name : {"w.npy", "w.m.npy", "w.master.npy", "step.npy"}) {
     std::string path = folder + ".partial/" + name;

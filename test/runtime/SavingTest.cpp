@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a run saves and what a run begins with: folders that are replaced as a
-// whole, their manifests, and files that do not fit a program.
+// Saved files and initial files of a run: folders that are replaced as a whole,
+// their manifests, and files that do not fit a program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ SavedState stateOf(const std::string &folder) {
 } // namespace
 
 TEST(saving, xxh64) {
-  // Of xxHash's own tests, and of the command xxhsum.
+  // Known answers of xxHash's own tests, and of the command xxhsum.
   EXPECT_EQ(xxh64("", 0), 0xef46db3751d8e999u);
   EXPECT_EQ(xxh64("a", 1), 0xd24ec4f1a98c6e5bu);
   EXPECT_EQ(xxh64("abc", 3), 0x44bc2cf5ad770999u);
@@ -88,7 +88,7 @@ TEST(saving, manifest_of_a_state) {
   std::string content = readFile(folder + "/w.npy");
   EXPECT_EQ(w.bytes, int64_t(content.size()));
   EXPECT_EQ(w.checksum, xxh64(content.data(), content.size()));
-  // Steps are counted on.
+  // The step count continues.
   ASSERT_EQ(run("--steps 2 --data-position 20 --inputs " + folder +
                 " --save-final " + folder)
                 .status,
@@ -96,7 +96,7 @@ TEST(saving, manifest_of_a_state) {
   EXPECT_EQ(stateOf(folder).step, 5);
   EXPECT_EQ(stateOf(folder).dataPosition, 28);
   EXPECT_EQ(list(root + "/a"), std::vector<std::string>{"b"});
-  // Data that does not go on is remarked on.
+  // A run remarks on data that does not continue.
   Outcome again = runProgram(TRAIN2_PROGRAM, "--data " + temporary("train") +
                                                  " --inputs " + folder);
   EXPECT_EQ(again.status, 0);
@@ -115,7 +115,7 @@ TEST(saving, numbered_folders) {
                                                   "s.step-00000004"}));
   EXPECT_EQ(stateOf(folder + ".step-00000004").step, 4);
   EXPECT_EQ(stateOf(folder + ".step-00000004").dataPosition, 16);
-  // The same from there on, bit for bit.
+  // From there on the results are the same bit for bit.
   ASSERT_EQ(run("--steps 1 --data-position 16 --inputs " + folder +
                 ".step-00000004 --save-every 5 --save-final " + root + "/t")
                 .status,
@@ -149,7 +149,7 @@ TEST(saving, only_a_saved_state_is_replaced) {
   expectError(run("--steps 1 --save-final " + root + "/x --save-initial " +
                   root + "/x"),
               "another run saves there");
-  // A link stays, and the folder that it names is replaced.
+  // A link stays, and the folder to which it points is replaced.
   fs::create_directories(root + "/there");
   fs::create_symlink("there", root + "/link");
   ASSERT_EQ(run("--steps 1 --save-final " + root + "/link").status, 0);
@@ -162,10 +162,10 @@ TEST(saving, only_a_saved_state_is_replaced) {
 TEST(saving, what_a_dead_run_left_is_mended) {
   std::string root = freshFolder("mended"), folder = root + "/s";
   ASSERT_EQ(run("--steps 1 --save-final " + folder).status, 0);
-  // Half a folder beside it.
+  // A dead run left half a folder at the staging path.
   fs::create_directories(folder + ".partial");
   std::ofstream(folder + ".partial/w.npy") << "half";
-  // Between the two renames of a file system without exchanges.
+  // A file system without exchanges was interrupted between two renames.
   fs::rename(folder, folder + ".former");
   ASSERT_EQ(run("--steps 2 --data-position 4 --inputs " + folder +
                 " --save-final " + folder)
@@ -174,7 +174,7 @@ TEST(saving, what_a_dead_run_left_is_mended) {
       << "read where it is";
   EXPECT_EQ(stateOf(folder).step, 3);
   EXPECT_EQ(list(root), std::vector<std::string>{"s"});
-  // Of somebody else, or in use.
+  // The staging folder has somebody else's file, or is in use.
   fs::create_directories(folder + ".partial");
   std::ofstream(folder + ".partial/notes.txt") << "mine";
   expectError(run("--steps 1 --save-final " + folder), "notes.txt");
@@ -200,7 +200,7 @@ TEST(saving, a_signal_before_the_first_step_saves_nothing) {
   EXPECT_EQ(outcome.status, 143) << outcome.err;
   EXPECT_EQ(stateOf(folder).step, 2);
   EXPECT_FALSE(fs::exists(folder + ".partial"));
-  // After some steps it saves them.
+  // A signal after some steps saves them.
   outcome = run("--steps 9 --save-final " + folder +
                     " & pid=$!; sleep 0.6; kill -HUP $pid; wait $pid; exit $?",
                 "export TRAIN2_SLOW=1; ");
@@ -208,7 +208,7 @@ TEST(saving, a_signal_before_the_first_step_saves_nothing) {
   EXPECT_GT(stateOf(folder).step, 0);
   EXPECT_LT(stateOf(folder).step, 9);
   EXPECT_EQ(stateOf(folder).dataPosition, 4 * stateOf(folder).step);
-  // All steps: nothing is left to be continued.
+  // All steps are done, so nothing remains.
   outcome = run("--steps 1 --save-final " + folder +
                     " & pid=$!; sleep 0.2; kill -TERM $pid; wait $pid; exit $?",
                 "export TRAIN2_SLOW=1; ");
@@ -239,7 +239,7 @@ TEST(inputs, all_files_that_do_not_fit_are_listed) {
           "  missing: 'w.m.npy', f32[128]\n"
           "  extra: 'v.npy', which the program has no argument for\n"
           "--init-missing initializes what is missing as without --inputs\n");
-  // What is missing may begin anew; what does not fit is an error.
+  // Missing files may be initialized; misshapen files are an error.
   fs::remove(folder + "/v.npy");
   expectError(run(with + " --init-missing"), "misshapen: 'w.npy'");
   ASSERT_EQ(writeNpy(folder + "/w.npy", TESSERA_RT_F32, {128}, values.data()),
@@ -262,7 +262,7 @@ TEST(inputs, files_of_two_states_are_not_mixed) {
   fs::remove(two + "/w.m.npy");
   expectError(run("--steps 0 --inputs " + two),
               "missing: 'w.m.npy', which manifest.json names");
-  // One who says that this is wanted.
+  // The user allows missing files.
   expectError(run("--steps 0 --init-missing --inputs " + two), "w.m.npy");
   fs::remove(two + "/manifest.json");
   EXPECT_EQ(run("--steps 0 --init-missing --inputs " + two).status, 0);
@@ -293,7 +293,7 @@ TEST(inputs, fields_of_a_state_are_known) {
   EXPECT_EQ(parseWith("\"bytes\"", "\"pad\": 0, \"bytes\""),
             "a file expects the fields \"name\", \"dtype\", \"shape\", "
             "\"bytes\", \"checksum\", but got \"pad\"");
-  // However it is spaced, but as it was saved.
+  // Spacing may differ, but fields must be as saved.
   EXPECT_EQ(parseWith("\"step\": 0", "\"step\":  0"), "");
   for (auto [from, to] : {std::pair("\"step\": 0", "\"step\": 3"),
                           {"\"data_position\": 0", "\"data_position\": 8"},

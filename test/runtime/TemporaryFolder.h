@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder of this process alone, since test programs run beside each other. It
-// is gone when the process ends.
+// A folder of this process alone, because test programs run concurrently. It is
+// removed when the process ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ public:
     std::filesystem::create_directories(path, ignored);
   }
   ~TemporaryFolder() {
-    // Not by a forked child.
+    // A forked child does not remove the folder.
     std::error_code ignored;
     if (owner == getpid())
       std::filesystem::remove_all(path, ignored);

@@ -1,4 +1,4 @@
-//===- TrainingTest.cpp - Steps that follow each other --------------------===//
+//===- TrainingTest.cpp - Consecutive training steps ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@
 using namespace tessera::rt;
 
 namespace {
-/// 31 sequences of 8 bytes, and some that are left over.
+/// 31 sequences of 8 bytes, and some remaining bytes.
 const std::string text =
     "It was the best of times, it was the worst of times, it was the age of "
     "wisdom, it was the age of foolishness, it was the epoch of belief, it was "
@@ -35,14 +35,14 @@ Outcome run(const std::string &arguments, const std::string &before = "") {
                     before);
 }
 
-/// The model of Train2.c on one rank, in f64 but for what it keeps.
+/// The model of Train2.c on one rank, in f64 except for the stored state.
 struct Reference {
   std::vector<float> w = std::vector<float>(128), m = w;
 
   Reference() {
     cpuKernels().normal(randomKey(0, "w"), 0, 128, 0.0f, 0.5f, w.data());
   }
-  /// Loss of the batch that begins with `sequence`, of `sequences` in all.
+  /// Loss of the batch that begins with `sequence`, of `sequences` sequences.
   double loss(int64_t sequence, int64_t sequences) const {
     double sum = 0, total = 0;
     for (float x : w)
@@ -109,7 +109,7 @@ std::vector<float> saved(const std::string &directory, const char *name) {
 } // namespace
 
 TEST(training, steps_follow_each_other) {
-  // 62 sequences of 31 are read, and two more.
+  // The run reads 64 sequences: the 31 twice, and two more.
   Reference reference;
   std::vector<double> wanted;
   for (int64_t step = 0; step < 16; ++step) {
@@ -126,14 +126,14 @@ TEST(training, steps_follow_each_other) {
     EXPECT_NEAR(m[i], reference.m[i], 1e-5);
   }
   EXPECT_EQ(saved(directory, "step"), std::vector<float>{16});
-  // Data that begins again is remarked on, each time.
+  // A remark is printed each time that the data restarts.
   std::vector<Json> remarks = events(outcome, "remark");
   ASSERT_EQ(remarks.size(), 2u);
   EXPECT_EQ(remarks[0].getInteger("step", 0), 8);
   EXPECT_EQ(remarks[1].getInteger("step", 0), 16);
   EXPECT_NE(remarks[0].getString("text").find("all 31 sequences"),
             std::string::npos);
-  // The same again, bit for bit.
+  // A second run gives the same bits.
   EXPECT_EQ(losses(run("--steps 16 --log=jsonl")), losses(outcome));
 }
 
@@ -183,7 +183,7 @@ TEST(training, data_position) {
 }
 
 TEST(training, evaluation_changes_nothing) {
-  // Two batches of four sequences are held out: 23 are left.
+  // Two batches of four sequences are held out, so 23 remain.
   Outcome outcome =
       run("--steps 7 --eval-every 3 --eval-batches 2 --log=jsonl");
   Reference reference;
@@ -204,7 +204,7 @@ TEST(training, evaluation_changes_nothing) {
   std::vector<Json> evals = events(outcome, "eval");
   EXPECT_EQ(evals[1].getInteger("step", 0), 3);
   EXPECT_EQ(evals[3].getInteger("step", 0), 7);
-  // With data of its own nothing is held out: bit for bit what training is.
+  // Nothing is held out under --eval-data: the training has the same bits.
   std::string other = writeText("other", text.substr(40));
   Outcome apart =
       run("--steps 7 --eval-every 3 --eval-data " + other + " --log=jsonl");
@@ -216,7 +216,7 @@ TEST(training, evaluation_changes_nothing) {
 TEST(training, a_loss_that_is_no_number) {
   Outcome stopped = run("--steps 5 --quiet", "TRAIN2_NAN=3");
   expectError(stopped, "rank 0: step 3: the loss is nan");
-  // Skipped: as if the third batch had not been.
+  // A skipped step leaves the state as if the third batch did not exist.
   std::string directory = temporary("skipped");
   Outcome skipped =
       run("--steps 5 --on-nan=skip --log=jsonl --save-outputs " + directory,
@@ -235,7 +235,7 @@ TEST(training, a_loss_that_is_no_number) {
   EXPECT_TRUE(steps[2].find("undone")->boolean);
   EXPECT_FALSE(steps[3].find("undone")->boolean);
   EXPECT_EQ(events(skipped, "remark").size(), 1u);
-  // Nothing was learned.
+  // No step changed anything.
   Outcome nothing = run("--steps 1 --on-nan=skip --quiet", "TRAIN2_NAN=1");
   EXPECT_EQ(nothing.status, 3);
   EXPECT_EQ(nothing.err,
@@ -253,7 +253,7 @@ TEST(training, state_that_starts_as_a_parameter) {
   EXPECT_EQ(saved(directory, "w"), wanted);
   EXPECT_EQ(saved(directory, "w.master"), wanted);
   EXPECT_EQ(saved(directory, "w.m"), std::vector<float>(128));
-  // From the parameter's file too.
+  // The master copy also starts from the parameter's file.
   std::vector<float> ours(128, 0.25f);
   std::string inputs = temporary("parameter");
   ASSERT_EQ(system(("mkdir -p " + inputs).c_str()), 0);
@@ -295,7 +295,7 @@ TEST(training, memory_is_limited) {
   EXPECT_EQ(memory->getInteger("scratch_bytes", -1), 0);
   int64_t start = memory->getInteger("private_bytes_at_start", 0);
   EXPECT_GT(start, 0);
-  // One megabyte more than what an empty program has is enough, but not for the
+  // One megabyte more than an empty program needs is enough, but not for the
   // working memory of a matmul.
   std::string limit = "--steps 4 --quiet --threads 1 --memory-limit " +
                       std::to_string(start + 1000000);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Headers of safetensors files, good and bad; views of tensors; what a save
-// lays out.
+// Headers of safetensors files, good and bad; views of tensors; the layout of a
+// save.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A file of this header and so many bytes.
+/// A file with this header and `bytes` bytes of elements.
 std::string fileOf(const std::string &header, size_t bytes) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + header +
@@ -154,7 +154,7 @@ TEST(weights, files_of_a_folder) {
   EXPECT_EQ(open(folder + "/x.safetensors"), "");
   write("y.safetensors", file);
   expectIn("tensor 'a' is in more than one file", open(folder));
-  // One that is named so counts alone, and an index before it.
+  // A file of that name is used alone, and an index has priority over it.
   write("model.safetensors", file);
   EXPECT_EQ(open(folder), "");
   std::string index = "model.safetensors.index.json";
@@ -189,7 +189,7 @@ TEST(weights, layout_of_a_save) {
   ASSERT_EQ(layout.plan(manifest), "");
   ASSERT_EQ(layout.tensors().size(), 2u);
   EXPECT_EQ(layout.tensors()[1].begin, 48);
-  // Parts are at least a tensor.
+  // Each file has at least one tensor.
   WeightsLayout parts;
   ASSERT_EQ(parts.plan(manifest, 50), "");
   EXPECT_EQ(parts.tensors()[1].file, 1u);
@@ -225,7 +225,7 @@ TEST(weights, only_saved_weights_are_replaced) {
   };
   EXPECT_EQ(save("model.safetensors"), "");
   EXPECT_EQ(save("model.safetensors"), "");
-  // Those of another program stay.
+  // A save does not replace another program's files.
   std::ofstream(folder + "/model.safetensors") << fileOf("{}", 0);
   expectIn("does not say that a run saved it", save("model.safetensors"));
   fs::remove(folder + "/model.safetensors");

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of attention against the host library, forward and backward, and
-// cases that cross tiles of the matrix-unit kernels; the same bits in every
-// order of threads and blocks.
+// The cases of attention compared with the host library, forward and backward,
+// and cases that cross tiles of the matrix-unit kernels. Every order of threads
+// and blocks gives the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// Over several tiles of rows and keys, in grouped heads, with widths that are
-/// not whole tiles, and rows that see nothing.
+/// Several tiles of rows and keys, in grouped heads, with widths that are not
+/// whole tiles, and rows that see nothing.
 const AttentionCase tileCases[] = {
     {1, 130, 150, 1, 1, 64, 64, true, 20, 0},
     {1, 40, 140, 2, 3, 128, 128, true, 90, 0},
@@ -50,7 +50,7 @@ struct Operands {
         v(c.b * c.t * c.g * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16) {}
 };
 
-/// Gradients are in f32 where `wide`.
+/// Runs the host library; gradients are in f32 if `wide`.
 Results onHost(const AttentionCase &c, bool bf16, bool wide) {
   Operands o(c, bf16);
   int64_t keys = c.b * c.t * c.g;
@@ -99,7 +99,8 @@ struct Block {
   }
 };
 
-/// What forward gives in f32 where `wide` is in `wideOut` too.
+/// Runs the kernels. If `wide`, the forward's f32 result also goes to
+/// `wideOut`.
 Results onDevice(const AttentionCase &c, bool bf16, bool wide, uint64_t seed,
                  std::vector<float> *wideOut = nullptr) {
   Operands o(c, bf16);
@@ -165,7 +166,7 @@ void check(const AttentionCase &c, bool bf16, bool wide = false) {
   expectNear(got.dq, wanted.dq, tolerance, "dq");
   expectNear(got.dk, wanted.dk, tolerance, "dk");
   expectNear(got.dv, wanted.dv, tolerance, "dv");
-  // What is rounded to bf16 is the result in f32.
+  // The bf16 result is the rounded f32 result.
   for (size_t i = 0; i < wideOut.size(); ++i)
     ASSERT_EQ(bf16ToFloat(floatToBf16(wideOut[i])), got.out[i]) << i;
   Results again = onDevice(c, bf16, wide, 11);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the tests of kernels share: a device with the kernels loaded, and blocks
-// of its memory that end where nothing may be touched.
+// Code shared by the tests of kernels: a device with the kernels loaded, and
+// blocks of its memory that end at a guard page.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,7 @@
 
 namespace tessera::rt::cuda {
 
-/// A stream of an emulated device on which everything is done in an order of
-/// the seed.
+/// A stream of an emulated device, with the order of the seed.
 class DeviceKernels {
 public:
   explicit DeviceKernels(uint64_t seed)
@@ -36,7 +35,7 @@ public:
   }
   ~DeviceKernels() { EXPECT_EQ(device->destroy(stream), ""); }
 
-  /// Waits for all launches, of which `error` is the message of the last.
+  /// Waits for all launches; `error` is the message of the last one.
   void finish(const std::string &error) {
     ASSERT_EQ(error, "");
     ASSERT_EQ(device->synchronize(stream), "");
@@ -47,7 +46,7 @@ public:
   Stream stream;
 };
 
-/// Memory of `count` elements with nothing after it; NaN at first.
+/// Memory of `count` elements before a guard page, initially NaN.
 template <typename T> class DeviceBlock {
 public:
   explicit DeviceBlock(size_t count, size_t alignment = 16)

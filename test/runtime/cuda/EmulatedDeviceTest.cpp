@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With a seed the emulated device does what streams and events leave open in
-// any order: programs with all their events give one result, a program that
-// lacks one gives several.
+// With a seed the emulated device runs work in any order that streams and
+// events allow. Programs with all their events give one result; a program that
+// lacks an event gives several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,14 @@
 using namespace tessera::rt::cuda;
 
 namespace {
-/// A device with two streams, an event for each way, and a block of memory.
+/// A device with two streams, an event for each direction, and a block of
+/// memory.
 struct TwoStreams {
   std::unique_ptr<Device> device;
   Stream a, b;
   Event toB, toA;
   void *memory = nullptr;
-  /// Whether all work is expected to go well.
+  /// True if all work is expected to succeed.
   bool valid = true;
 
   explicit TwoStreams(uint64_t seed) {
@@ -49,7 +50,7 @@ struct TwoStreams {
     EXPECT_EQ(device->release(memory), "");
   }
 
-  /// 1 is written on one stream, 2 on the other, and the result read.
+  /// Writes 1 on one stream and 2 on the other, and reads the result.
   void enqueue(bool withEvents, uint8_t *result) {
     EXPECT_EQ(device->fillBytes(a, memory, 1, 64), "");
     EXPECT_EQ(device->record(toB, a), "");
@@ -103,7 +104,7 @@ TEST(emulated_device, graphs_repeat_what_was_recorded) {
       if (withEvents) {
         setup.enqueue(true, &result);
       } else {
-        // Both streams are joined at the end, but not in between.
+        // The streams are joined at the end, but not in between.
         EXPECT_EQ(setup.device->record(setup.toB, setup.a), "");
         EXPECT_EQ(setup.device->wait(setup.b, setup.toB), "");
         EXPECT_EQ(setup.device->fillBytes(setup.a, setup.memory, 1, 64), "");

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the emulator does with right kernels, and that it finds wrong ones:
-// threads that do not come, accesses out of bounds, races, copies not waited
-// for.
+// The emulator runs correct kernels, and finds wrong ones: missing threads at a
+// barrier, accesses out of bounds, races, missing waits for copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +86,7 @@ TEST(emulator, barrier_and_shared_memory_reverse_a_block) {
 }
 
 TEST(emulator, shuffles) {
-  // Of 40 threads the second warp has 8.
+  // The second warp of 40 threads has 8.
   std::vector<int32_t> data(40 * 3);
   EXPECT_EQ(runKernel(
                 [](const int64_t *w) {
@@ -129,7 +128,8 @@ TEST(emulator, votes_and_matches_are_of_the_named_lanes) {
 }
 
 TEST(emulator, matmul_of_loaded_fragments) {
-  // d[16][8] = a[16][16] * b[16][8] with small whole numbers: exact.
+  // Computes d[16][8] = a[16][16] * b[16][8] with small integers, which is
+  // exact.
   struct Shared {
     uint16_t a[16][16], b[16][8];
   };
@@ -242,12 +242,13 @@ TEST(emulator, accesses_out_of_bounds_name_thread_and_allocation) {
             "kernel, block 0, thread 0: access at byte -4000 of 400 bytes "
             "allocated");
   EXPECT_EQ(freeGuarded(memory), "");
-  // Of shared memory.
+  // The access is to shared memory.
   std::string error =
       runKernel([](const int64_t *) { sharedMemory()[16 * threadIndex()] = 1; },
                 {}, 1, 9, 128);
   EXPECT_TRUE(contains(error, "thread 8: access at byte 128 of 128")) << error;
-  // What is between an allocation's end and its page is looked at later.
+  // Bytes between an allocation's end and its guard page are checked when it is
+  // freed.
   memory = allocateGuarded(20, 16);
   static_cast<char *>(memory)[21] = 1;
   EXPECT_EQ(freeGuarded(memory), "a write at byte 21 of 20 bytes allocated");
@@ -255,7 +256,7 @@ TEST(emulator, accesses_out_of_bounds_name_thread_and_allocation) {
 
 TEST(emulator, a_stack_that_overflows) {
   struct Deep {
-    // AddressSanitizer puts its variables elsewhere.
+    // AddressSanitizer puts variables into other memory.
     __attribute__((no_sanitize("address"))) static int go(int depth) {
       volatile char room[1024];
       room[depth % 1024] = char(depth);
@@ -268,7 +269,7 @@ TEST(emulator, a_stack_that_overflows) {
 }
 
 TEST(emulator, a_race_gives_other_results_in_other_orders) {
-  // Every thread reads its neighbour's element without a barrier in between.
+  // Every thread reads its neighbor's element without a barrier before.
   auto racy = [](const int64_t *w) {
     auto *shared = reinterpret_cast<int32_t *>(sharedMemory());
     int i = threadIndex();

@@ -1,13 +1,13 @@
-//===- EpilogueKernelsTest.cpp - What follows a matmul, on the emulator ---===//
+//===- EpilogueKernelsTest.cpp - Epilogues on the emulator ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Epilogues and column reductions in blocks that end where nothing may be
-// touched, with odd sizes and addresses, in several orders of threads: sums are
-// the same bits in all of them. Elements are compared with arithmetic in f64.
+// Epilogues and column reductions in blocks that end at a guard page, with odd
+// sizes and addresses, in several orders of threads. Sums have the same bits in
+// all orders. Elements are compared with arithmetic in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// How numbers of a type are stored.
+/// Storage of a type's numbers.
 template <typename T> struct Stored;
 template <> struct Stored<float> {
   static constexpr int32_t dtype = TESSERA_RT_F32;
@@ -58,8 +58,8 @@ template <typename T> std::vector<T> numbers(int64_t count, int seed) {
   return values;
 }
 
-/// C = A matmul's result in C; rows of C and of the argument are longer than
-/// n by `gap` in all rows but the last.
+/// Applies an epilogue to a result in C. All rows of C and of the argument
+/// except the last are longer than n by `gap`.
 template <typename T, typename B>
 void finish(DeviceKernels &device, int64_t kind, bool hasBias, bool hasAux,
             int64_t m, int64_t n, int64_t gap) {
@@ -119,7 +119,7 @@ template <typename T, typename B> void finishAll() {
     }
 }
 
-/// Column reductions, and that no order of threads changes a bit.
+/// Checks column reductions, and that no order of threads changes a bit.
 template <typename T, typename R> void sumAll() {
   using S = Stored<T>;
   const int64_t sizes[][3] = {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Fills, copies, watched blocks, reductions and the gradient of an embedding on
-// the emulator: the same bits as the host library, over odd sizes, in several
-// orders of threads and blocks.
+// the emulator. They have the same bits as the host library, over odd sizes, in
+// several orders of threads and blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ TEST(device_kernels, fill_all_sizes_and_alignments) {
         SCOPED_TRACE(size * 10000 + skip * 1000 + count);
         size_t begin = size_t(skip * size);
         size_t end = size_t((skip + count) * size);
-        // The pattern ends where the block does, or three bytes earlier.
+        // The pattern ends at the block's end, or three bytes before.
         for (size_t tail : {0, 3}) {
           std::vector<uint8_t> wanted(end + tail, 0x11);
           DeviceBlock<uint8_t> block(wanted, 1);
@@ -69,7 +69,7 @@ TEST(device_kernels, widen_all_sizes) {
       narrow.push_back(uint16_t(hashOf(uint64_t(i))));
       wanted.push_back(uint32_t(narrow.back()) << 16);
     }
-    // What is after the last one stays.
+    // The element after the last one does not change.
     wanted.push_back(0x5a5a5a5a);
     DeviceBlock<uint16_t> from(narrow);
     DeviceBlock<uint32_t> to(std::vector<uint32_t>(wanted.size(), 0x5a5a5a5a));
@@ -100,8 +100,8 @@ const CopyCase copyCases[] = {
     // A slice, an insertion, and a dimension of 1.
     {{6, 1, 20}, {64, 64, 1}, {20, 20, 1}, 8, 0},
     {{6, 5}, {5, 1}, {17, 1}, 0, 2},
-    // Transposes, also of tiles that are not full, and with dimensions before,
-    // between and after.
+    // Transposes, also of partial tiles, and with dimensions before, between
+    // and after.
     {{70, 130}, {1, 70}, {130, 1}},
     {{9, 8}, {1, 9}, {8, 1}},
     {{3, 65, 64}, {65 * 64, 1, 65}, {65 * 64, 64, 1}},
@@ -114,7 +114,7 @@ const CopyCase copyCases[] = {
     {{3, 0, 4}, {4, 4, 1}, {4, 4, 1}},
 };
 
-/// The elements that indices reach, beyond the first.
+/// The number of elements that the indices reach after the first one.
 int64_t spanOf(const CopyCase &c, const std::vector<int64_t> &strides) {
   int64_t span = 1;
   for (size_t d = 0; d < c.shape.size(); ++d)
@@ -193,7 +193,7 @@ TEST(device_kernels, watched_blocks) {
   block[100 + 5] = 0;
   EXPECT_EQ(end(640), "memory after the block of 100 bytes at offset 640 was "
                       "written, at byte 105 of it");
-  // The first fault stays.
+  // The first fault is kept.
   EXPECT_EQ(end(9999), "memory after the block of 100 bytes at offset 640 was "
                        "written, at byte 105 of it");
 }
@@ -222,7 +222,7 @@ TEST(device_kernels, faults_of_blocks_are_kept_until_asked_for) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A strange but valid value of the type, NaN and infinity among floats.
+/// An unusual but valid value of the type, with NaN and infinity among floats.
 std::vector<uint8_t> operand(int32_t dtype, int64_t count, uint64_t salt) {
   int64_t size = dtypeSize(dtype);
   std::vector<uint8_t> bytes(size_t(count * size));
@@ -253,7 +253,7 @@ std::vector<uint8_t> operand(int32_t dtype, int64_t count, uint64_t salt) {
 void checkReduce(int32_t dtype, int32_t reduction, int members, int64_t outer,
                  int64_t inner, bool inPlace) {
   int64_t size = dtypeSize(dtype), count = outer * inner;
-  // As a reduce_scatter sees it: rows of `members` chunks, of which it takes
+  // A reduce_scatter's layout: rows of `members` chunks, from which it takes
   // the second.
   int64_t stride = outer == 1 ? inner : inner * members;
   int64_t first = outer == 1 ? 0 : inner * (members > 1);
@@ -335,7 +335,8 @@ void checkEmbedding(const tessera_rt_embedding_desc &d, int64_t repeats) {
   for (int64_t i = 0; i < d.positions * d.width; ++i)
     grad.push_back(
         fromDouble<In>(double(hashOf(uint64_t(i)) % 1000) / 999 - 0.5));
-  // Some outside of the table on both sides; `repeats` makes few distinct ones.
+  // Some ids are outside the table on both sides; `repeats` limits the distinct
+  // ids.
   for (int64_t i = 0; i < d.positions; ++i)
     ids.push_back(Id(
         int64_t(hashOf(uint64_t(i)) % uint64_t((d.rows + 12) / repeats + 1)) -

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads with queues of their own, as ranks have them, that meet at events.
-// ThreadSanitizer runs these tests: they need no fibers.
+// Threads with queues of their own, as ranks have them, that synchronize
+// through events. ThreadSanitizer runs these tests, because they need no
+// fibers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@
 using namespace tessera::emu;
 
 namespace {
-/// Seeds of queues: work is done at once, or when somebody waits.
+/// Seeds of queues: work runs at once, or when somebody waits.
 const uint64_t kSeeds[] = {0, 1, 2};
 
 /// Runs `body(0)` and `body(1)` on a thread each.
@@ -31,8 +32,8 @@ template <typename Body> void runTwo(Body body) {
 }
 } // namespace
 
-// One thread records an event again and again, another one asks whether it has
-// happened and waits for it.
+// One thread records an event repeatedly; another one queries it and waits for
+// it.
 TEST(queues, an_event_recorded_while_another_thread_asks) {
   for (uint64_t seed : kSeeds) {
     Queue first(seed), second(seed);
@@ -58,7 +59,8 @@ TEST(queues, an_event_recorded_while_another_thread_asks) {
   }
 }
 
-// Work after a wait sees what the other thread's queue did before the event.
+// Work after a wait sees the effects of the other thread's queue before the
+// event.
 TEST(queues, work_is_ordered_by_an_event_of_another_thread) {
   for (uint64_t seed : kSeeds)
     for (int round = 0; round < 50; ++round) {
@@ -78,7 +80,8 @@ TEST(queues, work_is_ordered_by_an_event_of_another_thread) {
     }
 }
 
-// Each thread records graphs of its own; the end of one looks at all queues.
+// Each thread records graphs of its own; the end of a recording reads all
+// queues.
 TEST(queues, graphs_are_recorded_on_two_threads) {
   for (uint64_t seed : kSeeds) {
     std::atomic<int> runs{0};
@@ -105,7 +108,7 @@ TEST(queues, graphs_are_recorded_on_two_threads) {
   }
 }
 
-// A queue ends while the thread of another one is at its last work.
+// A queue is destroyed while another queue's thread runs its last work.
 TEST(queues, a_queue_ends_after_its_work) {
   for (int round = 0; round < 50; ++round) {
     auto ending = std::make_unique<Queue>(1);

@@ -1,13 +1,13 @@
-//===- ApiHeadersTest.cpp - Our declarations against the real ones --------===//
+//===- ApiHeadersTest.cpp - Our declarations and the real headers ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares, when this is compiled, what the runtime says of cuBLASLt and NCCL
-// with their headers, where these were found. Names of types may differ;
-// numbers of constants, sizes and the kinds of parameters may not.
+// Compares, at compile time, the runtime's declarations of cuBLASLt and NCCL
+// with their headers, if these were found. Names of types may differ; values of
+// constants, sizes and kinds of parameters may not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@
 using namespace tessera::rt::cuda;
 
 namespace {
-/// Passed alike: pointers, whole numbers of one size, structs of one size.
+/// True for types that are passed alike: pointers, integers of one size,
+/// structs of one size.
 template <typename A, typename B> constexpr bool isAlike() {
   if (std::is_pointer_v<A> || std::is_pointer_v<B>)
     return std::is_pointer_v<A> && std::is_pointer_v<B>;

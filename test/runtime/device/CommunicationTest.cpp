@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks with emulated devices: processes with a library that stands for NCCL,
-// processes that use the host's shared memory, and threads on one device.
-// Collectives of every kind are enqueued, recorded and replayed, and whatever
-// goes wrong is one message.
+// Ranks with emulated devices: processes with a replacement of NCCL, processes
+// that use the host's shared memory, and threads on one device. Collectives of
+// every kind are enqueued, recorded and replayed, and every failure gives one
+// message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,7 @@ constexpr int64_t inOffset = 0;
 constexpr int64_t outs[] = {1024, 2048, 3072, 4096, 5120,
                             6144, 7168, 8192, 9216, 10240};
 
-/// Opens the target of a rank for `program`, with libraries of the test or
-/// without.
+/// Opens a rank's target for `program`, with or without the test's libraries.
 static Status openTarget(tessera_rt_context *ctx, ProgramStep program,
                          const Options &options = Options(),
                          bool withNccl = true) {
@@ -95,7 +94,7 @@ static int32_t allKinds(tessera_rt_context *ctx) {
   for (auto *call : calls)
     if (int32_t status = call(ctx))
       return status;
-  // Messages along tp, both ways at once.
+  // Messages along tp in both directions at once.
   int64_t peer = 1 - tessera_rt_rank(ctx) % 2;
   int32_t status = tessera_rt_send_start(ctx, 1, 10, tp, 1, TESSERA_RT_F32,
                                          peer, 5, 8, inOffset);
@@ -112,7 +111,7 @@ static float input(int run, int rank, int i) {
   return float(run * 100 + rank * 10 + i);
 }
 
-/// What `which` must be on `rank`.
+/// The expected result `which` on `rank`.
 static std::vector<float> expected(int which, int run, int rank) {
   std::vector<float> v;
   int tpPeer = rank ^ 1, dpPeer = rank ^ 2, tpIndex = rank & 1,
@@ -174,7 +173,8 @@ static std::vector<float> expected(int which, int run, int rank) {
   return v;
 }
 
-/// Runs the step of all kinds; `name` is that of the collectives in the report.
+/// Runs the step of all kinds. `name` is the name of the collectives in the
+/// report.
 static std::string runAllKinds(tessera_rt_context *ctx, const Options &options,
                                const char *name) {
   ctx->mesh = {{"dp", 2}, {"tp", 2}};
@@ -243,7 +243,8 @@ TEST(communication, on_one_device) {
             0);
 }
 
-/// A reduction beside other work: x += sum over ranks of y, y = x + rank.
+/// Overlaps a reduction with other work: x += sum over ranks of y, y = x +
+/// rank.
 static int32_t overlapped(tessera_rt_context *ctx) {
   static const int64_t axes[2] = {1, 2};
   static const int64_t shape[1] = {8}, stride[1] = {1};
@@ -252,7 +253,7 @@ static int32_t overlapped(tessera_rt_context *ctx) {
   if (!status)
     status = tessera_rt_all_reduce_start(ctx, 5, 1, axes, 1, TESSERA_RT_F32,
                                          TESSERA_RT_SUM, 8, outs[1], outs[0]);
-  // Does not touch what is in flight.
+  // This fill does not touch memory in flight.
   if (!status)
     status = tessera_rt_fill(ctx, 4, outs[2], 8, 0);
   if (!status)
@@ -292,7 +293,7 @@ TEST(communication, what_streams_leave_open_changes_nothing) {
 }
 
 //===----------------------------------------------------------------------===//
-// What goes wrong
+// Failures
 //===----------------------------------------------------------------------===//
 
 static int32_t oneReduce(tessera_rt_context *ctx) {
@@ -301,7 +302,7 @@ static int32_t oneReduce(tessera_rt_context *ctx) {
                                TESSERA_RT_SUM, 8, inOffset, outs[0]);
 }
 
-/// Runs ranks of which one is to fail; the message of the launcher.
+/// Runs ranks that must fail; returns the launcher's message.
 static std::string failureOf(const RankSetup &setup, const RankFunction &body) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(runRanks(setup, body), 1);
@@ -367,9 +368,9 @@ TEST(communication, a_rank_that_dies_is_named) {
       << text;
 }
 
-/// Runs two ranks whose steps end, but for what `spoil` does to a rank's device
-/// before the second; the message of the launcher. Ranks that NCCL was told to
-/// abort end with a line of their own.
+/// Runs two ranks whose steps end, except that `spoil` changes a rank's device
+/// before the second step. Returns the launcher's message. Ranks that abort
+/// NCCL end with a line of their own.
 static std::string spoiled(void (*spoil)(tessera_rt_context *, StuckDevice &),
                            double timeout) {
   return failureOf({2, arenaBytes, 1, timeout}, [=](auto *ctx) {

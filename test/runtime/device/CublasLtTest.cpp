@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With a library that computes on the host what cuBLASLt's documentation says:
-// that operands are swapped and described rightly, and how ways to compute are
+// Uses a library that implements cuBLASLt's documentation on the host. Tests
+// that operands are swapped and described correctly, and that algorithms are
 // chosen and kept. The reference is the host target's matmul.
 //
 //===----------------------------------------------------------------------===//
@@ -54,7 +54,7 @@ protected:
     EXPECT_EQ(error, "");
     return matmul;
   }
-  /// Matmuls the library was asked for by `body`.
+  /// Number of matmuls that `body` requests from the library.
   int64_t matmulsOf(const std::function<void()> &body) {
     auto *count =
         fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_matmuls");
@@ -71,7 +71,7 @@ protected:
   std::string remarks;
 };
 
-/// Numbers that are exact in bf16, and so are sums of their products in f32.
+/// Numbers that are exact in bf16, with exact sums of their products in f32.
 template <typename T> std::vector<T> numbers(size_t count, int seed) {
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i) {
@@ -137,7 +137,7 @@ TEST_F(CublasLtTest, matmuls_are_those_of_the_host) {
                                 transA,
                                 transB,
                                 accumulate};
-    // B is shared by the batch in half of the cases.
+    // Half of the cases share B between the batches.
     if (transA)
       d.stride_b = 0;
     compare<float, float>(*matmul, *device, stream, d);
@@ -186,7 +186,8 @@ TEST_F(CublasLtTest, matmuls_in_8_bits_have_scales) {
         EXPECT_TRUE(memcmp(c.data(), expected.data(), c.size() * 4) == 0)
             << call.describe();
       }
-  // What is not contiguous along the contracted dimension is refused, by name.
+  // An operand that is not contiguous along the contracted dimension is refused
+  // by name.
   MatmulCall call;
   call.desc = {
       TESSERA_RT_F8E4M3, TESSERA_RT_F32, 1, m, n, k, k, n, n, 0, 0, 0, 0, 0, 0};
@@ -222,12 +223,12 @@ TEST_F(CublasLtTest, the_fastest_way_is_found_and_kept) {
   TuneFile file;
   ASSERT_EQ(file.read(options.path), "");
   ASSERT_EQ(file.entries.size(), 1u);
-  // Number 2 takes no time, and number 3 cannot run.
+  // Number 2 is the fastest, and number 3 cannot run.
   EXPECT_EQ(file.entries.begin()->second.algo.data[0], 0xA162u);
   EXPECT_EQ(file.entries.begin()->second.workspaceBytes, 2048);
 
-  // The next run times nothing, and runs each matmul once; --tune=on does;
-  // another matmul does.
+  // The next run times nothing, and runs each matmul once. --tune=on times
+  // again, and so does another matmul.
   remarks.clear();
   EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
   EXPECT_EQ(remarks, "");
@@ -240,7 +241,7 @@ TEST_F(CublasLtTest, the_fastest_way_is_found_and_kept) {
             10);
   ASSERT_EQ(file.read(options.path), "");
   EXPECT_EQ(file.entries.size(), 2u);
-  // Off looks at no file and takes the library's first.
+  // Off ignores the file and uses the library's first algorithm.
   options.mode = TuneOptions::Off;
   unlink(options.path.c_str());
   EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
@@ -260,7 +261,7 @@ TEST_F(CublasLtTest, a_file_of_no_use_is_replaced) {
     EXPECT_NE(remarks.find(why), std::string::npos) << remarks;
     EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
   };
-  // Of another version or device.
+  // A file of another version or device.
   TuneFile other = file;
   other.subject.libraryVersion = 120000;
   ASSERT_EQ(other.write(options.path), "");
@@ -269,10 +270,10 @@ TEST_F(CublasLtTest, a_file_of_no_use_is_replaced) {
   other.subject.device = "another";
   ASSERT_EQ(other.write(options.path), "");
   expectTuned("on another");
-  // Changed.
+  // A changed file.
   std::ofstream(options.path, std::ios::app) << "x";
   expectTuned("its checksum does not match");
-  // An algorithm that the library does not take.
+  // An algorithm that the library refuses.
   other = file;
   other.entries.begin()->second.algo.data[0] = 1;
   ASSERT_EQ(other.write(options.path), "");
@@ -293,7 +294,7 @@ TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
   std::vector<float> memory;
   MatmulCall call = smallCall(memory);
   std::unique_ptr<Matmul> second;
-  // The second rank waits for the first, which tunes meanwhile.
+  // The second rank waits while the first one tunes.
   TuneOptions first = options;
   options.isFirst = false;
   options.barrier = [&]() -> std::string {
@@ -304,7 +305,7 @@ TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
   };
   second = open();
   EXPECT_EQ(second->prepare({call}), "");
-  // It uses what the file says: as fast as algorithm 2.
+  // It uses the file's choice, algorithm 2.
   auto *heuristics =
       fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_heuristics");
   int64_t before = heuristics();

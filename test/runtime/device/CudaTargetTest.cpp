@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One rank on an emulated device: that a step which is noted, enqueued,
-// recorded and replayed computes the same each time, in every order that events
-// leave open, and that nothing is allocated once it runs.
+// One rank on an emulated device. A step that is noted, enqueued, recorded and
+// replayed computes the same each time, in every order that events allow, and
+// nothing is allocated after the first steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace tessera::rt::cuda;
 // The program
 //===----------------------------------------------------------------------===//
 
-/// to[i] = (to[i] + from[i] * factor) mod 7 for i < count: whole numbers stay
-/// exact.
+/// Computes to[i] = (to[i] + from[i] * factor) mod 7 for i < count; integers
+/// stay exact.
 static void addScaled(const int64_t *args) {
   float *to = reinterpret_cast<float *>(args[0]);
   const float *from = reinterpret_cast<const float *>(args[1]);
@@ -90,7 +90,7 @@ static int32_t step(tessera_rt_context *ctx) {
   return status;
 }
 
-/// What one step does to x and loss, on the host.
+/// Computes the effect of one step on x and loss, on the host.
 static void reference(std::vector<float> &x, float &loss) {
   std::vector<float> y(n), z(n);
   for (size_t i = 0; i < size_t(n); ++i)
@@ -123,7 +123,7 @@ protected:
     calls = 0;
   }
 
-  /// A rank whose device has this seed.
+  /// Opens a rank whose device has this seed.
   void open(uint64_t seed, ProgramStep program = step) {
     rank = std::make_unique<SingleRank>(1, manifest.arenaBytes);
     EmulatedDeviceOptions device;
@@ -174,7 +174,7 @@ TEST_F(CudaTargetTest, replayed_steps_compute_what_the_first_does) {
         EXPECT_EQ(get(xOffset, n), x) << "step " << i << " seed " << seed;
         EXPECT_EQ(get(lossOffset, 1)[0], loss);
       }
-      // Noted, enqueued, recorded; and then never called again.
+      // The step is noted, enqueued, recorded, and then never called again.
       EXPECT_EQ(calls, graph ? 3 : 6);
       EXPECT_NE(
           target().describeJson().find("\"allocations_after_two_steps\": 0"),
@@ -279,7 +279,7 @@ TEST_F(CudaTargetTest, a_device_that_does_not_answer_is_not_waited_for) {
   open(0, [](tessera_rt_context *ctx) -> int32_t {
     return tessera_rt_fill(ctx, 4, xOffset, 1, 0);
   });
-  // An event that never happens: another rank has asked to stop meanwhile.
+  // The event never happens; meanwhile another rank has asked to stop.
   recordFailure(ctx()->memory, 1, "rank 1: something");
   ASSERT_EQ(target().step(), 0);
   EXPECT_EQ(target().fetch({}), TESSERA_RT_ABORTED);

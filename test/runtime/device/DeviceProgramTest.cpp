@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs programs/Device2.c: emulated, in every way in which ranks come together,
-// with the same numbers each time; and not emulated, where there is no device.
+// Runs programs/Device2.c: emulated, with every way to start ranks, with the
+// same numbers each time; and not emulated, without a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@
 using namespace tessera::rt;
 
 namespace {
-/// What the last program printed.
+/// Output of the last program.
 std::string report;
 
-/// Runs the emulated program for 5 steps; w afterwards.
+/// Runs the emulated program for 5 steps; returns w.
 std::vector<float> train(const std::string &arguments,
                          const std::string &before = "") {
   std::string folder = temporary("device");
@@ -94,16 +94,17 @@ TEST(device_program, uses_the_libraries_that_are_named) {
   std::string set =
       "export TESSERA_EMULATE_LIBRARIES=1 TESSERA_CUDA_LIBRARY_PATH=" FAKES
       "/good;";
-  // The tests' libraries know streams of tests only: no recorded steps.
+  // The tests' libraries support only the tests' streams, so steps are not
+  // recorded.
   std::string options = "--ranks 2 --no-graph --tune-file " + tune;
   EXPECT_EQ(train(options, set), w);
   Json device = *reportOf(report).find("device");
   EXPECT_EQ(device.getString("matmul"), "cublaslt 13.1");
   EXPECT_EQ(device.getString("collectives"), "nccl 2.28.9");
   EXPECT_EQ(access(tune.c_str(), R_OK), 0);
-  // A rank may end while another still closes its communicators.
+  // A rank may end while another one still closes its communicators.
   EXPECT_EQ(train(options, set + " export FAKE_NCCL_SLOW_CLOSE=1;"), w);
-  // Another version of the library.
+  // The library has another version.
   std::string other =
       "export TESSERA_EMULATE_LIBRARIES=1 TESSERA_CUDA_LIBRARY_PATH=" FAKES
       "/newer:" FAKES "/good;";
@@ -135,7 +136,7 @@ TEST(device_program, mistakes_are_one_line) {
               "--tune expects off, cache or on, but got 'now'");
   expectError(runProgram(DEVICE2_EMULATED, "--memory-limit 1024"),
               "--memory-limit gives 1024");
-  // A host program has no such options.
+  // A host program does not have these options.
   expectError(runProgram(MESH4_PROGRAM, "--tune off"),
               "unknown option '--tune'");
 }

@@ -1,14 +1,14 @@
-//===- EpilogueTest.cpp - Matmuls with what follows them ------------------===//
+//===- EpilogueTest.cpp - Matmuls with epilogues --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each kind of what follows a matmul, in each element type and over odd sizes,
-// against its definition in f64: by the host's code, by the runtime's kernels
-// on the emulator, and by a library as cuBLASLt is. Then which of the ways to
-// divide a call is chosen, and that it is kept.
+// Each kind of epilogue, in each element type and over odd sizes, compared with
+// its definition in f64: by the host's code, by the runtime's kernels on the
+// emulator, and by a replacement of cuBLASLt. Also tests which split of a call
+// is chosen, and that it is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ protected:
     fakeFunction<void(int)>("libcublasLt.so.13",
                             "tessera_fake_slow_epilogues")(areSlow);
   }
-  /// Calls of the library with an epilogue that `body` makes.
+  /// Number of library calls with an epilogue that `body` makes.
   int64_t callsOf(int epilogue, const std::function<void()> &body) {
     auto *count = fakeFunction<int64_t(int)>("libcublasLt.so.13",
                                              "tessera_fake_epilogue");
@@ -67,13 +67,13 @@ protected:
     return count(epilogue) - before;
   }
 
-  /// Prepares and runs a case; its error, see worstEpilogueError. With a shift
-  /// the first number of the bias and that one are exchanged.
+  /// Prepares and runs a case; returns its error, see worstEpilogueError. A
+  /// shift exchanges the first number of the bias with that one.
   double run(Matmul &matmul, const EpilogueCase &t, int64_t biasShift = 0) {
     EpilogueOperands operands(t);
     MatmulCall call = operands.call(t);
     EXPECT_EQ(matmul.prepare({call}), "");
-    // Preparing may have run it.
+    // Preparing may have run the call.
     operands.restart(t);
     double first = operands.bias.get(0);
     operands.bias.set(0, operands.bias.get(biasShift));
@@ -110,7 +110,7 @@ TEST_F(EpilogueTest, every_kind_is_as_defined) {
 }
 
 TEST_F(EpilogueTest, an_error_is_seen) {
-  // Two numbers of a bias exchanged.
+  // Exchanges two numbers of a bias.
   EpilogueCase t{TESSERA_RT_FUSE_GELU,
                  TESSERA_RT_BF16,
                  TESSERA_RT_BF16,
@@ -127,7 +127,7 @@ TEST_F(EpilogueTest, an_error_is_seen) {
 }
 
 TEST_F(EpilogueTest, columns_are_summed_in_one_order) {
-  // The same bits with any number of blocks: by definition of the parts.
+  // The bits do not depend on the number of blocks, because the chunks do not.
   for (int64_t rows : {1, 15, 100, 1000, 40000})
     for (int64_t columns : {1, 8, 33}) {
       FloatTensor from(TESSERA_RT_BF16, rows, columns, 9);
@@ -171,12 +171,13 @@ static EpilogueCase geluOf(int64_t n) {
 
 TEST_F(EpilogueTest, what_the_library_does_not_take_runs_apart) {
   constexpr int withBias = 164;
-  // Without times the library's own way is the first.
+  // Without timing, the library's own epilogue is the first choice.
   EXPECT_GT(callsOf(withBias, [&] { run(*library(), geluOf(24)); }), 0);
-  // Rows of the argument that are no multiple of 8.
+  // Rows of the argument that are not a multiple of 8.
   EXPECT_EQ(
       callsOf(withBias, [&] { EXPECT_LE(run(*library(), geluOf(25)), 1); }), 0);
-  // Sums of another type than the result: GELU's gradient alone.
+  // The sums have another type than the result, so only GELU's gradient is
+  // fused.
   EpilogueCase sums = geluOf(24);
   sums.kind = TESSERA_RT_FUSE_GELU_GRADIENT;
   sums.biasDtype = TESSERA_RT_F32;
@@ -208,8 +209,8 @@ TEST_F(EpilogueTest, the_faster_way_is_chosen_and_kept) {
     SCOPED_TRACE(areSlow);
     unlink(options.path.c_str());
     slowEpilogues(areSlow);
-    // The emulator's kernels are slower than the library's own way, the host's
-    // code is not, where that way takes its time.
+    // The emulator's kernels are slower than the library's epilogue. The host's
+    // code is not, if that epilogue is made slow.
     Kernels &kernels = areSlow ? *hostKernels : *emulated;
     ASSERT_EQ(library(kernels)->prepare({call}), "");
     TuneFile file;
@@ -224,7 +225,7 @@ TEST_F(EpilogueTest, the_faster_way_is_chosen_and_kept) {
     EXPECT_EQ(entry.split,
               int64_t(areSlow ? MatmulSplit::Apart : MatmulSplit::Whole));
     EXPECT_EQ(entry.seconds, entry.bySplit[size_t(entry.split)]);
-    // What the file says is done, whatever would be faster.
+    // The file's choice is used, even if another one is faster.
     TuneEntry other = entry;
     for (MatmulSplit split : {MatmulSplit::Whole, MatmulSplit::Apart}) {
       other.split = int64_t(split);
@@ -235,7 +236,7 @@ TEST_F(EpilogueTest, the_faster_way_is_chosen_and_kept) {
       EXPECT_EQ(callsOf(164, [&] { EXPECT_EQ(matmul->run(stream, call), ""); }),
                 split == MatmulSplit::Whole ? 1 : 0);
     }
-    // A way that the call does not have.
+    // A split that the call does not have.
     other.split = int64_t(MatmulSplit::SumsApart);
     file.entries.begin()->second = other;
     ASSERT_EQ(file.write(options.path), "");

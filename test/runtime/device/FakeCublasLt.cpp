@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of cuBLASLt that the runtime calls, with cuBLASLt's meaning of
-// them: column-major matrices, attributes, epilogues. Matmuls are computed on
-// the host, one element after the other. There are four algorithms; number 2 is
-// the only one that does not take its time, and number 3 cannot run.
+// The functions of cuBLASLt that the runtime calls, with cuBLASLt's semantics:
+// column-major matrices, attributes, epilogues. Matmuls are computed on the
+// host, element by element. There are four algorithms; number 2 is the only
+// fast one, and number 3 cannot run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,15 +32,15 @@ static int64_t numMatmuls = 0, numHeuristics = 0;
 static std::map<int, int64_t> numByEpilogue;
 static bool areEpiloguesSlow = false, areEpiloguesRefused = false;
 extern "C" int64_t tessera_fake_matmuls() { return numMatmuls; }
-/// Matmuls with an epilogue so far.
+/// Number of matmuls with an epilogue so far.
 extern "C" int64_t tessera_fake_epilogue(int epilogue) {
   return numByEpilogue[epilogue];
 }
-/// Whether all matmuls with an epilogue take their time.
+/// Makes all matmuls with an epilogue slow.
 extern "C" void tessera_fake_slow_epilogues(int areSlow) {
   areEpiloguesSlow = areSlow;
 }
-/// Whether matmuls with an epilogue have algorithms, none of which can run.
+/// Makes all algorithms for matmuls with an epilogue fail when they run.
 extern "C" void tessera_fake_refuse_epilogues(int areRefused) {
   areEpiloguesRefused = areRefused;
 }
@@ -70,7 +70,7 @@ struct PreferenceT {
 
 using namespace tessera::rt::cuda::lt;
 
-/// A number of 8 bits with `fraction` bits of fraction.
+/// Decodes an 8-bit number with `fraction` bits of fraction.
 static double decode(int code, int fraction, int bias) {
   int exponent = (code & 0x7f) >> fraction;
   int digits = code & ((1 << fraction) - 1);
@@ -136,7 +136,7 @@ static double geluGradient(double x) {
 }
 
 namespace {
-/// One call, with copies of what is described on the caller's stack.
+/// One call, with copies of the descriptors on the caller's stack.
 struct Matmul {
   DescT desc;
   LayoutT a, b, c;
@@ -145,7 +145,7 @@ struct Matmul {
   void *dataD;
 
   void run() const;
-  /// Bias gradient: sums over the depth of an operand that is stored by it.
+  /// Bias gradient: sums an operand over the depth.
   void sumOperand(const void *data, const LayoutT &layout, int64_t size,
                   int64_t depth) const {
     for (int64_t i = 0; i < size; ++i) {
@@ -289,7 +289,7 @@ int cublasLtMatmulPreferenceSetAttribute(Preference preference, int attribute,
   return Success;
 }
 
-/// What the library would refuse.
+/// Refuses the same calls as the library.
 static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
   uint64_t rows = desc->transA ? a->columns : a->rows;
   uint64_t depth = desc->transA ? a->rows : a->columns;
@@ -301,7 +301,7 @@ static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
               b->batch == c->batch;
   if (!fits)
     return 7;
-  // What follows a matmul has rules of its own.
+  // Epilogues have rules of their own.
   bool hasAux = desc->epilogue & 128;
   bool isGradient = desc->epilogue == EpilogueDGeluBiasGradient;
   if (hasAux && desc->auxLd % 8 != 0)
@@ -312,8 +312,8 @@ static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
     return NotSupported;
   if (!isF8(a->type))
     return Success;
-  // Of 8 bits: along contiguous columns alone, in sizes of 16, one of the types
-  // being e4m3.
+  // 8-bit matmuls need contiguous columns and sizes that are multiples of 16,
+  // and one of the types must be e4m3.
   bool isTN = desc->transA && !desc->transB;
   bool isAligned = rows % 16 == 0 && columns % 16 == 0 && depth % 16 == 0 &&
                    a->ld % 16 == 0 && b->ld % 16 == 0;

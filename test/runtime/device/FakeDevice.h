@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes the libraries that stand for CUDA's run what they are given in the
-// streams of an emulated device.
+// Makes the replacements of CUDA's libraries run their work in the streams of
+// an emulated device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ Function *fakeFunction(const char *library, const char *name) {
   return reinterpret_cast<Function *>(handle ? dlsym(handle, name) : nullptr);
 }
 
-/// Lets programs find the libraries of FAKES/`folder`, and those in FAKES/good
-/// use the streams of `device`.
+/// Lets programs find the libraries of FAKES/`folder`, and makes those in
+/// FAKES/good use the streams of `device`.
 inline void useFakes(Device *device, const char *folder = "good") {
   setenv("TESSERA_EMULATE_LIBRARIES", "1", 1);
   setenv("TESSERA_CUDA_LIBRARY_PATH", (std::string(FAKES "/") + folder).c_str(),

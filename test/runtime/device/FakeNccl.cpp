@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The functions of NCCL that the runtime calls, between processes or threads of
-// one machine. A communicator is a piece of shared memory that its identity
-// names; what a rank sends goes through a mailbox there. Communicators do not
-// block while they are made, as NCCL's need not.
+// one machine. A communicator is a block of shared memory named by its
+// identity; messages go through mailboxes in it. Creating a communicator does
+// not block, as in NCCL.
 //
-// FAKE_NCCL_ERROR=N: the N-th collective reports an error, as NCCL does, on its
-// own. The first message of a pair does not go on until both ranks have begun
-// it. FAKE_NCCL_STUCK=1: communicators never come together. Closing one whose
-// collectives are still in a recorded step, which NCCL waits for, is an error.
-// FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
+// FAKE_NCCL_ERROR=N: the N-th collective reports an asynchronous error, as NCCL
+// does. The first message of a pair blocks until both ranks have begun it.
+// FAKE_NCCL_STUCK=1: communicators are never completed. It is an error to close
+// a communicator whose collectives are still in a recorded step, for which NCCL
+// would wait. FAKE_NCCL_SLOW_CLOSE=R: rank R needs half a second to close one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ static constexpr int maxRanks = 8;
 static constexpr size_t mailBytes = 4 << 20;
 
 namespace {
-/// From one rank to another.
+/// Mailbox from one rank to another.
 struct Mailbox {
   std::atomic<uint32_t> isFull;
   size_t bytes;
@@ -65,13 +65,13 @@ struct CommT {
   Shared *shared = nullptr;
   int ranks = 0, rank = 0, splits = 0;
   bool isAborted = false;
-  /// Its kernels hold few of a device's multiprocessors.
+  /// True if its kernels occupy few of a device's multiprocessors.
   bool isNarrow = false;
-  /// Times that it is still said to be closing.
+  /// Number of queries that still report it as closing.
   int looksLeft = 0;
   int error = Success;
   bool hasMet = false;
-  /// Each function that is enqueued has a copy.
+  /// Each enqueued function has a copy.
   std::shared_ptr<int> uses = std::make_shared<int>();
 };
 } // namespace tessera::rt::cuda::nccl
@@ -96,7 +96,7 @@ static CommT *join(const std::string &name, int ranks, int rank) {
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
   close(fd);
   auto *comm = new CommT{name, static_cast<Shared *>(memory), ranks, rank};
-  // The last to come takes the name away.
+  // The last rank to arrive removes the name.
   if (++comm->shared->joined == ranks)
     unlink(path.c_str());
   return comm;
@@ -203,7 +203,7 @@ static void combine(char *into, const char *from, size_t count, int type,
   }
 }
 
-/// Every rank's block: all to all of `bytes`, the same for all.
+/// Exchanges a block of `bytes`, the same size for all, between all ranks.
 static std::vector<std::vector<char>> share(CommT *comm, const void *data,
                                             size_t bytes) {
   for (int to = 0; to < comm->ranks; ++to)
@@ -222,7 +222,7 @@ static std::vector<char> reduceAll(CommT *comm, const void *data, size_t count,
   return all[0];
 }
 
-/// Counts a collective, and breaks the one that the environment names.
+/// Counts a collective, and makes the one in the environment fail.
 static int count(CommT *comm) {
   const char *which = getenv("FAKE_NCCL_ERROR");
   if (++numCollectives == (which ? atoi(which) : -1))
@@ -291,7 +291,7 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
 
 #ifndef FAKE_WITHOUT_SPLIT
 int ncclCommSplit(Comm parent, int color, int key, Comm *child, Config *) {
-  // Who has which color: sent to all.
+  // Sends each rank's color to all ranks.
   ++parent->splits;
   int mine[2] = {color, key};
   auto all = share(parent, mine, sizeof(mine));
@@ -384,7 +384,7 @@ int ncclBroadcast(const void *from, void *to, size_t elements, int type,
   return count(comm);
 }
 static int addMessage(const Message &message) {
-  // A message of a pair may wait long for its other end.
+  // A message of a pair may wait long for its partner.
   if (groupDepth == 0 && !message.comm->isNarrow)
     return 5;
   group.push_back(message);

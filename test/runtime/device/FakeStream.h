@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library of a test runs what it is given in a stream by a function that the
-// test sets; without one, at once.
+// A test's library runs the work of a stream with a function that the test
+// sets; without one, at once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ImagesTest.cpp - Which image fits a device -------------------------===//
+//===- ImagesTest.cpp - Choice of a kernel image for a device -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ static const tessera_rt_device_image images[] = {{80, 0, nullptr, 0},
                                                  {80, 1, nullptr, 0}};
 static const KernelImages all = {images, 4, nullptr, 0, nullptr};
 
-/// "90 ptx80": architectures in the order of preference.
+/// Formats the architectures in the order of preference: "90 ptx80".
 static std::string order(const KernelImages &from, int32_t architecture) {
   std::string text;
   for (const tessera_rt_device_image *image : fittingImages(from, architecture))

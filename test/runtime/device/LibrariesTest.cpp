@@ -20,7 +20,7 @@
 
 using namespace tessera::rt::cuda;
 
-/// Runs `body` in a process of its own: a library stays once it is loaded.
+/// Runs `body` in its own process, because a library stays once it is loaded.
 static void apart(const std::function<void()> &body) {
   pid_t child = fork();
   if (child == 0) {
@@ -79,7 +79,7 @@ TEST(libraries, of_an_old_version_are_passed_over) {
     setenv("PYTHONPATH", root.c_str(), 1);
     Library library = findLibrary(LibraryKind::Nccl);
     EXPECT_TRUE(library.isUsable()) << library.error;
-    // Where nothing else is there, it is named.
+    // The error names the old library if there is no other one.
     unlink(second.c_str());
     Library old = findLibrary(LibraryKind::Nccl);
     if (!old.isUsable())
@@ -114,7 +114,7 @@ TEST(libraries, that_are_no_libraries_are_named) {
     std::ofstream(folder + "/libcudnn.so.9") << "text";
     setenv("TESSERA_CUDA_LIBRARY_PATH", folder.c_str(), 1);
     Library library = findLibrary(LibraryKind::Cudnn);
-    // Another one may be installed.
+    // The machine may have another library.
     if (!library.handle) {
       EXPECT_TRUE(library.isRefused);
       EXPECT_EQ(library.error.rfind("cuDNN (libcudnn.so.9) cannot be loaded: " +

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An emulated device of which no event ever happens, once it is told to, or
-// that reports an error instead.
+// An emulated device that can be told to let no event happen any more, or to
+// report an error instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ public:
   explicit StuckDevice(std::unique_ptr<Device> real) : real(std::move(real)) {}
 
   bool isStuck = false;
-  /// What a query reports.
+  /// The error that a query reports.
   std::string fault;
 
   const DeviceProperties &properties() const override {

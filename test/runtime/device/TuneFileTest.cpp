@@ -1,4 +1,4 @@
-//===- TuneFileTest.cpp - Chosen ways to compute, kept --------------------===//
+//===- TuneFileTest.cpp - File of chosen algorithms -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ TEST(tune_file, any_change_is_found) {
     changed[at] ^= 1;
     TuneFile file;
     std::string error = file.parse(changed);
-    // The last line break is no part of what it says.
+    // The last line break is not part of the contents.
     EXPECT_TRUE(at + 1 == text.size() || !error.empty()) << "byte " << at;
     EXPECT_TRUE(file.entries.empty() || error.empty());
   }
@@ -84,7 +84,7 @@ TEST(tune_file, a_full_disk_leaves_the_old_file) {
   TuneFile read;
   EXPECT_EQ(read.read(path), "");
   EXPECT_TRUE(read.entries.empty());
-  // Nothing is left beside it.
+  // No temporary file is left.
   EXPECT_NE(access((path + "." + std::to_string(child)).c_str(), F_OK), 0);
   unlink(path.c_str());
 }

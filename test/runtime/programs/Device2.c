@@ -9,11 +9,11 @@
  * On the mesh dp=2: w [64], the same on both ranks, follows
  *   w' = w - (g_0 + g_1) / 4,  g_r = w * m_r,  m_r = 1 + r
  * with g_r = w times a diagonal matrix, by a matmul, and the sum by a
- * collective beside which the count of steps goes up. w' is stored where w is,
- * the new count does not. loss = w[0] before the step.
+ * collective that overlaps with an increment of the step count. w' is stored at
+ * w; the new count is stored elsewhere. loss = w[0] before the step.
  *
- * Compiled with EMULATED the kernels are code for the host; otherwise the
- * program is for devices, with an image that none can run.
+ * Compiled with EMULATED, the kernels are code for the host. Otherwise the
+ * program is for devices, with an image that no device can run.
  */
 #include "tessera_rt_cuda.h"
 

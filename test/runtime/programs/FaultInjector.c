@@ -7,7 +7,7 @@
 \*===----------------------------------------------------------------------===*/
 /*
  * A library to be loaded before the C library (LD_PRELOAD). It counts the file
- * operations below a path, of a process and all that it forks; one fails:
+ * operations below a path, in a process and all its forks; one of them fails:
  *
  *   FAULT_BELOW   count operations on paths that begin so
  *   FAULT_AT      the number of the operation, from 1

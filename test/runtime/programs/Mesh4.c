@@ -6,7 +6,7 @@
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 /*
- * What generated code looks like, by hand, on the mesh dp=2, tp=2:
+ * A hand-written version of generated code, on the mesh dp=2, tp=2:
  *   w      f32[5,6], dim 0 padded to 6 and sharded over dp, dim 1 over tp
  *   tokens i32[4,8], dim 0 sharded over dp
  *   #1 all_gather over tp:  local [3,3] -> [3,6] (concatenated along dim 1)

@@ -6,18 +6,17 @@
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 /*
- * The smallest language model there is, on the mesh dp=2: one logit for each of
- * 128 ids, w, whatever came before. Its loss is the mean of
- * logsumexp(w) - w[label] over a batch [2, 2, 8] (micro-batches, sequences,
- * tokens), of which each rank has [2, 1, 8]. A step is that of SGD with
- * momentum 0.5 and lr 1:
+ * The smallest language model, on the mesh dp=2: one logit for each of 128 ids,
+ * w, independent of the context. Its loss is the mean of logsumexp(w) -
+ * w[label] over a batch [2, 2, 8] (micro-batches, sequences, tokens); each rank
+ * has [2, 1, 8]. A step is SGD with momentum 0.5 and lr 1:
  *   m' = 0.5 m + softmax(w) - frequency of the labels,  w' = w - m'.
- * w' is stored where w is, m' is not: the runtime brings it back. `master` is a
- * copy of w that is never used.
+ * w' is stored at w, m' is not: the runtime copies it to m. `master` is a copy
+ * of w that is never used.
  *
- * Faults for tests: in the run of the step that TRAIN2_NAN counts the loss is
- * NaN and w is spoiled; in that of TRAIN2_MULTIPLY a matmul takes some memory;
- * rank TRAIN2_SLOW takes 0.4 s longer.
+ * Faults for tests: in run TRAIN2_NAN of the step the loss is NaN and w is
+ * corrupted; in run TRAIN2_MULTIPLY a matmul takes some memory; rank
+ * TRAIN2_SLOW takes 0.4 s longer.
  */
 #include "tessera_rt.h"
 
