@@ -1,4 +1,4 @@
-//===- Claims.cpp - What an op claims, checked by evaluation --------------===//
+//===- Claims.cpp - An op's claims, checked by evaluation -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ constexpr int kRepetitions = 3;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// From what floats and integers are drawn.
+/// The ranges from which floats and integers are drawn.
 struct DrawPair {
   Draw floats, integers;
   Draw of(Type type) const {
@@ -45,8 +45,8 @@ static bool isFloat(Type type) {
   return isa<FloatType>(getElementTypeOrSelf(type));
 }
 
-/// Calls `visit` with each way to draw a sample's arguments, until it says why
-/// a claim does not hold.
+/// Calls `visit` with each way to draw a sample's arguments, until it returns a
+/// contradiction.
 static Contradiction
 forEachDraw(const Sample &sample,
             llvm::function_ref<Contradiction(DrawPair, Generator &)> visit) {
@@ -83,7 +83,7 @@ bool claims::isDefined(const Sample &sample) {
   return found.has_value();
 }
 
-/// The number of the argument that operand `i` is.
+/// The number of the argument that is operand `i`.
 static unsigned getArgument(const Sample &sample, unsigned i) {
   return cast<BlockArgument>(sample.getOp()->getOperand(i)).getArgNumber();
 }
@@ -100,12 +100,13 @@ static std::string show(StringRef what, const RankTensors &tensors) {
   return text;
 }
 
-/// Sums of exponentials of large numbers overflow, as extreme ones do.
+/// True if sums of exponentials overflow, as they do for large and extreme
+/// numbers.
 static bool mayOverflow(DrawPair how) {
   return how.floats == Draw::Extreme || how.floats == Draw::Large;
 }
 
-/// Beyond the range of 8 bits sums of products are NaN.
+/// True if sums of products exceed the range of 8-bit floats and become NaN.
 static bool overflows(const Sample &sample, DrawPair how) {
   return how.floats == Draw::Large &&
          llvm::any_of(sample.getFunction().getArgumentTypes(), [](Type type) {
@@ -131,7 +132,7 @@ static Sample::Change getChange(const Sample &sample, const ShardingRule &rule,
   return change;
 }
 
-/// The same shard of each argument.
+/// Takes the same shard of each argument.
 static RankTensors takeShards(const Sample &sample, const ShardingRule &rule,
                               const RankTensors &arguments,
                               const Shard &shard) {
@@ -148,7 +149,7 @@ static RankTensors takeShards(const Sample &sample, const ShardingRule &rule,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A sample's op on the two shards of a factor.
+/// Runs a sample's op on the two shards of a factor.
 class ShardedSample {
 public:
   ShardedSample(const Sample &sample, unsigned factor)
@@ -187,8 +188,8 @@ private:
 };
 } // namespace
 
-/// True if the op starts its reduction with a constant that counts, which
-/// would be an argument of the first device.
+/// True if the op starts its reduction with a non-neutral constant, which would
+/// be an argument on the first device.
 bool ShardedSample::hasOtherInits() const {
   auto op =
       dyn_cast<DestinationStyleOpInterface>(sample.getOp().getOperation());
@@ -200,7 +201,8 @@ bool ShardedSample::hasOtherInits() const {
   });
 }
 
-/// What the op starts its reduction with counts on the first device.
+/// Makes the initial value of the op's reduction count only on the first
+/// device.
 void ShardedSample::setInits(RankTensors &tensors) const {
   auto op =
       dyn_cast<DestinationStyleOpInterface>(sample.getOp().getOperation());
@@ -318,7 +320,7 @@ Contradiction claims::checkLinearity(const Sample &sample, ReductionKind kind,
         }
         for (auto [r, tensors] : llvm::enumerate(results)) {
           Closeness close;
-          // In a body a factor may be infinite that comes of finite numbers.
+          // In a body, finite numbers may give an infinite factor.
           close.anyInfinite = isSum && (mayOverflow(how) ||
                                         sample.getOp()->getNumRegions() != 0);
           for (const TensorRef &tensor : tensors)
@@ -354,18 +356,19 @@ public:
     if (tells)
       change.before = tell;
     op = sample.change(change);
-    // What is made of constants cannot be masked.
+    // An operand computed from constants cannot be masked.
     for (auto [i, dims] : llvm::enumerate(rule.operands))
       isPaddable &= !hasFactor(dims, factor) || sample.isArgument(i);
   }
   bool exists() const { return op && isPaddable; }
   bool wasInformed() const { return informed; }
 
-  /// Padded with what `beyond` gives.
+  /// Compares with a version padded with values of `beyond`.
   Contradiction compare(const RankTensors &arguments,
                         llvm::function_ref<Cell(const ElementType &)> beyond,
                         bool anyInfinite) const;
-  /// Results that have the factor are zeros in the padding of zeros.
+  /// Checks that results with the factor have zeros in the padding if operands
+  /// do.
   Contradiction checkZeros(const RankTensors &arguments) const;
 
 private:
@@ -409,7 +412,7 @@ PaddedSample::compare(const RankTensors &arguments,
     return std::nullopt;
   RankTensors padded = pad(arguments, beyond);
   std::optional<RankTensors> results = op->evaluate(padded);
-  // What the op is told not to look at may be what it is not defined on.
+  // Elements that the op is told to ignore may be outside its domain.
   if (!results && informed)
     return std::nullopt;
   if (!results)
@@ -431,7 +434,7 @@ Contradiction PaddedSample::checkZeros(const RankTensors &arguments) const {
   RankTensors padded = pad(arguments, [](auto &) { return intCell(0); });
   std::optional<RankTensors> results = op->evaluate(padded);
   std::optional<RankTensors> whole = sample.evaluate(arguments);
-  // An infinity that is there at true elements makes NaN of zeros.
+  // An infinity among the true elements turns zeros into NaN.
   bool overflows = isFinite(arguments) && whole && !isFinite(*whole);
   if (!results || overflows)
     return std::nullopt;
@@ -448,7 +451,8 @@ Contradiction PaddedSample::checkZeros(const RankTensors &arguments) const {
   return std::nullopt;
 }
 
-/// What has the factor may be anything; other operands are finite.
+/// Draws operands: any numbers for those with the factor, finite for the
+/// others.
 static RankTensors drawFinite(const Sample &sample, const ShardingRule &rule,
                               unsigned factor, DrawPair how,
                               Generator &generator) {

@@ -1,12 +1,12 @@
-//===- Claims.h - What an op claims, checked by evaluation ------*- C++ -*-===//
+//===- Claims.h - An op's claims, checked by evaluation ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each check evaluates a sample as a whole and in some other way that a claim
-// of its ShardingRuleOpInterface makes equal, on ordinary and on extreme data.
-// It gives what contradicts the claim, or nothing. Compiler and proof trust
-// these claims alike, so nothing here asks either.
+// Each check evaluates a sample as a whole and in another way that a claim of
+// its ShardingRuleOpInterface makes equal, on ordinary and on extreme data. It
+// returns a contradiction to the claim, or nothing. Both compiler and proof
+// trust these claims, so these checks use neither.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,33 +17,34 @@
 
 namespace tessera::claims {
 
-/// Nothing, or why a claim does not hold.
+/// A contradiction to a claim, or nothing.
 using Contradiction = std::optional<std::string>;
 
-/// The op of shards along `factor` makes shards of the results, or partial
-/// values that the factor's reduction combines.
+/// Checks that the op on shards along `factor` gives shards of the results, or
+/// partial values that the factor's reduction combines.
 Contradiction checkFactor(const Sample &sample, unsigned factor);
 
-/// The op commutes with a reduction of the operands `partial`, over three
-/// devices of which one may have no elements.
+/// Checks that the op commutes with a reduction of the operands `partial`, over
+/// three devices; one of the devices may have no elements.
 Contradiction checkLinearity(const Sample &sample, ReductionKind kind,
                              const llvm::SmallBitVector &partial);
 
-/// Zeros in the padding of `factor` stay zeros and count nowhere.
+/// Checks that zeros in the padding of `factor` give zeros and affect nothing
+/// else.
 Contradiction checkZeros(const Sample &sample, unsigned factor);
 
-/// Padding of a reduction counts nowhere: whatever it holds if the op can be
-/// told of it, the neutral element if not. An op that is told makes zeros of
-/// zeros.
+/// Checks that the padding of a reduction affects nothing: any values if the op
+/// can be told about the padding, otherwise the neutral element. An op that is
+/// told must turn zeros into zeros.
 Contradiction checkPadding(const Sample &sample, unsigned factor);
 
-/// The ops that the op is made of compute the same.
+/// Checks that the op's decomposition computes the same.
 Contradiction checkDecomposition(const Sample &sample);
 
-/// All of these that the op claims.
+/// Runs all checks of the op's claims.
 std::vector<std::string> checkClaims(const Sample &sample);
 
-/// True if the sample has results on some data.
+/// True if the op is defined on some data of the sample.
 bool isDefined(const Sample &sample);
 
 } // namespace tessera::claims

@@ -19,7 +19,7 @@ namespace {
 
 class ClaimsTest : public testing::TestWithParam<std::string> {};
 
-/// A few of the claims that do not hold.
+/// Reports a few of the contradictions.
 void expectNone(ArrayRef<std::string> found) {
   constexpr size_t kShown = 3;
   for (const std::string &text : found.take_front(kShown))
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, ClaimsTest, testing::ValuesIn(getOps()),
                            return name;
                          });
 
-/// No reduction of ours stays whole for want of a claim.
+/// None of our reductions stays unsharded because of a missing claim.
 TEST_P(ClaimsTest, reduces_padding) {
   for (const Sample &sample : getSamples(GetParam())) {
     ShardingRule rule = sample.getOp().getShardingRule();
@@ -91,7 +91,7 @@ TEST(ClaimsTest, neutral_elements) {
 }
 
 //===----------------------------------------------------------------------===//
-// Claims that do not hold are found
+// Wrong claims are found
 //===----------------------------------------------------------------------===//
 
 /// A sample of one elementwise op.
@@ -118,13 +118,13 @@ TEST(ClaimsTest, finds_what_does_not_commute) {
   };
   ReductionKind sum = ReductionKind::Sum, max = ReductionKind::Max,
                 min = ReductionKind::Min;
-  // Outside the domain, 0 / 0, infinity - infinity.
+  // Outside the domain: 0 / 0, infinity - infinity.
   expectFound("math.sqrt", {f32}, f32, max, {0});
   expectFound("math.log", {f32}, f32, max, {0});
   expectFound("arith.divf", {f32, f32}, f32, sum, {0});
   expectFound("arith.addf", {f32, f32}, f32, max, {0});
   expectFound("arith.maxnumf", {f32, f32}, f32, max, {0});
-  // What wraps.
+  // Operations that wrap around.
   expectFound("arith.addi", {i8, i8}, i8, max, {0});
   expectFound("arith.addi", {i8, i8}, i8, min, {1});
   expectFound("arith.extsi", {i8}, i32, sum, {0});

@@ -82,8 +82,8 @@ static int64_t getShardSize(const ShardingRule &rule, const DimFactors &factors,
              : size;
 }
 
-/// The index in the whole tensor of an index along one dimension of a shard;
-/// none beyond the factor's true size.
+/// Maps an index along one dimension of a shard to the whole tensor; none
+/// beyond the factor's true size.
 static std::optional<int64_t> toWhole(const ShardingRule &rule,
                                       const DimFactors &factors, int64_t index,
                                       const Shard &shard) {

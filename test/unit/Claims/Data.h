@@ -15,11 +15,11 @@
 
 namespace tessera::claims {
 
-/// What the elements of tensors are drawn from.
+/// Ranges from which the elements of tensors are drawn.
 enum class Draw {
-  /// Small numbers of both signs; integers that are ids as well: 0 and 1.
+  /// Small numbers of both signs; integers 0 and 1, which are also valid ids.
   Ordinary,
-  /// As many zeros as other numbers; integers of both signs.
+  /// Half zeros, half other numbers; integers of both signs.
   Zeros,
   /// Large numbers: floats whose sums do not overflow, any integers.
   Large,
@@ -44,8 +44,8 @@ private:
 /// A tensor whose elements are all `cell`.
 interp::TensorRef fill(mlir::Type type, interp::Cell cell);
 
-/// The elements from `begin` to `begin + size` along a factor. What is beyond
-/// the factor's true size is what `beyond` gives.
+/// The elements from `begin` to `begin + size` along a factor. Elements beyond
+/// the factor's true size are values of `beyond`.
 struct Shard {
   unsigned factor;
   int64_t begin, size;
@@ -60,9 +60,9 @@ interp::TensorRef takeShard(const ShardingRule &rule, const TensorFactors &dims,
                             const interp::TensorRef &tensor,
                             const Shard &shard);
 
-/// How close two tensors must be: equal with NaN beside NaN. Floats may differ
-/// by some roundings of numbers as large as `scale`; with `anyInfinite` an
-/// infinity and NaN are the same.
+/// Tolerance between two tensors: equal, and NaN equals NaN. Floats may differ
+/// by some roundings of numbers as large as `scale`. With `anyInfinite` an
+/// infinity equals NaN.
 struct Closeness {
   double scale = 0;
   bool anyInfinite = false;
@@ -70,7 +70,7 @@ struct Closeness {
 bool areClose(const interp::Tensor &a, const interp::Tensor &b,
               const Closeness &how);
 
-/// The largest finite magnitude of floats; 0 of integers.
+/// The largest finite magnitude of floats; 0 for integers.
 double getMagnitude(const interp::Tensor &tensor);
 bool isFinite(const interp::Tensor &tensor);
 bool isZero(const interp::Tensor &tensor);

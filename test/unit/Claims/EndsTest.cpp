@@ -1,12 +1,12 @@
-//===- EndsTest.cpp - Each op on a value that ends too early --------------===//
+//===- EndsTest.cpp - Each op with an operand that ends early -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A splat is of any length for the proof until something ends it. Each sample
-// gets one in place of an operand; in the local program it ends before the last
-// element, by a mask or by appended zeros. Wherever that changes a result, or
-// the last elements of one, the program must not be proven.
+// The proof treats a splat as having any length until something limits it. Each
+// sample gets a splat for one operand. In the local program a mask or appended
+// zeros end the splat before the last element. If that changes a result, or the
+// last elements of one, the program must not be proven.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +28,15 @@ using namespace tessera::claims;
 
 namespace {
 
-/// Which operand ends early, in which dimension, and what the functions return.
+/// The operand that ends early, its dimension, and the functions' results.
 struct Case {
   unsigned operand;
   int64_t dim;
-  /// Ends by a concatenation with a zero; else by a mask of the last element.
+  /// True if a concatenation with a zero ends it; else a mask of the last
+  /// element.
   bool appends;
-  /// The dimension of the first result whose last element alone is returned;
-  /// -1: the results are returned.
+  /// The dimension of the first result whose last element is returned; -1: the
+  /// whole results are returned.
   int64_t sliced;
 };
 
@@ -54,7 +55,7 @@ RankedTensorType withSize(RankedTensorType type, int64_t dim, int64_t size) {
   return type.clone(shape);
 }
 
-/// Ones, of which in the local program the last along a dimension is zero.
+/// Makes ones; in the local program the last one along a dimension is zero.
 Value makeOperand(OpBuilder &b, Location loc, RankedTensorType type,
                   const Case &how, bool isLocal) {
   if (!isLocal)
@@ -83,7 +84,7 @@ Value sliceLast(OpBuilder &b, Location loc, Value value, int64_t dim) {
   return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
 }
 
-/// A copy of the sample's function with the operand made in it.
+/// Adds a copy of the sample's function that computes the operand itself.
 func::FuncOp addFunction(ModuleOp module, const Sample &sample, const Case &how,
                          bool isLocal) {
   func::FuncOp func = sample.getFunction().clone();
@@ -107,7 +108,7 @@ func::FuncOp addFunction(ModuleOp module, const Sample &sample, const Case &how,
   return func;
 }
 
-/// The results on ordinary data; none if the op is not defined there.
+/// The results on ordinary data; none if the op is not defined on it.
 std::optional<interp::RankTensors> evaluate(func::FuncOp func) {
   ScopedDiagnosticHandler silence(func.getContext(), [](Diagnostic &) {});
   Generator generator;
@@ -120,7 +121,7 @@ std::optional<interp::RankTensors> evaluate(func::FuncOp func) {
   return results->front();
 }
 
-/// Counts of what a sample's cases were.
+/// Numbers of cases of a sample.
 struct Counts {
   int differ = 0, proven = 0;
 };
@@ -156,7 +157,7 @@ void check(const Sample &sample, const Case &how, Counts &counts) {
   }
 }
 
-/// All cases of a sample.
+/// Checks all cases of a sample.
 void checkSample(const Sample &sample, Counts &counts) {
   ShardingRuleOpInterface op = sample.getOp();
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -200,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, EndsTest, testing::ValuesIn(getOps()),
                            return name;
                          });
 
-/// Most ops tell apart whether an operand ends early, so the trial has cases.
+/// Most ops depend on whether an operand ends early, so the test has cases.
 TEST(EndsTest, has_cases) {
   Counts counts;
   for (StringRef name : {"arith.addf", "nn.einsum", "nn.softmax",

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::claims;
 
-/// Keeps errors to itself.
+/// Suppresses diagnostics.
 static ScopedDiagnosticHandler silence(MLIRContext *context) {
   return ScopedDiagnosticHandler(context, [](Diagnostic &) {});
 }
@@ -64,7 +64,7 @@ std::string Sample::describe() const {
   return text;
 }
 
-/// What makes `value`, a constant or an op on constants, with another type.
+/// Makes `value`, a constant or an op on constants, with another type.
 static Value resize(OpBuilder &builder, Value value, Type type) {
   if (value.getType() == type)
     return value;

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sample is a small instance of an op whose meaning is what the interpreter
-// computes. It knows no partitioner: what an op claims of itself is checked by
-// evaluating the op on other data and on other shapes.
+// A sample is a small instance of an op with the interpreter's semantics. It
+// uses no partitioner: an op's claims about itself are checked by evaluating
+// the op on other data and on other shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 namespace tessera::claims {
 
 /// A function @f that returns the results of one op. The op's operands are the
-/// function's arguments, in order, or are made of constants in front of it.
+/// function's arguments, in order, or are computed from constants before it.
 class Sample {
 public:
-  /// From the text of a function; none if it is no valid IR. Says nothing.
+  /// Parses a function; none if it is not valid IR. Prints nothing.
   static std::optional<Sample> parse(mlir::MLIRContext &context,
                                      llvm::StringRef text);
 
-  /// What the op is to become in a copy of a sample.
+  /// Changes to the op in a copy of a sample.
   struct Change {
     /// The types of its operands and results.
     llvm::SmallVector<mlir::Type> operands, results;
@@ -51,9 +51,9 @@ public:
   evaluate(llvm::ArrayRef<interp::TensorRef> arguments) const;
 
   mlir::func::FuncOp getFunction() const;
-  /// The op; its first result's op in a decomposed sample.
+  /// The op; in a decomposed sample, the op of the first result.
   ShardingRuleOpInterface getOp() const;
-  /// True if the function passes operand `i` in.
+  /// True if operand `i` is an argument of the function.
   bool isArgument(unsigned i) const;
   /// The function's arguments among the operands, by operand; null elsewhere.
   llvm::SmallVector<mlir::BlockArgument> getArguments() const;

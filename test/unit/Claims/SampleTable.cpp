@@ -191,7 +191,7 @@ static void addTensorOps(Strings &all) {
 
 static void addLinalgOps(Strings &all) {
   auto add = [&](const std::string &text) { all.push_back(text); };
-  // p log(q * q), which is linear in p, as a map and reduced.
+  // p log(q * q), which is linear in p, as a map and as a reduction.
   for (bool reduces : {false, true}) {
     std::string out = reduces ? "tensor<f32>" : "tensor<3xf32>";
     add("func.func @f(%a0: tensor<3xf32>, %a1: tensor<3xf32>, %a2: " + out +
@@ -252,7 +252,7 @@ static void addLinalgOps(Strings &all) {
       "  return %r : tensor<2x2xf32>\n}\n");
 }
 
-/// A pad with a constant and with positions, elements by position, and softmax.
+/// Pads with a constant and with positions, elements by position, and softmax.
 static void addPads(Strings &all) {
   std::string position = "    %n = arith.index_cast %j : index to i32\n"
                          "    %v = arith.sitofp %n : i32 to f32\n";

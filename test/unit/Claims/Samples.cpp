@@ -76,7 +76,7 @@ static std::string getTensor(const std::string &element) {
   return "tensor<2x3x" + element + ">";
 }
 
-/// What comparisons need.
+/// Properties that comparisons need.
 static std::string getProperties(MLIRContext &context, llvm::StringRef name) {
   auto info = RegisteredOperationName::lookup(name, &context);
   bool hasPredicate =
@@ -86,8 +86,8 @@ static std::string getProperties(MLIRContext &context, llvm::StringRef name) {
   return hasPredicate ? "predicate = 2 : i64" : "";
 }
 
-/// Operand types to try: all alike, a choice of two alike, and a float with an
-/// integer.
+/// Operand types to try: all equal, a choice with two equal ones, and a float
+/// with an integer.
 static std::vector<Strings> getOperandTypes() {
   std::vector<Strings> all;
   for (const std::string &type : getElementTypes()) {
@@ -99,7 +99,7 @@ static std::vector<Strings> getOperandTypes() {
   return all;
 }
 
-/// The op with operand `constant` a splat of `value`.
+/// Text of the op with operand `constant` as a splat of `value`.
 static std::string getTextWithConstant(llvm::StringRef name,
                                        const Strings &operands,
                                        const std::string &result,
@@ -160,8 +160,8 @@ std::vector<Sample> claims::findElementwise(MLIRContext &context,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Operands of a named op: how many are inputs, element types, ranks; a rank of
-/// -1 is a scalar.
+/// Operands of a named op: the number of inputs, element types, ranks; rank -1
+/// is a scalar.
 struct NamedShape {
   Strings elements;
   std::vector<std::vector<int64_t>> shapes;
@@ -199,8 +199,7 @@ std::string NamedShape::getText(llvm::StringRef name, bool zeroInit) const {
   return getFunction(types, {init}, body);
 }
 
-/// The shapes that an op has whose loops have sizes of 2 and 3; `op` has a size
-/// of 1 everywhere.
+/// The shapes of an op for loop sizes of 2 and 3; `op` has size 1 everywhere.
 static NamedShape getGrownShape(linalg::LinalgOp op, NamedShape shape) {
   SmallVector<int64_t> sizes;
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
@@ -208,7 +207,7 @@ static NamedShape getGrownShape(linalg::LinalgOp op, NamedShape shape) {
   for (auto [map, dims] :
        llvm::zip_equal(op.getIndexingMapsArray(), shape.shapes))
     for (auto [expr, size] : llvm::zip(map.getResults(), dims)) {
-      // One more than the largest index.
+      // Sizes are one more than the largest index.
       SmallVector<int64_t> last;
       for (int64_t loop : sizes)
         last.push_back(loop - 1);
@@ -239,7 +238,7 @@ static std::optional<NamedShape> findShape(MLIRContext &context,
     auto op = cast<linalg::LinalgOp>(sample->getOp().getOperation());
     return getGrownShape(op, shape);
   };
-  // What takes any rank has 2.
+  // An op that accepts any rank gets rank 2.
   SmallVector<int> ranks(tensors.size(), 2);
   if (auto shape = tryRanks(ranks))
     return shape;
@@ -257,7 +256,7 @@ static std::optional<NamedShape> findShape(MLIRContext &context,
 
 std::vector<Sample> claims::findNamedLinalg(MLIRContext &context,
                                             llvm::StringRef name) {
-  // Inputs and the output; scalars are after or before the tensors.
+  // Patterns of inputs and the output; scalars are after or before the tensors.
   static const std::pair<std::vector<bool>, std::vector<Strings>> kPatterns[] =
       {{{true, true}, {{"f32", "f32"}, {"i32", "i32"}}},
        {{false, true}, {{"f32", "f32"}}},
@@ -294,8 +293,8 @@ std::vector<Sample> claims::findNamedLinalg(MLIRContext &context,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A type of elements, the numbers that reductions of it start with and the ops
-/// that reduce it.
+/// An element type, the initial values of its reductions and the ops that
+/// reduce it.
 struct BodyType {
   const char *element;
   std::vector<const char *> inits, combiners;
@@ -310,7 +309,7 @@ static std::string getApplied(llvm::StringRef name, size_t arity,
          ") -> " + type;
 }
 
-/// A reduction of rows; `init` empty for an argument.
+/// A reduction of rows; with an empty `init` it is an argument.
 static std::string getReduction(const BodyType &type, const std::string &body,
                                 const std::string &init) {
   std::string t = type.element, out = "tensor<2x" + t + ">", prologue;
@@ -351,7 +350,7 @@ static std::string getMap(const BodyType &type, const std::string &body) {
   return getFunction({tensor, "tensor<2x" + t + ">", tensor}, {tensor}, op);
 }
 
-/// A running value and the running value of what it runs through.
+/// A prefix reduction, with its running value and the elements as results.
 static std::string getPrefix(const BodyType &type, llvm::StringRef name) {
   std::string t = type.element, out = "tensor<2x" + t + ">";
   std::string op = llvm::formatv(

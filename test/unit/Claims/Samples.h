@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elementwise ops and named linalg ops are found in the registry and tried on
-// element types and ranks until they are valid; a new one needs nothing here.
+// element types and ranks until they are valid, so a new op needs no code here.
 // Every binary and unary op is also tried in bodies of linalg.generic. Ops that
 // need attributes have a line in the table of SampleTable.cpp.
 //
@@ -17,8 +17,8 @@
 
 namespace tessera::claims {
 
-/// The text of a function of one op in generic form. `properties` and `region`
-/// are what is between the operands and the types.
+/// The text of a function with one op in generic form. `properties` and
+/// `region` are inserted between the operands and the types.
 std::string getText(llvm::StringRef name, llvm::ArrayRef<std::string> operands,
                     llvm::ArrayRef<std::string> results,
                     llvm::StringRef properties = "",
@@ -27,7 +27,7 @@ std::string getText(llvm::StringRef name, llvm::ArrayRef<std::string> operands,
 /// Texts of samples of ops that cannot be found by trying.
 std::vector<std::string> getSampleTable();
 
-/// Samples of the registered op `name`, by trying; none if it cannot be had so.
+/// Tries to find samples of the registered op `name`; may return none.
 std::vector<Sample> findElementwise(mlir::MLIRContext &context,
                                     llvm::StringRef name);
 std::vector<Sample> findNamedLinalg(mlir::MLIRContext &context,
@@ -44,8 +44,8 @@ mlir::MLIRContext &getContext();
 /// Names of the registered ops that have a rule.
 std::vector<std::string> getOps();
 
-/// The samples of an op in the table, or those that can be found by trying. A
-/// test fails if there is none.
+/// The samples of an op in the table, or those found by trying. A test fails if
+/// there are none.
 llvm::ArrayRef<Sample> getSamples(llvm::StringRef name);
 
 } // namespace tessera::claims

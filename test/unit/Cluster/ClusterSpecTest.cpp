@@ -18,7 +18,7 @@ std::string quantity(const std::string &value) {
          R"(, "from": "datasheet", "source": "a sheet"})";
 }
 
-/// A valid cluster of 2 nodes of 8; `find` is replaced by `with` in its text.
+/// A valid cluster of 2 nodes of 8, with `find` replaced by `with` in its text.
 std::string clusterText(const std::string &find = "",
                         const std::string &with = "") {
   // clang-format off

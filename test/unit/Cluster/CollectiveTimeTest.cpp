@@ -29,7 +29,7 @@ double bandwidthSeconds(CollectiveKind kind, double bytes, LinkSpans spans) {
 }
 
 TEST(CollectiveTime, ring_all_reduce_meets_the_lower_bound) {
-  // 8 ranks send 2 * 7/8 of the data each: 7 GB of 4 GB, 24.5 GB of 14 GB.
+  // 8 ranks each send 2 * 7/8 of the data: 7 GB for 4 GB, 24.5 GB for 14 GB.
   LinkSpans eight = {{8, 0, 1e9, 0}};
   EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllReduce, 4e9, eight), 7.0,
               1e-9);
@@ -47,7 +47,7 @@ TEST(CollectiveTime, ring_all_reduce_meets_the_lower_bound) {
 }
 
 TEST(CollectiveTime, outer_links_work_in_parallel_rings) {
-  // 8 devices per node drive 8 outer links of 25 GB/s; a lone one drives one.
+  // 8 devices per node use 8 outer links of 25 GB/s; a single one uses one.
   double alone = bandwidthSeconds(CollectiveKind::AllGather, 1e9, {farLink(4)});
   double eight = bandwidthSeconds(CollectiveKind::AllGather, 1e9,
                                   {nearLink(8), farLink(4)});
@@ -84,7 +84,7 @@ TEST(CollectiveTime, monotone_in_bytes_and_free_alone) {
 }
 
 TEST(CollectiveTime, all_to_all_is_bound_by_the_outer_links) {
-  // Of 16 devices on 2 nodes, 8/16 of the data leaves over 25 GB/s.
+  // 16 devices on 2 nodes send 8/16 of the data over 25 GB/s.
   EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllToAll, 1e9,
                                {nearLink(8), farLink(2)}),
               0.5e9 / 25e9, 1e-9);
@@ -101,17 +101,17 @@ TEST(CollectiveTime, tokens_go_once_to_each_group) {
     return getDispatchTime(1e9, copies, spans, library);
   };
   EXPECT_EQ(seconds(8, {}), 0);
-  // One copy: 7 of 8 go to another device, half of them to another node.
+  // One copy: 7 of 8 copies go to another device, half of them to another node.
   EXPECT_NEAR(seconds(1, {nearLink(8)}), 1e9 * 7 / 8 / nearLink(8).bandwidth,
               1e-9);
   EXPECT_NEAR(seconds(1, {nearLink(8), farLink(2)}), 0.5e9 / 25e9, 1e-9);
-  // Eight copies reach 8 (1 - (7/8)^8) = 5.25 of 8 devices, and of two nodes
-  // 1.99, of which one is their own.
+  // Eight copies reach 8 (1 - (7/8)^8) = 5.25 of 8 devices, and 1.99 of two
+  // nodes, including their own.
   EXPECT_NEAR(seconds(8, {nearLink(8)}),
               5.2511 * 1e9 * 7 / 8 / nearLink(8).bandwidth, 1e-6);
   EXPECT_NEAR(seconds(8, {nearLink(8), farLink(2)}),
               1e9 * (2 - 2.0 / 256) / 2 / 25e9, 1e-9);
-  // Of very many copies all devices have one.
+  // Very many copies reach all devices.
   EXPECT_NEAR(seconds(1e6, {farLink(4)}), 3e9 / 25e9, 1e-9);
 }
 

@@ -12,7 +12,7 @@ using namespace tessera;
 
 namespace {
 
-/// Nodes of so many devices, 64 in all.
+/// 64 devices in nodes of `node`.
 ClusterSpec makeCluster(int64_t node) {
   ClusterSpec spec;
   spec.levels.resize(2);

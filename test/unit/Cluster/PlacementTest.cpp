@@ -1,4 +1,4 @@
-//===- PlacementTest.cpp - How groups of devices lie on a cluster ---------===//
+//===- PlacementTest.cpp - Placement of device groups on a cluster --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,15 +60,15 @@ TEST(Placement, a_group_of_any_size_inside_a_node_stays_inside) {
     for (int64_t i = 8 - size; i < 8; ++i)
       devices.push_back(i);
     EXPECT_EQ(placeDevices(twoLevels(), devices), inside);
-    // Beside others: 4 nodes, one group in each.
+    // Several groups at once: one group in each node.
     EXPECT_EQ(spansOf({size, 8}, {1}),
               LinkSpans({LinkSpan{8, kNear, kNearRate, 0}}));
   }
 }
 
 TEST(Placement, the_worst_of_straddling_groups_counts) {
-  // Over nodes of 8, groups of 6 have 6, 2 + 4, 4 + 2 and 6 devices in them: a
-  // ring crosses one far link, four near ones, and two devices drive the far
+  // On nodes of 8, the groups of 6 have 6, 2 + 4, 4 + 2 and 6 devices per node:
+  // a ring crosses one far link and four near ones, and two devices use the far
   // links.
   LinkSpans spans = spansOf({4, 6}, {1});
   ASSERT_EQ(spans.size(), 1u);
@@ -77,7 +77,7 @@ TEST(Placement, the_worst_of_straddling_groups_counts) {
   EXPECT_NEAR(spans[0].latency * 5, kFar + 4 * kNear, 1e-12);
   EXPECT_DOUBLE_EQ(spans[0].bandwidth, kFarRate);
   EXPECT_DOUBLE_EQ(spans[0].parallel, 2);
-  // The four groups along the outer axis: 0, 6, 12, 18 are in three nodes.
+  // The groups along the outer axis: 0, 6, 12, 18 are in three nodes.
   LinkSpans outer = spansOf({4, 6}, {0});
   ASSERT_EQ(outer.size(), 1u);
   EXPECT_NEAR(outer[0].latency * 3, 2 * kFar + kNear, 1e-12);
@@ -108,7 +108,7 @@ TEST(Placement, a_job_over_domains_of_72_takes_64_of_each) {
   };
   EXPECT_EQ(spans({32, 8}), LinkSpans({LinkSpan{8, kNear, kNearRate, 0},
                                        LinkSpan{4, kFar, kFarRate, 1}}));
-  // Whole domains, and jobs inside one.
+  // Whole domains, and jobs inside one domain.
   EXPECT_EQ(spans({18, 8}), LinkSpans({LinkSpan{9, kNear, kNearRate, 0},
                                        LinkSpan{2, kFar, kFarRate, 1}}));
   EXPECT_EQ(spans({9, 8}), LinkSpans({LinkSpan{9, kNear, kNearRate, 0}}));
@@ -188,7 +188,7 @@ TEST(Placement, sub_axes_of_uneven_axes) {
 }
 
 TEST(Placement, an_all_to_all_sends_what_leaves_the_smallest_share) {
-  // 2 devices in one node and 4 in another: each of the two sends to four
+  // 2 devices in one node and 4 in another: each of the two sends to the four
   // others over its own far link.
   LinkSpans spans = placeDevices(twoLevels(), {6, 7, 8, 9, 10, 11});
   EXPECT_NEAR(getTensorCollectiveTime(CollectiveKind::AllToAll, 6e9, spans,

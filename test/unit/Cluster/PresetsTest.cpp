@@ -38,7 +38,7 @@ TEST(Presets, all_are_valid_and_say_where_numbers_are_from) {
     EXPECT_TRUE(all.count(name)) << name;
   for (const auto &[name, spec] : all) {
     EXPECT_EQ(spec.name, name);
-    // "H100-SXM-80GB" has 80 x 2^30 bytes, as every data sheet means it.
+    // "H100-SXM-80GB" has 80 x 2^30 bytes, as in every data sheet.
     llvm::StringRef device(spec.device.name);
     llvm::StringRef digits =
         device.take_front(device.rfind("GB")).rsplit('-').second;
@@ -66,7 +66,7 @@ TEST(Presets, peaks_are_dense_and_links_one_direction) {
   EXPECT_EQ(all["h100-sxm-ib"].levels[0].bandwidth.value, 450e9);
   EXPECT_EQ(all["h800-sxm-ib"].levels[0].bandwidth.value, 200e9);
   EXPECT_EQ(all["gb200-nvl72-ib"].innerDevices(), 72);
-  // The same device has the same constants wherever it stands.
+  // A device has the same constants in every cluster.
   for (const auto &[name, quantity] : all["a100-80-sxm-ib"].device.constants)
     EXPECT_EQ(all["a100-40-sxm-ib"].device.findConstant(name)->value,
               quantity.value)

@@ -1,4 +1,4 @@
-//===- BucketsTest.cpp - Which collectives are done as one ----------------===//
+//===- BucketsTest.cpp - Buckets of merged collectives --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace tessera;
 
 namespace {
 
-/// A step of 3 us and a byte in 10 ns.
+/// 3 us per collective and 10 ns per byte.
 double linearTime(int64_t bytes) {
   return 3e-6 + static_cast<double>(bytes) * 1e-8;
 }
@@ -50,7 +50,7 @@ TEST(Buckets, nobody_waits_for_one_that_is_late) {
   EXPECT_EQ(plan.sizes, Sizes({2, 1}));
 }
 
-// All are ready at once, but what waits for the third would keep 300 bytes.
+// All are ready at once, but waiting for the third would keep 300 bytes alive.
 TEST(Buckets, waiting_keeps_no_more_alive_than_it_may) {
   BucketProblem problem = makeProblem({{100}, {200}, {300}, {100}});
   problem.getKeptBytes = [](size_t begin, size_t end) {
@@ -123,7 +123,7 @@ TEST(Buckets, plans_are_verified) {
             "the times are not those of the buckets");
 }
 
-/// Done first, then shortest, of all ways to split.
+/// The earliest end, then the shortest time, over all splits.
 std::pair<double, double> bruteForce(const BucketProblem &problem) {
   size_t count = problem.members.size();
   std::pair<double, double> best{1e9, 1e9};

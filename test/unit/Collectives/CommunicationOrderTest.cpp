@@ -1,4 +1,4 @@
-//===- CommunicationOrderTest.cpp - Do ranks wait for each other? ---------===//
+//===- CommunicationOrderTest.cpp - Deadlocks between ranks ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ TEST(CommunicationOrder, rows_then_columns) {
       communication("c", {0, 2}, 2), communication("d", {1, 3}, 3)};
   order.ranks = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
   EXPECT_FALSE(findDeadlock(order));
-  // One order for each communicator, and yet a circle: a, c, b, d.
+  // Each communicator has one order, but there is a cycle: a, c, b, d.
   order.ranks = {{0, 2}, {3, 0}, {2, 1}, {1, 3}};
   auto deadlock = findDeadlock(order);
   ASSERT_TRUE(deadlock);
@@ -68,7 +68,7 @@ TEST(CommunicationOrder, posts_that_are_missing_or_too_many) {
             "rank 2 posts gather but is no member of it");
 }
 
-/// Two neighbours that both send first.
+/// Two neighbors that both send first.
 TEST(CommunicationOrder, sends_that_block) {
   CommunicationOrder order;
   order.communications = {communication("forward", {0, 1}, 0),
@@ -79,7 +79,7 @@ TEST(CommunicationOrder, sends_that_block) {
   EXPECT_FALSE(findDeadlock(order));
 }
 
-/// Runs the ranks with one thing in flight each: true if all come to their end.
+/// Runs the ranks with one operation in flight each; true if all finish.
 bool comesToAnEnd(const CommunicationOrder &order) {
   std::vector<size_t> at(order.ranks.size(), 0);
   for (bool moved = true; moved;) {
@@ -103,9 +103,8 @@ bool comesToAnEnd(const CommunicationOrder &order) {
   return true;
 }
 
-/// Random orders: a deadlock is found if and only if ranks that wait at once
-/// get stuck. Each communication has a communicator of its own, so the third
-/// rule decides.
+/// Random orders: a deadlock is found exactly if blocking ranks get stuck. Each
+/// communication has its own communicator, so the third rule decides.
 TEST(CommunicationOrder, random_orders_against_a_simulation) {
   std::mt19937 random(3);
   unsigned stuck = 0;

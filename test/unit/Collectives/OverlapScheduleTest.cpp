@@ -1,4 +1,4 @@
-//===- OverlapScheduleTest.cpp - Work and transfers side by side ----------===//
+//===- OverlapScheduleTest.cpp - Overlap of work and transfers ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,7 +40,7 @@ OverlapOrder scheduled(const OverlapProblem &problem,
   return order;
 }
 
-/// What starts collectives is found to be a problem only if it is one.
+/// Checks that only invalid problems are refused.
 TEST(OverlapSchedule, checks_problems) {
   OverlapProblem problem;
   problem.tasks = {work(1), transfer(2, {0})};
@@ -96,8 +96,8 @@ TEST(OverlapSchedule, orders_that_are_wrong) {
                                                             {Runs, 3}})));
 }
 
-/// Two collectives of one communicator run one after the other; those of two at
-/// once.
+/// Two collectives of one communicator run one after the other; two of
+/// different communicators overlap.
 TEST(OverlapSchedule, times_and_exposure) {
   OverlapProblem problem;
   problem.tasks = {transfer(2), transfer(2), work(3), work(1, {0, 1})};
@@ -115,7 +115,7 @@ TEST(OverlapSchedule, times_and_exposure) {
   EXPECT_DOUBLE_EQ(timeOverlap(problem, getBlockingOrder(problem)).seconds, 8);
 }
 
-/// A gradient's reduction runs beside the rest of the backward.
+/// A gradient's reduction overlaps with the rest of the backward.
 TEST(OverlapSchedule, reductions_run_beside_the_backward) {
   OverlapProblem problem;
   problem.tasks = {work(1), transfer(2, {0}), work(2, {0}), work(1, {1, 2})};
@@ -126,7 +126,7 @@ TEST(OverlapSchedule, reductions_run_beside_the_backward) {
   EXPECT_DOUBLE_EQ(timeOverlap(problem, order).seconds, 4);
 }
 
-/// Work that is after what must wait goes first.
+/// Work that does not depend on a stalled step runs first.
 TEST(OverlapSchedule, independent_work_fills_a_stall) {
   OverlapProblem problem;
   problem.tasks = {work(1), transfer(3, {0}), work(1, {1}), work(3, {0}),
@@ -140,7 +140,7 @@ TEST(OverlapSchedule, independent_work_fills_a_stall) {
                                  {Runs, 4}}));
 }
 
-/// What is needed first has the links first.
+/// The collective that is needed first uses the links first.
 TEST(OverlapSchedule, urgent_before_early) {
   OverlapProblem problem;
   problem.tasks = {work(1),      transfer(5, {0}), transfer(1, {0}), work(1),
@@ -169,13 +169,13 @@ TEST(OverlapSchedule, gathers_no_earlier_than_allowed) {
   OverlapTimes times = timeOverlap(problem, order);
   EXPECT_DOUBLE_EQ(times.seconds, 9);
   EXPECT_EQ(times.peakBytes, 200);
-  // Without room for two layers nothing is gathered ahead.
+  // Without room for two layers, no layer is gathered ahead.
   OverlapTimes tight = timeOverlap(problem, scheduled(problem, 100));
   EXPECT_EQ(tight.peakBytes, 100);
   EXPECT_DOUBLE_EQ(tight.seconds, 12);
 }
 
-/// A source that nothing else needs is given free some time after the end.
+/// A source that nothing else needs is freed some time after the end.
 TEST(OverlapSchedule, waits_early_where_that_frees_memory) {
   OverlapProblem problem;
   problem.tasks = {work(1), transfer(1, {0})};
@@ -229,8 +229,8 @@ OverlapProblem randomProblem(std::mt19937 &random) {
   return problem;
 }
 
-/// Whatever the problem: a right order, within the limit, and not slower than
-/// one that waits for each collective at once; the same each time.
+/// Any problem gives a valid order, within the limit, not slower than waiting
+/// for each collective at once, and the same order each time.
 TEST(OverlapSchedule, random_programs) {
   std::mt19937 random(7);
   unsigned faster = 0;
@@ -254,8 +254,8 @@ TEST(OverlapSchedule, random_programs) {
   EXPECT_GT(faster, 2000u);
 }
 
-/// Parameters that are gathered in two levels: chains of collectives, of which
-/// little fits at one time.
+/// Parameters that are gathered on two levels: chains of collectives with room
+/// for only a few of them at a time.
 TEST(OverlapSchedule, chains_of_collectives_in_little_memory) {
   std::mt19937 random(11);
   auto pick = [&](unsigned n) { return unsigned(random() % n); };

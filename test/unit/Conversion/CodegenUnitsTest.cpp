@@ -1,4 +1,4 @@
-//===- CodegenUnitsTest.cpp - A program as modules compiled apart ---------===//
+//===- CodegenUnitsTest.cpp - A program as separately compiled modules ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ObjectTest.cpp - What an object may call ---------------------------===//
+//===- ObjectTest.cpp - Calls that an object may have ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +16,8 @@
 
 using namespace tessera;
 
-/// What writeObject says of a module of LLVM dialect, for a processor; nothing
-/// means that it wrote `content`.
+/// Returns writeObject's error for a module of LLVM dialect and a processor;
+/// empty means that it wrote `content`.
 static std::string write(llvm::StringRef text, llvm::StringRef cpu,
                          std::string *content = nullptr) {
   mlir::DialectRegistry registry;
@@ -70,8 +70,8 @@ TEST(object, otherCallsAreAnError) {
             "but the code for cpu 'x86-64-v2' calls __truncsfbf2, helper");
 }
 
-/// Each op on `type`, scalar and vector, for processors with and without
-/// instructions for some of them.
+/// Checks each op on `type`, scalar and vector, for processors with and without
+/// instructions for some of the ops.
 static void expectNoCalls(std::string type) {
   std::string text;
   auto add = [&](std::string name, std::string from, std::string to,
@@ -112,7 +112,7 @@ static void expectNoCalls(std::string type) {
     std::string object;
     EXPECT_EQ(write(text, cpu, &object), "") << cpu;
     EXPECT_NE(object, "");
-    // Of a type without instructions LLVM makes a call a number.
+    // LLVM must not make a call for a type without instructions.
     EXPECT_EQ(object.find("fminf"), std::string::npos) << cpu;
   }
 }

@@ -37,7 +37,7 @@ LinkSpans spans(const ClusterSpec &spec, int64_t ranks) {
   return makeMeshLinks(spec, mesh).axes.front();
 }
 
-/// What a cluster would measure.
+/// Measurements of a cluster with these constants.
 Measurements measure(const ClusterSpec &spec) {
   Measurements result;
   for (int64_t ranks : {8, 64})
@@ -73,7 +73,7 @@ TEST(Calibrate, finds_the_constants_that_made_the_measurements) {
   EXPECT_NEAR(spec.levels[1].latency.value, 9e-6, 1e-8);
   EXPECT_NEAR(spec.device.findConstant("matmul_rate")->value, 0.71, 5e-3);
   EXPECT_NEAR(spec.device.findConstant("kernel_floor_s")->value, 5e-6, 2e-7);
-  // What was right stays, and says what it said.
+  // Correct constants keep their value and provenance.
   EXPECT_EQ(spec.levels[0].latency.value, 1e-6);
   EXPECT_EQ(spec.levels[0].latency.provenance, Provenance::Guess);
   EXPECT_EQ(spec.levels[1].efficiency.provenance, Provenance::Measured);

@@ -45,7 +45,7 @@ TEST(ComputeModel, waves_and_short_depth_cost) {
   double over = matmulSeconds(device(), {1, 128 * 101, 128, 512}, DType::BF16);
   EXPECT_GT(over, 1.2 * full);
   EXPECT_LT(share({1, 12800, 12800, 64}), 0.5 * share({1, 12800, 12800, 4096}));
-  // One tile of output and a deep sum: splits keep the device busy.
+  // One output tile and a deep sum: splits keep the device busy.
   EXPECT_GT(share({1, 128, 128, 65536}), 4 * share({1, 128, 128, 1024}));
 }
 
@@ -55,9 +55,9 @@ TEST(ComputeModel, filling_takes_as_long_in_8_bits) {
   auto seconds = [&](int64_t k, DType type) {
     return matmulSeconds(d, {1, 12800, 12800, k}, type);
   };
-  // Twice the rate, twice the depth.
+  // Twice the rate at twice the depth.
   EXPECT_NEAR(seconds(8192, DType::FP8) / seconds(4096, DType::BF16), 1, 1e-9);
-  // Where 8 bits are no faster they are alike.
+  // FP8 takes as long as bf16 if its rate is the same.
   d.peakFP8 = d.peakBF16;
   EXPECT_NEAR(seconds(4096, DType::FP8) / seconds(4096, DType::BF16), 1, 1e-9);
 }
@@ -84,7 +84,7 @@ TEST(ComputeModel, kernels_are_bound_by_memory_or_the_floor) {
   op.bytesRead = op.bytesWritten = 0;
   op.kernels = 3;
   EXPECT_DOUBLE_EQ(kernelSeconds(device(), op), 6e-6);
-  // A matmul of one row moves its matrix.
+  // A matmul with one row is limited by reading its matrix.
   op = OpWork();
   op.kind = OpClass::Matmul;
   op.matmul = {1, 1, 8192, 8192};
@@ -114,7 +114,7 @@ TEST(ComputeModel, a_host_issues_graphs_and_batches_in_one_call) {
     return time.host;
   };
   EXPECT_DOUBLE_EQ(hostSeconds(false, false), 16 * 10e-6);
-  // The driver's launches are left.
+  // The driver's launches remain.
   EXPECT_DOUBLE_EQ(hostSeconds(true, false), 10e-6 + 16 * 4e-6);
   EXPECT_EQ(hostSeconds(true, true), 0);
 }
@@ -133,8 +133,8 @@ TEST(ComputeModel, attention) {
 }
 
 TEST(ComputeModel, attention_over_few_keys_is_slower) {
-  // 1024 and 16384 tokens under a causal mask: 512 and 8192 keys a query, of
-  // which as many again as the fill are lost.
+  // 1024 and 16384 tokens under a causal mask: 512 and 8192 keys per query, and
+  // the fill adds as many keys again.
   DeviceModel d = device();
   d.attentionFill = 256;
   auto rate = [&](int64_t tokens, Pass pass) {
@@ -179,7 +179,7 @@ TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
   EXPECT_EQ(model.unitType(DType::FP8), DType::BF16);
   EXPECT_EQ(model.peak(DType::FP8), 1e14);
   EXPECT_EQ(model.peak(DType::F32), 5e13);
-  // Of a device, and of a host's calls.
+  // Constants of the device, and of a host's calls.
   EXPECT_LE(deviceConstants().size(), 15u + 1);
 }
 

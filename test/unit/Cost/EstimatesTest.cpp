@@ -1,4 +1,4 @@
-//===- EstimatesTest.cpp - Numbers that every calculator gives ------------===//
+//===- EstimatesTest.cpp - Estimates that every calculator gives ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
 
-/// As textbooks count: bf16 parameters and gradients, f32 master copy and
+/// The textbook convention: bf16 parameters and gradients, f32 master copy and
 /// moments.
 Plan textbook() {
   Plan plan;
@@ -77,7 +77,7 @@ TEST(State, without_a_master_copy) {
   EXPECT_EQ(bytesOf(405e9, plan), 4860 * kGB);
   EXPECT_EQ(minimumDevices(bytesOf(405e9, plan), 80 * kGB), 61);
   EXPECT_EQ(bytesOf(7e9, plan), 84 * kGB);
-  // Fully sharded over 8 devices.
+  // State fully sharded over 8 devices.
   EXPECT_EQ(shardedState(70e9, stateBytes(plan), 3, 8).sum(), 105 * kGB);
   plan.precision = Precision::F32;
   plan.optimizer = OptimizerKind::AdamW;
@@ -120,7 +120,7 @@ TEST(Activations, rule_of_thumb) {
   EXPECT_NEAR(llama, 12.9 * kGB, 0.02 * kGB);
   EXPECT_NEAR(llama + bytesOf(7e9), 124.9 * kGB, 0.02 * kGB);
   EXPECT_NEAR(roughActivationBytes(32, 4, 8192, 4096), 103.1 * kGB, 0.05e9);
-  // In GiB, category by category.
+  // Bytes in GiB by category.
   StateBytes state = shardedState(7e9, stateBytes(textbook()), 0, 1);
   EXPECT_NEAR(state.parameter / kGiB, 13.04, 0.005);
   EXPECT_NEAR(state.gradient / kGiB, 13.04, 0.005);
@@ -139,7 +139,7 @@ TEST(Activations, gpt2_124m) {
   EXPECT_NEAR((state.sum() + activations) / kGiB, 2.06, 0.005);
 }
 
-/// Texts print 41.9 and 39.13 for these activations; both are wrong.
+/// Some texts give 41.9 and 39.13 for these activations; both are wrong.
 TEST(Activations, deepseek_v3) {
   double activations = roughActivationBytes(61, 1, 4096, 7168);
   EXPECT_NEAR(activations / kGB, 42.98, 0.005);
@@ -154,7 +154,7 @@ TEST(Activations, deepseek_v3) {
 }
 
 TEST(Limits, largest_model_of_64_devices) {
-  // A figure of 20.5e9 is in circulation; it is wrong.
+  // A widely quoted value is 20.5e9; it is wrong.
   EXPECT_EQ(largestModel(stateBytes(textbook()), 64, 80 * kGB), 320e9);
 }
 
@@ -176,7 +176,7 @@ TEST(Ring, bytes) {
   EXPECT_EQ(ringBytesPerRank(CollectiveKind::ReduceScatter, 4 * kGB, 8),
             3.5 * kGB);
   EXPECT_EQ(ringBytesPerRank(CollectiveKind::AllGather, 4 * kGB, 1), 0);
-  // The server's traffic grows with the workers, a ring's rank's does not.
+  // The server's traffic grows with the workers; a ring rank's does not.
   EXPECT_EQ(parameterServerBytes(kGB, 64), 8 * parameterServerBytes(kGB, 8));
   EXPECT_LT(ringBytesPerRank(CollectiveKind::AllReduce, kGB, 4096), 2 * kGB);
   EXPECT_EQ(dataAxisBytes(7e9, 3, 64), 1.5 * dataAxisBytes(7e9, 0, 64));
@@ -191,7 +191,7 @@ TEST(Ring, all_reduce_of_an_mlp) {
   double flops = 2 * 2 * 4096.0 * 4096 * 16384 / 8;
   double matmul = flops / 312e12;
   EXPECT_NEAR(matmul, 0.44e-3, 0.001e-3);
-  // Not 3 %, as is sometimes said.
+  // The share is not 3 %, as is sometimes claimed.
   EXPECT_GT(comm / matmul, 0.4);
 }
 

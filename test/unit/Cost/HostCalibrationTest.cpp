@@ -17,10 +17,10 @@ namespace {
 const HostSeconds kTruth = {5e-7,    2e-11, 8e-10, 1e-10,
                             1.2e-11, 6e-6,  1e-6,  1.3e-10};
 
-/// Probes of a machine whose terms are kTruth; some rounds are slower by a
-/// multiple of `factor`.
+/// Measurements of a machine with the constants kTruth; some rounds are slower
+/// by a multiple of `factor`.
 std::vector<HostProbe> makeProbes(double factor) {
-  // Rows by term; each probe has some work of other terms.
+  // Rows by term; each probe also has some work of other terms.
   const double work[kNumHostTerms][kNumHostTerms] = {
       {200, 1e4, 0, 0, 0, 0, 0, 0},  {8, 2e7, 0, 0, 0, 0, 0, 0},
       {8, 8e6, 1e6, 0, 0, 0, 0, 0},  {4, 0, 0, 2e7, 1e8, 0, 0, 0},
@@ -35,7 +35,7 @@ std::vector<HostProbe> makeProbes(double factor) {
       probe.work[term] = work[i][term];
       seconds += work[i][term] * kTruth[term];
     }
-    // The two fastest are as long as can be, so is the lower quartile.
+    // The two fastest rounds have the true time, and so has the lower quartile.
     for (double round : {0, 0, 1, 2, 30})
       probe.seconds.push_back(seconds * (1 + round * factor));
   }
@@ -60,7 +60,7 @@ TEST(HostCalibration, noise_names_the_constant) {
   EXPECT_EQ(llvm::toString(seconds.takeError()),
             "device.constants.function_s: expects rounds that differ by at "
             "most 20% but got 54%; is the machine busy?");
-  // A matmul that is as fast as reading its operands takes nothing itself.
+  // A matmul that is as fast as reading its operands has no cost of its own.
   probes = makeProbes(0.01);
   for (double &time : probes[static_cast<size_t>(HostTerm::MatmulFlop)].seconds)
     time = 1e-6;
@@ -87,8 +87,8 @@ TEST(HostCalibration, a_cluster_has_the_terms) {
   EXPECT_NEAR(rates.matmulBytes, 5, 1e-9);
   EXPECT_NEAR(rates.functionSeconds, 3.2e-9, 1e-15);
   EXPECT_EQ(rates.transferShare, 1);
-  // Of a step at most a seventh of the start; an all-reduce takes as long as
-  // was measured, 24 us and 14 steps of 4 us, and 7/8 of 800 kB twice.
+  // At most a seventh of the start counts for a step. An all-reduce takes its
+  // measured time, 24 us and 14 steps of 4 us, and 7/8 of 800 kB twice.
   Mesh mesh;
   mesh.names = {"dp"};
   mesh.sizes = {8};

@@ -1,5 +1,4 @@
-//===- MemoryModelTest.cpp - Bytes of a device, by category
-//-----------------===//
+//===- MemoryModelTest.cpp - Bytes of a device by category ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +14,8 @@ using namespace tessera::cost;
 
 namespace {
 
-/// A layer that keeps 10 bytes, 4 of them of the attention core, and gives
-/// on 2.
+/// A layer that keeps 10 bytes, 4 of them of the attention core, and has an
+/// output of 2.
 LayerWork makeLayer(const char *name, double parameters) {
   LayerWork layer;
   layer.name = name;
@@ -27,7 +26,7 @@ LayerWork makeLayer(const char *name, double parameters) {
   return layer;
 }
 
-/// Blocks, one micro-batch on one device, no margins.
+/// Blocks of one micro-batch on one device, without margins.
 class Memory : public testing::Test {
 protected:
   Memory() {
@@ -86,7 +85,7 @@ TEST_F(Memory, one_device) {
   EXPECT_EQ(sum, bytes.total());
 }
 
-/// The gradients of what an op reads are made beside that of its result.
+/// The gradients of an op's operands exist together with its result's gradient.
 TEST_F(Memory, an_op_has_gradients_of_operands_and_result) {
   addBlocks(3);
   auto workspace = [&](OpWork op) {
@@ -99,30 +98,30 @@ TEST_F(Memory, an_op_has_gradients_of_operands_and_result) {
   op.bytesRead = 20;
   op.bytesWritten = 10;
   EXPECT_EQ(workspace(op), 30 + 2);
-  // Of three kernels one after the other, each has a third of that.
+  // Each of three consecutive kernels has a third of that.
   op.kernels = 3;
   EXPECT_EQ(workspace(op), 10 + 2);
-  // A softmax writes over what it reads, a cast has no gradient of its own.
+  // A softmax overwrites its input; a cast has no gradient of its own.
   op.kind = OpClass::RowReduction;
   EXPECT_EQ(workspace(op), 1 + 2);
   op.kind = OpClass::Elementwise;
   op.forwardOnly = true;
   EXPECT_EQ(workspace(op), 1 + 2);
-  // Of a matmul the parameter's gradient is counted elsewhere.
+  // A matmul's parameter gradient is counted elsewhere.
   op = OpWork();
   op.kind = OpClass::Matmul;
   op.matmul = {1, 2, 5, 3};
   op.weight = true;
   EXPECT_EQ(workspace(op), 2 * 2 * (3 + 5) + 2);
-  // In 8 bits, gradients have 16.
+  // 8-bit ops have 16-bit gradients.
   op.dtype = DType::FP8;
   EXPECT_EQ(workspace(op), 2 * 2 * (3 + 5) + 2);
-  // The head's temporaries are its own.
+  // The head's temporaries are counted separately.
   work.kinds[0].name = "head";
   EXPECT_EQ(workspace(op), 1 + 2);
 }
 
-/// The gradient of a micro-batch is beside the sum that it is added to.
+/// A micro-batch's gradient exists together with the sum to which it is added.
 TEST_F(Memory, micro_batches_need_a_gradient_more) {
   addBlocks(3);
   work.kinds[0].parameters.push_back({"larger", 150, 1});
@@ -130,12 +129,12 @@ TEST_F(Memory, micro_batches_need_a_gradient_more) {
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 2);
   plan.gradDType = GradDType::F32;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 4);
-  // It is there anyway.
+  // This gradient exists anyway.
   plan.gradDType = GradDType::Both;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
 }
 
-/// With adapters the parameters have neither gradients nor state.
+/// Parameters with adapters have neither gradients nor state.
 TEST_F(Memory, adapters_are_trained_in_place_of_parameters) {
   addBlocks(3);
   llvm::cantFail(plan.setGlobalBatch(2));
@@ -149,8 +148,8 @@ TEST_F(Memory, adapters_are_trained_in_place_of_parameters) {
   EXPECT_EQ(bytes.workspace, 1 + 2);
 }
 
-/// What the backward of a lone micro-batch makes takes the place of what it
-/// frees: the larger of both counts.
+/// The backward of a single micro-batch reuses the memory that it frees, so
+/// only the larger of gradients and activations counts.
 TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
   // 3 x 10 bytes of activations.
   for (double parameters : {1.0, 100.0}) {
@@ -167,14 +166,14 @@ TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
     EXPECT_EQ(held.total() - bytes.total(), std::min(gradients, 30.0));
     MemoryModel model(work);
     EXPECT_LE(model.leastBytes(work.layers, plan, 0, constants), bytes.total());
-    // Sums of several are there all the time.
+    // Sums over several micro-batches exist all the time.
     plan.microBatches = 2;
     EXPECT_EQ(stages()[0].bytes.gradients, gradients);
   }
 }
 
-/// A program whose memory is planned gathers and reduces one parameter after
-/// the other, two at a time.
+/// A program with a planned arena gathers and reduces parameters one by one,
+/// two at a time.
 TEST_F(Memory, arenas_have_two_parameters_at_once) {
   addBlocks(3);
   work.kinds[0].parameters = {{"w", 60}, {"v", 40}};
@@ -187,8 +186,8 @@ TEST_F(Memory, arenas_have_two_parameters_at_once) {
   plan.zero = 2;
   EXPECT_EQ(stages()[0].bytes.gathered, 0);
   EXPECT_EQ(stages()[0].bytes.communication, 2 * 60 * 2);
-  // At the turn the head's parameter comes twice, beside one of a block, and
-  // its gradient is whole.
+  // Between forward and backward there are two copies of the head's parameter
+  // and one parameter of a block, and the gradient of the head is whole.
   LayerWork head = makeLayer("head", 500);
   work.kinds.push_back(head);
   work.layers.push_back({1, 1});
@@ -197,8 +196,8 @@ TEST_F(Memory, arenas_have_two_parameters_at_once) {
   EXPECT_EQ(stages()[0].bytes.communication, 500 * 2);
 }
 
-/// While B runs, all that F has kept is there beside the gradients that B makes
-/// for W.
+/// While B runs, everything that F has kept exists together with the gradients
+/// that B computes for W.
 TEST_F(Memory, arenas_hold_frames_to_the_end_of_a_task) {
   addBlocks(8, 10);
   OpWork matmul;
@@ -211,7 +210,7 @@ TEST_F(Memory, arenas_hold_frames_to_the_end_of_a_task) {
   MemoryBytes joined = stages()[0].bytes;
   setPipeline("zb-h1", 4, 16);
   MemoryBytes split = stages()[0].bytes;
-  // Two blocks of a stage; in BW a parameter's gradient is there instead.
+  // Two blocks per stage; in BW a parameter's gradient exists instead.
   EXPECT_EQ(split.workspace - joined.workspace, 2 * 3 * 5 * 2 - 10 * 2);
 }
 
@@ -234,28 +233,28 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   plan.zero = 2;
   EXPECT_EQ(stages()[0].bytes.gradients, 150);
   EXPECT_EQ(stages()[0].bytes.parameters, 600);
-  // The gradients of the layer that is scattered.
+  // The gradients of the layer that is being scattered.
   EXPECT_EQ(stages()[0].bytes.communication, 200);
-  // Copies for the optimizer's step are not there yet.
+  // Copies for the optimizer's step do not exist yet.
   plan.gradCopyBytes = 4;
   EXPECT_EQ(stages()[0].bytes.gradients, 3 * 150);
   EXPECT_EQ(stages()[0].bytes.communication, 200);
   plan.gradCopyBytes = 0;
-  // Scattered once per step, they are whole until then.
+  // Gradients that are scattered once per step are whole until then.
   plan.scatter = Scatter::Last;
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
   EXPECT_EQ(stages()[0].bytes.communication, 0);
   plan.zero = 3;
   EXPECT_EQ(stages()[0].bytes.parameters, 150);
-  // The layer at work and the next.
+  // The current layer and the next one.
   EXPECT_EQ(stages()[0].bytes.gathered, 400);
   plan.shardRanks = 2;
   EXPECT_EQ(stages()[0].bytes.parameters, 300);
 }
 
-/// The interleaved schedule sends four micro-batches one after the other
-/// through a chunk: then its gradients are scattered, while the next chunk's
-/// are summed.
+/// The interleaved schedule sends four consecutive micro-batches through a
+/// chunk. Then the chunk's gradients are scattered while the next chunk's are
+/// summed.
 TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
   plan.dp = 4;
   plan.zero = 2;
@@ -264,14 +263,14 @@ TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
   setPipeline("interleaved", 4, 8, 2);
   MemoryBytes bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.gradients, 4 * 200 / 4);
-  // Seven boundaries on their way; two chunks of two blocks.
+  // Seven boundaries in flight; two chunks of two blocks.
   EXPECT_EQ(bytes.communication, 7 * 2 + 2 * 2 * 200);
-  // Without chunks per round is the step.
+  // A schedule without chunks has one round per step.
   setPipeline("1f1b", 4, 8);
   bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.gradients, 4 * 200);
   EXPECT_EQ(bytes.communication, 5 * 2);
-  // Two chunks in the form of a V take turns.
+  // The two chunks of a V shape alternate.
   setPipeline("zb-v", 4, 8);
   EXPECT_EQ(stages()[0].bytes.gradients, 4 * 200);
 }
@@ -286,11 +285,11 @@ TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
   EXPECT_EQ(bytes.parameters, 100);
   EXPECT_EQ(bytes.gradients, 100);
   EXPECT_EQ(bytes.optimizer, 200);
-  // Gathered in 16 bits.
+  // Parameters are gathered in 16 bits.
   EXPECT_EQ(bytes.gathered, 2 * 200);
 }
 
-/// Experts are shared by fewer ranks than the rest of a layer.
+/// Experts are sharded over fewer ranks than the rest of a layer.
 TEST_F(Memory, each_parameter_has_its_own_ranks) {
   plan.dp = 8;
   plan.zero = 1;
@@ -313,13 +312,13 @@ TEST_F(Memory, recomputation) {
   EXPECT_EQ(stages()[0].bytes.activations, 8 * (2 + 3));
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + (10 - 3) + 2);
   plan.recompute = Recompute::Full;
-  // Inputs of every third layer; three layers' insides at a time.
+  // Inputs of every third layer, and the activations of three layers at a time.
   plan.checkpointEvery = 3;
   EXPECT_EQ(stages()[0].bytes.activations, 3 * 2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 30 + 2);
 }
 
-/// The gradients of the head's weights wait in W, with the input of the head
+/// The gradients of the head's weights wait for W, with the input of the head
 /// and the gradient of its result.
 TEST_F(Memory, heads_wait_for_their_weight_gradients) {
   addBlocks(8);
@@ -337,8 +336,7 @@ TEST_F(Memory, heads_wait_for_their_weight_gradients) {
     return stages()[3].bytes.logits;
   };
   double alive = logits("1f1b");
-  // Of the four micro-batches alive, three are behind their B.
-  // Shares are rounded.
+  // B is done for three of the four live micro-batches. Shares are rounded.
   EXPECT_NEAR(logits("zb-h1"), alive + 3 * 3 * (4 + 5) * 2, 1);
 }
 
@@ -347,7 +345,7 @@ TEST_F(Memory, schedules_keep_micro_batches_alive) {
   setPipeline("1f1b", 4, 16);
   std::vector<StageMemory> s = stages();
   // The last rank has an activation that it reads and one that is posted, and
-  // two gradients on their way; the first a third activation that it sends.
+  // two gradients in flight; the first has a third activation that it sends.
   constexpr int boundaries[] = {5, 7, 7, 4};
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(s[rank].bytes.activations, (4 - rank) * 2 * 10) << rank;
@@ -358,18 +356,18 @@ TEST_F(Memory, schedules_keep_micro_batches_alive) {
   setPipeline("gpipe", 4, 16);
   EXPECT_EQ(stages()[3].bytes.activations, 16 * 2 * 10);
   setPipeline("interleaved", 4, 16, 2);
-  // p (1 + (p - 1) / (p v)) micro-batches of a stage.
+  // p (1 + (p - 1) / (p v)) micro-batches per stage.
   EXPECT_NEAR(stages()[0].bytes.activations, 4 * (1 + 3.0 / 8) * 20, 1e-9);
   setPipeline("zb-h2", 4, 16);
-  // Four of seven wait for their weight gradients alone, without the core of
+  // Four of seven wait for their weight gradients only, without the core of
   // attention.
   EXPECT_NEAR(stages()[2].bytes.activations, (3 + 4 * 0.6) * 20, 0.5);
   setPipeline("zb-2p", 4, 16);
   EXPECT_EQ(stages()[3].bytes.activations, 8 * 20);
 }
 
-/// With as many micro-batches as stages the first rank keeps all of them, the
-/// last goes backward at once.
+/// If there are as many micro-batches as stages, the first rank keeps all of
+/// them, and the last one starts the backward at once.
 TEST_F(Memory, one_round_of_the_interleaved_schedule) {
   addBlocks(8);
   work.kinds.push_back(makeLayer("head", 0));
@@ -389,10 +387,10 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
     EXPECT_EQ(stage.bytes.parameters, 2 * 2 * 200);
     EXPECT_EQ(stage.bytes.activations, 5 * 20);
   }
-  // The two that hold a stage share its optimizer state.
+  // The two ranks of a stage share its optimizer state.
   plan.zero = 1;
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
-  // Our programs shard each stage for itself.
+  // Our programs shard each stage separately.
   plan.gradBuffers = false;
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200);
 }
@@ -422,7 +420,7 @@ TEST_F(Memory, ends_of_the_pipeline) {
   EXPECT_EQ(s[0].bytes.logits, 0);
   EXPECT_EQ(s[1].bytes.logits, 10);
   EXPECT_EQ(s[1].bytes.activations, 30);
-  // Logits are gone after the input gradient, whatever waits for W.
+  // Logits are freed after the input gradient, whatever waits for W.
   setPipeline("zb-2p", 2, 8);
   s = stages();
   EXPECT_EQ(s[1].bytes.logits, 10);

@@ -27,7 +27,8 @@ ClusterSpec cluster() {
   return spec;
 }
 
-/// A step of dp compute and tp communication, in seconds at 0.8 of the peaks.
+/// Prices a step of dp compute and tp communication, in seconds at 0.8 of the
+/// peaks.
 llvm::Expected<ObservedPrice> price(const ClusterSpec &spec, const Plan &plan) {
   double compute = 0.8 / spec.device.findConstant("matmul_rate")->value;
   double links = 0.8 / spec.levels[0].efficiency.value;
@@ -49,8 +50,8 @@ double secondsOf(const ClusterSpec &spec, int64_t dp, int64_t tp) {
 }
 
 TEST(Observe, one_run_moves_what_it_is_made_of) {
-  // A run that is all compute takes a tenth longer; so will others, and links
-  // stay as they are.
+  // A run with only compute takes a tenth longer. Other runs then do as well,
+  // and links do not change.
   ClusterSpec spec = cluster();
   auto fit = observe(spec, {observation(100, 1, 111)}, "m", price);
   ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
@@ -59,7 +60,7 @@ TEST(Observe, one_run_moves_what_it_is_made_of) {
   EXPECT_NEAR(secondsOf(spec, 50, 1), 55.5, 0.5);
   EXPECT_NEAR(fit->posteriors[0].factor, 1.1, 0.01);
   EXPECT_NEAR(fit->posteriors[2].factor, 1, 0.01);
-  // What a run determines is known better after it.
+  // A constant that a run determines becomes more certain.
   EXPECT_LT(fit->posteriors[0].after, 0.3 * fit->posteriors[0].before);
   EXPECT_NEAR(fit->posteriors[3].after, fit->posteriors[3].before, 1e-6);
 }
@@ -104,7 +105,7 @@ TEST(Observe, one_that_is_far_off_counts_little) {
             std::string::npos)
       << fit->outliers[0];
   EXPECT_LT(secondsOf(spec, 100, 1), 115);
-  // Beside others it moves next to nothing, and is still told.
+  // One outlier among other runs changes little, but is reported.
   spec = cluster();
   fit = observe(spec,
                 {observation(100, 1, 101), observation(200, 2, 202),
@@ -113,7 +114,7 @@ TEST(Observe, one_that_is_far_off_counts_little) {
   ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
   EXPECT_EQ(fit->outliers.size(), 1u);
   EXPECT_NEAR(secondsOf(spec, 100, 1), 101, 1);
-  // Many of them are how the cluster is.
+  // Many slow runs are a property of the cluster.
   spec = cluster();
   fit = observe(spec, std::vector(12, observation(100, 1, 202)), "m", price);
   ASSERT_TRUE(bool(fit)) << llvm::toString(fit.takeError());
@@ -160,7 +161,7 @@ TEST(Observations, reads_rows) {
   EXPECT_EQ((*runs)[0].plan.seq, 2048);
   EXPECT_EQ((*runs)[0].seconds, 1.5);
   EXPECT_EQ((*runs)[1].plan.dp, 8);
-  // The sequences of a step are those of the plan.
+  // The number of sequences per step comes from the plan.
   EXPECT_EQ((*runs)[1].plan.globalBatch(), 32);
   EXPECT_EQ((*runs)[1].bytes, 5e9);
   EXPECT_EQ((*runs)[1].where, "r.csv:3");
@@ -220,7 +221,7 @@ TEST(Observations, errors_name_line_and_column) {
             "r: run 1: seconds: expects a number above 0 but got nothing");
 }
 
-/// Texts of which a few characters are changed, removed or repeated.
+/// Changes, removes or repeats a few characters of a text.
 std::string mutate(std::string text, std::mt19937 &random) {
   static const char letters[] = "\",\n=-+.e0195xz{}[]: ";
   for (unsigned i = 0, n = 1 + random() % 3; i < n && !text.empty(); ++i) {
@@ -262,7 +263,7 @@ TEST(Observations, damaged_texts_are_read_or_refused_in_one_line) {
       for (const Observation &run : *runs)
         EXPECT_TRUE(std::isfinite(run.seconds) && run.seconds > 0) << damaged;
     }
-  // Both happen.
+  // Some texts are refused, and some are not.
   EXPECT_GT(refused, 1000u);
   EXPECT_LT(refused, 5900u);
 }

@@ -1,4 +1,4 @@
-//===- PlanReportTest.cpp - What a plan needs, takes and costs ------------===//
+//===- PlanReportTest.cpp - Requirements, time and price of a plan --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace {
 
 Quantity measured(double value) { return {value, Provenance::Measured, "run"}; }
 
-/// Nodes of 8 devices, all numbers measured.
+/// Nodes of 8 devices, with all numbers measured.
 ClusterSpec cluster() {
   ClusterSpec spec;
   spec.name = "test";
@@ -102,7 +102,7 @@ const Cause *find(const PlanReport &r, llvm::StringRef name) {
   return nullptr;
 }
 
-/// What runs beside matmuls is still the tp axis's.
+/// Collectives that overlap with matmuls still count for the tp axis.
 TEST(PlanReport, hidden_collectives_keep_their_name) {
   Plan l = plan();
   l.overlapTp = true;
@@ -140,8 +140,8 @@ TEST(PlanReport, collectives_name_their_links) {
   EXPECT_EQ(find(r, "gradients over dp")->resource, "ib");
 }
 
-/// Nothing is computed twice, so both utilizations are the same matmuls; the
-/// model's FLOPs are given by the parameters.
+/// Nothing is recomputed, so both utilizations count the same matmuls. The
+/// parameters determine the model's FLOPs.
 TEST(PlanReport, utilization) {
   Plan l = plan();
   PlanReport r = report(l);
@@ -174,7 +174,7 @@ TEST(PlanReport, memory_binds_where_a_plan_does_not_fit) {
   EXPECT_TRUE(report(plan()).fits());
 }
 
-/// Host memory has an end too.
+/// Host memory is limited too.
 TEST(PlanReport, offloaded_state_must_fit_as_well) {
   Plan l = plan();
   l.offload = Offload::Host;
@@ -193,7 +193,7 @@ TEST(PlanReport, errors) {
             "'nvlink', has 8");
 }
 
-/// Half the 80 % interval of a plan run by a framework with published runs.
+/// Half the 80 % interval of a plan for a framework with published runs.
 double doubtOf(const Plan &l, const ClusterSpec &c = cluster(),
                std::vector<std::string> *caveats = nullptr) {
   PlanQuestion question;
@@ -215,7 +215,7 @@ TEST(PlanReport, says_how_sure_it_is) {
   EXPECT_GT(less, known);
   EXPECT_EQ(caveats,
             (std::vector<std::string>{"efficiency of level ib is a guess"}));
-  // A level that the plan does not reach is no caveat.
+  // A level that the plan does not use gives no caveat.
   Plan inside = plan();
   inside.pp = 1;
   EXPECT_EQ(doubtOf(inside, guessed), known);
@@ -224,7 +224,7 @@ TEST(PlanReport, says_how_sure_it_is) {
   Plan beyond = plan();
   beyond.schedule = ScheduleKind::ZeroBubbleV;
   EXPECT_GT(doubtOf(beyond), known);
-  // What no published run has: its precision, its length.
+  // The plan's precision and length occur in no published run.
   Plan wide = plan();
   wide.precision = Precision::F32;
   EXPECT_GT(doubtOf(wide), known);
@@ -239,7 +239,7 @@ TEST(PlanReport, says_how_sure_it_is) {
   Plan far = plan();
   far.seq = 100000000;
   EXPECT_GT(doubtOf(far), known);
-  // A framework that is not said, or has no run.
+  // A plan without a framework, or with one that has no published run.
   PlanReport unsaid = report(plan());
   EXPECT_GT(unsaid.stepInterval.high, unsaid.stepSeconds * std::exp(known));
   EXPECT_EQ(unsaid.caveats, (std::vector<std::string>{

@@ -44,7 +44,7 @@ TEST(TrainingWork, a_matmul_gives_two) {
   EXPECT_EQ(layer.ops[2].matmul, (MatmulDims{1, 512, 128, 256}));
   EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
   EXPECT_EQ(layer.ops[3].matmul, (MatmulDims{1, 128, 256, 512}));
-  // A sum in f32 is read with the operands and written once tiles are done.
+  // An f32 sum is read with the operands, and written once the tiles are done.
   EXPECT_EQ(layer.ops[3].bytesRead,
             2.0 * (512 * 128 + 512 * 256) + 4 * 128 * 256);
   EXPECT_EQ(layer.ops[3].bytesWritten, 0);
@@ -52,7 +52,7 @@ TEST(TrainingWork, a_matmul_gives_two) {
   EXPECT_EQ(layer.modelFlops, 3 * layer.ops[0].flops);
 }
 
-/// 16-bit gradients of a micro-batch beside their sum in f32.
+/// 16-bit gradients of a micro-batch, with their sum in f32.
 TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
@@ -68,7 +68,8 @@ TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   EXPECT_EQ(layer.ops[3].bytesWritten, 8.0 * 128 * 256);
 }
 
-/// Of a sum in the type of the gradients, the first micro-batch is the sum.
+/// If the sum has the gradients' type, the first micro-batch's gradient is the
+/// sum.
 TEST(TrainingWork, kernels_of_their_own_add_gradients) {
   Plan plan;
   plan.precision = Precision::BF16;
@@ -80,7 +81,7 @@ TEST(TrainingWork, kernels_of_their_own_add_gradients) {
     layer.add(weightMatmul(512, 256, 128));
     appendBackward(layer, Recompute::None, makeGradientSums(plan),
                    /*frozen=*/false);
-    // What the matmul writes is of the gradients' own type.
+    // The matmul writes the gradients' own type.
     EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
     EXPECT_EQ(layer.ops[2].bytesRead, 2.0 * (512 * 128 + 512 * 256));
     const OpWork &last = layer.ops.back();
@@ -93,7 +94,8 @@ TEST(TrainingWork, kernels_of_their_own_add_gradients) {
   EXPECT_EQ(bytesOf(GradDType::F32, 4), 2 + 4 + 4);
 }
 
-/// Adapters pass over what their matmul reads and makes, and are trained.
+/// Adapters read their matmul's operands and add to its result, and are
+/// trained.
 TEST(TrainingWork, adapters_pass_over_the_operands_of_their_matmul) {
   auto build = [](int64_t rank, LoraTargets targets, bool scatters) {
     ModelWork work;
@@ -129,12 +131,12 @@ TEST(TrainingWork, adapters_pass_over_the_operands_of_their_matmul) {
   EXPECT_EQ(a.inner, 2.0 * 512 * 8);
   EXPECT_EQ(a.result, 2.0 * 512 * 256);
   EXPECT_EQ(one.adapterElements(), 8.0 * (128 + 256));
-  // In, out, scaled (r w) and added (r r w).
+  // Input, output, scaled (r w) and added (r r w).
   EXPECT_EQ(bytes(one, Pass::Forward), a.input + 2 * a.inner + 6 * a.result);
   EXPECT_EQ(bytes(one, Pass::BackwardInput),
             3 * a.result + 2 * a.inner + 4 * a.input);
   EXPECT_EQ(bytes(one, Pass::BackwardWeight), a.result + 2 * a.inner + a.input);
-  // Only they have gradients.
+  // Only the adapters have gradients.
   EXPECT_EQ(one.flops(Pass::BackwardWeight), 0);
   EXPECT_EQ(one.modelFlops, 2 * one.flops(Pass::Forward));
   EXPECT_EQ(build(8, LoraTargets::All, false).adapters.size(), 2u);
@@ -152,7 +154,8 @@ TEST(TrainingWork, frozen_parameters_have_no_gradient) {
   EXPECT_EQ(layer.flops(Pass::BackwardInput), layer.ops[0].flops);
 }
 
-/// Attention of `heads` heads over a sequence of `seq`, all scores computed.
+/// Attention with `heads` heads over a sequence of `seq`; all scores are
+/// computed.
 OpWork attention(int64_t heads, int64_t seq, int64_t dim) {
   OpWork op;
   op.kind = OpClass::Attention;
@@ -170,8 +173,8 @@ TEST(TrainingWork, unfused_attention_computes_the_same_and_saves_scores) {
   double flops = layer.ops[0].flops;
   unfuseAttention(layer, /*dropout=*/true);
   EXPECT_DOUBLE_EQ(layer.flops(Pass::Forward), flops);
-  // Scores after softmax and after dropout in 2 bytes, the mask in 1: the
-  // 5 a s^2 b of Korthikanti et al.
+  // 2 bytes for scores after softmax and after dropout, 1 for the mask: the 5 a
+  // s^2 b of Korthikanti et al.
   EXPECT_DOUBLE_EQ(layer.savedBytes(), 5.0 * 16 * 1024 * 1024);
   appendBackward(layer, Recompute::Selective, 4, false);
   EXPECT_DOUBLE_EQ(layer.flops(Pass::Recompute), flops);
@@ -193,8 +196,8 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   EXPECT_EQ(layer.comms[2].kind, CollectiveKind::ReduceScatter);
 }
 
-/// Of four documents in a sequence a query has a quarter of the keys, in fused
-/// attention; unfused attention masks what it computed.
+/// A query in fused attention sees a quarter of the keys if a sequence has four
+/// documents. Unfused attention masks scores after computing them.
 TEST(TrainingWork, attention_within_documents) {
   auto flops = [](AttentionKind kind, int64_t documentTokens) {
     Plan l;
@@ -214,7 +217,7 @@ TEST(TrainingWork, attention_within_documents) {
   EXPECT_EQ(flops(AttentionKind::Naive, 256), whole);
 }
 
-// A ring gathers beside the attention.
+// A ring overlaps its gather with the attention.
 TEST(TrainingWork, a_ring_hides_its_gather) {
   LayerWork layer;
   layer.add(attention(16, 512, 64));
@@ -224,8 +227,8 @@ TEST(TrainingWork, a_ring_hides_its_gather) {
   EXPECT_EQ(layer.ops[0].matmul, (MatmulDims{16, 512, 2048, 64}));
 }
 
-// Four devices have all queries and keys of a quarter of the heads; of eight
-// those that share heads gather from each other.
+// Four devices have all queries and keys of a quarter of the heads. Among eight
+// devices, those that share heads gather from each other.
 TEST(TrainingWork, heads_are_exchanged) {
   LayerWork layer;
   layer.add(attention(16, 512, 64));
@@ -247,8 +250,8 @@ TEST(TrainingWork, heads_are_exchanged) {
   EXPECT_EQ(both.ops[0].matmul, (MatmulDims{4, 2048, 4096, 64}));
 }
 
-/// fc, GELU, proj, residual: two matmuls are left, which read and write what
-/// the kernels between them did once.
+/// fc, GELU, proj, residual: two matmuls remain, which do the reads and writes
+/// of the kernels between them once.
 TEST(TrainingWork, epilogues_of_matmuls) {
   DeviceModel device;
   device.peakBF16 = 1e14;
@@ -286,7 +289,7 @@ TEST(TrainingWork, epilogues_of_matmuls) {
   LayerWork apart = make(false, true, false), fused = make(true, true, false);
   EXPECT_EQ(kernels(apart, Pass::Forward), 4);
   EXPECT_EQ(kernels(fused, Pass::Forward), 2);
-  // The gradients of the residual, which goes two ways, and of both matmuls.
+  // The gradients of the residual, which has two uses, and of both matmuls.
   EXPECT_EQ(kernels(apart, Pass::BackwardInput), 4);
   EXPECT_EQ(kernels(fused, Pass::BackwardInput), 3);
   // The first matmul writes GELU's argument and result, the second reads the
@@ -298,19 +301,19 @@ TEST(TrainingWork, epilogues_of_matmuls) {
     if (op.kind == OpClass::Matmul && op.pass == Pass::BackwardInput)
       argument += op.epilogueBytes;
   EXPECT_EQ(argument, 2 * 512 * 256);
-  // They come after a tile's sums.
+  // The epilogue runs after a tile's sums.
   OpWork plain = fused.ops[0];
   plain.epilogueBytes = 0;
   EXPECT_NEAR(
       kernelSeconds(device, fused.ops[0]) - kernelSeconds(device, plain),
       2 * 512 * 256 / (device.memoryBandwidth * device.memoryRate), 1e-12);
-  // Another activation, and what follows a collective, stay kernels.
+  // Another activation, or ops after a collective, stay separate kernels.
   EXPECT_EQ(kernels(make(true, false, false), Pass::Forward), 3);
   EXPECT_EQ(kernels(make(true, true, true), Pass::Forward), 3);
 }
 
-/// What a matmul's operand was gathered from is kept, so that it is gathered
-/// again for the gradient of the parameter.
+/// The shard from which a matmul's operand was gathered is kept, so that it is
+/// gathered again for the parameter's gradient.
 TEST(TrainingWork, gathered_activations_are_gathered_again) {
   auto gathers = [](Recompute recompute, bool frozen, bool again) {
     LayerWork layer;
@@ -335,10 +338,10 @@ TEST(TrainingWork, gathered_activations_are_gathered_again) {
   };
   EXPECT_EQ(gathers(Recompute::None, false, false), 0);
   EXPECT_EQ(gathers(Recompute::None, false, true), 1);
-  // Once for what is recomputed, and once for the gradient.
+  // One gather for the recomputation, and one for the gradient.
   EXPECT_EQ(gathers(Recompute::Full, false, true), 2);
   EXPECT_EQ(gathers(Recompute::Matmuls, false, true), 1);
-  // Without a gradient of the parameter nothing needs it.
+  // Without a gradient of the parameter no gather is needed.
   EXPECT_EQ(gathers(Recompute::None, true, true), 0);
 }
 
@@ -364,15 +367,15 @@ TEST(TrainingWork, activations_are_cast_apart) {
   layer.add(weightMatmul(512, 128, 256));
   quantizeMatmuls(layer, *getMatmulFormat(Precision::FP8));
   ASSERT_EQ(layer.ops.size(), 5u);
-  // Read in 16 bits, written in 8 as it is and transposed.
+  // The cast reads 16 bits and writes 8, both as is and transposed.
   EXPECT_EQ(layer.ops[3].name, "cast");
   EXPECT_EQ(layer.ops[3].bytesRead, 2 * 512 * 256);
   EXPECT_EQ(layer.ops[3].bytesWritten, 2 * 512 * 256);
-  // So is the gradient that the activation gives the first matmul.
+  // The activation's gradient for the first matmul is cast, too.
   EXPECT_EQ(layer.ops[1].castGradientRead, 2);
 }
 
-/// The casts of a matmul's 512 x 128 operand, in bytes of an element.
+/// Bytes per element that the casts of a matmul's 512 x 128 operand move.
 static std::pair<double, double> castBytes(Precision precision) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
@@ -390,7 +393,7 @@ TEST(TrainingWork, norms_op_by_op_pass_over_their_input_in_f32) {
   norm.bytesRead = norm.bytesWritten = 2 * 1000;
   layer.add(norm);
   unfuseNorms(layer);
-  // r2 w4, r4 w4, r4, r4 w4, r4 w2, r2 w2 of each element.
+  // r2 w4, r4 w4, r4, r4 w4, r4 w2, r2 w2 for each element.
   EXPECT_EQ(layer.ops[0].bytesRead, 20 * 1000);
   EXPECT_EQ(layer.ops[0].bytesWritten, 16 * 1000);
   EXPECT_EQ(layer.ops[0].kernels, 6);
@@ -412,7 +415,7 @@ TEST(TrainingWork, metrics_compute_the_loss_again) {
     bytes += op.bytesRead + op.bytesWritten;
   for (const OpWork &op : plain.ops)
     before += op.bytesRead + op.bytesWritten;
-  // r2 w4, r4 w4 of each logit and metric, and no gradient.
+  // r2 w4, r4 w4 for each logit and metric, and no gradient.
   EXPECT_EQ(bytes - before, 2 * 14 * 1000);
   // Over tp the loss has other kernels, which begin with the head's result.
   LayerWork head;
@@ -448,8 +451,8 @@ TEST(TrainingWork, a_loss_kernel_by_kernel_passes_over_f32_logits) {
   EXPECT_EQ(bytes(false), 48);
 }
 
-/// One chunk's logits are alive; the gradient of the head is added to with each
-/// chunk, and the gradients of their inputs are put together in f32.
+/// Only one chunk's logits are alive. Each chunk adds to the head's gradient,
+/// and the gradients of the chunks' inputs are concatenated in f32.
 TEST(TrainingWork, a_loss_in_chunks) {
   auto make = [](int64_t chunks) {
     LayerWork layer;
@@ -482,7 +485,7 @@ TEST(TrainingWork, a_loss_in_chunks) {
   }
   EXPECT_EQ(written, 3 * 4.0 * 128 * 1024);
   EXPECT_EQ(read, written);
-  // Of matmuls apart none shares a wave with another.
+  // Separate matmuls do not share waves.
   DeviceModel device;
   device.peakBF16 = 1e15;
   device.memoryBandwidth = 1e15;
@@ -493,7 +496,7 @@ TEST(TrainingWork, a_loss_in_chunks) {
               4 * kernelSeconds(device, one), 1e-12);
 }
 
-/// Registered buffers slow kernels by less, in proportion to the time of their
+/// Registered buffers slow kernels less, in proportion to the time of their
 /// collectives.
 TEST(LayerTime, registered_buffers) {
   DeviceModel device;
@@ -510,7 +513,7 @@ TEST(LayerTime, registered_buffers) {
   EXPECT_NEAR(sum.seconds(device), 2 * pass.seconds(device), 1e-12);
 }
 
-/// Where the host waits for a result, its time and the device's add up.
+/// If the host waits for a result, its time is added to the device's.
 TEST(LayerTime, a_host_that_waits) {
   DeviceModel device;
   PassTime pass;
@@ -536,7 +539,7 @@ TEST(TrainingWork, gathered_parameters_are_copied) {
   appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
   size_t before = layer.ops.size();
   addGatherCopies(layer, 8, /*gradientBytes=*/2);
-  // Once, though the backward gathers again.
+  // There is one copy, although the backward gathers again.
   ASSERT_EQ(layer.ops.size(), before + 1);
   EXPECT_EQ(layer.ops.back().bytesRead + layer.ops.back().bytesWritten,
             8.0 * 128 * 256);
@@ -544,7 +547,7 @@ TEST(TrainingWork, gathered_parameters_are_copied) {
 }
 
 TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
-  // Bytes of the gather and of the scatter of 1000 parameters of a block.
+  // Bytes of the gather and of the scatter for 1000 parameters of a block.
   auto moved = [](Precision precision, GradDType type) {
     ModelWork model;
     model.kinds.resize(1);
@@ -568,7 +571,7 @@ TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
   EXPECT_EQ(moved(Precision::BF16, GradDType::BF16), std::pair(2.0, 2.0));
   EXPECT_EQ(moved(Precision::FP8Current, GradDType::F32), std::pair(1.0, 4.0));
   EXPECT_EQ(moved(Precision::FP8, GradDType::BF16), std::pair(1.0, 2.0));
-  // With a scale for each row ranks cast after the gather.
+  // Ranks cast after the gather if each row has a scale.
   EXPECT_EQ(moved(Precision::FP8Row, GradDType::BF16), std::pair(2.0, 2.0));
 }
 
@@ -585,7 +588,7 @@ TEST(TrainingWork, activations_travel_over_tp_in_8_bits) {
   narrowGathers(layer, *getMatmulFormat(Precision::FP8));
   appendBackward(layer, Recompute::None, 2, /*frozen=*/false);
   ASSERT_EQ(layer.comms.size(), 4u);
-  // Gathers move 8 bits, forward and backward, scatters 16.
+  // Gathers move 8 bits in forward and backward, scatters move 16.
   for (const CommWork &comm : layer.comms)
     EXPECT_EQ(comm.bytes, comm.kind == CollectiveKind::AllGather ? 500 : 1000);
 }
@@ -595,10 +598,10 @@ TEST(TrainingWork, formats_differ_in_casts_and_scales) {
   EXPECT_EQ(castBytes(Precision::FP8), Bytes(2, 2));
   // The largest element is found first.
   EXPECT_EQ(castBytes(Precision::FP8Current), Bytes(4, 2));
-  // A byte for 32 elements, four for 128.
+  // One byte per 32 elements, four per 128.
   EXPECT_EQ(castBytes(Precision::MXFP8), Bytes(2, 2 + 2.0 / 32));
   EXPECT_EQ(castBytes(Precision::FP8Block), Bytes(2, 2 + 8.0 / 128));
-  // A byte for 16 elements of half a byte, in 84 % of the blocks.
+  // One byte per 16 elements of half a byte, in 84 % of the blocks.
   EXPECT_EQ(castBytes(Precision::NVFP4), Bytes(4 * 0.84, 0.84 * 1.125));
   EXPECT_FALSE(getMatmulFormat(Precision::BF16));
 }
@@ -638,8 +641,7 @@ TEST(TrainingWork, some_blocks_of_nvfp4_stay_in_16_bits) {
               0.84 * narrow + 0.16 * wide, 1e-12);
 }
 
-/// A policy that keeps every second matmul's result keeps none of ops that it
-/// does not know.
+/// A policy that keeps every second matmul's result keeps none of unknown ops.
 TEST(TrainingWork, results_in_4_bits_are_computed_again) {
   auto build = [](Precision precision) {
     Plan plan;
@@ -666,7 +668,7 @@ TEST(TrainingWork, results_in_4_bits_are_computed_again) {
   LayerWork eight = build(Precision::MXFP8), four = build(Precision::NVFP4);
   EXPECT_EQ(columnsAgain(eight), 0);
   EXPECT_EQ(eight.keptResults[0].bytes, 1000);
-  // But for 16 % of the blocks, in whole vectors.
+  // All but 16 % of the blocks, in whole vectors.
   EXPECT_EQ(columnsAgain(four), 6400 - 1024);
   EXPECT_DOUBLE_EQ(four.keptResults[0].bytes, 160);
   EXPECT_EQ(four.keptResults[1].bytes, 100);
@@ -704,8 +706,8 @@ TEST(TrainingWork, eight_bit_matmuls_are_cast) {
             layer.ops[1].flops);
 }
 
-/// The gradient of a norm's scale, or of a bias, is summed from what the layer
-/// already has.
+/// The gradient of a norm's scale, or of a bias, is summed from tensors that
+/// the layer already has.
 TEST(TrainingWork, gradients_of_vectors_are_sums) {
   LayerWork layer;
   OpWork norm;
@@ -777,7 +779,7 @@ Plan pipelined(int64_t stages, int64_t microBatches) {
   return l;
 }
 
-/// A call takes it longer where it waits than a kernel does elsewhere.
+/// A call takes longer on a host that waits than a kernel does elsewhere.
 TEST(LayerTime, calls_of_a_host_that_waits) {
   Plan plan;
   LayerWork layer;
@@ -790,7 +792,7 @@ TEST(LayerTime, calls_of_a_host_that_waits) {
   EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 10e-6);
   layer.hostWaits = true;
   EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 100e-6);
-  // A plan's own time holds for both.
+  // A plan's own time applies to both.
   plan.hostLaunchMicros = 20;
   EXPECT_DOUBLE_EQ(
       priceLayer(layer, Machine(cluster(300e9), plan)).forward.kernels.host,
@@ -812,8 +814,8 @@ TEST(StepTime, causes_sum_to_the_total) {
 }
 
 TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
-  // 64 devices in nodes of 8. With state sharded over a node, all reduce as
-  // without ZeRO, and new parameters travel inside the node.
+  // 64 devices in nodes of 8. If state is sharded over a node, all devices
+  // reduce as without ZeRO, and new parameters move inside the node.
   Plan l = pipelined(1, 1);
   l.dp = 64;
   l.overlap = false;
@@ -830,16 +832,16 @@ TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
 
 TEST(StepTime, the_slowest_of_more_devices_is_slower) {
   EXPECT_EQ(stragglerShare(1), 0);
-  // The mean of the largest of 8, 128 and 2048 normal numbers (Tippett 1925);
-  // the asymptotic form is within a fifth of a deviation.
+  // The mean maximum of 8, 128 and 2048 normal numbers (Tippett 1925). The
+  // asymptotic form is within a fifth of a deviation.
   EXPECT_NEAR(stragglerShare(8), 0.0142, 0.002);
   EXPECT_NEAR(stragglerShare(128), 0.0259, 0.002);
   EXPECT_NEAR(stragglerShare(2048), 0.0345, 0.002);
 }
 
 TEST(StepTime, bubbles_follow_the_closed_forms) {
-  // 1F1B waits (p - 1)/m of its work, interleaved chunks a v-th of that; over
-  // fast links transfers add little.
+  // 1F1B idles for (p - 1)/m of its work, interleaved chunks for 1/v of that.
+  // Fast links make transfers negligible.
   const double fast = 1e13;
   StepTime one = price(pipelined(4, 8), fast);
   EXPECT_NEAR(one.bubble / one.compute, 3.0 / 8, 0.01);
@@ -889,7 +891,7 @@ TEST(StepTime, a_plan_may_say_what_belongs_to_no_layer) {
 }
 
 TEST(StepTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
-  // With 58 us a kernel, tp adds a collective's own 13 us to each launch.
+  // A kernel takes 58 us; tp adds a collective's own 13 us to each launch.
   LayerWork layer;
   layer.add(weightMatmul(64, 64, 64));
   CommWork sum;
@@ -936,7 +938,7 @@ static LayerTime priceBetween(CollectiveKind kind, bool overlap, int64_t first,
   return priceLayer(layer, Machine(cluster(300e9), l));
 }
 
-/// Gathers and scatters beside matmuls; sums stay in line.
+/// Gathers and scatters overlap with matmuls; all-reduces do not.
 TEST(StepTime, overlap_hides_collectives_of_tp) {
   auto seconds = [](CollectiveKind kind, bool overlap) {
     return priceBetween(kind, overlap, 4096, 4096)
@@ -949,9 +951,10 @@ TEST(StepTime, overlap_hides_collectives_of_tp) {
             seconds(CollectiveKind::AllReduce, false));
 }
 
-/// A gather hides beside the matmul that reads it, a scatter beside the one
-/// that makes it, or, of a gradient, beside that of the parameter; what is
-/// longer than that one is exposed, however long the others are.
+/// A gather overlaps with the matmul that reads it, a scatter with the one that
+/// makes it, or, for a gradient, with the parameter's gradient matmul. A
+/// collective longer than that matmul is exposed for the rest, however long the
+/// others are.
 TEST(StepTime, collectives_of_tp_hide_beside_one_matmul) {
   // The collective takes as long as some 700 columns.
   constexpr int64_t kFew = 64, kMany = 4096;
@@ -991,7 +994,7 @@ TEST(StepTime, zero_2_scatters_each_micro_batch) {
   l.scatter = Scatter::Last;
   EXPECT_NEAR(price(l).gradComm, once, 1e-12);
   l.scatter = Scatter::Each;
-  // Seven more scatters, of the two collectives of ZeRO 1 the larger one.
+  // Seven more scatters; they are the larger of ZeRO 1's two collectives.
   EXPECT_GT(price(l).gradComm, 4.5 * once);
   EXPECT_LT(price(l).gradComm, 8 * once);
   // One stage has no rounds.
@@ -1005,15 +1008,15 @@ TEST(StepTime, offloaded_state_goes_over_the_host_link) {
   double near = price(l).optimizer;
   l.offload = Offload::Host;
   double far = price(l).optimizer;
-  // 12 bytes of 16 blocks of 4096 x 4096, there and back, at 50 GB/s.
+  // 12 bytes of 16 blocks of 4096 x 4096, in both directions, at 50 GB/s.
   EXPECT_NEAR(far, 2 * 12.0 * 16 * 4096 * 4096 / 50e9, 1e-6);
   EXPECT_GT(far, near);
   l.offload = Offload::NVMe;
   EXPECT_NEAR(price(l).optimizer, 10 * far, 1e-6);
 }
 
-/// Beside kernels, what a rank receives and what it sends slow them both; in
-/// line it does the two at once.
+/// During kernels, both receiving and sending slow a rank; in line, the rank
+/// does the two at once.
 TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
   Plan l = pipelined(4, 16);
   auto priced = [&](double slowdown, bool overlap) {
@@ -1030,7 +1033,7 @@ TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
   EXPECT_NEAR(priced(0.25, true), (hidden + inLine) / 2, 1e-3 * hidden);
   EXPECT_NEAR(priced(0.5, true), inLine, 1e-12);
   EXPECT_NEAR(priced(0.8, true), inLine, 1e-12);
-  // One after the other in line; beside kernels each slows them.
+  // One after the other in line; during kernels each slows them.
   l.batchTransfers = false;
   double apart = priced(0, false);
   EXPECT_NEAR(apart - inLine, inLine - hidden, 1e-3 * hidden);
@@ -1039,7 +1042,7 @@ TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
               1e-3 * hidden);
 }
 
-/// Without PXN, groups of several of a node's devices, but not all, leave it
+/// Without PXN, groups with several but not all of a node's devices leave it
 /// through the processors.
 TEST(StepTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   auto ratio = [](int64_t dp, int64_t tp, CollectiveKind kind) {
@@ -1063,8 +1066,8 @@ TEST(StepTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   EXPECT_EQ(ratio(32, 2, Kind::AllToAll), 1);
 }
 
-/// What goes to another node takes two channels, over NVLink as many as a
-/// collective.
+/// Transfers to another node use two channels; over NVLink they use as many as
+/// a collective.
 TEST(StepTime, transfers_to_another_node_slow_kernels_less) {
   auto slowdown = [](int64_t tp) {
     Plan l;
@@ -1077,8 +1080,8 @@ TEST(StepTime, transfers_to_another_node_slow_kernels_less) {
   EXPECT_EQ(slowdown(8), Machine::kNetworkTransferShare);
 }
 
-/// Over links of one kind collectives of registered buffers take few
-/// multiprocessors, over two kinds as many as others.
+/// Over links of one kind, collectives of registered buffers use few
+/// multiprocessors; over two kinds, as many as others.
 TEST(StepTime, registered_buffers_over_one_kind_of_link) {
   auto slowdown = [](int64_t dp, int64_t tp) {
     Plan l;
@@ -1093,11 +1096,11 @@ TEST(StepTime, registered_buffers_over_one_kind_of_link) {
   EXPECT_EQ(slowdown(8, 1), Machine::kRegisteredShare);
   EXPECT_EQ(slowdown(4, 8), Machine::kRegisteredShare);
   EXPECT_EQ(slowdown(16, 1), 1);
-  // Twelve devices, of which a node has eight or four.
+  // Twelve devices on nodes with eight or four of them.
   EXPECT_EQ(slowdown(12, 1), 1);
 }
 
-/// Gradients, and the parameters that ZeRO-3 gathers, travel in them.
+/// Registered buffers hold gradients, and the parameters that ZeRO-3 gathers.
 TEST(StepTime, registered_buffers_hide_better) {
   for (int64_t zero : {1, 3}) {
     Plan l;
@@ -1128,7 +1131,7 @@ TEST(StepTime, registered_buffers_hide_better) {
   }
 }
 
-/// Forward and backward of the two chunks of a rank hide each other's
+/// The forward and the backward of a rank's two chunks hide each other's
 /// collectives.
 TEST(StepTime, pairs_hide_collectives) {
   Plan l = pipelined(4, 16);
@@ -1156,11 +1159,11 @@ TEST(StepTime, pairs_hide_collectives) {
   for (const char *schedule : {"dualpipe", "dualpipe-v"}) {
     SCOPED_TRACE(schedule);
     StepTime dual = priced(schedule, true);
-    // What is hidden slows the kernels beside it.
+    // Hidden collectives slow the concurrent kernels.
     EXPECT_NEAR(dual.layerComm, DeviceModel().overlapSlowdown * plain.layerComm,
                 1e-3 * plain.layerComm);
     EXPECT_LT(dual.total, plain.total);
-    // The busiest rank does as much in both.
+    // The busiest rank does as much work in both.
     EXPECT_NEAR(dual.compute, plain.compute, 1e-9);
     EXPECT_GE(dual.bubble, 0);
   }
@@ -1197,7 +1200,7 @@ TEST(StepTime, chunks) {
           result.push_back(run.count);
     return result;
   };
-  // Both ends, which have the embedding and the head, are a block short.
+  // Both end stages, with the embedding and the head, have a block less.
   EXPECT_EQ(counts(), (std::vector<double>{3, 4, 4, 3}));
   EXPECT_EQ(assignChunks(layers, l).front().front().kind, 0u);
   EXPECT_EQ(assignChunks(layers, l).back().back().kind, 2u);
@@ -1226,14 +1229,14 @@ TEST(StepTime, splits_by_time_what_the_plan_leaves_to_it) {
     return llvm::cantFail(splitByTime(model, l, machine, pricer)).stageLayers;
   };
   EXPECT_EQ(split(), (std::vector<double>{4, 4, 4, 2}));
-  // As given, even, or without stages.
+  // Given splits, even splits, or no stages.
   l.stageLayers = {5, 4, 4, 1};
   EXPECT_EQ(split(), l.stageLayers);
   l.stageLayers.clear();
   l.evenStages = true;
   EXPECT_TRUE(split().empty());
   l.evenStages = false;
-  // Too few blocks for the stages between the ends.
+  // There are too few blocks for the stages between the ends.
   model.layers[1].count = 0.5;
   EXPECT_TRUE(split().empty());
   l.pp = 1;

@@ -1,4 +1,4 @@
-//===- UncertaintyTest.cpp - How far a prediction may be off --------------===//
+//===- UncertaintyTest.cpp - Uncertainty of a prediction ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

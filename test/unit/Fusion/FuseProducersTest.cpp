@@ -1,4 +1,4 @@
-//===- FuseProducersTest.cpp - Producers move into their consumers --------===//
+//===- FuseProducersTest.cpp - Fusion of producers into consumers ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ protected:
                         tensor::TensorDialect, affine::AffineDialect>();
   }
 
-  /// The generics that remain after all that can has been fused.
+  /// The generics that remain after fusion.
   SmallVector<linalg::GenericOp> fuse(const std::string &text) {
     module = parseSourceString<ModuleOp>(kMaps + text, &context);
     EXPECT_TRUE(module);
@@ -52,7 +52,7 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-/// One generic of two loops: `name` = body(%x, ...) over `inputs`, "value map".
+/// A generic with two loops: `name` = body(%x, ...) over `inputs`, "value map".
 std::string generic(std::string name,
                     ArrayRef<std::pair<std::string, std::string>> inputs,
                     std::string body, std::string result,

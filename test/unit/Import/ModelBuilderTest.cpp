@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a caller of the library relies on. The graphs themselves are checked in
-// test/Import.
+// Tests properties on which callers of the library rely. test/Import checks the
+// graphs themselves.
 //
 //===----------------------------------------------------------------------===//
 

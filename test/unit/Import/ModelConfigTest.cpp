@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is read, what is refused and how, and which parameters follow. The
+// Tests the fields that are read, the errors, and the resulting parameters. The
 // counts of the published models are in test/Import.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ std::string llama(StringRef extra = "") {
       .str();
 }
 
-/// The keys of llama for another model_type.
+/// The keys of llama with another model_type.
 std::string decoder(StringRef type, StringRef extra = "") {
   std::string text = llama(extra);
   return text.replace(text.find("llama"), 5, type.str());
@@ -154,7 +154,7 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
                        .str()))
             .rope.scaling,
         expected);
-  // Newer files have one object for all of it.
+  // Newer files have one object for all of these keys.
   ModelConfig config = read(llama(
       llvm::formatv(
           R"(, "rope_parameters": {{"rope_theta": 7.0, "rope_type": "llama3",)"
@@ -203,7 +203,7 @@ TEST(ModelConfig, older_and_newer_keys_of_rope_say_one_thing) {
             "differ");
 }
 
-// Embeddings have the padding_idx that the published classes give them.
+// Embeddings have the padding_idx of the published classes.
 TEST(ModelConfig, the_row_of_padding_is_that_of_the_published_class) {
   EXPECT_EQ(read(llama()).paddingToken, std::nullopt);
   EXPECT_EQ(read(llama(R"(, "pad_token_id": 3)")).paddingToken, 3);
@@ -211,7 +211,7 @@ TEST(ModelConfig, the_row_of_padding_is_that_of_the_published_class) {
   EXPECT_EQ(read(gemma()).paddingToken, 0);
   EXPECT_EQ(read(gemma(R"(, "pad_token_id": null)")).paddingToken,
             std::nullopt);
-  // 32000 by default, which this vocabulary does not have.
+  // The default is 32000, which is not in this vocabulary.
   EXPECT_EQ(read(decoder("phi3")).paddingToken, std::nullopt);
   EXPECT_EQ(read(gpt2(R"(, "pad_token_id": 3)")).paddingToken, std::nullopt);
   EXPECT_EQ(errorOf(llama(R"(, "pad_token_id": 11)")),
@@ -241,14 +241,14 @@ TEST(ModelConfig, qwen3_is_a_llama_with_norms_of_heads) {
   EXPECT_TRUE(read(decoder("qwen3", R"(, "num_key_value_heads": 2,
       "attention_bias": true)"))
                   .outputBias);
-  // Without a key the class has 32 key/value heads.
+  // The class has 32 key/value heads if the key is missing.
   EXPECT_EQ(errorOf(decoder("qwen3")),
             "m.json: key 'num_attention_heads': expects a multiple of "
             "num_key_value_heads = 32 but got 4");
 }
 
 TEST(ModelConfig, windows_are_of_the_layers_that_files_say) {
-  // Mistral: all; without a key the class's, with a null none.
+  // Mistral: all layers; the class's window without a key, none with a null.
   auto windows = [](const ModelConfig &config) {
     std::string text;
     for (int64_t i = 0; i < 2; ++i)
@@ -266,23 +266,23 @@ TEST(ModelConfig, windows_are_of_the_layers_that_files_say) {
   EXPECT_EQ(windows(read(decoder("phi3"))), "0 0 ");
   EXPECT_EQ(windows(read(decoder("phi3", R"(, "sliding_window": 7)"))), "7 7 ");
   EXPECT_EQ(windows(read(llama())), "0 0 ");
-  // Qwen: from a layer on, and only if the file asks for it.
+  // Qwen: from a certain layer on, and only if the file enables it.
   std::string qwen = heads + R"(, "sliding_window": 7, "max_window_layers": )";
   EXPECT_EQ(windows(read(decoder("qwen2", qwen + "1"))), "0 0 ");
   qwen = R"(, "use_sliding_window": true)" + qwen;
   EXPECT_EQ(windows(read(decoder("qwen2", qwen + "0"))), "7 7 ");
   EXPECT_EQ(windows(read(decoder("qwen2", qwen + "1"))), "0 7 ");
   EXPECT_EQ(windows(read(decoder("qwen3", qwen + "2"))), "0 0 ");
-  // The types of layers go before that.
+  // The types of layers have priority over that.
   EXPECT_EQ(windows(read(decoder(
                 "qwen3", qwen + R"(2, "layer_types": ["sliding_attention",
                                                "full_attention"])"))),
             "7 0 ");
-  // Gemma: all but every sixth, or so-manyth.
+  // Gemma: all layers but every sixth, or every n-th.
   EXPECT_EQ(windows(read(gemma())), "4096 4096 ");
   EXPECT_EQ(windows(read(gemma(R"(, "sliding_window_pattern": 2)"))),
             "4096 0 ");
-  // Layers beyond the file's repeat what it says.
+  // Layers beyond the file's list repeat its pattern.
   ModelConfig config = read(gemma(R"(, "sliding_window_pattern": 2)"));
   EXPECT_EQ(config.windowOf(2), 4096);
   EXPECT_EQ(config.windowOf(3), std::nullopt);
@@ -316,7 +316,7 @@ TEST(ModelConfig, gemma3_defaults_are_those_of_the_published_class) {
 }
 
 TEST(ModelConfig, gemma3_has_rotary_embeddings_by_type_of_layer) {
-  // What files of transformers 4 and 5 say.
+  // The formats of transformers 4 and 5.
   ModelConfig config = read(gemma(R"(, "rope_theta": 5.0,
       "rope_local_base_freq": 3.0,
       "rope_scaling": {"rope_type": "linear", "factor": 8.0})"));
@@ -477,7 +477,7 @@ TEST(ModelConfig, sizes_that_do_not_divide_are_errors) {
   EXPECT_EQ(errorOf(uneven + "}"),
             "m.json: key 'hidden_size': expects a multiple of "
             "2 num_attention_heads = 6 but got 10");
-  // With a head_dim of its own the two are independent.
+  // A separate head_dim makes the two independent.
   EXPECT_EQ(errorOf(uneven + R"(, "head_dim": 8})"), "");
 }
 
@@ -609,7 +609,7 @@ TEST(Parameters, initial_values_follow_the_papers) {
   EXPECT_EQ(find(other, "wte").stddev, 0.3);
 }
 
-/// Marks the elements of the file's tensors that a parameter is.
+/// Marks the elements of the file's tensors that make up a parameter.
 void mark(const Parameter &parameter, const ParameterSource &source,
           std::vector<int> &tensor) {
   for (int64_t i = 0; i < parameter.numElements(); ++i) {

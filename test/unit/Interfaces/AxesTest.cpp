@@ -35,7 +35,7 @@ TEST(Mesh, shard_index_is_mixed_radix) {
   for (int64_t d = 0; d < m.numDevices(); ++d) {
     EXPECT_EQ(m.shardIndex(d, {x, y}), d / 8);
     EXPECT_EQ(m.shardIndex(d, {y, x}), (d / 8 % 2) * 4 + d / 16);
-    // Splitting an axis and joining the parts changes nothing.
+    // Splitting an axis and joining the sub-axes changes nothing.
     EXPECT_EQ(m.shardIndex(d, {{0, 1, 2}, {0, 2, 2}}), m.shardIndex(d, {x}));
   }
 }
@@ -73,8 +73,8 @@ TEST(Axes, prefix_without_used_parts) {
   EXPECT_EQ(prefixWithout({{1, 1, 2}, {0, 1, 4}, {2, 1, 8}}, {{0, 2, 2}}),
             (AxisList{{1, 1, 2}, {0, 1, 2}}));
   EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 1, 2}}), AxisList());
-  // Of an axis of 12 whose minor part of 2 is used, 6 are free, and of its
-  // major part of 4 as many as are beside that: 2.
+  // An axis of 12 has 6 free devices if its minor 2 are used. Its major
+  // sub-axis of 4 has 2 free, those that do not overlap with the minor part.
   EXPECT_EQ(prefixWithout({{0, 1, 12}}, {{0, 6, 2}}), (AxisList{{0, 1, 6}}));
   EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 6, 2}}), (AxisList{{0, 1, 2}}));
 }

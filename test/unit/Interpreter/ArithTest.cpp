@@ -14,7 +14,7 @@ namespace {
 
 using Elements = std::vector<double>;
 
-/// An elementwise op of one type on vectors.
+/// An elementwise op on vectors of one type.
 Elements apply(const std::string &op, const std::string &element,
                std::vector<Elements> operands) {
   std::string type =
@@ -256,7 +256,7 @@ TEST(TensorOpsTest, shapes_and_elements) {
   TestProgram splat(
       oneOp("tensor.splat %a0 : tensor<2xf32>", {"f32"}, "tensor<2xf32>"));
   EXPECT_EQ(splat.runOne({{5}}), (Elements{5, 5}));
-  // Reading a tensor.empty is found out.
+  // Reading a tensor.empty is an error.
   TestProgram empty(
       oneOp("tensor.empty() : tensor<2xf32>", {}, "tensor<2xf32>"));
   EXPECT_TRUE(std::isnan(empty.runOne()[0]));
@@ -328,7 +328,7 @@ TEST(LinalgTest, named_ops) {
   EXPECT_EQ(conv.runOne({{1, 2, 3, 4}, {1, 10}, {0}}), (Elements{21, 32, 43}));
 }
 
-// Products of integers do not take the fast path for floats.
+// Integer matmuls do not use the fast path for floats.
 TEST(LinalgTest, integer_matmul_wraps) {
   std::string m = "tensor<1x1xi8>";
   TestProgram p(oneOp("linalg.matmul ins(%a0, %a1 : " + m + ", " + m +
@@ -359,7 +359,7 @@ TEST(LinalgTest, generic_with_index_capture_and_gather) {
             "'tensor.extract' op expects an index in [0, 4) but got 4");
 }
 
-// Maps that are not linear: reading backwards in pairs.
+// Maps that are not linear: the result reads backwards in pairs.
 TEST(LinalgTest, generic_with_modulo_map) {
   TestProgram p(R"(func.func @f(%a: tensor<2xf32>) -> tensor<4xf32> {
     %e = tensor.empty() : tensor<4xf32>
@@ -373,8 +373,8 @@ TEST(LinalgTest, generic_with_modulo_map) {
   EXPECT_EQ(p.runOne({{1, 2}}), (Elements{1, 2, 1, 2}));
 }
 
-// Sums are held in double and rounded once: 1 + 4 * 2^-25 is above 1 in f32,
-// while no single addend changes it.
+// Sums are computed in double and rounded once: 1 + 4 * 2^-25 is above 1 in
+// f32, although no single addend changes it.
 TEST(LinalgTest, reductions_round_once) {
   TestProgram p(
       R"(func.func @f(%a: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {

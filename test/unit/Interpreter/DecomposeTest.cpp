@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op and what `decompose` makes of it are written independently; on the same
-// data they must give the same.
+// An op and its decomposition are implemented independently; on the same data
+// they must give the same result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace tessera::interp;
 
 namespace {
 
-/// Decomposes every op that can be, in place; the number of them.
+/// Decomposes every op that can be decomposed, in place; returns their number.
 int decomposeAll(func::FuncOp function) {
   int count = 0;
   SmallVector<ShardingRuleOpInterface> ops;
@@ -41,7 +41,7 @@ int decomposeAll(func::FuncOp function) {
   return count;
 }
 
-/// Checks the results of a program @f of one op that can be decomposed.
+/// Checks the results of a program @f with one op that can be decomposed.
 void checkProgram(const std::string &text, std::vector<double> lastArgument) {
   SCOPED_TRACE(text);
   TestProgram p(text);
@@ -87,7 +87,7 @@ void check(const std::string &op, std::vector<std::string> types,
   checkProgram(oneOp(op, types, result), std::move(lastArgument));
 }
 
-/// Checks an op without its statistics and with them.
+/// Checks an op with and without its statistics.
 void checkStats(const std::string &op, const std::vector<std::string> &types,
                 const std::string &result,
                 const std::vector<std::string> &stats,
@@ -117,7 +117,7 @@ TEST(DecomposeTest, arg_reduce) {
                                {x}, {value, "tensor<3x2xi64>"}),
                    {});
     }
-  // Ties, NaN, and nothing above the neutral element.
+  // Ties, NaN, and no number above the neutral element.
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (std::vector<double> x : {std::vector<double>{2, 5, 5, -1, -1, 2},

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the collectives compute is tested in test/exec; here is what that cannot
-// see.
+// test/exec tests the results of collectives. These tests check properties that
+// results do not show.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace {
 
 using Elements = std::vector<double>;
 
-// Ranks that hold one tensor are evaluated once and share the result, and so do
+// Ranks with the same tensor are evaluated once and share the result, and so do
 // the members of a group.
 TEST(DistTest, shares_equal_values) {
   TestProgram p(R"(

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against values computed by hand or by straightforward code that shares
-// nothing with the interpreter's.
+// Compares with values computed by hand or by simple code that is independent
+// of the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ Elements randomElements(size_t n, unsigned seed) {
 }
 
 TEST(NNTest, einsum_of_every_class_of_letter) {
-  // b: batch, s and h: rows, k: column, d: summed; the result is permuted.
+  // b: batch; s and h: rows; k: column; d: contracted. The result is permuted.
   TestProgram p(oneOp(
       "nn.einsum \"bshd,dkb->kbhs\" %a0, %a1 : tensor<2x3x2x5xf64>, "
       "tensor<5x7x2xf64> -> tensor<7x2x2x3xf64>",
@@ -45,7 +45,7 @@ TEST(NNTest, einsum_of_every_class_of_letter) {
   expectNear(p.runOne({lhs, rhs}), expected, 1e-12);
 }
 
-// Larger than the blocks of the multiplication, with remainders.
+// Larger than the blocks of the matmul, with remainders.
 TEST(NNTest, einsum_of_large_matrices) {
   constexpr int m = 7, k = 131, n = 301;
   TestProgram p(oneOp("nn.einsum \"mk,nk->mn\" %a0, %a1 : tensor<7x131xf32>, "
@@ -80,7 +80,7 @@ struct NaiveAttention {
   bool causal;
   double scale;
   int qOffset, kOffset, keySize, window = 100;
-  /// The position of an index; the starts of documents, if there are some.
+  /// The positions of the tokens; the starts of documents, if there are any.
   std::vector<int> order;
   Elements starts;
 
@@ -174,7 +174,7 @@ TEST(NNTest, attention) {
               {x, y, z, {double(qOffset)}, {double(kOffset)}, naive.starts}),
           naive(x, y, z), 1e-12);
     }
-  // A query that sees no key gives 0.
+  // The result for a query that sees no key is 0.
   EXPECT_EQ(causal.runOne({x, y, z, {0}, {3}}), Elements(72, 0.0));
 }
 
@@ -193,7 +193,7 @@ TEST(NNTest, norms) {
 
 TEST(NNTest, rope) {
   // Positions 1 and 2; theta 4, size 4: frequencies 1 and 1/2. A batch
-  // dimension before and heads after the sequence.
+  // dimension precedes the sequence and heads follow it.
   std::string x = "tensor<2x2x2x4xf64>";
   TestProgram p(
       oneOp("nn.rope %a0 dim 1 theta 4.0 offset %a1 : " + x, {x, "index"}, x));
@@ -235,7 +235,7 @@ TEST(NNTest, rope_scaling) {
   expectNear(p.runOne({{1, 1, 1, 1, 0, 0, 0, 0}, {3}}), expected, 1e-12);
 }
 
-// Linear scaling divides all frequencies alike.
+// Linear scaling divides all frequencies by the same factor.
 TEST(NNTest, rope_linear_scaling) {
   std::string x = "tensor<1x4xf64>";
   TestProgram p(oneOp("nn.rope %a0 dim 0 theta 4.0 scaling <factor = 3.0 : "
@@ -265,7 +265,7 @@ TEST(NNTest, stop_gradient) {
   expectNear(p.runOne({{1.5, -2}}), {1.5, -2}, 0);
 }
 
-// The first four of seven elements turn, as they do alone.
+// The first four of seven elements are rotated as if they were alone.
 TEST(NNTest, rope_of_the_first_elements) {
   std::string x = "tensor<3x7xf64>", part = "tensor<3x4xf64>";
   TestProgram whole(
@@ -287,7 +287,7 @@ TEST(NNTest, embedding) {
                       {"tensor<3x2xf32>", "tensor<2xi32>"}, "tensor<2x2xf32>"));
   Elements table{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(p.runOne({table, {2, 0}}), (Elements{5, 6, 1, 2}));
-  // Ids that are no rows, here and on all devices.
+  // Ids that are not rows, on this device or on any.
   expectNear(p.runOne({table, {3, 0}}), {NAN, NAN, 1, 2}, 0);
   expectNear(p.runOne({table, {1, -1}}), {3, 4, NAN, NAN}, 0);
   TestProgram part(oneOp("nn.embedding %a0, %a1 offset %a2" + types,
@@ -369,7 +369,7 @@ TEST(NNTest, reductions) {
   EXPECT_EQ(reduce("max", "f32", x), (Elements{6, 8}));
   EXPECT_EQ(reduce("min", "i32", x), (Elements{-5, -7}));
   EXPECT_EQ(reduce("sum", "i8", Elements(8, 100.0)), (Elements{-112, -112}));
-  // Booleans: max is or, min is and.
+  // Booleans: max is "or", min is "and".
   EXPECT_EQ(reduce("max", "i1", {0, 0, 1, 0, 0, 0, 0, 0}), (Elements{0, 1}));
   EXPECT_EQ(reduce("min", "i1", {1, 1, 1, 0, 1, 1, 1, 1}), (Elements{1, 0}));
 }

@@ -38,8 +38,8 @@ struct TensorTest : ::testing::Test {
   }
 };
 
-// Every small float type rounds as LLVM's own arithmetic does, denormal numbers
-// and overflow included.
+// Every small float type rounds as LLVM's own arithmetic does, including
+// denormal numbers and overflow.
 TEST_F(TensorTest, rounds_as_apfloat) {
   std::mt19937_64 random(1);
   std::vector<FloatType> types{b.getBF16Type(), b.getF16Type(), b.getF32Type(),
@@ -52,7 +52,7 @@ TEST_F(TensorTest, rounds_as_apfloat) {
     int high =
         llvm::APFloat::semanticsMaxExponent(type.getFloatSemantics()) + 1;
     for (int i = 0; i < 20000; ++i) {
-      // Few bits, so that ties and boundaries are hit.
+      // The mantissas have few bits, so that ties and boundaries occur.
       double mantissa = static_cast<double>(random() % 8192) / 4096;
       double x = std::ldexp(mantissa, low + int(random() % (high - low + 1)));
       if (random() & 1)
@@ -89,7 +89,8 @@ TEST_F(TensorTest, slices_and_inserts) {
   EXPECT_EQ(print(zero), "[[0, 7, 8, 0], [0, 11, 12, 0], [0, 0, 0, 0]]");
 }
 
-// Mesh x2 y3; 7 rows over y are padded to 9, and the blocks are shared over x.
+// Mesh x2 y3. 7 rows sharded over y are padded to 9, and the blocks are
+// replicated over x.
 TEST_F(TensorTest, shards_pad_and_assemble) {
   Mesh mesh{{"x", "y"}, {2, 3}, std::nullopt};
   Sharding s = Sharding::replicatedOf(1);
@@ -105,8 +106,8 @@ TEST_F(TensorTest, shards_pad_and_assemble) {
   EXPECT_TRUE((*whole)->sameAs(*x));
 }
 
-// Blocks that are wholly in the padding are zero, also where a block is as
-// large as the tensor.
+// Blocks entirely in the padding are zero, even if a block is as large as the
+// tensor.
 TEST_F(TensorTest, blocks_of_padding_are_zero) {
   Mesh mesh{{"x"}, {3}, std::nullopt};
   Sharding s = Sharding::replicatedOf(1);
@@ -129,12 +130,12 @@ TEST_F(TensorTest, replicas_must_agree) {
   ASSERT_FALSE(bool(whole));
   EXPECT_EQ(llvm::toString(whole.takeError()),
             "expects devices 1 and 3 to hold the same block but they differ");
-  // What is in the padding need not agree.
+  // Values in the padding may differ.
   whole = assembleTensor(blocks, s, mesh, {3});
   EXPECT_TRUE(bool(whole));
 }
 
-// A partial value is whole on coordinate 0 and neutral elsewhere.
+// A partial value is complete on coordinate 0 and neutral elsewhere.
 TEST_F(TensorTest, partial_values_round_trip) {
   Mesh mesh{{"x"}, {3}, std::nullopt};
   for (ReductionKind kind :

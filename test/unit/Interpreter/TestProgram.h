@@ -37,8 +37,8 @@ public:
     return module->lookupSymbol<mlir::func::FuncOp>("f");
   }
 
-  /// A tensor of argument `i`'s type with these elements; one element fills
-  /// it.
+  /// A tensor of argument `i`'s type with these elements; a single element
+  /// fills it.
   TensorRef argument(unsigned i, std::vector<double> elements) {
     Tensor tensor(getFunction().getArgumentTypes()[i]);
     for (int64_t k = 0, n = tensor.getNumElements(); k < n; ++k) {
@@ -113,7 +113,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// A function of one op: `%0 = op : ...` on arguments %a0, %a1, ... of `types`.
+/// A function with one op: `%0 = op : ...` on arguments %a0, %a1, ... of
+/// `types`.
 inline std::string oneOp(llvm::StringRef op, std::vector<std::string> types,
                          llvm::StringRef result) {
   std::string text = "func.func @f(";

@@ -61,8 +61,8 @@ TEST(InputDataTest, data_belong_to_the_name) {
   EXPECT_NE(p.elements(*(*x)[0]), p.elements(*(*z)[0]));
 }
 
-// Ids stay below the table's rows, through changes of shape, type and calls;
-// labels below the number of classes, and some are ignored.
+// Ids stay below the number of rows, through changes of shape, type and calls.
+// Labels stay below the number of classes, and some are ignored.
 TEST(InputDataTest, integers_follow_their_uses) {
   TestProgram p(R"(
   func.func private @look(%t: tensor<5x2xf32>, %i: tensor<256xi64>) -> tensor<256x2xf32> {
@@ -86,7 +86,7 @@ TEST(InputDataTest, integers_follow_their_uses) {
   EXPECT_EQ(valuesOf(1), (std::set<double>{0, 1, 2, 3, 4}));
   EXPECT_EQ(valuesOf(2), (std::set<double>{-7, 0, 1}));
   EXPECT_EQ(valuesOf(3), (std::set<double>{0, 1}));
-  // What is no id has both signs, zeros and large numbers.
+  // Integers that are not ids have both signs, zeros and large numbers.
   std::set<double> free = valuesOf(4);
   for (double value = -8; value < 8; ++value)
     EXPECT_TRUE(free.count(value)) << value;
@@ -94,7 +94,7 @@ TEST(InputDataTest, integers_follow_their_uses) {
   EXPECT_LT(*free.begin(), -1e6);
 }
 
-// Positions, divisors, shifts and loops stay where the ops are defined.
+// Positions, divisors, shifts and loop bounds stay in the domain of their ops.
 TEST(InputDataTest, integers_stay_in_domains) {
   TestProgram p(R"(
   func.func @f(%t: tensor<5x3xf32>, %i: index, %d: tensor<256xi32>,
@@ -130,7 +130,7 @@ TEST(InputDataTest, integers_stay_in_domains) {
   }
 }
 
-// Zeros and other magnitudes; few special values, however large the tensor.
+// Zeros and various magnitudes; few special values, however large the tensor.
 TEST(InputDataTest, floats_have_zeros_and_extremes) {
   TestProgram p("func.func @f(%a: tensor<64x64xf32>) { return }");
   auto count = [&](FloatData floats, auto &&holds) {
@@ -156,7 +156,7 @@ TEST(InputDataTest, integer_floats) {
             (std::set<double>{-2, -1, 0, 1, 2}));
 }
 
-// Both of the nearest values come, with the exact mean; what is exact stays.
+// Both nearest values occur, with the exact mean; exact values do not change.
 TEST(VerifyTest, random_rounding) {
   TestProgram p("func.func @f(%a: bf16, %b: f32) { return }");
   ElementType bf16(p.getFunction().getArgumentTypes()[0]);
@@ -191,7 +191,7 @@ TEST(VerifyTest, relative_difference) {
   EXPECT_EQ(difference({INFINITY, 1}, {INFINITY, 1}), 0);
   EXPECT_EQ(difference({-INFINITY, 1}, {INFINITY, 1}), INFINITY);
   EXPECT_EQ(difference({1, 1}, {INFINITY, 1}), INFINITY);
-  // NaN is what both compute.
+  // NaN is equal to NaN.
   EXPECT_EQ(difference({NAN, 1}, {NAN, 1}), 0);
   EXPECT_EQ(difference({NAN, 2}, {NAN, 1}), 1);
   EXPECT_EQ(difference({NAN, 1}, {1, NAN}), INFINITY);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Besides the layouts that are expected of common einsums, every plan is
-// carried out on small integers, and compared with the sum over letters.
+// Tests the expected layouts of common einsums. Every plan is also executed on
+// small integers and compared with the sum over letters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ Einsum parse(llvm::StringRef spec, const std::map<char, int64_t> &sizes) {
   return e;
 }
 
-/// Position of the letters' values in a row-major tensor.
+/// Offset of the letters' values in a row-major tensor.
 int64_t locate(const Einsum &e, const Letters &tensor,
                llvm::ArrayRef<int64_t> values) {
   int64_t position = 0;
@@ -75,7 +75,7 @@ Data copy(const Einsum &e, const Data &data, const Letters &from,
   return result;
 }
 
-/// What the library does with a plan.
+/// The library's result for a plan.
 Data carryOut(const Einsum &e, const MatmulPlan &p, Data lhs, Data rhs) {
   if (p.lhsOrder)
     lhs = copy(e, lhs, e.lhs, *p.lhsOrder);
@@ -99,7 +99,7 @@ Data carryOut(const Einsum &e, const MatmulPlan &p, Data lhs, Data rhs) {
   return c;
 }
 
-/// Plans the einsum, carries it out, and compares.
+/// Plans the einsum, executes the plan, and compares.
 MatmulPlan planAndTry(const Einsum &e) {
   EXPECT_EQ(llvm::toString(e.check()), "");
   MatmulPlan plan = planMatmul(e);

@@ -15,9 +15,9 @@ using namespace tessera;
 
 namespace {
 
-/// The smallest arena that there is: every order of blocks, each at the lowest
-/// offset that it fits. Some order gives every left-justified plan, and one of
-/// these is optimal.
+/// The smallest possible arena: tries every order of blocks, each at the lowest
+/// offset at which it fits. Some order gives each left-justified plan, and one
+/// of these is optimal.
 int64_t smallestArena(const ArenaProblem &problem) {
   llvm::SmallVector<unsigned> order(problem.blocks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -49,8 +49,8 @@ int64_t smallestArena(const ArenaProblem &problem) {
   return best;
 }
 
-/// Each block in the given order in the tightest gap between all blocks that
-/// were placed before and live with it.
+/// Places each block, in the given order, into the tightest gap between all
+/// earlier blocks whose lifetimes overlap with it.
 ArenaPlan scanInOrder(const ArenaProblem &problem,
                       llvm::ArrayRef<unsigned> order) {
   ArenaPlan plan;
@@ -83,8 +83,8 @@ ArenaPlan scanInOrder(const ArenaProblem &problem,
   return plan;
 }
 
-/// The first of the plans by size, by area, by begin and by length that needs
-/// least.
+/// The first plan with the least memory among the orders by size, area, begin
+/// and length.
 ArenaPlan scanAllOrders(const ArenaProblem &problem) {
   std::vector<unsigned> order(problem.blocks.size());
   std::optional<ArenaPlan> best;
@@ -120,7 +120,7 @@ TEST(ArenaPlan, blocks_of_different_times_share_an_offset) {
 }
 
 TEST(ArenaPlan, both_ends_of_a_lifetime_count) {
-  // An op reads one and writes the other in step 1.
+  // In step 1 an op reads one and writes the other.
   ArenaProblem problem{{{128, 0, 1}, {128, 1, 2}}, 64};
   EXPECT_EQ(planArena(problem).bytes, 256);
 }
@@ -133,7 +133,8 @@ TEST(ArenaPlan, offsets_are_aligned) {
 }
 
 TEST(ArenaPlan, a_gap_is_used) {
-  // The long block splits the arena; the last one fits where the first was.
+  // The long block splits the arena; the last one fits at the first one's
+  // offset.
   ArenaProblem problem{{{256, 0, 1}, {64, 0, 9}, {256, 3, 4}, {128, 3, 4}}, 64};
   ArenaPlan plan = planArena(problem);
   EXPECT_EQ(llvm::toString(plan.verify(problem)), "");
@@ -177,7 +178,7 @@ TEST(ArenaPlan, offsets_are_those_of_a_scan_of_all_blocks) {
     problem.alignment = 1 << random() % 5;
     unsigned numBlocks = 1 + random() % 80, numSteps = 1 + random() % 100;
     for (unsigned b = 0; b < numBlocks; ++b) {
-      // Steps in which nothing begins are as good as none.
+      // Also tests steps in which nothing begins.
       int64_t begin = int64_t(random() % numSteps) * 3 - 7;
       int64_t length = random() % (random() % 4 ? 6 : 3 * numSteps);
       problem.blocks.push_back(
@@ -241,7 +242,7 @@ TEST(ArenaPlan, verify_finds_each_overlap) {
     ASSERT_EQ(llvm::errorToBool(plan.verify(problem)), overlaps)
         << "case " << i;
   }
-  // Both kinds are there.
+  // Both kinds occur.
   EXPECT_GT(wrong, 200);
   EXPECT_LT(wrong, 1800);
 }
@@ -249,7 +250,7 @@ TEST(ArenaPlan, verify_finds_each_overlap) {
 TEST(ArenaPlan, large_cases_are_near_the_bound) {
   std::mt19937 random(2);
   ArenaProblem problem;
-  // A chain of layers: most values die soon, some live on.
+  // A chain of layers: most values die soon, some live long.
   for (int i = 0; i < 1000; ++i)
     problem.blocks.push_back({int64_t(64 * (1 + random() % 64)), i,
                               i + 1 + int64_t(random() % (i % 10 ? 3 : 40))});

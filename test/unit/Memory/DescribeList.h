@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What writeEntries() makes entries of, for schedules without a program.
+// Descriptions for writeEntries() from schedules without a program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ inline int64_t offsetOf(Boundary kind, int chunk, int microBatch) {
   return ((int64_t(kind) * 64 + chunk) * 1024 + microBatch) * 64;
 }
 
-/// Each task once, with no memory but boundaries; a function for each kind and
-/// chunk, and for each pair if `pairs`.
+/// Describes each task once, with no memory but boundaries. There is one
+/// function for each kind and chunk, and for each pair if `pairs`.
 inline ListMemory describe(const std::vector<schedule::Action> &actions,
                            bool pairs) {
   ListMemory memory;

@@ -1,10 +1,11 @@
-//===- ListEntriesTest.cpp - Lists as the runtime runs them ---------------===//
+//===- ListEntriesTest.cpp - Lists of entries, executed by a test runner --===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A runner of its own plays the entries of all pp ranks. A value moves as late
-// as it may: when one side waits for it. Each task looks at what it receives.
+// A separate runner executes the entries of all pp ranks. It moves a value as
+// late as possible: when one side waits for it. Each task checks its received
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ public:
          std::vector<std::vector<int64_t>> lists)
       : problem(problem), lists(std::move(lists)), ranks(problem.ranks) {}
 
-  /// Whether all lists come to their ends.
+  /// True if all lists finish.
   bool run() {
     for (bool moves = true; moves;) {
       moves = false;
@@ -48,7 +49,7 @@ private:
   struct Rank {
     size_t at = 0;
     std::map<int64_t, std::string> memory;
-    /// In flight: whether it has arrived, and its communicator.
+    /// State in flight: whether it has arrived, and its communicator.
     struct Slot {
       bool done = false;
       std::tuple<int, int, int64_t> communicator;

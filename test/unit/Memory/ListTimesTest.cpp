@@ -1,10 +1,10 @@
-//===- ListTimesTest.cpp - The runtime's report against the simulation ----===//
+//===- ListTimesTest.cpp - The runtime's report and the simulation --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime replays lists with the times that it measured, since it has
-// nothing of the compiler. Both must say the same of the same times.
+// The runtime replays lists with measured times by itself, because it does not
+// use the compiler. Both must give the same result for the same times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ std::vector<rt::Stamp> makeStamps(llvm::ArrayRef<int64_t> entries,
   return stamps;
 }
 
-/// A schedule as the runtime stamps it, for other times of each chunk.
+/// A schedule with the runtime's stamps, for different times of each chunk.
 struct Stamped {
   Stamped(const ScheduleProblem &problem, Schedule schedule,
           std::minstd_rand &random) {

@@ -52,7 +52,7 @@ TEST(ContextChoice, names) {
 
 TEST(ContextChoice, heads_over_devices) {
   using Parts = std::pair<int64_t, int64_t>;
-  // Enough KV heads: they alone are sharded, padded where they do not divide.
+  // There are enough KV heads to shard only them; padded if they do not divide.
   EXPECT_EQ(splitHeads(2, 8, 4), Parts(2, 1));
   EXPECT_EQ(splitHeads(8, 8, 16), Parts(8, 1));
   EXPECT_EQ(splitHeads(8, 12, 1), Parts(8, 1));
@@ -66,7 +66,7 @@ TEST(ContextChoice, heads_over_devices) {
   EXPECT_EQ(splitHeads(6, 8, 8), Parts(2, 3));
 }
 
-// Of one of tiny-llama's two layers.
+// Bytes for one of tiny-llama's two layers.
 TEST(ContextChoice, bytes) {
   ContextProblem two = makeProblem(2), four = makeProblem(4);
   EXPECT_EQ(getBytes(four, "all_gather"), 49152 / 2);
@@ -82,12 +82,12 @@ TEST(ContextChoice, bytes) {
   EXPECT_EQ(getBytes(two, "all_gather"), 49152 / 2);
   EXPECT_EQ(getBytes(four, "all_to_all"), 57344 / 2);
   EXPECT_EQ(getBytes(four, "ring"), 73728 / 2);
-  // The ring's sums of gradients are in f32: 3 t (K + K + 2 K), K in bf16.
+  // The ring's gradient sums are in f32: 3 t (K + K + 2 K), K in bf16.
   four.elementBytes = 2;
   EXPECT_EQ(getBytes(four, "ring"), 3 * 16 * 128 * 4);
 }
 
-// The groups have the minor part of the axis, the queries the major one.
+// The groups get the minor part of the axis, the queries the major one.
 TEST(ContextChoice, axes) {
   ContextProblem four = makeProblem(4);
   EXPECT_EQ(print(four, "all_gather"), R"({"cp"}{}{})");
@@ -104,7 +104,8 @@ TEST(ContextChoice, pairs) {
   EXPECT_EQ(countPairs(24, 8, 32, true), 228);
   EXPECT_EQ(countPairs(0, 32, 32, true), 528);
   EXPECT_EQ(countPairs(24, 8, 32, false), 256);
-  // In a window of 3: 1, 2, 3, 3, ...; a window as long as the keys is none.
+  // A window of 3 gives 1, 2, 3, 3, ...; a window as long as the keys has no
+  // effect.
   EXPECT_EQ(countPairs(0, 8, 32, true, 3), 1 + 2 + 6 * 3);
   EXPECT_EQ(countPairs(24, 8, 32, true, 3), 8 * 3);
   EXPECT_EQ(countPairs(24, 8, 32, true, 32), 228);
@@ -114,8 +115,8 @@ TEST(ContextChoice, pairs) {
   EXPECT_EQ(countPairs(0, 6, 4, true), 1 + 2 + 3 + 4 + 4 + 4);
 }
 
-// Chunks of 32: a window of 16 reaches the chunk before, one of 34 the one
-// before that.
+// Chunks of 32: a window of 16 reaches into the previous chunk, and one of 34
+// into the one before that.
 TEST(ContextChoice, steps_of_a_ring) {
   EXPECT_EQ(getLastStep(4, 32, true, std::nullopt), 3);
   EXPECT_EQ(getLastStep(4, 32, true, 1), 0);
@@ -127,7 +128,7 @@ TEST(ContextChoice, steps_of_a_ring) {
   EXPECT_EQ(getLastStep(4, 32, false, std::nullopt), 3);
 }
 
-// One KV head: gathering them moves less than all queries and results.
+// Gathering one KV head's keys moves less than all queries and results.
 TEST(ContextChoice, the_fastest_is_chosen) {
   ContextProblem problem = makeProblem(4);
   problem.links = MeshLinks::uniform(problem.mesh, 0, 1);
@@ -141,7 +142,7 @@ TEST(ContextChoice, the_fastest_is_chosen) {
   EXPECT_EQ(choice.get().method.getName(), "all_to_all");
   for (const ContextCost &cost : choice.costs)
     EXPECT_GE(cost.seconds, choice.get().seconds);
-  // One that is wanted is taken, whatever it takes.
+  // A requested method is chosen at any cost.
   EXPECT_EQ(choice.costs.size(), 4u);
   choice =
       llvm::cantFail(chooseContext(problem, *parseContextMethod("all_gather")));

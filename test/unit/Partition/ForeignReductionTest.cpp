@@ -1,10 +1,10 @@
-//===- ForeignReductionTest.cpp - Reductions of ops from outside ----------===//
+//===- ForeignReductionTest.cpp - Reductions in ops of other dialects -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// toy.sumexp is the sum of exp(x) over the last dimension: zeros in padding
-// would add 1 each. It has a sharding rule and says nothing of padding.
+// toy.sumexp is the sum of exp(x) over the last dimension, so each zero in the
+// padding would add 1. It has a sharding rule that does not describe padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +77,7 @@ OwningOpRef<ModuleOp> parse(StringRef text) {
   return parseSourceString<ModuleOp>(text, &getContext());
 }
 
-/// The module, partitioned and proven; its text.
+/// Partitions and proves the module; returns its text.
 std::string partition(StringRef text) {
   OwningOpRef<ModuleOp> module = parse(text);
   PassManager pm(&getContext());

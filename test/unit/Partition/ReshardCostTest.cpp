@@ -1,4 +1,4 @@
-//===- ReshardCostTest.cpp - How an op is run -----------------------------===//
+//===- ReshardCostTest.cpp - Choice of an op's shardings ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,7 @@ TEST(ReshardCost, bytes_are_those_of_the_plan) {
   auto bytes = [&](const Sharding &from, const Sharding &to) {
     return getReshardCost(planner, from, to, {16, 16}, 4).bytes;
   };
-  // A device has 4 rows of 16 and receives 12.
+  // A device has 4 of 16 rows and receives 12.
   EXPECT_EQ(bytes(onX, whole), 12 * 16 * 4);
   EXPECT_EQ(bytes(whole, onX), 0);
   Sharding partial = whole;
@@ -70,12 +70,12 @@ TEST(ReshardCost, agreed_contraction_is_reduced) {
   FactorChoice choice = m.choose();
   EXPECT_EQ(choice.axes[kK], AxisList{m.x});
   EXPECT_EQ(choice.cost.bytes, 2 * 3 * 16 * 16 * 4 / 4);
-  // Both operands whole.
+  // Both operands are gathered.
   EXPECT_EQ(choice.otherCost.bytes, 2 * 3 * 16 * 16 * 4);
 }
 
-// The product repeats work on four devices: it must save three quarters of the
-// time, which is bytes here.
+// The matmul repeats work on four devices, so it must save three quarters of
+// the time, which is measured in bytes here.
 TEST(ReshardCost, repeated_work_must_pay) {
   for (auto [k, gathers] : {std::pair(8, true), std::pair(32, false)}) {
     Matmul m(64, k, 64);
@@ -87,8 +87,8 @@ TEST(ReshardCost, repeated_work_must_pay) {
   }
 }
 
-// Rows of x and columns of w over one axis, the result by columns: the rows are
-// gathered even where w is smaller. A weight stays where it is.
+// Rows of x and columns of w over one axis, with the result by columns: the
+// rows are gathered even if w is smaller. A weight is not moved.
 TEST(ReshardCost, result_keeps_its_axes) {
   Matmul m(1024, 16, 16);
   m.lhs.dims[0].axes = {m.x};
@@ -116,8 +116,8 @@ TEST(ReshardCost, replicated_factor_takes_no_axes) {
   EXPECT_TRUE(m.choose().axes[kI].empty());
 }
 
-// Keys as in the gradients of attention: summed in the first result, a
-// dimension of the second. Only the first is partial.
+// Keys as in the gradients of attention: contracted in the first result, a
+// dimension of the second. Only the first result is partial.
 TEST(ReshardCost, partial_is_the_result_without_the_factor) {
   Matmul m(16, 16, 16);
   m.rule.results.push_back({{kK}, {kJ}});
@@ -130,9 +130,9 @@ TEST(ReshardCost, partial_is_the_result_without_the_factor) {
   EXPECT_EQ(part.dims[0].axes, AxisList{m.x});
 }
 
-// As in the gradients of attention: the axis shards the queries, I, which the
-// second result lacks and has on K. It is partial then, and scattered; no
-// device repeats the work.
+// This occurs in the gradients of attention. The axis shards the queries, I,
+// which the second result lacks; its K has that axis. The second result is then
+// partial and is scattered. No device repeats the work.
 TEST(ReshardCost, each_result_forbids_only_factors_that_it_has) {
   Matmul m(16, 16, 16);
   m.rule.factors[kI].kind = FactorKind::Reduction;
@@ -150,7 +150,7 @@ TEST(ReshardCost, each_result_forbids_only_factors_that_it_has) {
   EXPECT_EQ(choice.cost.bytes, 3 * 16 * 16 * 4 / 4);
 }
 
-// A pinned factor gets its axis though operand and result have it elsewhere.
+// A pinned factor gets its axis although operand and result have it elsewhere.
 TEST(ReshardCost, pinned_factors_move_operands_and_results) {
   Matmul m(16, 16, 16);
   m.lhs.dims[0].axes = m.result.dims[0].axes = {m.x};

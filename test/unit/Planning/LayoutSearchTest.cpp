@@ -32,7 +32,7 @@ PlanSpace makeSpace(const Constraints &constraints) {
   return space;
 }
 
-/// A space with few layouts enough to price all of them.
+/// A space with few enough layouts to price all of them.
 struct Case {
   const char *name;
   Subject subject;
@@ -138,13 +138,14 @@ TEST_P(EqualsExhaustive, in_time_best_plans_and_front) {
   EXPECT_GT(all.front.size(), 2u);
   expectSame(found, all);
   EXPECT_EQ(found.gap, 0);
-  // All layouts are accounted for.
+  // Every layout is counted.
   const SearchCounts &c = found.counts;
   EXPECT_EQ(c.layouts, c.invalid + c.bounded + c.tooLarge + c.priced);
   EXPECT_EQ(all.counts.priced + all.counts.invalid, c.layouts);
   EXPECT_GE(all.counts.fit, c.fit);
 
-  // Without the front less is priced; the best are the same, with any threads.
+  // Without the front fewer layouts are priced; the best ones are the same,
+  // with any number of threads.
   options.frontSlack = -1;
   options.threads = 2;
   SearchResult best = searchLayouts(test.subject, clusters, space, options);
@@ -160,7 +161,7 @@ TEST_P(EqualsExhaustive, in_time_best_plans_and_front) {
 INSTANTIATE_TEST_SUITE_P(Spaces, EqualsExhaustive,
                          testing::Range(size_t(0), cases().size()));
 
-/// No bound is above what a layout takes, for random layouts of each schedule.
+/// No bound exceeds the time of a layout, for random layouts of each schedule.
 TEST(LayoutSearch, bounds_hold) {
   std::mt19937 random(7);
   for (const Subject &subject :
@@ -196,8 +197,8 @@ TEST(LayoutSearch, bounds_hold) {
     }
 }
 
-/// The chunks' bound is one of each schedule, not only of its price, which for
-/// large ones is a line through smaller ones.
+/// The chunks' bound holds for each schedule and not only for its price, which
+/// for large schedules is extrapolated from smaller ones.
 TEST(LayoutSearch, bounds_of_chunks_hold_for_whole_schedules) {
   ClusterSpec spec = cluster();
   PlanPricer pricer(llama(), spec);
@@ -228,7 +229,7 @@ TEST(LayoutSearch, bounds_of_chunks_hold_for_whole_schedules) {
       }
 }
 
-/// On fewer devices, by whole nodes, no plan meets the date.
+/// No plan on fewer whole nodes meets the date.
 TEST(WhatIf, fewest_devices) {
   Subject subject = dense(llama());
   ClusterSpec spec = cluster();
@@ -255,7 +256,7 @@ TEST(WhatIf, fewest_devices) {
   EXPECT_LE(daysOn(fewest.devices), days);
   for (int64_t devices = 8; devices < fewest.devices; devices += 8)
     EXPECT_GT(daysOn(devices), days) << devices;
-  // Fewer are permitted than are needed.
+  // Fewer devices are allowed than are needed.
   llvm::cantFail(given.constrain("gpus", "..16"));
   EXPECT_EQ(llvm::toString(
                 findFewestDevices(subject, spec, given, tokens, days, options)
@@ -264,8 +265,8 @@ TEST(WhatIf, fewest_devices) {
             "days");
 }
 
-/// Plans that fit with a probability need less than a device has, the less the
-/// more is new of them.
+/// Plans that must fit with a probability need less memory than a device has.
+/// The more of a plan is new, the less it may need.
 TEST(LayoutSearch, fits_with_a_probability) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster(8, 40e9)};
@@ -291,7 +292,7 @@ TEST(LayoutSearch, fits_with_a_probability) {
   }
 }
 
-/// Of two clusters and some numbers of devices, the fewest dollars.
+/// The cheapest among two clusters and several numbers of devices.
 TEST(LayoutSearch, finds_the_cheapest) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster(), cluster(4, 40e9, 25e9)};
@@ -316,8 +317,8 @@ TEST(LayoutSearch, finds_the_cheapest) {
   EXPECT_EQ(found.top[0].cluster, 0u);
 }
 
-/// What is known when a search is ended has a bound, and the space's best is
-/// not beyond it.
+/// The result of a stopped search has a bound, and the best layout of the space
+/// does not exceed it.
 TEST(LayoutSearch, may_be_ended) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
@@ -329,7 +330,7 @@ TEST(LayoutSearch, may_be_ended) {
     options.progress = goOn;
     return searchLayouts(subject, clusters, space, options);
   };
-  // A plan is known before any is counted, and then no bound is.
+  // A plan is known before any layout is counted, when there is no bound yet.
   SearchResult dived =
       endedBy([](const SearchProgress &known) { return !known.best; });
   ASSERT_FALSE(dived.top.empty());
@@ -366,7 +367,7 @@ TEST(WhatIf, other_hardware) {
   std::vector<WhatIf> list =
       findWhatIfs(subject, clusters, given, best, SearchOptions());
   ASSERT_EQ(list.size(), 5u);
-  // Never worse with more, nor better with less.
+  // More is never worse, and less never better.
   for (size_t i : {0, 1, 3})
     EXPECT_LE(list[i].found.time, best.time) << list[i].what;
   for (size_t i : {2, 4})
@@ -396,7 +397,7 @@ TEST(WhatIf, why_not_a_layout) {
             "expects fields and their values, as tp=8,pp=4, but got 'tp8'");
   EXPECT_EQ(llvm::toString(ask("tp=3").takeError()),
             "no layout has --gpus 16, --tp 3 and --global-batch 64");
-  // One that cannot fit says so.
+  // A neighbor that does not fit reports it.
   Neighbour large =
       llvm::cantFail(ask("tp=1,pp=1,micro-batch=4,recompute=none"));
   EXPECT_FALSE(large.found.fits());
@@ -423,7 +424,7 @@ TEST(LayoutSearch, ranks_plans) {
     EXPECT_EQ(ranked.top[i].seconds, found.top[i].seconds);
 }
 
-/// A list, a range, a flag; what contradicts itself is left out.
+/// A list, a range, a flag; contradictory layouts are left out.
 TEST(LayoutSpace, is_what_the_options_leave_open) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
@@ -460,7 +461,7 @@ TEST(LayoutSpace, is_what_the_options_leave_open) {
   EXPECT_EQ(space.numLayouts() - space.numInvalid(), 12);
 }
 
-/// Types that a device has no units for are no part of the space.
+/// Types for which a device has no units are not in the space.
 TEST(LayoutSpace, has_types_that_the_device_has) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};

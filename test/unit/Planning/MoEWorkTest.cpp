@@ -135,7 +135,8 @@ TEST(MoEConfig, errors) {
             "experts, but got 2");
 }
 
-/// All parameters are somewhere: with the experts over 8 ranks, 8 times theirs.
+/// No parameter is lost: with the experts over 8 ranks there are 8 times
+/// theirs.
 TEST(MoEWork, parameters_are_all_there) {
   MoEConfig mixtral = parse(mixtralText());
   EXPECT_EQ(parameters(makeMoEWork(mixtral, plan(1, 1))), mixtral.parameters());
@@ -150,7 +151,7 @@ TEST(MoEWork, parameters_are_all_there) {
   EXPECT_EQ(parameters(makeMoEWork(qwen, plan(1, 1))), qwen.parameters());
 }
 
-/// The tokens of all local experts are cast, and the gradients of their
+/// The tokens of all local experts are cast, and so are the gradients of their
 /// results.
 TEST(MoEWork, casts_of_experts_are_of_all_of_them) {
   Plan l = plan(8, 8);
@@ -164,8 +165,8 @@ TEST(MoEWork, casts_of_experts_are_of_all_of_them) {
     if (ops[i].name == "cast" && ops[i + 1].name == "experts")
       (ops[i].pass == Pass::Forward ? forward : backward)
           .push_back(ops[i].bytesWritten);
-  // Two copies of 8 bits: of inputs and inner results; of the gradients of
-  // results, and of gate and up.
+  // Two 8-bit copies: of inputs and inner results; of the gradients of results,
+  // and of gate and up.
   EXPECT_EQ(forward, (std::vector<double>{2 * slots * 2048, 2 * slots * 768}));
   EXPECT_EQ(backward,
             (std::vector<double>{2 * slots * 2048, 2 * slots * 2 * 768}));
@@ -182,7 +183,7 @@ TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
 }
 
 /// Under ZeRO-3 each layer gathers its parameters for both passes and scatters
-/// their gradients; experts over the devices that share them.
+/// their gradients; experts do so over the devices that share them.
 TEST(MoEWork, zero_3_gathers_parameters) {
   for (const std::string &text : {mixtralText(), deepSeekText()}) {
     Plan l = plan(32, 8);
@@ -244,7 +245,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"dispatch", "weights", "combine",
                                       "combine", "weights", "dispatch"}));
-  // To four nodes at most, in 8 bits there and in 16 back.
+  // Tokens go to at most four nodes, in 8 bits there and in 16 bits back.
   Plan l = plan(64, 64);
   l.precision = Precision::FP8;
   work = makeMoEWork(parse(deepSeekText()), l);
@@ -262,7 +263,7 @@ TEST(MoEWork, tokens_go_once_to_each_device) {
     EXPECT_EQ(comm.copies, 2);
     EXPECT_TRUE(comm.overlappable);
   }
-  // Groups of experts say more than that.
+  // Groups of experts limit it further.
   l = plan(64, 64);
   l.dispatchOnce = true;
   work = makeMoEWork(parse(deepSeekText()), l);
@@ -282,14 +283,14 @@ TEST(MoEWork, experts_apart_are_kernels_of_their_own) {
         count += op.kernels;
     return count;
   };
-  // Two matmuls and their gradients; the operands and gradients of four matmuls
-  // are cast, of which two are the experts'.
+  // Two matmuls and their gradients. The operands and gradients of four matmuls
+  // are cast; two of these matmuls are the experts'.
   EXPECT_EQ(kernels("experts"), 6);
   int64_t casts = kernels("cast");
   l.expertsApart = true;
   EXPECT_EQ(kernels("experts"), 2 * 6);
   EXPECT_EQ(kernels("cast"), casts + 4);
-  // The host waits for the numbers of tokens, but not where slots are fixed.
+  // The host waits for the numbers of tokens, except if slots are fixed.
   EXPECT_TRUE(block(makeMoEWork(mixtral, l)).hostWaits);
   EXPECT_FALSE(block(makeMoEWork(mixtral, l, {1.25, 1})).hostWaits);
   l.expertsApart = false;
@@ -318,7 +319,7 @@ TEST(MoEWork, graphs_leave_the_host_what_is_after_the_router) {
   // Attention has six kernels, the router two.
   EXPECT_EQ(listIssued(GraphScope::Router).size(), rest.size() + 6);
   EXPECT_EQ(listIssued(GraphScope::None).size(), rest.size() + 8);
-  // What they launch in the backward are the gradients of the same.
+  // The backward launches the gradients of the same ops.
   MoEOptions options;
   options.graphs = GraphScope::Router;
   for (const OpWork &op : block(makeMoEWork(mixtral, l, options)).ops)
@@ -336,9 +337,9 @@ TEST(MoEWork, a_plain_all_to_all_sorts_what_it_brings) {
       return llvm::StringRef(op.name).starts_with(name);
     });
   };
-  // There and back, each with its gradient.
+  // In both directions, each with its gradient.
   EXPECT_EQ(count("sort"), 4);
-  // One expert on a device leaves nothing to sort.
+  // A single expert on a device needs no sort.
   l.ep = 8;
   EXPECT_EQ(count("sort"), 0);
   l.ep = 4;
@@ -358,11 +359,12 @@ TEST(MoEWork, rows_of_experts_are_padded_by_copies_below_16_bits) {
         bytes += op.bytesRead + op.bytesWritten;
     return bytes;
   };
-  // There and back, each with its gradient: two experts for each token.
+  // In both directions, each with its gradient: two experts for each token.
   EXPECT_EQ(copied(), 4 * 2 * 4096.0 * 2 * 4096 * 2);
-  // Slots are whole blocks.
+  // Fixed slots are whole blocks.
   EXPECT_EQ(copied({1, 1}), 0);
-  // What sends tokens once pads them, or leaves that to a copy.
+  // A dispatch that sends tokens once pads them itself, or leaves that to a
+  // copy.
   l.dispatchOnce = true;
   EXPECT_EQ(copied(), 0);
   MoEOptions apart;
@@ -386,7 +388,7 @@ TEST(MoEWork, a_schedule_that_interleaves_passes_issues_each_part) {
   l.overlapExperts = true;
   EXPECT_EQ(calls(Pass::Forward), 4);
   EXPECT_EQ(calls(Pass::BackwardInput), 4);
-  // Where slots are fixed, the host runs ahead.
+  // Fixed slots let the host run ahead.
   EXPECT_EQ(calls(Pass::Forward, {1.25, 1}), 0);
 }
 
@@ -396,7 +398,7 @@ TEST(MoEWork, a_pass_that_runs_beside_waits_with_the_other) {
   EXPECT_FALSE(block(makeMoEWork(parse(mixtralText()), l)).backwardWaits);
   l.overlapExperts = true;
   EXPECT_TRUE(block(makeMoEWork(parse(mixtralText()), l)).backwardWaits);
-  // Where slots are fixed, the host waits for nothing.
+  // The host waits for nothing if slots are fixed.
   EXPECT_FALSE(
       block(makeMoEWork(parse(mixtralText()), l, {1.25, 1})).backwardWaits);
 }
@@ -415,7 +417,7 @@ TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
   EXPECT_EQ(even, 2 * 4096.0 * 2 * mixtral.expertParameters());
   EXPECT_EQ(expertFlops({1.25, 1}), 1.25 * even);
   EXPECT_EQ(expertFlops({0, 1.5}), 1.5 * even);
-  // Slots are slots, however tokens are distributed.
+  // Fixed slots do not depend on the distribution of tokens.
   EXPECT_EQ(expertFlops({1.25, 1.5}), 1.25 * even);
 }
 
@@ -462,7 +464,7 @@ TEST(MoEWork, layout_errors) {
             "ep: expects a divisor of the 256 experts but got 96");
   l = plan(64, 64);
   EXPECT_EQ(llvm::toString(checkMoELayout(deepSeek, l)), "");
-  // What needs the ops of a graph.
+  // Options that need the ops of a graph.
   l.recompute = Recompute::Matmuls;
   l.eager = l.keepGathered = true;
   EXPECT_EQ(llvm::toString(checkMoELayout(deepSeek, l)),
@@ -471,8 +473,8 @@ TEST(MoEWork, layout_errors) {
             "keep-gathered: expects a model without experts");
 }
 
-/// 37e9 active parameters; the technical report's 180 thousand hours for 1e12
-/// tokens are then 340 model TFLOP/s per device.
+/// 37e9 active parameters. The technical report's 180 thousand hours for 1e12
+/// tokens give 340 model TFLOP/s per device.
 TEST(MoEWork, model_flops) {
   MoEConfig deepSeek = parse(deepSeekText());
   double flops = deepSeek.modelFlopsPerToken(4096);

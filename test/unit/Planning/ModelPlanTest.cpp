@@ -60,7 +60,7 @@ ModelWork read(const ModelConfig &config, const Plan &l) {
 
 const LayerWork &block(const ModelWork &work) { return work.kinds[1]; }
 
-/// "kind axis" of the collectives of a pass.
+/// The collectives of a pass as "kind axis".
 std::vector<std::string> comms(const LayerWork &layer, Pass pass) {
   std::vector<std::string> list;
   for (const CommWork &comm : layer.comms)
@@ -94,9 +94,9 @@ double savedOfToken(Plan l) {
   return block(read(llama(), l)).savedBytes() / 2048;
 }
 
-/// With hidden h, KV width k, MLP f: both norms keep input and result,
-/// attention q, k, v, its result and a statistic of each head; the MLP keeps
-/// gate, up and their product, and, op by op, the activated gate.
+/// Saved tensors for hidden h, KV width k, MLP f: both norms keep input and
+/// result; attention keeps q, k, v, its result and a statistic of each head.
+/// The MLP keeps gate, up and their product, and, op by op, the activated gate.
 TEST(ModelPlan, what_a_layer_keeps) {
   double h = 4096, k = 1024, f = 14336;
   Plan l = plan(1);
@@ -105,8 +105,8 @@ TEST(ModelPlan, what_a_layer_keeps) {
   double before = savedOfToken(l);
   l.eager = true;
   EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * f);
-  // A norm's result is sharded by tp; the matmuls before which it is gathered
-  // keep the whole of it.
+  // A norm's result is sharded over tp; the matmuls that gather it keep all of
+  // it.
   l = plan(4);
   l.sp = true;
   before = savedOfToken(l);
@@ -192,8 +192,8 @@ TEST(ModelPlan, fully_sharded_parameters_are_gathered_once_a_layer) {
   EXPECT_EQ(gather.bytes, 2 * block(work).parameterElements());
 }
 
-/// Saved bytes of a block over s b h, against Korthikanti et al. 2022, table 2;
-/// without the core of attention where that is computed again.
+/// Saved bytes of a block over s b h, as in Korthikanti et al. 2022, table 2;
+/// without the core of attention if that is recomputed.
 double savedShare(int64_t tp, bool sp, bool withCore = true) {
   Plan l = plan(tp);
   l.sp = sp;
@@ -211,7 +211,7 @@ TEST(ModelPlan, saved_activations_follow_korthikanti) {
   EXPECT_NEAR(savedShare(8, false) / (10 + 24.0 / 8 + scores / 8), 1, 0.02);
   EXPECT_NEAR(savedShare(8, true) / (34.0 / 8 + scores / 8), 1, 0.02);
   EXPECT_NEAR(savedShare(8, true, false) / (34.0 / 8), 1, 0.02);
-  // Full recomputation keeps the input of a block.
+  // Full recomputation keeps only the input of a block.
   EXPECT_EQ(block(read(gpt(), plan(1))).outputBytes, 2 * 2048.0 * 12288);
 }
 
@@ -242,7 +242,7 @@ TEST(ModelPlan, layouts_that_a_layer_does_not_see_share_its_graph) {
 }
 
 TEST(ModelPlan, model_flops_follow_the_usual_count) {
-  // 72 l h^2 (1 + s / 6h + V / 12lh) a token, the formula of Narayanan et al.
+  // 72 l h^2 (1 + s / 6h + V / 12lh) per token, the formula of Narayanan et al.
   // without recomputation: 175 billion parameters at 2048 tokens.
   double l = 96, h = 12288, s = 2048, v = 51200;
   double expected = 72 * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
@@ -257,17 +257,17 @@ TEST(ModelPlan, model_flops_do_not_count_the_input_embedding) {
   EXPECT_EQ(modelFlopsPerToken(config, 4096),
             6 * (double(countParameters(config)) - table - norms) +
                 12.0 * config.layers * config.hidden * 4096);
-  // A tied table is the head's: it is counted once.
+  // A tied table is the head's and is counted once.
   config.tiedHead = true;
   EXPECT_EQ(modelFlopsPerToken(config, 4096),
             6 * (double(countParameters(config)) - norms) +
                 12.0 * config.layers * config.hidden * 4096);
 }
 
-/// FLOPs and bytes of a kind over all passes of some layers.
+/// FLOPs and bytes by kind over all passes of some layers.
 struct Totals {
   double matmuls = 0, attention = 0, passes = 0;
-  /// Bytes of collectives over tp that are of some size.
+  /// Bytes of large collectives over tp.
   double tensorComm = 0;
 
   void add(const LayerWork &layer) {
@@ -285,8 +285,8 @@ struct Totals {
   }
 };
 
-/// The derived step of a block beside that of the compiled training step: what
-/// a second layer adds to it.
+/// Compares the derived step of a block with the part of the compiled training
+/// step that a second layer adds.
 void compareWithTrainingStep(ModelConfig config, const Plan &l) {
   WorkReader reader;
   llvm::Expected<ModelWork> derived = reader.read(config, l);
@@ -304,7 +304,7 @@ void compareWithTrainingStep(ModelConfig config, const Plan &l) {
   EXPECT_DOUBLE_EQ(mine.attention, theirs[1].attention - theirs[0].attention);
   EXPECT_DOUBLE_EQ(mine.tensorComm,
                    theirs[1].tensorComm - theirs[0].tensorComm);
-  // Of the compiled kernels, some write what others read again (the activated
+  // Some compiled kernels write tensors that others read again (the activated
   // gate, biased matmuls).
   double passes[2];
   for (int layers : {1, 2}) {
@@ -326,7 +326,8 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
     }
 }
 
-/// Programs keep what sp gathers; otherwise it is gathered once more.
+/// Programs keep the gathered activations of sp; otherwise they are gathered
+/// again.
 TEST(ModelPlan, gathered_activations_are_kept_or_gathered_again) {
   for (ModelConfig config : {llama(), gpt()}) {
     SCOPED_TRACE(config.name);
@@ -348,12 +349,13 @@ TEST(ModelPlan, gathered_activations_are_kept_or_gathered_again) {
     }
     EXPECT_DOUBLE_EQ(kept.tensorComm,
                      theirs[1].tensorComm - theirs[0].tensorComm);
-    // Two gathers and two scatters, each both ways; two gathers more.
+    // Two gathers and two scatters, each in both passes; two more gathers.
     EXPECT_DOUBLE_EQ(again.tensorComm, kept.tensorComm * 10 / 8);
   }
 }
 
-/// Larger micro-batches follow from those of one and two sequences.
+/// The work of larger micro-batches follows from that for one and two
+/// sequences.
 TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
   WorkReader derived, built(/*scales=*/false);
   Plan wide = plan(4), sharded = plan(2, 4);
@@ -389,7 +391,7 @@ TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
   EXPECT_EQ(derived.numGraphs(), built.numGraphs());
 }
 
-/// A vocabulary that is no multiple of 64 is padded on one device too.
+/// A vocabulary that is not a multiple of 64 is padded on one device too.
 TEST(ModelPlan, one_device_pads_sizes) {
   ModelConfig config = llama();
   config.vocab = 50257;

@@ -1,4 +1,4 @@
-//===- OpCostTest.cpp - What an op computes -------------------------------===//
+//===- OpCostTest.cpp - The cost of an op ---------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -83,7 +83,7 @@ TEST(OpCost, attention_skips_what_a_mask_hides) {
   EXPECT_EQ(all.batch, 2 * 4 * 3);
   EXPECT_EQ(all.flops, 2 * 2.0 * 24 * 8 * 8 * 16);
   EXPECT_EQ(attention("causal").flops, all.flops / 2);
-  // Six queries see two keys, the first two half as many.
+  // Six queries see two keys, the first two queries half as many.
   EXPECT_EQ(attention("causal window 2").flops, all.flops * 14 / 64);
   EXPECT_EQ(attention("causal window 8").flops, all.flops / 2);
   EXPECT_EQ(attention("causal window 9").flops, all.flops / 2);

@@ -38,7 +38,7 @@ std::vector<Plan> layouts() {
   return list;
 }
 
-/// What is kept from other layouts may not show.
+/// Cached results of other layouts must not change a result.
 TEST(PlanPricer, gives_the_numbers_of_a_report) {
   PlanPricer pricer(llama(), cluster());
   for (int round = 0; round < 2; ++round)
@@ -58,8 +58,8 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
     }
 }
 
-/// Splits that are kept are those that a plan has by itself: schedules, chunks
-/// and stages do not mix, and micro-batches do not matter.
+/// Cached splits equal a plan's own: schedules, chunks and stages do not mix,
+/// and micro-batches do not matter.
 TEST(PlanPricer, keeps_splits_by_stages) {
   PlanPricer pricer(llama(), cluster());
   Plan l = layouts().front();
@@ -95,7 +95,7 @@ TEST(PlanPricer, prices_layers_once) {
   PlanPricer pricer(llama(), cluster());
   Plan l = layouts().front();
   ASSERT_TRUE(bool(pricer.price(l)));
-  // The schedule, the batch and ZeRO up to 2 are not the layers'.
+  // The layers do not depend on the schedule, the batch, and ZeRO up to 2.
   for (int zero : {0, 2}) {
     l.zero = zero;
     l.microBatches *= 2;
@@ -107,8 +107,8 @@ TEST(PlanPricer, prices_layers_once) {
   EXPECT_EQ(pricer.numPricedModels(), 2u);
 }
 
-/// The price of `auto` is that of the fastest method, and each method has its
-/// own, whatever was priced before.
+/// `auto` has the price of the fastest method, and each method has its own
+/// price, whatever was priced before.
 TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
   PlanPricer pricer(llama(), cluster());
   Plan plan = layouts().front();
@@ -135,7 +135,7 @@ TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
   EXPECT_EQ(chosen.cpMethod.getName(), methods.begin()->second);
 }
 
-/// With stages apart, a tied table is in the memory of both ends.
+/// Both ends store a tied table if their stages are separate.
 TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
   ModelConfig tied = llama();
   tied.tiedHead = true;

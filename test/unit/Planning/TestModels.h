@@ -27,7 +27,8 @@ inline ModelConfig llama() {
   return config;
 }
 
-/// With a tied head and biases, and blocks that no number of stages divides.
+/// A tied head and biases, and a number of blocks that no number of stages
+/// divides.
 inline ModelConfig gpt() {
   ModelConfig config = getFamilyDefaults("gpt2");
   config.name = "gpt";
@@ -41,7 +42,7 @@ inline ModelConfig gpt() {
   return config;
 }
 
-/// A first dense layer, experts in the others, latent attention.
+/// A first dense layer, experts in the others, and latent attention.
 inline MoEConfig mixture() {
   MoEConfig config;
   config.name = "mixture";
@@ -60,7 +61,7 @@ inline MoEConfig mixture() {
   return config;
 }
 
-/// Nodes of `inner` devices of `memory` bytes.
+/// A cluster with nodes of `inner` devices with `memory` bytes each.
 inline ClusterSpec cluster(int64_t inner = 8, double memory = 80e9,
                            double bandwidth = 50e9) {
   auto number = [](double value) {

@@ -24,7 +24,7 @@ protected:
     llvm::erase(text, '"');
     return text;
   }
-  /// Axes factor by factor, then ` + ` and the rest if there is one.
+  /// Formats axes factor by factor, then ` + ` and the rest, if any.
   std::string project(llvm::StringRef axes, llvm::ArrayRef<int64_t> sizes) {
     DimProjection projection = projectDim(p.parseAxes(axes), sizes);
     std::string text;
@@ -66,7 +66,7 @@ TEST_F(FactorProjectionTest, uneven_axis_stays_on_the_major_factor) {
   EXPECT_EQ(project("d", {12, 64}), "{d}{}");
   EXPECT_EQ(project("d,b", {12, 64}), "{d, b}{}");
   EXPECT_EQ(project("d", {3, 64}), "{d}{}");
-  // Padded to 8, it is used up.
+  // Padded to 8, the dimension is fully sharded.
   EXPECT_EQ(project("d,b", {3, 64}), "{d}{b}");
 }
 

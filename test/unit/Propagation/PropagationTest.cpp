@@ -48,12 +48,12 @@ TEST(Propagation, matmul_two_seeds) {
 TEST(Propagation, longer_list_extends_shorter) {
   EXPECT_EQ(solveMatmul("[{x, ?}, {?}]", "", "[{x, y}, {}]"),
             "[{x, y}, {}] [{}, {}] [{x, y}, {}]");
-  // Not a closed one.
+  // A closed dimension gets no more axes.
   EXPECT_EQ(solveMatmul("[{x}, {}]", "", "[{x, y}, {}]"),
             "[{x}, {}] [{}, {}] [{x, y}, {}]");
 }
 
-/// x sums over k and shards the result's j: the rhs can have one of the two.
+/// x contracts k and shards the result's j: the rhs can have only one of them.
 std::string solveReduceOrGather(int64_t inner) {
   TestProblem p("x=4");
   std::string k = std::to_string(inner);
@@ -64,9 +64,9 @@ std::string solveReduceOrGather(int64_t inner) {
 }
 
 TEST(Propagation, axis_of_a_reduction_is_used) {
-  // Gathering 8x16 is cheaper than a reduce-scatter of 8x32.
+  // Gathering 8x16 costs less than a reduce-scatter of 8x32.
   EXPECT_EQ(solveReduceOrGather(16), "[{}, {x}] [{}, {x}] [{}, {x}]");
-  // Gathering 8x64 is not.
+  // Gathering 8x64 costs more.
   EXPECT_EQ(solveReduceOrGather(64), "[{}, {x}] [{x}, {}] [{}, {x}]");
 }
 
@@ -127,7 +127,8 @@ TEST(Propagation, split_into_sub_axes_and_back) {
 }
 
 TEST(Propagation, uneven_heads_stay_whole_heads) {
-  // 12 heads of 64 on 8 devices: the head is padded, not the flat size.
+  // 12 heads of 64 on 8 devices: the head dimension is padded, not the flat
+  // size.
   TestProblem p("x=8");
   unsigned a = p.tensor("768", "[{x}]"), b = p.tensor("12x64");
   p.op("(hd)->hd", {a}, {b});
@@ -135,7 +136,7 @@ TEST(Propagation, uneven_heads_stay_whole_heads) {
 }
 
 TEST(Propagation, inner_factor_takes_an_exact_part) {
-  // 6 = 2 x 3 on the inner factor of 4: only the part of 2 fits.
+  // 6 = 2 x 3 on the inner factor of 4: only the sub-axis of 2 fits.
   TestProblem p("x=2,y=6");
   unsigned a = p.tensor("2x4", "[{x}, {y}]"), b = p.tensor("8");
   p.op("ij->(ij)", {a}, {b});
@@ -185,14 +186,14 @@ std::string solveTwoFactors(int64_t rows, int64_t inner, int64_t columns) {
 }
 
 TEST(Propagation, cheaper_factor_wins) {
-  // Gathering 16x8 is cheaper than reducing 64x8.
+  // Gathering 16x8 costs less than reducing 64x8.
   EXPECT_EQ(solveTwoFactors(64, 16, 8), "[{x}, {}] [{x}, {}] [{x}, {}]");
-  // Reducing 8x8 is cheaper than gathering 1024x8.
+  // Reducing 8x8 costs less than gathering 1024x8.
   EXPECT_EQ(solveTwoFactors(8, 1024, 8), "[{x}, {}] [{x}, {}] [{}, {}]");
 }
 
 TEST(Propagation, cost_is_asked_about_links) {
-  // y is slow: what is on it stays.
+  // y has slow links, so tensors on y stay.
   TestProblem p("x=4,y=4");
   unsigned a = p.tensor("16", "[{x}]"), b = p.tensor("16", "[{y}]");
   unsigned c = p.tensor("16");
@@ -232,7 +233,8 @@ TEST(Propagation, lower_priority_number_goes_first) {
 }
 
 TEST(Propagation, later_seed_fills_what_is_left) {
-  // The residual stream's x is of priority 1: the weight's x has the result.
+  // The residual stream's x has priority 1; the weight's x then shards the
+  // result.
   TestProblem p("x=4");
   unsigned r = p.tensor("8x16", "[{x}p1, {}]"), n = p.tensor("8x16");
   unsigned w = p.tensor("16x32", "[{}, {x}]"), q = p.tensor("8x32");
@@ -265,8 +267,8 @@ TEST(Propagation, earlier_priority_pins_factors) {
 }
 
 TEST(Propagation, axes_given_beforehand_stay) {
-  // x is on the rows of operand and result; the op runs with x on k all the
-  // same, also after a later round.
+  // x shards the rows of operand and result. The op still runs with x on k,
+  // also after a later round.
   TestProblem p("x=4,y=2");
   unsigned h = p.tensor("8x16", "[{x}, {}]"), w = p.tensor("16x8", "[{}, {y}]");
   unsigned r = p.tensor("8x8", "[{x, y}p1, {}]"), z = p.tensor("8x8");
@@ -302,7 +304,7 @@ TEST(Propagation, open_dimension_of_later_priority_waits) {
 }
 
 TEST(Propagation, pass_through_goes_before_contraction) {
-  // The sum would give z x on its j; the elementwise op gives it y.
+  // The contraction would give z x on its j; the elementwise op gives it y.
   TestProblem p("x=4,y=4");
   unsigned a = p.tensor("16x16"), b = p.tensor("16x16", "[{}, {x}]");
   unsigned z = p.tensor("16x16"), e = p.tensor("16x16", "[{}, {y}]");
@@ -312,7 +314,7 @@ TEST(Propagation, pass_through_goes_before_contraction) {
 }
 
 TEST(Propagation, broadcast_forward_before_backward) {
-  // The bias gets x from its own seed's neighbour before the sum's y.
+  // The bias gets x from its own seed's neighbor before the contraction's y.
   TestProblem p("x=4,y=4");
   unsigned bias = p.tensor("16"), wide = p.tensor("8x16");
   unsigned sum = p.tensor("8x16", "[{?}, {y}]");
@@ -372,7 +374,7 @@ TEST(Propagation, every_axis_has_a_step) {
 // Random problems
 //===----------------------------------------------------------------------===//
 
-/// A generator that is the same on every machine.
+/// A generator with the same numbers on every machine.
 struct Random {
   uint64_t state;
   unsigned below(unsigned n) {
@@ -381,8 +383,8 @@ struct Random {
   }
 };
 
-/// A sharding with some dimensions open and some axes laid on it, as a whole or
-/// in part; not always one that divides.
+/// A sharding with some open dimensions and some axes or sub-axes on them; not
+/// every one divides.
 Sharding randomSeed(Random &random, const Mesh &mesh, unsigned rank) {
   Sharding seed = Sharding::replicatedOf(rank, /*open=*/true);
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis) {
@@ -413,7 +415,7 @@ TEST(Propagation, random_problems_have_legal_solutions) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     Random random{seed};
     TestProblem p("x=4,y=2,z=6");
-    // Dimensions of sizes that the letters i, j, k have.
+    // Dimensions with the sizes of the letters i, j, k.
     const char *shapes[] = {"8x12", "12x3", "8x3", "96", "8", "12"};
     std::vector<unsigned> ids[6];
     for (unsigned kind = 0; kind < 6; ++kind)

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds problems from short literals and prints solutions as such:
+// Builds problems from short literals and prints solutions in the same form:
 //
 //   TestProblem p("x=4,y=2");
 //   unsigned a = p.tensor("8x16", "[{x}, {?}]"), b = p.tensor("16x32");
@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// `8x16` and `[{x, ?}p1, {y:(1)2}]`, then perhaps ` replicated{z}`.
+  /// `8x16` and `[{x, ?}p1, {y:(1)2}]`, then optionally ` replicated{z}`.
   unsigned tensor(llvm::StringRef shape, llvm::StringRef seed = "",
                   int64_t elementBytes = 1) {
     llvm::SmallVector<llvm::StringRef> sizes;
@@ -48,8 +48,9 @@ public:
     return problem.addTensor(dims, elementBytes, parseSharding(seed));
   }
 
-  /// Letters for factors, `(ab)` for a dimension of two; a letter of no result
-  /// is summed over, a capital one is replicated, `-` is no tensor dimension's.
+  /// Letters are factors, `(ab)` is a dimension of two factors. A letter that
+  /// is in no result is contracted, a capital one is replicated, and `-` is a
+  /// factor of no tensor dimension.
   void op(llvm::StringRef text, llvm::ArrayRef<unsigned> operands,
           llvm::ArrayRef<unsigned> results) {
     auto [in, out] = text.split("->");

@@ -26,7 +26,7 @@ double roundTo(double value, Semantics type) {
   return number.convertToDouble();
 }
 
-/// Tables as models make them: f32 angles and functions, then the type.
+/// Tables as models compute them: f32 angles and functions, then the type.
 struct Tables {
   Tables(double frequency, size_t rows, Semantics type) : type(type) {
     for (size_t row = 0; row < rows; ++row) {
@@ -55,7 +55,7 @@ TEST(RotaryTablesTest, finds_all_frequencies_of_long_tables) {
         float frequency = float(std::pow(theta, -pair / 64.0));
         std::optional<double> found = Tables(frequency, 8192, type).find();
         ASSERT_TRUE(found) << theta << " " << pair;
-        // Angles of f32 are no closer than this either.
+        // f32 angles have this error, too.
         double error = &type == &f32() ? 0x1p-23 : 0x1p-9;
         EXPECT_NEAR(*found, frequency, error * frequency) << pair;
       }
@@ -63,7 +63,7 @@ TEST(RotaryTablesTest, finds_all_frequencies_of_long_tables) {
 
 TEST(RotaryTablesTest, few_rows) {
   EXPECT_FALSE(Tables(0.5, 0, f32()).find());
-  // One row has any frequency.
+  // One row fits any frequency.
   EXPECT_FALSE(Tables(0.5, 1, f32()).find());
   EXPECT_NEAR(*Tables(0.5, 2, f32()).find(), 0.5, 1e-6);
 }
@@ -92,7 +92,7 @@ TEST(RotaryTablesTest, other_functions) {
     shifted.sines[row] = float(std::sin((row + 1) * 0.1));
     scaled.cosines[row] *= 1.0001;
     scaled.sines[row] *= 1.0001;
-    // Positions that are not in equal steps from some row on.
+    // From some row on the positions are not evenly spaced.
     double position = row < 60 ? row : row + 0.001;
     stretched.cosines[row] = float(std::cos(position * 0.1));
     stretched.sines[row] = float(std::sin(position * 0.1));

@@ -1,4 +1,4 @@
-//===- RecomputeTest.cpp - What to keep for the backward ------------------===//
+//===- RecomputeTest.cpp - Choice of values to keep for the backward ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ unsigned add(RecomputeProblem &problem, int64_t bytes, int64_t time,
   return problem.values.size() - 1;
 }
 
-/// Bytes and time if these ops are repeated; none if that is not allowed.
+/// Bytes and time if these ops are recomputed; none if that is not allowed.
 std::optional<std::pair<int64_t, int64_t>>
 evaluate(const RecomputeProblem &problem, const std::vector<bool> &isRepeated) {
   std::vector<bool> isNeeded;
@@ -56,7 +56,7 @@ RecomputeProblem makeRandom(std::mt19937 &random, unsigned numOps) {
         operands.push_back(k);
     add(problem, 1 + random() % 20, random() % 50, operands, random() % 2,
         random() % 4 != 0);
-    // A second result, as statistics are.
+    // A second result, such as statistics.
     if (random() % 4 == 0)
       problem.values.push_back(
           {i, 1 + static_cast<int64_t>(random() % 5), 0, random() % 2 == 0});
@@ -92,7 +92,8 @@ TEST(Recompute, check) {
             "got op 1 and 4");
 }
 
-/// x -> matmul h -> gelu g: the backward needs all three; g is had from h.
+/// x -> matmul h -> gelu g: the backward needs all three; g is recomputed from
+/// h.
 TEST(Recompute, repeats_what_is_made_of_kept_values) {
   RecomputeProblem problem;
   unsigned x = add(problem, 8, 10, {}, true, false);
@@ -106,8 +107,8 @@ TEST(Recompute, repeats_what_is_made_of_kept_values) {
   EXPECT_FALSE(least.isKept[g]);
 }
 
-/// g -> silu s, which is free; t, made of s, may not be made of a value that is
-/// repeated itself; of u, of which only t is made, nothing is kept.
+/// g -> silu s is free to recompute. t, computed from s, must not be computed
+/// from a recomputed value. v is kept, because its operand u is not kept.
 TEST(Recompute, repeats_for_nothing_what_is_made_of_kept_values) {
   RecomputeProblem problem;
   unsigned g = add(problem, 32, 100, {}, true, false);
@@ -124,7 +125,7 @@ TEST(Recompute, repeats_for_nothing_what_is_made_of_kept_values) {
   EXPECT_EQ(choice.keptBytes[0], 96);
 }
 
-/// Repeating an op that needs a larger value kept instead gains nothing.
+/// Recomputing an op gains nothing if a larger value must be kept instead.
 TEST(Recompute, keeps_the_narrowest_place) {
   RecomputeProblem problem;
   unsigned wide = add(problem, 100, 1, {}, false, false);
@@ -154,7 +155,7 @@ TEST(Recompute, least_is_the_least_of_all_choices) {
   }
 }
 
-/// What is chosen fits, and nothing that keeps as few bytes is faster.
+/// The choice fits, and no choice that keeps as few bytes is faster.
 TEST(Recompute, within_a_budget) {
   std::mt19937 random(11);
   for (int round = 0; round < 60; ++round) {
@@ -172,14 +173,14 @@ TEST(Recompute, within_a_budget) {
         if (bytes <= choice->keptBytes[0])
           fastest = std::min(fastest, time);
       });
-      // To a hundredth of the price of a byte, which is at most that of the
-      // dearest op.
+      // Within a hundredth of the price of a byte, which is at most the price
+      // of the most expensive op.
       EXPECT_LE(choice->time, fastest + 0.01 * 50 * 9);
     }
   }
 }
 
-/// Equal layers: as many as must be are repeated, not all.
+/// Among equal layers only as many as necessary are recomputed.
 TEST(Recompute, equal_layers_are_decided_one_at_a_time) {
   RecomputeProblem problem;
   unsigned x = add(problem, 0, 0, {}, false, false);
@@ -191,7 +192,7 @@ TEST(Recompute, equal_layers_are_decided_one_at_a_time) {
   EXPECT_EQ(choice->time, 30 * 3000);
 }
 
-/// Places have limits of their own: where there is room nothing is repeated.
+/// Each arena has its own limit: one with room recomputes nothing.
 TEST(Recompute, places_are_limited_apart) {
   RecomputeProblem problem;
   problem.numPlaces = 2;
@@ -211,7 +212,7 @@ TEST(Recompute, places_are_limited_apart) {
             "value 20 expects one of 2 places but got 2");
 }
 
-/// An arena of one place alone.
+/// Fits an arena of a single rank.
 static std::optional<int64_t> fitOne(KeptRange range, int64_t limit,
                                      llvm::function_ref<int64_t(int64_t)> arena,
                                      int64_t &needed) {
@@ -227,7 +228,7 @@ static std::optional<int64_t> fitOne(KeptRange range, int64_t limit,
 }
 
 TEST(Recompute, fits_the_arena_of_each_place) {
-  // The first place has more that it cannot leave.
+  // The first arena has more bytes that it cannot free.
   auto measure = [](llvm::ArrayRef<int64_t> kept) {
     return std::vector<int64_t>{3000 + kept[0], 1000 + kept[1] / 2};
   };
@@ -243,7 +244,7 @@ TEST(Recompute, fits_the_arena_of_each_place) {
 }
 
 TEST(Recompute, fits_an_arena_by_trial) {
-  // Two thirds of what is kept are live at the peak, in steps of a tensor.
+  // Two thirds of the kept bytes are live at the peak, in steps of a tensor.
   int calls = 0;
   auto measure = [&](int64_t kept) {
     ++calls;
@@ -256,7 +257,7 @@ TEST(Recompute, fits_an_arena_by_trial) {
     ASSERT_TRUE(kept);
     EXPECT_LE(calls, 12);
     EXPECT_LE(measure(*kept), limit);
-    if (*kept < 8192) // near the most that fits
+    if (*kept < 8192) // the boundary of the search
       EXPECT_GT(measure(*kept + 300), limit);
   }
   int64_t needed = 0;
@@ -265,7 +266,7 @@ TEST(Recompute, fits_an_arena_by_trial) {
 }
 
 TEST(Recompute, fits_an_arena_that_is_not_monotone) {
-  // What is kept too little of is made again, all at once.
+  // If too little is kept, all recomputed values are live at once.
   auto measure = [](int64_t kept) {
     return 5000 + std::abs(kept - 3000) + kept % 7 * 20;
   };

@@ -1,11 +1,11 @@
-//===- ReshardExactTest.cpp - Plans against all ways there are ------------===//
+//===- ReshardExactTest.cpp - Plans compared with all possible ways -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every pair of shardings of a tensor on a small mesh. The shortest way by
-// brute force (Dijkstra over all shardings, with moves written down here once
-// more) takes the time of the plan, no less; and the plan is right on simulated
+// Tests every pair of shardings of a tensor on a small mesh. The plan takes the
+// time of the fastest way found by brute force (Dijkstra over all shardings,
+// with a second definition of the moves). It is also correct on simulated
 // devices and never holds more than its larger end.
 //
 //===----------------------------------------------------------------------===//
@@ -24,8 +24,8 @@ using namespace tessera::test;
 
 namespace {
 
-/// Where each atom (a part of an axis that is not cut further) is: dimensions
-/// with their order, then the partial ones.
+/// The location of each atom (a sub-axis that is not split further): dimensions
+/// with their order, then the partial atoms.
 struct Place {
   std::vector<std::vector<int>> dims;
   std::set<int> partial;
@@ -83,7 +83,7 @@ public:
     return size;
   }
 
-  /// Seconds from place `from` to each without a value above `cap`.
+  /// Seconds from place `from` to every other without a value above `cap`.
   std::vector<double> solve(size_t from, int64_t cap) const {
     std::vector<double> times(all.size(),
                               std::numeric_limits<double>::infinity());
@@ -102,7 +102,7 @@ public:
     return times;
   }
 
-  /// All places, the partial ones too.
+  /// All places, including partial ones.
   std::vector<Place> all;
 
   const Mesh &getMesh() const { return mesh; }
@@ -207,7 +207,7 @@ private:
     }
   }
 
-  /// To every sharding with the same counts.
+  /// Visits every sharding with the same counts.
   void permutes(const Place &place, Visit visit) const {
     for (const Place &other : all) {
       if (!other.partial.empty())
@@ -242,8 +242,8 @@ private:
   std::vector<std::vector<std::pair<size_t, double>>> moves;
 };
 
-/// Plans all pairs from one in `fromEvery` shardings and compares; carries out
-/// one in `simulateEvery`.
+/// Plans all pairs from one in `fromEvery` shardings and compares the times;
+/// executes one in `simulateEvery` plans.
 void checkAll(const Case &c, const MeshLinks &links, size_t simulateEvery,
               size_t fromEvery) {
   BruteForce brute(c, links);
@@ -286,7 +286,7 @@ void checkAll(const Case &c, const MeshLinks &links, size_t simulateEvery,
       double bytes = 0;
       for (const ReshardStep &step : plan.steps)
         bytes += 4.0 * step.elements;
-      // Without latency and with equal links time is bytes.
+      // Without latency and with equal links, time equals bytes.
       bool onlyBytes = links == MeshLinks::uniform(mesh, 0, 1);
       if (onlyBytes)
         ASSERT_NEAR(bytes, best, 1e-6 + 1e-9 * bytes) << text;
@@ -321,7 +321,7 @@ TEST_P(Exact, default_links) {
   checkAll(c, MeshLinks::uniform(meshOf(c.sizes)), 101, 1);
 }
 
-// The major axis is far away: 30 times slower than the others.
+// The major axis has links 30 times slower than the others.
 TEST_P(Exact, far_axis) {
   const Case &c = kCases[GetParam()];
   Mesh mesh = meshOf(c.sizes);
@@ -330,8 +330,8 @@ TEST_P(Exact, far_axis) {
   checkAll(c, links, 101, c.shape.size() * 2 - 3);
 }
 
-// Nodes of a cluster whose links are so slow that bytes count beside the bases
-// of both protocols: near axes on one level, the major one over nodes.
+// Nodes of a cluster with links so slow that bytes matter in addition to the
+// bases of both protocols: near axes on one level, the major one over nodes.
 TEST_P(Exact, cluster) {
   const Case &c = kCases[GetParam()];
   Mesh mesh = meshOf(c.sizes);
@@ -343,7 +343,7 @@ TEST_P(Exact, cluster) {
   checkAll(c, links, 101, c.shape.size() * 2 - 3);
 }
 
-// The major axis has two devices per node on each of two nodes.
+// The major axis has two devices on each of two nodes.
 TEST(ReshardPlanner, exact_with_an_axis_over_two_levels) {
   for (int number : {2, 3}) {
     const Case &c = kCases[number];
@@ -355,8 +355,8 @@ TEST(ReshardPlanner, exact_with_an_axis_over_two_levels) {
   }
 }
 
-// Both axes of a dimension move to two others, or axes change places: each of
-// two collectives moves nearly a whole block.
+// Both axes of a dimension move to two others, or axes exchange dimensions:
+// each of two collectives moves nearly a whole block.
 TEST(ReshardPlanner, least_time_of_moves_between_several_dimensions) {
   Mesh mesh = meshOf({16, 8});
   MeshLinks links = MeshLinks::uniform(mesh);

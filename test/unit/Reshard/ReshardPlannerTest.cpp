@@ -16,7 +16,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// The axes of a mesh, each whole or cut once at a boundary of `cuts`.
+/// The axes of a mesh, each whole or split once at a boundary of `cuts`.
 AxisList randomParts(const Mesh &mesh, std::mt19937 &rng) {
   AxisList parts;
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis) {
@@ -37,7 +37,7 @@ AxisList randomParts(const Mesh &mesh, std::mt19937 &rng) {
   return parts;
 }
 
-/// Each part on a random dimension, partial, or nowhere.
+/// Puts each sub-axis on a random dimension, on none, or makes it partial.
 Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
                         std::mt19937 &rng) {
   Sharding s = Sharding::replicatedOf(rank);
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<int64_t>{6}, std::vector<int64_t>{8},
                     std::vector<int64_t>{2, 2, 2, 2}));
 
-// Shapes that the shardings in between need not divide.
+// Shapes that intermediate shardings do not need to divide.
 TEST(ReshardPlanner, tight_shapes) {
   Mesh mesh = meshOf({2, 3});
   std::mt19937 rng(3);
@@ -163,7 +163,7 @@ TEST(ReshardPlanner, examples) {
             R"(reduce_scatter{"y"})");
   EXPECT_EQ(summary(mesh, dims({{x}, {}}, {y, z}), dims({{x}, {}}), two),
             R"(all_reduce{"y", "z"})");
-  // A partial value that is wanted in slices elsewhere is sliced first.
+  // A partial value that is needed in slices of another axis is sliced first.
   EXPECT_EQ(summary(mesh, dims({{}, {}}, {y}), dims({{x}, {}}), two),
             R"(slice{"x"} all_reduce{"y"})");
 }
@@ -186,9 +186,10 @@ TEST(ReshardPlanner, sub_axes_split_and_merge) {
             R"(all_to_all{"x":(2)2})");
 }
 
-// More dimensions than a state of the search has: those that are sharded count.
-// Of ways that take as long, the one whose chunks need not be put in order: a
-// dimension that has one row left is no longer before the next one.
+// There are more dimensions than the search's states have; only sharded ones
+// count. Among equally fast ways the plan chooses the one whose chunks need no
+// reordering: a dimension with one remaining row no longer precedes the next
+// one.
 TEST(ReshardPlanner, steps_in_the_order_of_rows) {
   Mesh mesh = meshOf({16});
   AxisRef major{0, 1, 4}, minor{0, 4, 4};

@@ -1,11 +1,10 @@
-//===- SimulatedDevices.h - Carries out plans on arrays ---------*- C++ -*-===//
+//===- SimulatedDevices.h - Executes plans on arrays ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every plan is carried out on arrays of numbers, one per device, by the
-// definition of each collective; in the end each device must hold its block of
-// the tensor.
+// Every plan runs on arrays of numbers, one per device, by the definition of
+// each collective. At the end each device must hold its block of the tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +36,7 @@ struct Array {
       o = o * shape[d] + index[d];
     return o;
   }
-  /// The part of dimension `dim` that is number `part` of `n`.
+  /// Shard `part` of `n` along dimension `dim`.
   Array part(size_t dim, int64_t part, int64_t n) const {
     Shape out = shape;
     out[dim] /= n;
@@ -94,7 +93,7 @@ inline Array blockOf(const Mesh &mesh, const Array &whole, const Sharding &s,
   return block;
 }
 
-/// Devices that hold `whole` under `s`; over partial axes random parts of it.
+/// Devices that hold `whole` under `s`, with random summands over partial axes.
 inline Devices distribute(const Mesh &mesh, const Array &whole,
                           const Sharding &s, std::mt19937 &rng) {
   int64_t n = numShards(s.unreduced);
@@ -154,7 +153,7 @@ inline Devices apply(const Mesh &mesh, const ReshardStep &step,
   return out;
 }
 
-/// Carries out the plan; empty if each device ends with what it should hold.
+/// Executes the plan; returns nothing if each device ends with its block.
 inline std::string runPlan(const Mesh &mesh, const MeshLinks &links,
                            const Sharding &from, const Sharding &to,
                            const Shape &shape, std::mt19937 &rng,

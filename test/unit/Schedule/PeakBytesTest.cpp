@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ActionKind;
 
-/// All lists of all kinds with few ranks, as programs run them.
+/// Visits the lists of all kinds with few ranks, as programs run them.
 template <typename Body> void forEachSchedule(Body body) {
   for (ScheduleKind kind : allScheduleKinds())
     for (int p : {1, 2, 4})
@@ -37,7 +37,7 @@ template <typename Body> void forEachSchedule(Body body) {
       }
 }
 
-/// Goes through a list once for each question, as a person would.
+/// Scans a list once for each question, without any bookkeeping.
 class Reader {
 public:
   Reader(const ScheduleProblem &problem, const Schedule &schedule, int rank)
@@ -65,8 +65,8 @@ public:
     return -1;
   }
 
-  /// Where a sent value is known to have arrived: the second send after it to
-  /// the same rank, of the same kind.
+  /// The position at which a sent value is known to have arrived: the second
+  /// send after it to the same rank and of the same kind.
   int findArrival(int send) const {
     auto to = [&](const Action &a) {
       return partnerOf(problem, rank, a)->first;
@@ -95,7 +95,8 @@ public:
         held(b.forwardToInputGrad, f, i);
         held(b.forwardToWeightGrad, f, w);
         held(i == w ? 0 : b.inputGradToWeightGrad, i, w);
-        // Read here: from the receive, or from the neighbour on this rank.
+        // The value is read here: from the receive, or from a stage on this
+        // rank.
         int before = find(Kind::Forward, stage - 1, m);
         int received = find(Kind::ReceiveActivation, stage, m);
         held(b.activation, f < 0 ? -1 : std::max(before, received),
@@ -104,7 +105,7 @@ public:
         received = find(Kind::ReceiveGradient, stage, m);
         held(b.gradient, i < 0 ? -1 : std::max(after, received),
              find(b.until.gradient, stage, m));
-        // Made here for another rank.
+        // The value is made here for another rank.
         if (int send = find(Kind::SendActivation, stage, m); send >= 0)
           held(sizes.stages[stage + 1].activation, f, findArrival(send));
         if (int send = find(Kind::SendGradient, stage, m); send >= 0)
@@ -174,8 +175,8 @@ TEST(PeakBytes, two_ranks_by_hand) {
   stage.gradient = 100;
   stage.backward = 1000;
   PipelineBytes sizes{{5, 6}, {stage, stage}};
-  // Rank 0 at BW0.0: two frames, two activations that may be on their way, two
-  // gradients that are posted. Rank 1 at BW0.1: one frame, two gradients.
+  // Rank 0 at BW0.0: two frames, two activations that may be in flight, two
+  // posted gradients. Rank 1 at BW0.1: one frame, two gradients.
   EXPECT_EQ(
       peakBytes(problem, schedule, sizes),
       (std::vector<int64_t>{5 + 2 + 20 + 200 + 1000, 6 + 1 + 200 + 1000}));
@@ -184,7 +185,7 @@ TEST(PeakBytes, two_ranks_by_hand) {
   EXPECT_EQ(peakBytes(problem, schedule, sizes)[1], 6 + 1 + 10 + 200 + 1000);
 }
 
-/// With frames alone the peak is that of peakActivations().
+/// If stages have only frames, the peak equals peakActivations().
 TEST(PeakBytes, frames_alone_are_the_activations) {
   forEachSchedule([](const ScheduleProblem &problem, const Schedule &schedule) {
     PipelineBytes sizes;
@@ -208,12 +209,12 @@ TEST(CountAlive, of_known_schedules) {
   auto plain = counts(ScheduleKind::OneFOneB, 4, 1, 12);
   for (int rank = 0; rank < 4; ++rank)
     EXPECT_EQ(plain[rank][0], (MicroBatchesAlive{4 - rank, 4 - rank, 0}));
-  // Weight gradients wait for as many micro-batches as a rank is short of.
+  // A rank that lacks micro-batches defers as many weight gradients.
   auto h1 = counts(ScheduleKind::ZeroBubbleH1, 4, 1, 12);
   for (int rank = 0; rank < 4; ++rank)
     EXPECT_EQ(h1[rank][0], (MicroBatchesAlive{4 - rank, 4, rank + 1}));
-  // The last chunk goes backward at once; with a smaller round after the first,
-  // one micro-batch later.
+  // The last chunk starts the backward at once; if a smaller round follows the
+  // first, one micro-batch later.
   for (auto [m, alive] : {std::pair(12, 1), {11, 2}}) {
     auto interleaved = counts(ScheduleKind::Interleaved, 4, 2, m);
     EXPECT_EQ(interleaved[3][1].forwardToInputGrad, alive) << m;

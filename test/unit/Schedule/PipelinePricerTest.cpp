@@ -1,4 +1,4 @@
-//===- PipelinePricerTest.cpp - The short cut equals the simulation -------===//
+//===- PipelinePricerTest.cpp - The extrapolation equals the simulation ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// A pipeline of a repeated-layer model: inner stages are alike, the first and
+/// A pipeline of a repeated-layer model: inner stages are equal, the first and
 /// the last may differ by an embedding, a head, or a layer less.
 struct Plan {
   ScheduleKind kind;
@@ -39,7 +39,7 @@ public:
         if (random() % 2)
           m += random() % p;
       }
-      // Whole automatic schedules of wide pipelines take too long for a test.
+      // Full automatic schedules of wide pipelines are too slow for a test.
       bool isAutomatic = plan.kind == ScheduleKind::ZeroBubble1P ||
                          plan.kind == ScheduleKind::ZeroBubble2P;
       if (isAutomatic && p > 16)
@@ -84,7 +84,7 @@ private:
 TEST(PipelinePricer, equals_the_whole_simulation) {
   RandomPlans plans(2024);
   PipelinePricer fast, whole(/*maxSteps=*/0);
-  // Plans that are small enough to be simulated whole are not counted.
+  // Plans that are small enough for a full simulation are not counted.
   for (int shortened = 0; shortened < 200;) {
     Plan plan = plans.next();
     SCOPED_TRACE(testing::Message()
@@ -104,7 +104,7 @@ TEST(PipelinePricer, equals_the_whole_simulation) {
   }
 }
 
-/// Schedules are kept: what was asked before may not show.
+/// Cached schedules of earlier queries must not change a result.
 TEST(PipelinePricer, does_not_depend_on_what_was_asked_before) {
   RandomPlans plans(7);
   std::vector<Plan> list;
@@ -122,7 +122,7 @@ TEST(PipelinePricer, does_not_depend_on_what_was_asked_before) {
   }
 }
 
-/// An embedding alone takes next to nothing, or nothing at all.
+/// An embedding by itself takes little or no time.
 TEST(PipelinePricer, stages_may_take_no_time) {
   ScheduleProblem problem =
       llvm::cantFail(makeProblem(ScheduleKind::ZeroBubble2P, 4, 1, 12));
@@ -156,8 +156,8 @@ TEST(PipelinePricer, counts_live_micro_batches_as_the_whole_schedule) {
       }
 }
 
-/// What is kept for other numbers of micro-batches is what is made anew, and an
-/// error the same error.
+/// Problems cached for other numbers of micro-batches equal new ones, with the
+/// same errors.
 TEST(PipelinePricerTest, problems_that_are_kept_are_those_that_are_made) {
   PipelinePricer pricer;
   for (int repeat = 0; repeat < 2; ++repeat)

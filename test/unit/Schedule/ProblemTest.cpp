@@ -1,4 +1,4 @@
-//===- ProblemTest.cpp - Where stages are ---------------------------------===//
+//===- ProblemTest.cpp - Ranks of stages ----------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,7 +48,7 @@ TEST(Problem, known_placements) {
   EXPECT_FALSE(both.passes({0, 0}, 2));
   EXPECT_EQ(both.firstMicroBatchOf({0, 1}), 2);
   EXPECT_EQ(both.chunkShare(), 1);
-  // Two ranks are joined by one link, whichever way the path goes.
+  // One link joins two ranks, in whichever direction the path goes.
   EXPECT_EQ(llvm::cantFail(ScheduleProblem::make(Placement::Loop, 2, 3, 1))
                 .numLinks(),
             1);

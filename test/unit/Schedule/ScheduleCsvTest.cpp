@@ -37,7 +37,7 @@ TEST(ScheduleCsv, writes_the_names_of_stages) {
                   "1F0,2F0,1F1,2F1,1F2,2B0,(2F2;1B0)OVERLAP_F_B,"
                   "(1F3;2B1)OVERLAP_F_B,(2F3;1B1)OVERLAP_F_B,2B2,1B2,2I3,1I3,"
                   "2W3,1W3\n");
-  // Transfers follow from the list.
+  // The transfers are determined by the list.
   insertTransfers(problem, schedule);
   EXPECT_EQ(write(problem, schedule), text);
 }
@@ -75,8 +75,8 @@ TEST(ScheduleCsv, a_second_copy_of_the_model_has_no_name) {
       "copy of the model, but got 2 copies");
 }
 
-/// Lines end as Python's csv module ends them; cells without an action and
-/// actions on parameters are passed over. Stages may be on any rank.
+/// Lines end as in Python's csv module. Cells without an action and actions on
+/// parameters are skipped. Stages may be on any rank.
 TEST(ScheduleCsv, passes_over_what_is_no_task) {
   auto read = readScheduleCsv("1UNSHARD,,1F0, 1B0 ,1REDUCE_GRAD,1RESHARD\r\n"
                               "0F0,,,,0I0,0W0\r\n",
@@ -146,15 +146,15 @@ TEST(ScheduleCsv, names_an_action_that_is_there_by_mistake) {
   EXPECT_EQ(errorOf("0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B2\n"),
             "a.csv: line 2, cell 4: expects all actions of micro-batch 2 but "
             "got 1I2 without 0F2");
-  // One part is missing, and most are there.
+  // One task is missing, although most are there.
   EXPECT_EQ(errorOf("0F0,0B0,0F1\n1F0,1B0,1F1,1B1\n"),
             "a.csv: line 1: expects 0I1 of the micro-batches 0 to 1 but it is "
             "missing");
 }
 
 TEST(ScheduleCsv, names_who_waits_in_a_deadlock) {
-  // Rank 1 goes backward with the second micro-batch first; rank 0 wants the
-  // first before it goes on.
+  // Rank 1 runs the backward of the second micro-batch first; rank 0 needs the
+  // first one's to continue.
   EXPECT_EQ(errorOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B1,1B0\n"),
             "a.csv: deadlock: each of these waits for another: line 1, cell 2: "
             "0B0; line 2, cell 2: 1F1");

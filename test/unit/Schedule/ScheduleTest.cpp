@@ -139,7 +139,7 @@ TEST(Schedule, numbers_that_do_not_fit_are_errors) {
             "expects micro-batches to be at least 1 but got 0");
 }
 
-/// Each half of DualPipe's ranks with one of its streams on both chunks.
+/// Half of DualPipe's ranks with one of its streams, on both chunks.
 TEST(DualPipeV, is_half_of_dualpipe) {
   ScheduleProblem whole = problemOf(ScheduleKind::DualPipe, 8, 2, 24);
   ScheduleProblem half = problemOf(ScheduleKind::DualPipeV, 4, 2, 12);
@@ -155,7 +155,7 @@ TEST(DualPipeV, is_half_of_dualpipe) {
   EXPECT_EQ(vee, dual);
 }
 
-/// Rounds of p micro-batches, as the schedule was published.
+/// Rounds of p micro-batches, as published.
 Schedule publishedInterleaved(const ScheduleProblem &problem) {
   int p = problem.ranks, v = problem.chunks, total = v * problem.microBatches;
   auto action = [&](Kind kind, int k) {
@@ -211,7 +211,7 @@ TEST(Interleaved, takes_every_number_of_micro_batches) {
 }
 
 /// A larger round after a smaller one needs more forwards ahead than the first
-/// round left.
+/// round has left.
 TEST(Interleaved, larger_rounds_later_deadlock) {
   ScheduleProblem problem = problemOf(ScheduleKind::Interleaved, 2, 2, 5);
   Schedule schedule = generate(ScheduleKind::Interleaved, problem);
@@ -239,7 +239,7 @@ TEST(Interleaved, larger_rounds_later_deadlock) {
             0u);
 }
 
-/// Two ranks that do one micro-batch.
+/// Two ranks with one micro-batch.
 ScheduleProblem twoRanks(int microBatches = 1) {
   return problemOf(ScheduleKind::GPipe, 2, 1, microBatches);
 }
@@ -275,7 +275,7 @@ TEST(Verify, says_what_is_missing_doubled_or_nowhere) {
             "expects lists for 2 ranks but got 1");
 }
 
-/// Each rank sends before it receives, as a simple program would have it.
+/// Each rank sends before it receives, as a simple program might.
 Schedule sendFirst(const ScheduleProblem &problem, Schedule schedule) {
   Schedule result;
   for (int rank = 0; rank < problem.ranks; ++rank) {
@@ -307,7 +307,8 @@ TEST(Verify, sends_that_block_deadlock_where_both_sides_send) {
             "for each other or for what nobody does");
 }
 
-/// A forward pass has no backward at all; one is missing where others are.
+/// A forward pass has no backward; a list with only some backwards is
+/// incomplete.
 TEST(Verify, forwards_alone_are_a_forward_pass) {
   for (ScheduleKind kind :
        {ScheduleKind::GPipe, ScheduleKind::OneFOneB, ScheduleKind::ZeroBubbleH1,

@@ -28,9 +28,9 @@ ScheduleProblem problem(ScheduleKind kind, int ranks, int chunks) {
 TEST(SplitBlocks, counts_what_else_a_stage_has) {
   ScheduleProblem p = problem(ScheduleKind::OneFOneB, 4, 1);
   EXPECT_EQ(splitBlocks(p, {0, 0, 0, 0}, 8, 1), (Blocks{2, 2, 2, 2}));
-  // A head of two blocks.
+  // A head as long as two blocks.
   EXPECT_EQ(splitBlocks(p, {0, 0, 0, 2}, 10, 1), (Blocks{3, 3, 3, 1}));
-  // One longer than all blocks of another stage.
+  // A head longer than all blocks of another stage.
   EXPECT_EQ(splitBlocks(p, {0, 0, 0, 5}, 9, 1), (Blocks{3, 3, 3, 0}));
 }
 
@@ -43,7 +43,7 @@ TEST(SplitBlocks, halves_blocks_where_that_helps) {
   ScheduleProblem p = problem(ScheduleKind::OneFOneB, 2, 1);
   EXPECT_EQ(splitBlocks(p, {0, 0}, 3, 1), (Blocks{1.5, 1.5}));
   EXPECT_EQ(splitBlocks(p, {0, 1}, 12, 1), (Blocks{6.5, 5.5}));
-  // By less than 1 %: 100.5 and 101.
+  // The times differ by less than 1 %: 100.5 and 101.
   EXPECT_EQ(splitBlocks(p, {0, 0}, 201, 1), (Blocks{100, 101}));
 }
 
@@ -87,7 +87,7 @@ TEST(SplitBlocks, is_the_best_of_all_splits) {
       Blocks found = splitBlocks(p, others, blocks, 1);
       EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0.0),
                 double(blocks));
-      // Half ones may be better still.
+      // Half blocks may be better still.
       EXPECT_LE(longest(found), best + 1e-12);
     }
 }

@@ -1,4 +1,4 @@
-//===- SplitPointsTest.cpp - Splits against all splits --------------------===//
+//===- SplitPointsTest.cpp - Splits compared with all splits --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// A model of `blocks` blocks of two segments each, an embedding and a head of
-/// its own time.
+/// A model with `blocks` blocks of two segments each, and an embedding and a
+/// head with their own times.
 SplitProblem makeModel(std::mt19937 &random, int blocks, int stages) {
   std::uniform_real_distribution<double> seconds(0.5, 2);
   SplitProblem problem;

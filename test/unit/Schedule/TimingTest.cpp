@@ -37,7 +37,7 @@ Outcome price(ScheduleKind kind, int p, int v, int m, ChunkTimes stage,
           peakActivations(problem, schedule, kept)};
 }
 
-/// F, B, W of different lengths, W the shortest.
+/// F, B, W with different times, W the shortest.
 constexpr ChunkTimes kUneven{5, 4, 3, -1};
 constexpr double kTotal = 12;
 constexpr ChunkTimes kEven{1, 1, 1, -1};
@@ -61,7 +61,7 @@ TEST(ClosedForm, one_f_one_b) {
     }
 }
 
-/// Bubbles as parts of the whole with p = 4, that texts print.
+/// Published bubbles as fractions of the total, with p = 4.
 TEST(ClosedForm, bubble_rate_of_1f1b) {
   auto rate = [](int m) {
     return price(ScheduleKind::OneFOneB, 4, 1, m, kUneven).timing.bubbleRate();
@@ -118,8 +118,8 @@ TEST(ClosedForm, zero_bubble_h2) {
       Outcome outcome = price(ScheduleKind::ZeroBubbleH2, p, 1, m, kUneven);
       EXPECT_NEAR(outcome.timing.bubble(), (p - 1) * (5 + 4 - 2 * 3), 1e-9);
       EXPECT_EQ(outcome.maxPeak(), 2 * p - 1);
-      // Ranks begin and end one after the other: a barrier at the end of the
-      // step costs the way to the last rank.
+      // Ranks begin and end one after the other, so a barrier at the end of the
+      // step adds the path to the last rank.
       EXPECT_NEAR(outcome.timing.makespan(), m * kTotal + (p - 1) * 5, 1e-9);
     }
 }
@@ -130,13 +130,14 @@ TEST(ClosedForm, zero_bubble_v) {
       Outcome outcome = price(ScheduleKind::ZeroBubbleV, p, 2, m, kEven);
       EXPECT_NEAR(outcome.timing.bubble(), 0, 1e-9);
       EXPECT_EQ(outcome.maxPeak(), p);
-      // The first and the last stage are on rank 0: nobody waits at the end.
+      // The first and the last stage are on rank 0, so no rank waits at the
+      // end.
       EXPECT_LE(outcome.timing.makespan(),
                 outcome.timing.span() + (p - 1) * 0.5 + 1e-9);
     }
 }
 
-/// (p/2 - 1)(FB + B - 2W) where F = B and a pair takes as long as its parts.
+/// (p/2 - 1)(FB + B - 2W) if F = B and a pair takes as long as both its tasks.
 TEST(ClosedForm, dualpipe) {
   for (int p : {2, 4, 6, 8, 16})
     for (int m : {2 * p, 2 * p + 2, 5 * p})
@@ -148,7 +149,7 @@ TEST(ClosedForm, dualpipe) {
       }
 }
 
-/// With other times it is a bound, B being the longer of the two.
+/// For other times this is a bound, with B the longer of the two.
 TEST(ClosedForm, dualpipe_bound) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> part(0.5, 1.0);
@@ -168,14 +169,14 @@ TEST(ClosedForm, dualpipe_bound) {
   }
 }
 
-/// (p - 1)(FB + B - 2W) of chunk times where F = B >= W and a pair takes as
-/// long as its parts; p + 1/2 micro-batches of a p-th of the model.
+/// (p - 1)(FB + B - 2W) of chunk times if F = B >= W and a pair takes as long
+/// as both its tasks; p + 1/2 micro-batches of 1/p of the model.
 TEST(ClosedForm, dualpipe_v) {
   for (int p = 2; p <= 8; ++p)
     for (int m : {2 * p, 2 * p + 1, 3 * p + 2, 5 * p})
       for (double w : {1.0, 3.0, 4.0}) {
         SCOPED_TRACE(testing::Message() << p << " ranks, " << m << " batches");
-        // Of a stage of two chunks.
+        // Times of a stage with two chunks.
         Outcome outcome =
             price(ScheduleKind::DualPipeV, p, 2, m, {8, 8, 2 * w, -1});
         EXPECT_NEAR(outcome.timing.bubble(), (p - 1) * (8 + w + 4 - 2 * w),
@@ -203,7 +204,7 @@ TEST(ClosedForm, dualpipe_v_bound) {
   }
 }
 
-/// One rank needs no pipeline: no bubble, whatever the schedule.
+/// One rank needs no pipeline: no bubble in any schedule.
 TEST(ClosedForm, one_rank_has_no_bubble) {
   for (ScheduleKind kind : allScheduleKinds()) {
     if (kind == ScheduleKind::DualPipe)
@@ -214,8 +215,8 @@ TEST(ClosedForm, one_rank_has_no_bubble) {
   }
 }
 
-/// A transfer delays 1F1B on the way down and up, and, where two neighbours
-/// wait for each other, once per micro-batch.
+/// A transfer delays 1F1B on the way down and up, and once per micro-batch if
+/// two neighbors wait for each other.
 TEST(Timing, transfers_of_1f1b) {
   ScheduleTiming free = price(ScheduleKind::OneFOneB, 2, 1, 9, kUneven).timing;
   ScheduleTiming slow =
@@ -240,7 +241,7 @@ TEST(Timing, the_slowest_stage_sets_the_pace) {
 
 TEST(Timing, activations_that_weight_gradients_do_not_need_go_early) {
   EXPECT_EQ(price(ScheduleKind::ZeroBubbleH1, 4, 1, 12, kEven).maxPeak(), 4);
-  // Rank 3 keeps three micro-batches for W alone.
+  // Rank 3 keeps three micro-batches only for W.
   Outcome outcome =
       price(ScheduleKind::ZeroBubbleH1, 4, 1, 12, kEven, 0, /*kept=*/0.5);
   EXPECT_NEAR(outcome.peaks[3], 1 + 3 * 0.5, 1e-9);
@@ -249,8 +250,9 @@ TEST(Timing, activations_that_weight_gradients_do_not_need_go_early) {
 
 /// Bubble rates of Qi et al., "Zero Bubble Pipeline Parallelism" (ICLR 2024),
 /// table 5, which the authors computed from their profiled times, table 6. One
-/// row a model: ranks, micro-batches, chunks of the interleaved schedule, the
-/// part of activations that W needs, milliseconds of F, B, W and of a transfer.
+/// row per model: ranks, micro-batches, chunks of the interleaved schedule, the
+/// fraction of activations that W needs, milliseconds of F, B, W and of a
+/// transfer.
 struct Row {
   const char *model;
   int p, m, v;
@@ -405,9 +407,9 @@ constexpr Row kRows[] = {
      0.0018},
 };
 
-/// What W needs of a micro-batch's activations: 32 sbh of sbh (34 + 5 a s / h)
-/// bytes (section 2.2 of the paper). All have 1024 tokens; heads are 96 wide in
-/// the smallest model and 128 in the others.
+/// Fraction of a micro-batch's activations that W needs: 32 sbh of sbh (34 + 5
+/// a s / h) bytes (section 2.2 of the paper). All models have 1024 tokens;
+/// heads are 96 wide in the smallest model and 128 in the others.
 double keptForWeightGrad(const Row &row) {
   double headDim = llvm::StringRef(row.model) == "1.5B" ? 96 : 128;
   return 32 / (34 + 5 * 1024 / headDim);
@@ -426,8 +428,8 @@ TEST(ZeroBubblePaper, bubble_rates_of_profiled_times) {
     EXPECT_NEAR(rate(ScheduleKind::ZeroBubbleH2), row.h2, 1e-4);
     EXPECT_NEAR(rate(ScheduleKind::ZeroBubble1P), row.oneP, 1e-4);
     EXPECT_NEAR(rate(ScheduleKind::ZeroBubble2P), row.twoP, 2e-4);
-    // The authors' rates of the interleaved schedule have a p-th fewer
-    // transfers in them than are on the path down and up through all chunks.
+    // The authors' rates of the interleaved schedule count 1/p fewer transfers
+    // than the path down and up through all chunks has.
     EXPECT_NEAR(rate(ScheduleKind::Interleaved), row.interleaved, 4e-3);
   }
 }
@@ -467,7 +469,7 @@ TEST(ListScheduler, more_memory_is_no_slower) {
   }
 }
 
-/// Stages of different lengths, as with an embedding and a head.
+/// Stages with different times, such as an embedding and a head.
 TEST(ListScheduler, knows_each_stage) {
   ScheduleProblem problem =
       llvm::cantFail(makeProblem(ScheduleKind::ZeroBubble2P, 4, 1, 16));

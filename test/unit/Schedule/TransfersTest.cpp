@@ -1,4 +1,4 @@
-//===- TransfersTest.cpp - Posted receives, against a runner of messages --===//
+//===- TransfersTest.cpp - Posted receives in a simulation of messages ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,25 +20,26 @@ namespace {
 
 using Kind = ActionKind;
 
-/// A value as programs know it: a stage's activation or gradient of a
-/// micro-batch, named by the stage that reads it.
+/// A value of a program: a stage's activation or gradient of a micro-batch,
+/// named by the stage that reads it.
 using Value = std::tuple<bool, int, int>;
 
 /// Runs lists as a runtime does, message by message. A pair of ranks has a
-/// queue for activations and one for gradients; a send puts its value into one
-/// of two buffers, a posted receive takes the oldest value into its own.
+/// queue for activations and one for gradients. A send puts its value into one
+/// of two buffers; a posted receive takes the oldest value into its own.
 ///
-/// Which rank moves next is drawn at random, and that decides nothing: a move
-/// of one rank adds values, posted receives or free buffers and takes nothing
-/// that another rank waits for, since each queue has one sender and one
-/// receiver. So a rank that can move still can after any moves of others, and
-/// all orders that go on as long as some rank can move end in the same state.
+/// The rank that moves next is drawn at random, which does not affect the
+/// result: a move of one rank adds values, posted receives or free buffers and
+/// takes nothing that another rank waits for, because each queue has one sender
+/// and one receiver. So a rank that can move still can after any moves of
+/// others, and all orders that continue as long as some rank can move end in
+/// the same state.
 class Runner {
 public:
   Runner(const ScheduleProblem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), ranks(problem.ranks) {}
 
-  /// True if all ranks come to the end with the right values.
+  /// True if all ranks finish with the right values.
   bool run(std::mt19937 &random) {
     std::vector<int> order;
     for (int rank = 0; rank < problem.ranks; ++rank)
@@ -61,10 +62,11 @@ private:
     size_t next = 0;
     /// Values in memory: received, or made by a stage of the same rank.
     std::set<Value> values;
-    /// (stage, micro-batch) that went forward, and whose B is done.
+    /// (stage, micro-batch) pairs with a finished forward, and with a finished
+    /// B.
     std::set<std::pair<int, int>> forwards, inputGrads;
   };
-  /// Of one communicator.
+  /// The queue of one communicator.
   struct Queue {
     std::vector<Value> inBuffers, posted;
   };
@@ -73,7 +75,7 @@ private:
     return problem.stageOf({rank, chunk});
   }
 
-  /// Moves values whose receive is posted.
+  /// Moves values that have a posted receive.
   void deliver(int to, Queue &queue) {
     while (!queue.inBuffers.empty() && !queue.posted.empty()) {
       mixedUp |= queue.inBuffers.front() != queue.posted.front();
@@ -93,7 +95,7 @@ private:
            (stage + 1 == problem.stages() ||
             ranks[rank].values.count({true, stage, m}));
   }
-  /// What is made for a stage of the same rank is there at once.
+  /// Makes values for stages of the same rank available at once.
   void forward(int rank, int chunk, int m) {
     int stage = stageOf(rank, chunk);
     ranks[rank].forwards.insert({stage, m});
@@ -130,7 +132,7 @@ private:
     deliver(rank, queue);
   }
 
-  /// Does the next action of a rank if it can.
+  /// Runs the next action of a rank if possible.
   bool step(int rank) {
     Rank &r = ranks[rank];
     if (r.next == schedule.ranks[rank].size())
@@ -192,7 +194,7 @@ public:
       return llvm::cantFail(ScheduleProblem::make(Placement::Bidirectional, p,
                                                   2, 2 * (m / 2 + 1)));
     case 2: {
-      // Stages anywhere, as many on each rank.
+      // Stages are on random ranks, equally many on each.
       std::vector<int> ranks;
       for (int stage = 0, v = 1 + random() % 2; stage < p * v; ++stage)
         ranks.push_back(stage % p);
@@ -205,8 +207,8 @@ public:
     }
   }
 
-  /// The compute actions of each rank in an order that some execution follows,
-  /// drawn action by action from those that can be next.
+  /// Orders the compute actions of each rank as some execution does, drawn
+  /// action by action from those that can be next.
   Schedule consistent(const ScheduleProblem &problem) {
     std::vector<Task> left = tasks(problem, random() % 2);
     Schedule schedule;
@@ -217,8 +219,8 @@ public:
         return true;
       return done.count({kind, stage, t.action.microBatch}) > 0;
     };
-    // A list that takes its tasks mostly in order looks like a schedule; one
-    // that does not fills the buffers.
+    // A list that takes its tasks mostly in order resembles a schedule; another
+    // one fills the buffers.
     unsigned disorder = 1 + random() % 8;
     std::shuffle(left.begin(), left.end(), random);
     if (disorder < 5)
@@ -250,7 +252,7 @@ public:
     return schedule;
   }
 
-  /// A few neighbours, or any two actions, of a rank change places.
+  /// Exchanges a few neighboring or arbitrary actions of a rank.
   void disturb(Schedule &schedule, int changes) {
     for (int i = 0; i < changes; ++i) {
       auto &actions = schedule.ranks[random() % schedule.ranks.size()];
@@ -261,7 +263,7 @@ public:
     }
   }
 
-  /// Makes pairs of some forwards and the whole backwards after them.
+  /// Pairs some forwards with the whole backwards after them.
   void overlap(Schedule &schedule) {
     for (std::vector<Action> &actions : schedule.ranks)
       for (size_t i = 1; i < actions.size(); ++i) {
@@ -273,7 +275,7 @@ public:
       }
   }
 
-  /// Sends right after the action that makes their value.
+  /// Inserts each send right after the action that makes its value.
   void insertSends(const ScheduleProblem &problem, Schedule &schedule) {
     for (int rank = 0; rank < problem.ranks; ++rank) {
       std::vector<Action> result;
@@ -336,7 +338,7 @@ TEST(Posted, accepts_exactly_what_runs_to_the_end) {
     bool isConsistent = i % 4 == 3;
     if (i % 3 == 0 && !isConsistent)
       lists.overlap(schedule);
-    // With the receives of insertTransfers() there is always a way.
+    // Every consistent list can run with the receives of insertTransfers().
     if (isConsistent)
       insertTransfers(problem, schedule);
     else
@@ -356,7 +358,7 @@ TEST(Posted, accepts_exactly_what_runs_to_the_end) {
     bool ends = Runner(problem, schedule).run(lists.random);
     ASSERT_EQ(isAccepted, ends) << text << "\n" << print(schedule);
   }
-  // All three kinds are among them.
+  // All three outcomes occur.
   EXPECT_GT(accepted, 20000);
   EXPECT_GT(deadlocks, 1000);
   EXPECT_GT(wrongOrder, 100);
@@ -374,13 +376,13 @@ TEST(Posted, receives_are_one_compute_action_ahead) {
             "rank 1: rA0.0 F0.0 rA0.1 BW0.0 sG0.0 F0.1 rA0.2 BW0.1 sG0.1 F0.2 "
             "BW0.2 sG0.2\n");
   EXPECT_EQ(llvm::toString(verify(problem, schedule, SendMode::Posted)), "");
-  // Posting them again changes nothing.
+  // A second call changes nothing.
   Schedule again = schedule;
   postReceives(problem, again);
   EXPECT_EQ(again, schedule);
 }
 
-/// A later value that is needed first takes the earlier one ahead.
+/// If a later value is needed first, the earlier one is received before it.
 TEST(Posted, receives_have_the_order_of_the_sends) {
   ScheduleProblem problem =
       llvm::cantFail(ScheduleProblem::make(Placement::Loop, 2, 1, 2));
@@ -407,7 +409,7 @@ TEST(Posted, receives_have_the_order_of_the_sends) {
             "sA0.1 of rank 0 is number 1");
 }
 
-/// Rank 0 goes on forward with all micro-batches while rank 1 waits for the
+/// Rank 0 continues forward with all micro-batches while rank 1 waits for the
 /// gradient of the first.
 Schedule runsAhead(int microBatches) {
   Schedule schedule{{{{Kind::Forward, 0, 0}, {Kind::Forward, 1, 0}}, {}}};
@@ -436,8 +438,8 @@ TEST(Posted, a_send_waits_for_one_of_two_buffers) {
     insertTransfers(problem, schedule);
     postReceives(problem, schedule);
     EXPECT_EQ(llvm::toString(verify(problem, schedule, SendMode::Posted)), "");
-    // All receives after the first micro-batch: two values find a buffer, and a
-    // third does not.
+    // All receives come after the first micro-batch: two values find a buffer,
+    // and a third does not.
     std::vector<Action> &actions = schedule.ranks[1], late;
     llvm::erase_if(actions, [&](const Action &a) {
       bool isLate = a.kind == Kind::ReceiveActivation && a.microBatch > 0;
@@ -454,7 +456,7 @@ TEST(Posted, a_send_waits_for_one_of_two_buffers) {
                       "each other or for what nobody does");
 }
 
-/// As in zb-2p, rank 0 runs forwards while rank 1 runs its first backward. The
+/// Rank 0 runs forwards while rank 1 runs its first backward, as in zb-2p. The
 /// receives of its sends are posted in time, so rank 0 does not wait for
 /// buffers.
 TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
@@ -470,9 +472,9 @@ TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
     schedule.ranks[0].push_back({Kind::Backward, 0, i});
   insertTransfers(problem, schedule);
   postReceives(problem, schedule);
-  // Rank 0 sends the last of five values at 5 and waits for the third: rank 1
-  // posts that at 4, after BW0.0, though F0.2 needs it only after F0.1 and
-  // BW0.1.
+  // Rank 0 sends the last of five values at 5 and waits for the third. Rank 1
+  // posts the third at 4, after BW0.0, although F0.2 needs it only after F0.1
+  // and BW0.1.
   EXPECT_EQ(print(schedule),
             "rank 0: F0.0 sA0.0 F0.1 sA0.1 F0.2 sA0.2 F0.3 rG0.0 sA0.3 F0.4 "
             "rG0.1 sA0.4 BW0.0 rG0.2 BW0.1 rG0.3 BW0.2 rG0.4 BW0.3 BW0.4\n"
@@ -481,7 +483,7 @@ TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
   EXPECT_EQ(llvm::toString(verify(problem, schedule, SendMode::Posted)), "");
 }
 
-/// Where buffers do not do, receives are posted when their values are made.
+/// If buffers are not enough, receives are posted when their values are made.
 TEST(Posted, receives_come_earlier_where_buffers_do_not_do) {
   ScheduleProblem problem =
       llvm::cantFail(ScheduleProblem::make(Placement::Loop, 2, 2, 5));
@@ -532,8 +534,8 @@ TEST(Posted, says_what_is_missing_doubled_or_nowhere) {
             "F0.4 of rank 1 is of no chunk and micro-batch there");
 }
 
-/// The lists of all kinds run with two buffers and receives posted one compute
-/// action ahead.
+/// The lists of all kinds run with two buffers and with receives posted one
+/// compute action ahead.
 TEST(Posted, all_kinds_run) {
   int count = 0;
   for (ScheduleKind kind : allScheduleKinds())

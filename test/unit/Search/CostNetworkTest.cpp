@@ -11,7 +11,7 @@
 
 using namespace tessera::search;
 
-/// Two variables with two states that an edge sees as three rows and one
+/// Two variables with two states; an edge between them has three rows and one
 /// column.
 static CostNetwork makeNetwork() {
   CostNetwork network;

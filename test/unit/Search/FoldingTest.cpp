@@ -1,4 +1,4 @@
-//===- FoldingTest.cpp - Folded networks against brute force --------------===//
+//===- FoldingTest.cpp - Folded networks compared with brute force --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@ using namespace tessera::search::test;
 
 namespace {
 
-/// Equal blocks in a row, with a variable before, one after, and one that all
+/// A row of equal blocks, with a variable before, one after, and one that all
 /// blocks share.
 struct Layers {
   CostNetwork network;
   std::vector<unsigned> ties;
 };
 
-/// A random table between any two variables of so many states.
+/// Draws a random table between two variables with given numbers of states.
 class TableDrawer {
 public:
   explicit TableDrawer(std::mt19937 &rng)
@@ -63,7 +63,7 @@ static Layers makeLayers(std::mt19937 &rng) {
   auto getStates = [&](unsigned variable) {
     return network.variables[variable].costs.size();
   };
-  /// Joins `a` and `b` of each layer `step` on, where both are there.
+  /// Joins `a` of each layer with `b` of the layer `step` later, if both exist.
   auto joinAll = [&](unsigned a, unsigned b, unsigned step) {
     std::vector<int64_t> costs = drawer.draw(block[a].size() * block[b].size());
     unsigned last = 0;
@@ -142,7 +142,7 @@ TEST(Folding, BoundsTheUnfoldedNetwork) {
       llvm::consumeError(best.takeError());
       continue;
     }
-    // The best of equal layers.
+    // Compares with the best solution in which equal layers are equal.
     EXPECT_EQ(best->cost, BruteForce(folded.network).optimum) << i;
     EXPECT_GE(best->cost, all.optimum) << i;
     periodic += best->cost == all.optimum;
@@ -151,9 +151,9 @@ TEST(Folding, BoundsTheUnfoldedNetwork) {
     known.cost = best->cost;
     SolveLimits limits;
     limits.sweeps = rng() % 20;
-    // Without tables all depends on sweeps.
+    // Without tables everything depends on sweeps.
     limits.tableEntries = rng() % 2 ? 3e6 : 0;
-    // One that is close enough ends early, and its bound holds.
+    // A bound that is close enough ends the search early, and it holds.
     limits.gap = 0.3;
     EXPECT_LE(boundUnfolded(layers.network, folded, known, limits).bound,
               all.optimum)
@@ -178,7 +178,8 @@ TEST(Folding, BoundsTheUnfoldedNetwork) {
 }
 
 TEST(Folding, MessagesBoundWithoutASweep) {
-  // Ten equal layers of two variables, each of which agrees with the next.
+  // Ten equal layers of two variables; equal states of neighbors cost
+  // least.
   CostNetwork network;
   std::vector<unsigned> ties;
   for (unsigned layer = 0; layer < 10; ++layer) {
@@ -193,7 +194,8 @@ TEST(Folding, MessagesBoundWithoutASweep) {
     edge.table = edge.firstClasses = edge.secondClasses = 0;
   }
   FoldedNetwork folded(network, ties);
-  // The edge within a layer, and the one from its end to the next one's start.
+  // One edge is within a layer, the other from its end to the next layer's
+  // start.
   EXPECT_EQ(folded.network.edges.size(), 2u);
   EXPECT_EQ(folded.network.edges[0].copies, 10);
   EXPECT_EQ(folded.network.edges[1].copies, 9);

@@ -12,7 +12,7 @@
 using namespace tessera::search;
 using namespace tessera::search::test;
 
-/// An assignment of finite cost, if a few draws find one.
+/// Draws an assignment with finite cost, if a few draws find one.
 static std::vector<unsigned> drawStates(const CostNetwork &network,
                                         std::mt19937 &rng) {
   for (int draw = 0; draw < 20; ++draw) {

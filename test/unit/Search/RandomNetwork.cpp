@@ -1,4 +1,4 @@
-//===- RandomNetwork.cpp - Networks by chance, and brute force ------------===//
+//===- RandomNetwork.cpp - Random networks, and brute force ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,8 @@ CostNetwork test::makeRandomNetwork(std::mt19937 &rng, double maxAssignments) {
 
 namespace {
 
-/// Tries all assignments, depth first; each level adds what it completes.
+/// Tries all assignments, depth first; each level adds the costs that it
+/// completes.
 class Enumerator {
 public:
   Enumerator(const CostNetwork &network, BruteForce &result)

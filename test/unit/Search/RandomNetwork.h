@@ -1,4 +1,4 @@
-//===- RandomNetwork.h - Networks by chance, and brute force ----*- C++ -*-===//
+//===- RandomNetwork.h - Random networks, and brute force -------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,17 +13,17 @@
 
 namespace tessera::search::test {
 
-/// A network of at most `maxAssignments`, with infinite costs, many ties where
-/// costs are drawn from few, shared tables and classes, weights and edges
-/// between the same variables.
+/// A network with at most `maxAssignments`, infinite costs, many ties if costs
+/// are drawn from few values, shared tables and classes, weights, and parallel
+/// edges.
 CostNetwork makeRandomNetwork(std::mt19937 &rng, double maxAssignments);
 
-/// What trying all assignments finds.
+/// Results of trying all assignments.
 struct BruteForce {
   explicit BruteForce(const CostNetwork &network);
 
   int64_t optimum = kInfinite;
-  /// By variable and state.
+  /// Lowest cost by variable and state.
   std::vector<std::vector<int64_t>> marginals;
 };
 

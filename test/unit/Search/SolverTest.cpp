@@ -1,4 +1,4 @@
-//===- SolverTest.cpp - Solutions against brute force ---------------------===//
+//===- SolverTest.cpp - Solutions compared with brute force ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace tessera::search::test;
 static constexpr int kNetworks = 2000;
 static constexpr double kMaxAssignments = 1e5;
 
-/// Limits under which exact elimination does all, nothing, or a part.
+/// Limits with which exact elimination solves everything, nothing, or a part.
 static SolveLimits drawLimits(std::mt19937 &rng) {
   SolveLimits limits;
   limits.sweeps = rng() % 2 ? 100 : rng() % 4;
@@ -46,7 +46,7 @@ TEST(Solver, OptimumEqualsBruteForce) {
     EXPECT_EQ(network.evaluate(solution->states), all.optimum) << i;
     branched += solution->nodes > 0;
   }
-  // The networks try everything.
+  // The random networks cover all cases.
   EXPECT_GT(infeasible, 50);
   EXPECT_GT(branched, 15);
 }
@@ -135,8 +135,8 @@ TEST(Solver, FixingKeepsEveryOptimum) {
   EXPECT_GT(removed, 10000u);
 }
 
-/// How much more than the cheapest of its variable a state cost when the last
-/// sweep was at it.
+/// The excess of a state over the cheapest state of its variable when the last
+/// sweep processed it.
 static int64_t getExcess(const Reparametrization &costs, unsigned variable,
                          unsigned state, size_t states) {
   int64_t least = kInfinite;
@@ -146,8 +146,8 @@ static int64_t getExcess(const Reparametrization &costs, unsigned variable,
 }
 
 TEST(Solver, ReducedCostsGoWithTheBoundBeforeTheSweep) {
-  // What a sweep has taken from a state is in the bound after it: added to the
-  // state's cost it would count twice.
+  // The bound after a sweep includes the cost that the sweep took from a state;
+  // adding the state's cost would count it twice.
   std::mt19937 rng(5);
   int wrongAfter = 0;
   for (int i = 0; i < 300; ++i) {
@@ -217,7 +217,7 @@ TEST(Solver, StartsFromIncumbents) {
 }
 
 TEST(Solver, StartsFromMessages) {
-  // Those of a network whose costs are other ones.
+  // The messages come from a network with other costs.
   std::mt19937 rng(8);
   int started = 0;
   for (int i = 0; i < 500; ++i) {
@@ -285,7 +285,7 @@ TEST(Solver, EmptyNetwork) {
 }
 
 TEST(Solver, EdgesThatStandForManyGetAsManyShares) {
-  // 0 --- 1    stands for three edges
+  // 0 --- 1    with three copies
   //  \--- 2
   CostNetwork network;
   network.addVariable({0, 80});
@@ -304,7 +304,7 @@ TEST(Solver, EdgesThatStandForManyGetAsManyShares) {
 }
 
 TEST(Solver, StatesThatAreLeftKeepTheirNumbers) {
-  // Sweeps copy what is left without states 0, 1 and 3.
+  // Sweeps copy the remaining network without states 0, 1 and 3.
   CostNetwork network;
   network.addVariable({50, 60, 3, 70, 4});
   network.addVariable({0, 1});
@@ -320,7 +320,7 @@ TEST(Solver, StatesThatAreLeftKeepTheirNumbers) {
     EXPECT_EQ(costs.getMarginalBound(0, state), kInfinite);
   }
   EXPECT_EQ(costs.getMoved(0, /*isFirst=*/true).size(), 5u);
-  // States 4 and 0 cost 4, as do 2 and 1; 2 and 0 cost 5.
+  // States 4 and 0 cost 4, and so do 2 and 1; 2 and 0 cost 5.
   EXPECT_EQ(network.evaluate(costs.round(/*forward=*/true)), 4);
   EXPECT_EQ(costs.getBound() + costs.getCost(0, 4) + costs.getCost(1, 0) +
                 costs.getResidual(0, 4, 0),

@@ -1,4 +1,4 @@
-//===- OpStatesTest.cpp - The ways to run an op ---------------------------===//
+//===- OpStatesTest.cpp - The ways of running an op -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,8 @@ TEST(OpStates, an_axis_is_on_a_factor_or_on_none) {
 
 TEST(OpStates, two_axes_on_a_factor_have_two_orders) {
   ShardingRule rule = makeMatmul(16, 16, 16);
-  // 4 for the first, of the second 4 and an order more on the same factor.
+  // 4 for the first; the second has 4 and an additional order on the same
+  // factor.
   EXPECT_EQ(getOpStates(rule, makeChoices(rule, {2, 4})).size(), 19u);
 }
 
@@ -64,7 +65,7 @@ TEST(OpStates, padding_is_a_quarter_at_most) {
   EXPECT_EQ(getShardSize(3, 4), std::nullopt);
   ShardingRule rule = makeMatmul(259, 3, 8);
   OpChoices choices = makeChoices(rule, {4});
-  // On i and k, not on j.
+  // Allowed on i and k, not on j.
   EXPECT_EQ(getOpStates(rule, choices).size(), 3u);
   choices.unpaddable.set(0);
   EXPECT_EQ(getOpStates(rule, choices).size(), 2u);

@@ -12,7 +12,7 @@ using namespace tessera;
 
 namespace {
 
-/// Programs of layers: y = matmul(x, w), z = gelu(y), x' = add(x, z).
+/// Programs with layers: y = matmul(x, w), z = gelu(y), x' = add(x, z).
 class Program {
 public:
   enum Kind {
@@ -50,7 +50,7 @@ public:
     return result;
   }
 
-  /// A forward of so many layers; `unlike` has another kind of matmul.
+  /// A forward with `layers` layers; layer `unlike` has another kind of matmul.
   unsigned addForward(unsigned layers, unsigned unlike = ~0u) {
     unsigned x = addOp(Embed, {addTensor()});
     for (unsigned layer = 0; layer < layers; ++layer) {
@@ -85,7 +85,7 @@ TEST(RepeatedBlocks, layers_of_a_forward) {
   Program program;
   program.addForward(8);
   RepeatedBlocks blocks = findRepeatedBlocks(program.problem);
-  // In the middle a layer is like the one before it, at the ends it is not.
+  // A middle layer is equal to the one before it; the first and last are not.
   for (unsigned layer : {4, 5}) {
     unsigned op = program.matmuls[layer], before = program.matmuls[layer - 1];
     for (unsigned i = 0; i < 3; ++i) {
@@ -123,13 +123,13 @@ TEST(RepeatedBlocks, the_backward_has_the_layers_in_reverse) {
 }
 
 TEST(RepeatedBlocks, what_differs_is_not_tied) {
-  // Another width in the middle leaves both its sides apart from it.
+  // Another width in the middle separates the layers on both sides.
   Program wide;
   wide.addForward(12, /*unlike=*/6);
   RepeatedBlocks blocks = findRepeatedBlocks(wide.problem);
   EXPECT_EQ(blocks.ops[wide.matmuls[6]], wide.matmuls[6]);
   EXPECT_NE(blocks.ops[wide.matmuls[3]], wide.matmuls[3]);
-  // A seed does the same.
+  // A seed has the same effect.
   Program seeded;
   seeded.addForward(12);
   seeded.problem.tensors[seeded.weights[6]].seed.dims[0].open = false;
@@ -140,7 +140,7 @@ TEST(RepeatedBlocks, what_differs_is_not_tied) {
 }
 
 TEST(RepeatedBlocks, repetitions_within_a_layer_are_none) {
-  // Two equal matmuls after another in each layer.
+  // Two consecutive equal matmuls in each layer.
   Program program;
   unsigned x = program.addOp(Program::Embed, {program.addTensor()});
   std::vector<unsigned> first;

@@ -1,4 +1,4 @@
-//===- ReshardPricesTest.cpp - Moves that look alike ----------------------===//
+//===- ReshardPricesTest.cpp - Prices of equal moves ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace tessera;
 
 namespace {
 
-/// Axes of 2 and 4 devices, whose links differ.
+/// Axes of 2 and 4 devices with different links.
 struct Devices {
   Mesh mesh{{"a", "b"}, {2, 4}};
   MeshLinks links;
@@ -27,8 +27,8 @@ struct Devices {
 
 } // namespace
 
-/// A sharding of two dimensions with each axis on one of them, partial, or on
-/// none.
+/// A sharding of two dimensions with each axis on one of them, on none, or
+/// partial.
 static Sharding draw(std::mt19937 &rng, const Mesh &mesh, bool mayBePartial) {
   Sharding sharding = Sharding::replicatedOf(2);
   for (unsigned axis = 0; axis < 2; ++axis) {
@@ -51,7 +51,8 @@ static int64_t plan(ReshardPrices &prices, const Sharding &from,
 
 TEST(ReshardPrices, MovesThatLookAlikeTakeAsLong) {
   Devices devices;
-  // Nothing is put in order for a collective, by which dimensions would differ.
+  // No chunks are reordered for a collective, which would depend on the
+  // dimension.
   WorkRates rates = kGpuRates;
   rates.transferShare = 1;
   ReshardPrices shared(devices.mesh, devices.links, rates);
@@ -60,7 +61,7 @@ TEST(ReshardPrices, MovesThatLookAlikeTakeAsLong) {
   for (int i = 0; i < 400; ++i) {
     Sharding from = draw(rng, devices.mesh, /*mayBePartial=*/true);
     Sharding to = draw(rng, devices.mesh, /*mayBePartial=*/false);
-    // 3 and 6 are padded to what the shards divide.
+    // 3 and 6 are padded to a size that the shards divide.
     int64_t sizes[] = {3, 6, 8, 16, 64, 96};
     int64_t shape[] = {sizes[rng() % 6], sizes[rng() % 6]};
     ReshardPrices alone(devices.mesh, devices.links, rates);
@@ -99,7 +100,8 @@ TEST(ReshardPrices, ChunksOfAnInnerDimensionArePutInOrder) {
   int64_t shape[] = {64, 96}, row[] = {1, 96};
   int64_t order = toPicoseconds(kGpuRates.kernelFloor +
                                 2 * 64 * 96 * 4 / kGpuRates.bytesPerSecond);
-  // After a gather, before a scatter; what is only reduced has no chunks.
+  // Chunks are reordered after a gather and before a scatter, but not for an
+  // all-reduce.
   EXPECT_NEAR(plan(prices, inner, whole, shape),
               plan(prices, outer, whole, shape) + order, 2);
   EXPECT_NEAR(plan(prices, partial, inner, shape),
@@ -107,8 +109,7 @@ TEST(ReshardPrices, ChunksOfAnInnerDimensionArePutInOrder) {
   EXPECT_LT(plan(prices, partial, whole, shape),
             plan(prices, partial, outer, shape) +
                 plan(prices, outer, whole, shape) + order);
-  // An all_to_all has one end in order; the chunks of one row follow each
-  // other.
+  // An all_to_all has one end in order; the chunks of one row are contiguous.
   EXPECT_NEAR(plan(prices, outer, inner, shape),
               plan(prices, inner, outer, shape), 2);
   EXPECT_NEAR(plan(prices, inner, whole, row),

@@ -1,4 +1,4 @@
-//===- FrameworksTest.cpp - How frameworks run a plan ---------------------===//
+//===- FrameworksTest.cpp - Options of frameworks for a plan --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LayerNamesTest.cpp - The layer that a parameter's name tells -------===//
+//===- LayerNamesTest.cpp - The layer in a parameter's name ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ModuleTextTest.cpp - What MLIR's parser cannot take ----------------===//
+//===- ModuleTextTest.cpp - Texts that MLIR's parser cannot take ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ TEST(ModuleText, depth) {
                   ": expects at most 1000 brackets inside of each "
                   "other");
   }
-  // Brackets one after the other, in strings and in comments; arrows.
+  // Consecutive brackets, in strings and in comments; arrows.
   EXPECT_EQ(errorOf(repeat("({[<>]}) -> ", 5000)), "");
   EXPECT_EQ(errorOf("\"" + repeat("(\\\"", 5000) + "\""), "");
   EXPECT_EQ(errorOf("// " + repeat("(", 5000)), "");

@@ -1,4 +1,4 @@
-//===- PlanTest.cpp - How a model is trained on a cluster -----------------===//
+//===- PlanTest.cpp - Training plans of a model on a cluster --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,7 +76,7 @@ TEST(Plan, gradients_are_scattered_after_each_round) {
   }
 }
 
-/// A file takes the place of a kind; its chunks are the plan's.
+/// A file replaces a schedule's kind; its chunks become the plan's.
 TEST(Plan, schedule_of_a_file) {
   GivenPlan given;
   EXPECT_EQ(llvm::toString(given.set("schedule", "lists/a.csv")), "");
@@ -161,7 +161,7 @@ TEST(Plan, model) {
 // Fields
 //===----------------------------------------------------------------------===//
 
-// Every field has a name of its own and a text.
+// Every field has a unique name and a text.
 TEST(PlanFields, are_described) {
   std::set<std::string> names;
   for (const PlanField &field : getPlanFields()) {
@@ -230,7 +230,7 @@ TEST(PlanFields, what_is_not_given_follows) {
   EXPECT_EQ(given.plan.lr, 1e-4);
   EXPECT_TRUE(given.has("gpus") && given.has("lr"));
   EXPECT_FALSE(given.has("dp") || given.has("clip") || given.isEmpty());
-  // Of the two ways to give the batch the last one holds.
+  // The later of the two ways to give the batch applies.
   ASSERT_FALSE(bool(given.set("micro-batches", "3")));
   ASSERT_FALSE(bool(given.complete()));
   EXPECT_EQ(given.plan.globalBatch(), 48);

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-/// A plan with fields drawn at random, each away from its default.
+/// A plan with random fields, each different from its default.
 inline Plan draw(unsigned seed) {
   std::mt19937 random(seed);
   static const std::vector<std::pair<const char *, std::vector<const char *>>>

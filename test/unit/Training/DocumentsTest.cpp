@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loss and gradients of a row of several documents are the sums over its
-// documents alone, in f64.
+// Loss and gradients of a row with several documents equal the sums over its
+// documents, each by itself, in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace tessera::interp;
 namespace {
 
 constexpr int64_t kEod = 7, kIgnored = -100;
-/// The last document goes on in the next row.
+/// The last document continues in the next row.
 constexpr int64_t kLengths[] = {3, 1, 5, 4};
 constexpr int64_t kTokens = 13;
 
@@ -68,7 +68,7 @@ public:
       inputs.push_back(tensor);
     }
     inputs.insert(inputs.end(), parameters.begin(), parameters.end());
-    // Of loss, loss_sum and tokens only the second counts.
+    // Only loss_sum of loss, loss_sum and tokens has a nonzero seed.
     for (double seed : {0, 1, 0}) {
       auto tensor = std::make_shared<Tensor>(Type(
           RankedTensorType::get({}, Float64Type::get(module->getContext()))));
@@ -144,7 +144,8 @@ void checkDocuments(const std::string &name) {
   for (const auto &sum : sums)
     scale = std::max(scale, getLargest(*sum));
   for (auto [i, sum] : llvm::enumerate(sums)) {
-    // A gradient that is truly zero, as a key bias's, is rounding alone.
+    // A gradient that is mathematically zero, such as a key bias's, has only
+    // rounding errors.
     double largest = std::max(getLargest(*sum), 1e-3 * scale);
     for (int64_t j = 0; j < sum->getNumElements(); ++j)
       (*sum)[j].f -= (*whole[i])[j].f;

@@ -24,8 +24,8 @@ struct FlatStateTest : ::testing::Test {
     mesh.sizes = {3, 2};
   }
 
-  /// "stored -> padded, sharding at rest, tiles" of a shape with tp on
-  /// dimension `dim` (-1: on none); "even" without a layout.
+  /// "stored -> padded, sharding of the flat state, tiles" of a shape with tp
+  /// on dimension `dim` (-1: on none); "even" without a layout.
   std::string rest(ArrayRef<int64_t> shape, int64_t dim = -1) {
     Sharding inUse = Sharding::replicatedOf(shape.size());
     if (dim >= 0)
@@ -82,7 +82,7 @@ TEST_F(FlatStateTest, tiles_of_what_tp_cuts) {
   EXPECT_EQ(rest({64, 160}, 1),
             "2x5120 -> 2x5121 [{\"tp\"}, {\"dp\"}p2] tiles 1x2");
   EXPECT_EQ(rest({2}, 0), "2x1 -> 2x3 [{\"tp\"}, {\"dp\"}p2]");
-  // A dimension that comes first is split into tiles as it is.
+  // A leading dimension is split into tiles without a transpose.
   EXPECT_EQ(rest({160, 64}, 0), "2x5120 -> 2x5121 [{\"tp\"}, {\"dp\"}p2]");
   EXPECT_EQ(rest({160}, 0), "2x80 -> 2x81 [{\"tp\"}, {\"dp\"}p2]");
 }
@@ -102,10 +102,10 @@ TEST_F(FlatStateTest, tiles_of_two_dimensions) {
 
 TEST_F(FlatStateTest, a_dimension_that_tp_does_not_divide_stays) {
   EXPECT_EQ(rest({259, 64}, 0), "259x64 -> 259x66 [{\"tp\"}, {\"dp\"}p2]");
-  // Neighbours merge, of which 64 -> 66 wastes less than 16 -> 18.
+  // Neighboring dimensions merge; 64 -> 66 wastes less than 16 -> 18.
   EXPECT_EQ(rest({64, 259, 2, 8}, 1),
             "64x259x16 -> 66x259x16 [{\"dp\"}p2, {\"tp\"}, {}]");
-  EXPECT_EQ(rest({259}, 0), "even"); // nothing is left to merge
+  EXPECT_EQ(rest({259}, 0), "even"); // no other dimension to merge
 }
 
 TEST_F(FlatStateTest, places_of_elements) {
@@ -127,8 +127,8 @@ TEST_F(FlatStateTest, places_of_elements) {
   EXPECT_FALSE(getFlatIndices(*func, 1));
 }
 
-// Both axes on one dimension that they divide together, else on several, else
-// on a merged one.
+// Both axes are on one dimension that they divide together, else on several,
+// else on a merged one.
 TEST_F(FlatStateTest, state_over_two_axes) {
   Mesh both;
   both.names = {"cp", "dp", "tp"};
@@ -137,7 +137,7 @@ TEST_F(FlatStateTest, state_over_two_axes) {
   AxisList axes = getStateAxes(Strategy(), both);
   EXPECT_EQ(axes, (AxisList{both.fullAxis(1), both.fullAxis(0)}));
   EXPECT_EQ(dropUsed(axes, both.fullAxis(1)), AxisList{both.fullAxis(0)});
-  // An axis that stands for tp is none of state, whatever its name.
+  // An axis for tp does not shard state, whatever its name.
   EXPECT_EQ(getStateAxes(cantFail(parseStrategy("tp@dp,cp,zero=3")), both),
             AxisList{both.fullAxis(0)});
   auto shard = [&](ArrayRef<int64_t> shape) {

@@ -1,4 +1,4 @@
-//===- GradientCheck.cpp - Gradients against differences ------------------===//
+//===- GradientCheck.cpp - Gradients compared with differences ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,10 +36,10 @@ private:
 
   func::FuncOp function;
   const GradientCheckOptions &options;
-  /// Of the function, then the seeds.
+  /// Inputs of the function, then the seeds.
   std::vector<std::shared_ptr<Tensor>> inputs;
   RankTensors gradients;
-  /// What the rounding of the sum may add to a difference.
+  /// Largest error of a difference from the rounding of the sum.
   double noise = 0;
 };
 
@@ -47,11 +47,11 @@ bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
 } // namespace
 
-/// Step of the differences: its fourth power and the rounding of a sum divided
-/// by it are both far below the tolerance.
+/// Step of the differences. Its fourth power, and the rounding of a sum divided
+/// by it, are both far below the tolerance.
 static constexpr double kStep = 1e-3;
 
-/// Makes the inputs and interprets the differentiated function.
+/// Prepares the inputs and interprets the differentiated function.
 bool GradientCheck::prepare() {
   auto clone = cast<func::FuncOp>(function->clone());
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
@@ -60,7 +60,7 @@ bool GradientCheck::prepare() {
   pm.addNestedPass<func::FuncOp>(createBuildBackwardPass());
   if (failed(pm.run(*module)))
     return false;
-  // Without zeros, where a function may have a kink, and large exponents.
+  // Excludes zeros, at which a function may have a kink, and large exponents.
   InputOptions data;
   data.seed = options.seed;
   data.floats = FloatData::Plain;
@@ -82,7 +82,7 @@ bool GradientCheck::prepare() {
   return true;
 }
 
-/// sum_i <result_i, seed_i> at the inputs as they are.
+/// sum_i <result_i, seed_i> at the current inputs.
 double GradientCheck::evaluate() {
   unsigned numArguments = function.getNumArguments();
   RankTensors arguments(inputs.begin(), inputs.begin() + numArguments);
@@ -135,7 +135,7 @@ void GradientCheck::compare(unsigned argument, const Tensor &gradient) {
                                          << ": largest difference " << scale;
 }
 
-/// Where no other argument has a gradient, this one's is the same.
+/// Checks that the gradient is the same if no other argument has one.
 void GradientCheck::compareAlone(BlockArgument argument,
                                  const Tensor &gradient) {
   auto clone = cast<func::FuncOp>(function->clone());

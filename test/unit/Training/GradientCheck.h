@@ -1,4 +1,4 @@
-//===- GradientCheck.h - Gradients against differences ----------*- C++ -*-===//
+//===- GradientCheck.h - Gradients compared with differences ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,14 +26,14 @@ struct GradientCheckOptions {
 };
 
 /// Checks the gradients of sum_i <result_i, seed_i> with respect to every float
-/// argument of `function`, on random inputs and seeds. For each argument
-/// max|g - d| <= 1e-6 max|d| + e must hold over the compared elements, d being
-/// the fourth-order central difference and e what the rounding of the sum makes
-/// of it. Reports to GoogleTest.
+/// argument of `function`, on random inputs and seeds. For each argument max|g
+/// - d| <= 1e-6 max|d| + e must hold over the compared elements; d is the
+/// fourth-order central difference and e the error from the rounding of the
+/// sum. Reports to GoogleTest.
 void checkGradients(mlir::func::FuncOp function,
                     const GradientCheckOptions &options = {});
 
-/// The loaded context of a test: every dialect of the compiler.
+/// A test's context with every dialect of the compiler loaded.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Turns all f32 and bf16 values of a module into f64.

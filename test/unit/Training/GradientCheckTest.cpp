@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Against central differences in f64, away from kinks.
+// Compares with central differences in f64, away from kinks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ TEST(GradientCheck, einsum) {
         {"tensor<3x4xf64>", "tensor<4x3xf64>"}, "tensor<3xf64>");
 }
 
-/// One value as both operands of a product.
+/// The same value as both operands of a matmul.
 TEST(GradientCheck, square) {
   check("%r = nn.einsum \"ij,kj->ik\" %0, %0 : tensor<3x4xf64>, "
         "tensor<3x4xf64> -> tensor<3x3xf64>",
@@ -91,7 +91,7 @@ TEST(GradientCheck, attention_of_documents) {
           types, result);
 }
 
-/// The first two queries see no key: they give 0 and no gradient.
+/// The first two queries see no key: their results and gradients are 0.
 TEST(GradientCheck, attention_with_offsets) {
   std::vector<std::string> types = {
       "tensor<1x4x1x2x4xf64>", "tensor<1x6x1x4xf64>", "tensor<1x6x1x4xf64>"};
@@ -128,7 +128,7 @@ TEST(GradientCheck, lookups) {
   check("%r = nn.embedding %0, %1 : tensor<5x4xf64>, tensor<2x6xi32> -> "
         "tensor<2x6x4xf64>",
         {"tensor<5x4xf64>", "tensor<2x6xi32>"}, "tensor<2x6x4xf64>");
-  // With an offset, ids outside the table count nowhere.
+  // Ids outside the table are ignored; here the table has an offset.
   check("%o = arith.constant 2 : index\n%r = nn.embedding %0, %1 offset %o : "
         "tensor<5x4xf64>, tensor<2x6xi32> -> tensor<2x6x4xf64>",
         {"tensor<5x4xf64>", "tensor<2x6xi32>"}, "tensor<2x6x4xf64>");
@@ -196,7 +196,7 @@ TEST(GradientCheck, math) {
   checkElementwise("math.powf", 2, /*positive=*/true);
   check("%r = math.fpowi %0, %1 : " + kMatrix + ", tensor<3x4xi32>",
         {kMatrix, "tensor<3x4xi32>"}, kMatrix);
-  // Away from the poles.
+  // Inputs away from the poles.
   check("%c = arith.constant dense<0.25> : " + kMatrix +
             "\n%s = math.sin %0 : " + kMatrix + "\n%x = arith.mulf %s, %c : " +
             kMatrix + "\n%r = math.tan %x : " + kMatrix,
@@ -228,7 +228,7 @@ TEST(GradientCheck, tensor) {
   check("%r = tensor.splat %0 : tensor<3x4xf64>", {"f64"}, kMatrix);
 }
 
-/// Scalars, as on tensors.
+/// The ops on scalars instead of tensors.
 TEST(GradientCheck, scalars) {
   check("%x = arith.mulf %0, %1 : f64\n%y = math.exp %x : f64\n"
         "%r = tensor.splat %y : tensor<3xf64>",

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The small models of each family, with and without their loss, against
+// Compares the small models of each family, with and without their loss, with
 // central differences in f64.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,8 @@ using namespace tessera;
 
 namespace {
 
-/// `layers` blocks of a model of share/models, on two sequences of five tokens.
+/// Checks `layers` blocks of a model of share/models, on two sequences of five
+/// tokens.
 void checkModel(const std::string &name, int64_t layers, bool train) {
   SCOPED_TRACE(name);
   auto config = readModelConfig(TESSERA_MODELS "/" + name + ".json");
@@ -46,7 +47,7 @@ TEST(ModelGradient, llama_block) { checkModel("tiny-llama", 1, false); }
 TEST(ModelGradient, gpt2_loss) { checkModel("tiny-gpt2", 2, true); }
 TEST(ModelGradient, llama_loss) { checkModel("tiny-llama", 2, true); }
 
-// What a family has beyond Llama.
+// Features that other families have in addition to Llama's.
 TEST(ModelGradient, qwen2_block) { checkModel("tiny-qwen2", 1, false); }
 TEST(ModelGradient, qwen3_block) { checkModel("tiny-qwen3", 1, false); }
 TEST(ModelGradient, phi3_block) { checkModel("tiny-phi3", 1, false); }

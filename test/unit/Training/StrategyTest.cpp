@@ -1,4 +1,4 @@
-//===- StrategyTest.cpp - Meshes and strategies as a person writes them ---===//
+//===- StrategyTest.cpp - Written forms of meshes and strategies ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ std::string strategyError(llvm::StringRef text) {
   return strategy ? "none" : llvm::toString(strategy.takeError());
 }
 
-/// Why `strategy` does not fit `mesh`.
+/// Returns the reason why `strategy` does not fit `mesh`.
 std::string mismatch(llvm::StringRef strategy, llvm::StringRef mesh) {
   return llvm::toString(checkStrategy(llvm::cantFail(parseStrategy(strategy)),
                                       llvm::cantFail(parseMesh(mesh))));

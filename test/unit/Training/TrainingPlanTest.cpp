@@ -1,4 +1,4 @@
-//===- TrainingPlanTest.cpp - Plans that can be compiled ------------------===//
+//===- TrainingPlanTest.cpp - Plans that the compiler can compile ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ TEST(TrainingPlan, mesh_and_strategy) {
   Plan shared;
   setLayout(shared, getStrategy(plan), *getMesh(plan));
   EXPECT_EQ(shared, plan);
-  // What has no axis has no effect.
+  // An option without an axis has no effect.
   EXPECT_EQ(print(getStrategy(parse("tp=2,zero=2"))), "tp");
   EXPECT_EQ(print(getStrategy(parse("sp=true"))), "none");
   EXPECT_FALSE(getMesh(Plan()));
