@@ -36,7 +36,7 @@ set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 option(TESSERA_COVERAGE "Count how often each line runs" OFF)
 option(TESSERA_FUZZ "Build fuzz targets for libFuzzer" OFF)
 
-# What the options above ask for, for the targets that follow.
+# Applies the options above to the targets that follow.
 function(tessera_instrument)
   if(TESSERA_SANITIZE)
     add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize=vptr
