@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mlir-opt with the passes of Tessera. What MLIR's parser cannot take is an
-// error, as in tessera: modules are parsed twice, since mlir-opt's own parse
+// mlir-opt with the passes of Tessera. A module that crashes MLIR's parser is
+// an error, as in tessera. Modules are parsed twice, since mlir-opt's own parse
 // and its passes cannot be told apart from here.
 //
 //===----------------------------------------------------------------------===//
@@ -29,8 +29,9 @@
 using namespace mlir;
 using llvm::StringRef;
 
-/// An error where MLIR's parser cannot take one of the modules of a file. What
-/// it refuses is left to the parse after it.
+/// Fails if the text of a file exceeds the limits of MLIR's parser; a crash of
+/// the parser ends the process with an error. Ordinary parse errors are left to
+/// mlir-opt's own parse.
 static llvm::Error checkFile(StringRef path, StringRef text,
                              const DialectRegistry &registry,
                              const MlirOptMainConfig &config) {
@@ -77,7 +78,7 @@ static LogicalResult run(StringRef input, StringRef output,
       MlirOptMain(written->os(), std::move(file), registry, config);
   written->os().flush();
   if (std::error_code code = written->os().error()) {
-    // An error left standing would end the process with a crash report.
+    // A pending error would end the process with a crash report.
     written->os().clear_error();
     llvm::errs() << "error: " << output
                  << ": cannot be written: " << code.message() << "\n";
@@ -104,8 +105,8 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM initialized(argc, argv);
-  // Not a crash: the writer of a file beyond the limit of the process gets an
-  // error.
+  // Without a handler, a write beyond the file size limit of the process
+  // returns an error instead of ending it.
   std::signal(SIGXFSZ, SIG_IGN);
   return asMainReturnCode(run(input, output, registry, config));
 }

@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each program below is mostly one kind of work, of as many elements as layers
-// of small models have, so that operands are in a processor's caches as theirs
-// are. All ranks run it at once, since they share caches and memory. What it
-// does is known from how it is made; lib/Cost/HostCalibration says what
-// follows.
+// Measures the constants of a host cluster. Each program below mostly does one
+// kind of work. Its tensors are as large as those of layers of small models, so
+// that they fit the processor's caches equally well. All ranks run the program
+// at once, since they share caches and memory. The amount of work follows from
+// the way the program is built; lib/Cost/HostCalibration fits the constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,10 @@ using llvm::StringRef;
 
 namespace {
 
-/// Runs of each program, in turn with the others, and at most, where they
-/// differ too much; steps of each.
+/// Runs of each program, in turn with the others: `kRounds`, and up to
+/// `kMostRounds` if the rounds differ too much. Each run has `kSteps` steps.
 constexpr unsigned kRounds = 7, kMostRounds = 21, kSteps = 9;
-/// What compiling a program may take.
+/// Seconds that compiling a program may take.
 constexpr unsigned kMostSeconds = 60;
 
 /// A program whose body is the same line for a number of arguments.
@@ -46,9 +46,9 @@ struct Probe {
   double &of(HostTerm other) { return work[static_cast<size_t>(other)]; }
 };
 
-/// A local function on a mesh of all ranks, in two axes where their number is
-/// even: `count` pairs of arguments %x0, %y0 of the types `left` and `right`,
-/// of each of which the line of its number makes %r0 of the type `result`.
+/// Returns a local function on a mesh of all ranks, with two axes if their
+/// number is even. It has `count` pairs of arguments %x0, %y0 of the types
+/// `left` and `right`; `line(i)` computes %ri of the type `result` from pair i.
 std::string makeProgram(int64_t ranks, unsigned count, StringRef left,
                         StringRef right, StringRef result,
                         llvm::function_ref<std::string(unsigned)> line) {
@@ -82,7 +82,7 @@ std::string tensor(llvm::ArrayRef<int64_t> sizes) {
   return type + "f32>";
 }
 
-/// Additions, each a kernel of `size` elements.
+/// Makes `count` additions, each a kernel of `size` elements.
 Probe makeAdditions(int64_t ranks, unsigned count, int64_t size) {
   std::string type = tensor({size});
   auto line = [&](unsigned i) {
@@ -97,7 +97,7 @@ Probe makeAdditions(int64_t ranks, unsigned count, int64_t size) {
   return probe;
 }
 
-/// exp, of softmax and SiLU, and tanh, of GELU.
+/// Makes `count` kernels of tanh (used by GELU) and exp (softmax, SiLU).
 Probe makeFunctions(int64_t ranks, unsigned count, int64_t size) {
   std::string type = tensor({size});
   auto line = [&](unsigned i) {
@@ -157,9 +157,9 @@ Probe makeReductions(int64_t ranks, unsigned count, int64_t size) {
   return probe;
 }
 
-/// Small matmuls, of each of which the result is all-reduced: ranks come to a
-/// collective from their work, one a little later than the other, and the first
-/// one looks for the last before it sleeps.
+/// Makes small matmuls, each followed by an all-reduce of its result: ranks
+/// reach a collective from their work at slightly different times, and the
+/// first one spins for the last before it sleeps.
 Probe makeSteps(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
                 int64_t size) {
   std::string type = tensor({size, size});
@@ -183,7 +183,8 @@ Probe makeSteps(HostTerm term, int64_t ranks, bool isPairs, unsigned count,
   return probe;
 }
 
-/// The first is an empty program, which all others are compared with.
+/// Returns the programs. The first one is almost empty; its time is subtracted
+/// from all others'.
 std::vector<Probe> makeProbes(int64_t ranks) {
   std::vector<Probe> probes = {
       makeAdditions(ranks, 1, 16),
@@ -231,7 +232,8 @@ llvm::Error compileProbe(StringRef self, const Probe &probe,
                      std::move(error));
 }
 
-/// Runs each program once; seconds of a processor that a step of a rank took.
+/// Runs each program once and appends the processor seconds of a step, per
+/// rank.
 llvm::Error runRound(llvm::ArrayRef<Probe> probes,
                      llvm::ArrayRef<TemporaryFile> programs, int64_t ranks,
                      std::vector<std::vector<double>> &seconds) {

@@ -12,9 +12,10 @@
 
 namespace tessera {
 
-/// Measures this machine with small programs on so many ranks at once, which
-/// the executable `tessera` at `self` compiles. One error says which program
-/// does not run, or which constant differs too much from round to round.
+/// Measures this machine with small programs on `ranks` ranks at once. The
+/// executable `tessera` at `self` compiles the programs. Returns an error that
+/// names the program that does not run, or the constant that differs too much
+/// between rounds.
 llvm::Expected<ClusterSpec> calibrateHost(llvm::StringRef self, int64_t ranks,
                                           bool quiet);
 

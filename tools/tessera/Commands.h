@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One file a subcommand. To add one: declare it here, write <Name>.cpp, add a
+// One file per subcommand. To add one: declare it here, write <Name>.cpp, add a
 // line to the table in main.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -16,11 +16,11 @@
 
 namespace tessera {
 
-/// What follows the subcommand's name on the command line. The strings are
+/// Arguments after the subcommand's name on the command line. The strings are
 /// argv's: they end in a NUL.
 using Arguments = llvm::ArrayRef<llvm::StringRef>;
 
-/// Each returns the exit status, 0 or 1, after printing one line on an error.
+/// Each returns the exit status, 0 on success, and prints one line on an error.
 int runModel(Arguments arguments);
 int runImport(Arguments arguments);
 int runCompile(Arguments arguments);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, progress, and the files at both ends. What each phase does is
-// decided in lib/Pipelines; what becomes of LLVM dialect in lib/Conversion.
+// Options, progress, and input and output files. lib/Pipelines defines what
+// each phase does, lib/Conversion how LLVM dialect becomes an object.
 //
 //===----------------------------------------------------------------------===//
 
@@ -161,8 +161,8 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// The peak memory of a rank by category, in MB (10^6 bytes); in a pipeline of
-/// one rank of each pp rank.
+/// Prints the peak memory of a rank by category, in MB (10^6 bytes). A pipeline
+/// has one column per pp rank.
 void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
   struct Row {
     StringRef name;
@@ -204,8 +204,8 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
   }
 }
 
-/// A warning if the arena of a rank, with what the driver and the collective
-/// library take, does not fit the device of the cluster.
+/// Warns if the arena of a rank, together with the memory that the driver and
+/// the collective library take, does not fit the cluster's device.
 llvm::Error warnIfTooLarge(mlir::ModuleOp module, StringRef clusterFile) {
   auto cluster = readClusterSpec(clusterFile);
   if (!cluster)
@@ -236,10 +236,11 @@ llvm::Error warnIfTooLarge(mlir::ModuleOp module, StringRef clusterFile) {
   return llvm::Error::success();
 }
 
-/// What the user wants made.
+/// The settings of one compilation.
 struct Job {
   std::string input, output, name;
-  /// None: the object, and the executable if it is linked.
+  /// The last phase to run; none: compile to the object, and to the executable
+  /// if `isLinked`.
   std::optional<Phase> last;
   bool isLinked = true;
   PipelineOptions pipeline;
@@ -247,12 +248,12 @@ struct Job {
   ImageOptions images;
   std::string kernelReport;
   std::string library;
-  /// Candidates of a search that are run; 0: none are.
+  /// Number of candidates of a search to measure; 0: none.
   int64_t numMeasured = 0;
   bool quiet = false;
 };
 
-/// What a function may communicate, how, and where that is reported.
+/// Reads the limits and options of communication, and the report's file.
 llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   for (auto [name, limit] :
        {std::pair("--max-bytes", &pipeline.maxBytes),
@@ -298,7 +299,7 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
 /// The first architecture with units for matmuls in 8 bits.
 constexpr int kFirstF8Arch = 89;
 
-/// What the kernels of a GPU are made for, and with.
+/// Reads the architecture and the toolkit for the kernels of a GPU.
 llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   bool isCuda = parsed.get("--target") == "cuda";
   for (StringRef name : {"--cuda-arch", "--kernel-report"})
@@ -328,7 +329,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   return llvm::Error::success();
 }
 
-/// How many candidates are measured.
+/// Reads the number of candidates to measure.
 llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
   if (!parsed.has("--measure"))
     return llvm::Error::success();
@@ -344,8 +345,8 @@ llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
   return llvm::Error::success();
 }
 
-/// Ranks of a program by what the search, the options or the program itself
-/// say.
+/// The program's number of ranks, from the search, the options or the program
+/// itself.
 int64_t countRanks(mlir::ModuleOp input, const PipelineOptions &options) {
   if (options.choice && options.choice->mesh)
     return options.choice->mesh->numDevices();
@@ -358,7 +359,7 @@ int64_t countRanks(mlir::ModuleOp input, const PipelineOptions &options) {
   return 1;
 }
 
-/// Whether this machine can run the candidates that are to be measured.
+/// Fails if this machine has too few GPUs to measure the candidates.
 llvm::Error checkMeasure(mlir::ModuleOp input, const Job &job) {
   if (job.numMeasured == 0 || job.pipeline.target != "cuda")
     return llvm::Error::success();
@@ -370,7 +371,7 @@ llvm::Error checkMeasure(mlir::ModuleOp input, const Job &job) {
       llvm::Twine(ranks) + " ranks but got " + llvm::Twine(gpus));
 }
 
-/// The processor to generate code for where the command line names none.
+/// The processor to generate code for if the command line names none.
 StringRef defaultCpu() {
   const char *value = std::getenv("TESSERA_CPU");
   return value && *value ? value : "native";
@@ -442,7 +443,8 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   return job;
 }
 
-/// A program of local functions is partitioned, and trained, already.
+/// True if the program has local functions: it is already partitioned and, if
+/// it is trained, has its training step.
 bool isLocal(mlir::ModuleOp module) {
   return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
                       [](mlir::func::FuncOp func) {
@@ -450,9 +452,9 @@ bool isLocal(mlir::ModuleOp module) {
                       });
 }
 
-/// Whether a phase has something to do: without a mesh the program is that of
-/// one rank, which is not partitioned; a training step still chooses what it
-/// repeats, and sizes may be padded.
+/// True if the phase has something to do. A program without a mesh runs on one
+/// rank and is not partitioned, but its training step may still be
+/// rematerialized and its sizes padded.
 bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
   if (phase == Phase::Input || phase >= Phase::Kernels)
     return true;
@@ -465,7 +467,7 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
          job.pipeline.mesh || !job.pipeline.strategy.isNone();
 }
 
-/// A warning if nothing says what is sharded: each device computes all of the
+/// Warns if nothing says what to shard: each device would compute the whole
 /// program.
 void warnIfCopied(mlir::ModuleOp module, const Job &job) {
   if (!job.pipeline.mesh || job.pipeline.mesh->numDevices() < 2 ||
@@ -508,7 +510,7 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
   return llvm::Error::success();
 }
 
-/// The images of a GPU's kernels.
+/// Compiles the kernels of a GPU to images.
 llvm::Error makeImages(mlir::ModuleOp module, const Job &job,
                        Progress &progress) {
   auto uses = addDeviceImages(module, job.images);
@@ -525,7 +527,7 @@ llvm::Error makeImages(mlir::ModuleOp module, const Job &job,
   });
 }
 
-/// The object, or the executable by way of an object that does not stay.
+/// Writes the object, or links the executable from a temporary object.
 llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
                            Progress &progress) {
   if (!job.images.toolkit.empty())
@@ -549,9 +551,9 @@ llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
   return llvm::Error::success();
 }
 
-/// Time of a step of a rank, in seconds: of the clock where each has a device
-/// of its own. Ranks of the host share processors, so what counts is the time
-/// that they have of them.
+/// Seconds of a step of a rank: wall time if each rank has its own device.
+/// Ranks of the host share processors, so their processor time is divided by
+/// the number of processors that they use.
 llvm::Expected<double> timeRank(StringRef program, int64_t ranks, bool isHost,
                                 unsigned steps) {
   auto seconds = timeSteps(program, ranks, steps);
@@ -588,7 +590,7 @@ llvm::Error compileTrials(mlir::ModuleOp input,
   return llvm::Error::success();
 }
 
-/// One row a candidate; the one that is taken has a star.
+/// Prints one row per candidate, with a star at the fastest.
 void printMeasured(llvm::ArrayRef<PipelineOptions> trials,
                    const Halving &halving) {
   llvm::errs() << "candidates, in microseconds of a step:\n";
@@ -603,7 +605,8 @@ void printMeasured(llvm::ArrayRef<PipelineOptions> trials,
   table.print(llvm::errs());
 }
 
-/// Runs the programs of trials on this machine; the number of the fastest.
+/// Runs the programs of trials on this machine; returns the index of the
+/// fastest.
 llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
                                      llvm::ArrayRef<PipelineOptions> trials,
                                      const Job &job) {
@@ -632,7 +635,8 @@ llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
   return halving->fastest;
 }
 
-/// The job with a search that measures its candidates, if one is asked for.
+/// Returns the job with a search that measures its candidates, if --measure
+/// asks for it.
 Job withMeasure(Job job) {
   if (job.numMeasured == 0)
     return job;

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Looks for each part that a compiled program or the compiler can use, and
-// tries it: a library is loaded and asked for its version, a compiler driver
-// links a program, a training step is compiled, linked and run at each
-// precision. Nothing missing is an error: the exit status is 0.
+// Looks for each component that the compiler or a compiled program can use, and
+// tries it: loads a library and asks for its version, links a program with a
+// compiler driver, compiles, links and runs a training step at each precision.
+// Nothing missing is an error: the exit status is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,17 +78,17 @@ StringRef stringify(Status status) {
   return kNames[size_t(status)];
 }
 
-/// One row: a part and what was found of it.
+/// One row of the report: a component and its state.
 struct Finding {
   Finding(StringRef part, StringRef purpose) : part(part), purpose(purpose) {}
 
   StringRef part;
-  /// What Tessera would use it for.
+  /// The use that Tessera has for it.
   StringRef purpose;
   Status status = Status::Missing;
   std::string version;
   std::string path;
-  /// Why it is not usable, or more about it.
+  /// The reason why it is not usable, or more details.
   std::string note;
 };
 
@@ -144,7 +144,6 @@ std::string wordAfter(StringRef text, StringRef marker) {
 
 std::string findProgram(StringRef name,
                         llvm::ArrayRef<StringRef> folders = {}) {
-  // First the given folders, then PATH.
   if (!folders.empty())
     if (auto path = llvm::sys::findProgramByName(name, folders))
       return *path;
@@ -182,8 +181,8 @@ std::vector<std::string> cudaRoots() {
   return roots;
 }
 
-/// Usable means what the compiler needs to make cubins: ptxas, and libdevice
-/// for math functions.
+/// Finds the CUDA toolkit. It is usable if the compiler can make cubins with
+/// it: ptxas, and libdevice for math functions.
 Finding findToolkit() {
   Finding finding("CUDA toolkit", "GPU kernels");
   for (const std::string &root : cudaRoots()) {
@@ -295,7 +294,8 @@ std::string findSelf() {
                                           reinterpret_cast<void *>(&findSelf));
 }
 
-/// An archive that programs are linked with, beside this executable.
+/// Finds an archive that programs are linked with, in the lib folder next to
+/// the folder of this executable.
 Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
   Finding finding(part, purpose);
   std::string self = findSelf();
@@ -314,8 +314,8 @@ Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
 // Programs of each precision
 //===----------------------------------------------------------------------===//
 
-/// A table, a norm, linear layers and a loss: all that differs between
-/// precisions.
+/// A program with an embedding, a norm, a matmul and a loss: the ops whose
+/// treatment depends on the precision.
 constexpr StringRef kProgram = R"mlir(
 func.func @forward(%table: tensor<32x16xf32> {nn.param = "table", nn.init = #nn.init<normal, 0.1>},
                    %w: tensor<16x16xf32> {nn.param = "w", nn.init = #nn.init<normal, 0.1>},
@@ -411,7 +411,7 @@ void printJson(llvm::ArrayRef<Finding> findings, llvm::raw_ostream &os) {
   os << "\n";
 }
 
-/// Of --calibrate.
+/// Runs `tessera doctor --calibrate`.
 llvm::Error calibrate(const ParsedOptions &parsed) {
   if (parsed.has("--json"))
     return llvm::createStringError("expects --json or --calibrate but got "

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, and the files at both ends. What a graph becomes is decided in
-// lib/StableHLO and lib/Raise.
+// Options, and input and output files. lib/StableHLO and lib/Raise convert the
+// graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +67,10 @@ constexpr CommandSpec kCommand = {
     "  tessera import model.mlir -o g.mlir\n"
     "  tessera import vision.mlir --inputs images -o g.mlir"};
 
-/// Whether ops of StableHLO are spelled in their own form, which only their
-/// dialect reads.
+/// True if ops of StableHLO have their pretty form, which only their dialect
+/// parses.
 bool isPretty(StringRef text) {
-  // Most files have no such op, which this finds sooner.
+  // A fast check first: most files have no such op.
   if (!text.contains("hlo.") && !text.contains("sdy."))
     return false;
   llvm::Regex op("(^|=)[ \t]*(stablehlo|chlo|vhlo|mhlo|sdy)\\.[a-z_]+",
@@ -84,8 +84,8 @@ llvm::Error makeUnreadable(StringRef path, StringRef form) {
       "; python3 -m tessera import " + path + " reads it");
 }
 
-/// The module of a file ("-": from stdin), or an error that names what reads
-/// it.
+/// Reads the module of a file ("-": stdin). The error for an unreadable form
+/// names the command that reads it.
 llvm::Expected<Module> readGraph(StringRef path, mlir::MLIRContext &context) {
   std::string message;
   auto file = mlir::openInputFile(path, &message);

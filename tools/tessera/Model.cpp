@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, the summary on stderr, and the graph on a file or stdout. What is
-// built is decided in lib/Import.
+// Options, the summary on stderr, and the graph on a file or stdout. lib/Import
+// builds the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ constexpr CommandSpec kCommand = {
     "--layers 2 --train\n"
     "  tessera model share/models/llama3-405b.json --params-only"};
 
-/// Of the options, after the config: the default of --seq comes from there.
+/// Reads the options, after the config: the config has the default of --seq.
 llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
                                          const ModelConfig &config) {
   ModelOptions options;
@@ -96,7 +96,7 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
   return options;
 }
 
-/// Bytes as "497.8 MB" (10^6).
+/// Formats bytes as "497.8 MB" (10^6).
 std::string readableBytes(double bytes) {
   constexpr StringRef kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   size_t unit = 0;
@@ -105,8 +105,8 @@ std::string readableBytes(double bytes) {
   return llvm::formatv("{0:f1} {1}", bytes, kUnits[unit]);
 }
 
-/// One screen. `config` has the number of layers that is built, `layers` the
-/// file's.
+/// Prints the summary, one screen. `config` has the number of layers to build,
+/// `layers` is the number in the file.
 void printSummary(const ModelConfig &config, const ModelOptions &options,
                   int64_t layers, llvm::raw_ostream &os) {
   auto row = [&](StringRef name, const llvm::Twine &text) {

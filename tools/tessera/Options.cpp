@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parsing, help and error lines, alike for every subcommand.
+// Parsing, help and error lines of every subcommand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ static llvm::Error makeUnwritable(StringRef path, std::error_code code) {
                                  ": cannot be written: " + code.message());
 }
 
-/// An error where no file can be made at `path` ("" or "-" is stdout).
+/// Fails if no file can be created at `path` ("" or "-" is stdout).
 static llvm::Error checkOutput(StringRef path) {
   namespace fs = llvm::sys::fs;
   fs::file_status status;
@@ -74,7 +74,7 @@ static llvm::Error checkOutput(StringRef path) {
   if (isFound && fs::is_directory(status))
     return makeUnwritable(path,
                           std::make_error_code(std::errc::is_a_directory));
-  // Links are followed: the file is replaced where it is.
+  // Links are followed: the file that they name is replaced.
   llvm::SmallString<128> real;
   if (fs::real_path(path, real))
     real = path;
@@ -188,24 +188,24 @@ int tessera::reportError(StringRef command, llvm::Error error) {
   return reportError(command, llvm::toString(std::move(error)));
 }
 
-/// Writes to a stream; what it could not write.
+/// Writes to a stream; returns the error code of the stream.
 static std::error_code
 writeAll(llvm::raw_fd_ostream &os,
          llvm::function_ref<void(llvm::raw_ostream &)> write) {
   write(os);
   os.flush();
   std::error_code code = os.error();
-  // An error left standing would end the process with a crash report.
+  // A pending error would end the process with a crash report.
   os.clear_error();
   return code;
 }
 
-/// Writes a file under another name, beside it, and renames it: whatever fails,
-/// the file of before stays as it was.
+/// Writes a temporary file in the same folder and renames it to `path`. On any
+/// failure the existing file stays unchanged.
 static std::error_code
 replaceFile(StringRef path,
             llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  // The file that links lead to, if there is one.
+  // The file that links lead to, if it exists.
   llvm::SmallString<128> real;
   if (llvm::sys::fs::real_path(path, real))
     real = path;
@@ -228,7 +228,7 @@ tessera::writeOutput(StringRef path,
   bool isOutput = path.empty() || path == "-";
   llvm::sys::fs::file_status status;
   bool isFound = !isOutput && !llvm::sys::fs::status(path, status);
-  // Devices, pipes and folders are opened as they are.
+  // Devices and pipes are opened as they are; a folder fails to open.
   if (isOutput || (isFound && !llvm::sys::fs::is_regular_file(status))) {
     llvm::raw_fd_ostream os(isOutput ? "-" : path, code,
                             llvm::sys::fs::OF_Text);

@@ -3,10 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A table of options, from which both the parser and `--help` are made, and the
-// way in which every subcommand reports an error. LLVM's CommandLine is not
-// used: it knows one set of options per process, and lists LLVM's own among
-// them.
+// A table of options, from which both the parser and `--help` are generated,
+// and the error reports of every subcommand. LLVM's CommandLine is not used: it
+// has one set of options per process and lists LLVM's own among them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,51 +30,52 @@ inline constexpr llvm::StringRef kFlagValue = "[=on|off]";
 
 /// One row of the table.
 struct OptionSpec {
-  /// With its dashes: "--batch", "-o".
+  /// The name with its dashes: "--batch", "-o".
   llvm::StringRef name;
-  /// What its value is called in the help, "N"; empty for a flag; kFlagValue
-  /// for one that may have a value.
+  /// Name of its value in the help, "N"; empty for a flag; kFlagValue for a
+  /// flag that may have a value.
   llvm::StringRef value;
   /// May have several lines.
   llvm::StringRef help;
-  /// Its value is a file that the command writes: one that cannot be there is
-  /// found before any work is done.
+  /// True if its value is a file that the command writes. The parser checks
+  /// that the file can be created before the command does any work.
   bool isOutput = false;
 };
 
-/// A subcommand's face.
+/// The name, texts and options of a subcommand.
 struct CommandSpec {
   llvm::StringRef name;
   /// "CONFIG.json [options]".
   llvm::StringRef usage;
   /// One line.
   llvm::StringRef summary;
-  /// What a user needs to know: paragraphs, already wrapped.
+  /// Paragraphs for the user, already wrapped.
   llvm::StringRef description;
   llvm::ArrayRef<OptionSpec> options;
   /// Complete command lines, one per line.
   llvm::StringRef examples;
 };
 
-/// What the user gave.
+/// The options and arguments that the user gave.
 class ParsedOptions {
 public:
-  /// True if the option is there.
+  /// True if the option is given.
   bool has(llvm::StringRef name) const { return values.contains(name); }
   /// The value of an option, or `byDefault`.
   llvm::StringRef get(llvm::StringRef name,
                       llvm::StringRef byDefault = "") const;
-  /// The value's parts between commas; empty if the option is not given.
+  /// The value split at commas; empty if the option is not given.
   llvm::SmallVector<llvm::StringRef> getList(llvm::StringRef name) const;
   /// The value as an integer of at least `minimum`; none if not given.
   llvm::Expected<std::optional<int64_t>> getInteger(llvm::StringRef name,
                                                     int64_t minimum) const;
-  /// An error unless the value (or `byDefault`) is one of `choices`; its index.
+  /// Index of the value (or of `byDefault`) in `choices`; an error if it is not
+  /// one of them.
   llvm::Expected<size_t> getChoice(llvm::StringRef name,
                                    llvm::ArrayRef<llvm::StringRef> choices,
                                    llvm::StringRef byDefault) const;
 
-  /// Arguments that are no options, in order.
+  /// Arguments that are not options, in order.
   llvm::SmallVector<llvm::StringRef> positional;
 
 private:
@@ -85,8 +85,8 @@ private:
 };
 
 /// Parses `--name value`, `--name=value`, flags and positional arguments; "--"
-/// ends the options, "-" is positional. An unknown or repeated option, a
-/// missing or superfluous value, and a file to write in no folder are errors.
+/// ends the options, "-" is positional. Errors: an unknown or repeated option,
+/// a missing or superfluous value, an output file that cannot be created.
 llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                            Arguments arguments);
 
@@ -100,12 +100,12 @@ int showHelp(const CommandSpec &command);
 int reportError(llvm::StringRef command, const llvm::Twine &text);
 int reportError(llvm::StringRef command, llvm::Error error);
 
-/// Lets `write` fill the file `path` ("" or "-" is stdout). On an error of the
-/// file system no file is left behind, and one that was there stays as it was.
+/// Calls `write` to fill the file `path` ("" or "-" is stdout). On a file
+/// system error an existing file stays unchanged and no partial file remains.
 llvm::Error writeOutput(llvm::StringRef path,
                         llvm::function_ref<void(llvm::raw_ostream &)> write);
 
-/// 1234567 as "1,234,567".
+/// Formats 1234567 as "1,234,567".
 std::string withSeparators(int64_t number);
 
 } // namespace tessera

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options and files around the cost and memory models. What a plan costs is
-// decided in lib/Cost, what a model does under it in lib/Planning.
+// Options and files around the cost and memory models. lib/Cost prices a plan,
+// lib/Planning derives the model's work under it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -165,7 +165,7 @@ const CommandSpec kCommand = {
 // Options
 //===----------------------------------------------------------------------===//
 
-/// Exit status of files that were compared and differ.
+/// Exit status of --compare if the files differ.
 constexpr int kDiffers = 4;
 
 /// True if the options say how the model is to be partitioned.
@@ -183,7 +183,7 @@ bool asksForLayout(const ParsedOptions &parsed) {
          parsed.has("--cluster") && !hasLayout(parsed);
 }
 
-/// Gives a plan what a program was compiled for: its dist.plan.
+/// Reads the plan that a program was compiled for: its dist.plan.
 llvm::Error readProgram(StringRef path, GivenPlan &given) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -198,7 +198,8 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
     return llvm::createStringError(
         path + ": expects a program with a dist.plan, as tessera compile "
                "--compile-to prints that of a training step");
-  // Axes without a strategy are not the plan's, and prices know one order.
+  // The plan has no axes without a strategy, and the cost model knows one order
+  // of axes.
   std::string planned = print(getMesh(attr.getPlan()).value_or(Mesh()));
   Mesh mesh;
   for (dist::MeshOp op : module->get().getOps<dist::MeshOp>()) {
@@ -221,7 +222,7 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
   return llvm::Error::success();
 }
 
-/// Gives a plan the settings of --framework, but for the options given.
+/// Applies the settings of --framework, except for options that are given.
 llvm::Error readFramework(const ParsedOptions &parsed, GivenPlan &given) {
   if (!parsed.has("--framework"))
     return llvm::Error::success();
@@ -239,7 +240,8 @@ llvm::Error readFramework(const ParsedOptions &parsed, GivenPlan &given) {
   return llvm::Error::success();
 }
 
-/// What the options give, over what --layout or --from-program does.
+/// Reads the plan from the options and from --layout or --from-program; options
+/// take precedence.
 llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
   GivenPlan given;
   given.plan.precision = Precision::BF16;
@@ -311,7 +313,7 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is printed
+// Printing
 //===----------------------------------------------------------------------===//
 
 template <typename ReportT>
@@ -324,12 +326,12 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
   });
 }
 
-/// Options that mean something without a plan.
+/// Options that have a meaning without a plan.
 constexpr StringRef kMinimumMemoryOptions[] = {
     "--cluster",   "--seq",  "--micro-batch",    "--precision",  "--grad-dtype",
     "--optimizer", "--json", "--f32-parameters", "--ignore-key", "-o"};
 
-/// An error if an option was given that only a plan gives a meaning.
+/// Fails if an option is given that needs a plan.
 llvm::Error checkMinimumMemoryOptions(const ParsedOptions &parsed) {
   for (const OptionSpec &option : kCommand.options)
     if (parsed.has(option.name) &&
@@ -360,8 +362,8 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
                                        *plan, capacity));
 }
 
-/// Reads the list that the plan's schedule names. Its chunks are the plan's
-/// where none are given.
+/// Reads the schedule's list from the plan's file. The plan gets the list's
+/// number of chunks if none is given.
 llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
   if (plan.scheduleFile.empty())
     return llvm::Error::success();
@@ -379,7 +381,7 @@ llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
   return prefixError("--", makePipeline(plan, pricer).takeError());
 }
 
-/// Writes the schedule of a plan where --schedule-csv says.
+/// Writes the plan's schedule to the file of --schedule-csv.
 llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
                           const Plan &plan, const ClusterSpec &cluster,
                           schedule::PipelinePricer &pricer) {
@@ -398,7 +400,7 @@ llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
                      [&](llvm::raw_ostream &file) { file << text; });
 }
 
-/// Puts the fastest method of sharing attention in place of `auto`.
+/// Replaces `auto` with the fastest method of context parallelism.
 llvm::Error chooseContext(PlanPricer &pricer, Plan &plan) {
   if (pricer.getSubject().listContextPlans(plan).size() == 1)
     return llvm::Error::success();
@@ -410,8 +412,8 @@ llvm::Error chooseContext(PlanPricer &pricer, Plan &plan) {
   return llvm::Error::success();
 }
 
-/// Prints the plans that fit with one option changed: time beside that of the
-/// report's, and memory.
+/// Prints the plans that fit with one option changed: their time relative to
+/// the report's, and their memory.
 void printRemedies(const Subject &subject, const ClusterSpec &cluster,
                    const PlanReport &report) {
   TextTable table;
@@ -431,7 +433,7 @@ void printRemedies(const Subject &subject, const ClusterSpec &cluster,
   table.print(llvm::outs());
 }
 
-/// Prints the report; the exit status says whether the plan fits.
+/// Prints the report; returns an exit status that says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
   auto plan = readPlan(parsed, subject.maxPositions());
@@ -466,8 +468,8 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   if (llvm::Error error =
           writeSchedule(parsed, *work, report->plan, *cluster, pipelines))
     return std::move(error);
-  // Lists that are made from times are others in a compiler, whose times are
-  // rough ones: the plan has those of the file.
+  // A compiler with its rough times would compute another list from times than
+  // this one: the plan refers to the list in the file.
   if (parsed.has("--schedule-csv") && parsed.get("--schedule-csv") != "-" &&
       (report->plan.schedule == ScheduleKind::ZeroBubble1P ||
        report->plan.schedule == ScheduleKind::ZeroBubble2P))
@@ -506,8 +508,8 @@ llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
   return *a == *b ? 0 : kDiffers;
 }
 
-/// Writes the cluster with constants that the measurements determine; says on
-/// stderr which.
+/// Writes the cluster with the constants that the measurements determine; lists
+/// them on stderr.
 llvm::Error runCalibrate(const ParsedOptions &parsed) {
   if (!parsed.positional.empty())
     return llvm::createStringError("--calibrate expects no config but got '" +
@@ -536,7 +538,7 @@ llvm::Error runCalibrate(const ParsedOptions &parsed) {
   });
 }
 
-/// The exit status of what the options ask for.
+/// Runs the action that the options ask for; returns the exit status.
 llvm::Expected<int> run(const ParsedOptions &parsed) {
   auto status = [](llvm::Error error) -> llvm::Expected<int> {
     if (error)

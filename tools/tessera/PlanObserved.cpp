@@ -15,7 +15,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// The price of an observed plan on a cluster whose constants are tried.
+/// Prices an observed plan on a cluster with trial constants.
 static llvm::Expected<ObservedPrice> priceObserved(const Subject &subject,
                                                    const ClusterSpec &cluster,
                                                    const Plan &plan) {

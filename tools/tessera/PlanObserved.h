@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Moves the constants of `cluster` by the runs of --observed, says on stderr
-/// which and how far, and notes in the question that it was done. Nothing
+/// Fits the constants of `cluster` to the runs of --observed, reports on stderr
+/// which ones moved and how far, and records it in the question. Does nothing
 /// without that option.
 llvm::Error readObserved(const ParsedOptions &parsed, const Subject &subject,
                          const Plan &plan, ClusterSpec &cluster,

@@ -18,7 +18,7 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// Of all commands that partition programs.
+/// Options of all commands that partition programs.
 static constexpr OptionSpec kPartitionOptions[] = {
     {"--plan", "FILE",
      "mesh, strategy and training as a plan says, in JSON as\n"
@@ -88,7 +88,7 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
       continue;
     StringRef name = texts.emplace_back(field.getOption());
     StringRef help = texts.emplace_back(wrap(field.getHelp(), 58));
-    // Of a search, flags may be fixed either way.
+    // A search may fix a flag to either value.
     bool isChoice = use == PlanField::kPriced && field.value.empty();
     rows.push_back({name, isChoice ? kFlagValue : field.value, help});
   }
@@ -102,7 +102,7 @@ std::string tessera::getFieldText(const PlanField &field,
   StringRef text = parsed.get(option);
   if (!field.value.empty())
     return text.str();
-  // "--no-overlap=off" is the overlap.
+  // "--no-overlap=off" turns the overlap on.
   bool inverted = option != ("--" + field.name).str();
   std::string values;
   for (StringRef part : llvm::split(text.empty() ? "on" : text, ',')) {
@@ -211,8 +211,8 @@ static llvm::Error readPadding(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
-/// The first option of a plan's fields that is given and whose uses have one
-/// of `uses`, or none of them; empty if there is none.
+/// The first given option of a compiled plan field that has one of `uses`
+/// (`has`) or none of them (not `has`); empty if there is none.
 static std::string findPlanOption(const ParsedOptions &parsed, unsigned uses,
                                   bool has) {
   for (const PlanField &field : getPlanFields())
@@ -246,7 +246,7 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
   return llvm::Error::success();
 }
 
-/// What a search may do, of --strategy auto.
+/// Reads the options of the search of --strategy auto.
 static llvm::Error readSearch(const ParsedOptions &parsed,
                               PipelineOptions &options) {
   for (StringRef name : {"--memory-limit", "--decisions", "--decisions-out",
@@ -282,7 +282,7 @@ static llvm::Error readSearch(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
-/// The number of devices whose mesh is chosen, of --ranks.
+/// Reads --ranks, the number of devices whose mesh the search chooses.
 static llvm::Error readRanks(const ParsedOptions &parsed,
                              PipelineOptions &options) {
   if (!parsed.has("--ranks"))

@@ -24,19 +24,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Where --fit is not given: the probability that the memory of a plan
-/// suffices.
+/// Default of --fit: the probability that the memory of a plan suffices.
 constexpr double kFit = 0.9;
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Prints a line on stderr every few seconds, and ends the search when its time
-/// is over.
+/// Prints a line on stderr every few seconds, and ends the search at its time
+/// limit.
 class Watch {
 public:
-  /// `limit` in seconds; 0: none.
+  /// `limit` is in seconds; 0: none.
   explicit Watch(double limit) : limit(limit) {}
 
   bool operator()(const SearchProgress &progress) {
@@ -66,9 +65,9 @@ private:
   double shown = 0;
 };
 
-/// Gives the plans of a space the settings of our own programs, but for the
-/// options that are given, and leaves out what the compiler does not build.
-/// Those of other frameworks depend on the layout.
+/// Applies the settings of Tessera's own programs to the plans of a space,
+/// except for options that are given, and excludes plans that the compiler does
+/// not build. The settings of other frameworks depend on the layout.
 llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
   StringRef name = parsed.get("--framework");
   if (parseName<Framework>(name) != Framework::Tessera)
@@ -82,7 +81,7 @@ llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
   settings.plan = space.base;
   applyFramework(Framework::Tessera, own, settings);
   space.base = settings.plan;
-  // It has influence where there is tp, and is among what is searched.
+  // Matters only with tp; the search would try both values otherwise.
   if (!own.has(kGathered))
     llvm::cantFail(space.constrain(kGathered, "on"));
   space.compilable = true;
@@ -117,7 +116,7 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   return space;
 }
 
-/// Reads the clusters, of which there may be several, and their prices.
+/// Reads the clusters (one or several) and their prices.
 llvm::Error readClusters(const ParsedOptions &parsed,
                          std::vector<ClusterSpec> &clusters,
                          std::vector<double> &prices) {
@@ -171,7 +170,8 @@ llvm::Expected<SearchOptions> readOptions(const ParsedOptions &parsed) {
   return options;
 }
 
-/// Fixes the devices to the fewest that meet --days; none without it.
+/// Sets the number of devices to the smallest that meets --days; none without
+/// --days.
 llvm::Expected<std::optional<FewestDevices>>
 readDays(const ParsedOptions &parsed, const Subject &subject,
          llvm::ArrayRef<ClusterSpec> clusters, PlanSpace &given,
@@ -194,9 +194,8 @@ readDays(const ParsedOptions &parsed, const Subject &subject,
   return *fewest;
 }
 
-/// The plans of --among: a list of plans as JSON, or the file of a search,
-/// whose plans are compared. Fields that a plan does not have are those of
-/// options.
+/// Reads the plans of --among: a JSON list of plans, or the output file of a
+/// search, whose plans are compared. Missing fields come from the options.
 llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
                                             const Subject &subject) {
   StringRef path = parsed.get("--among");
@@ -243,8 +242,8 @@ llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
   return plans;
 }
 
-/// Writes the report: text or JSON, and JSON to the file of -o, which is a
-/// plan.
+/// Writes the report as text or JSON to stdout, and as JSON to the file of -o,
+/// which --layout reads as a plan.
 llvm::Error writeSearch(const ParsedOptions &parsed,
                         const SearchReport &report) {
   auto writeJson = [&](llvm::raw_ostream &os) {
@@ -272,8 +271,9 @@ cost::PlanQuestion makeQuestion(const Subject &subject,
   return question;
 }
 
-/// Searches plans whose optimizer state is off the device, if none with it
-/// there fits; false, with all as it was, if none of these does either.
+/// Searches plans with offloaded optimizer state, for the case that no plan
+/// fits without. Returns false and changes nothing if none of these fits
+/// either.
 bool searchOffloaded(const Subject &subject,
                      llvm::ArrayRef<ClusterSpec> clusters, PlanSpace &given,
                      LayoutSpace &space, const SearchOptions &options,
@@ -294,7 +294,7 @@ bool searchOffloaded(const Subject &subject,
   return true;
 }
 
-/// What is asked about the best plan, beside its neighbours.
+/// Answers the questions about the best plan: --why and --what-if.
 llvm::Error askMore(const ParsedOptions &parsed, const Subject &subject,
                     llvm::ArrayRef<ClusterSpec> clusters,
                     const PlanSpace &given, const SearchOptions &options,

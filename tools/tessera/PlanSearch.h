@@ -14,19 +14,18 @@
 
 namespace tessera {
 
-/// The exit status of a plan, or a search, where nothing fits into memory.
+/// The exit status of a plan or a search if nothing fits into memory.
 inline constexpr int kDoesNotFit = 3;
 
-/// An error for an option that has a meaning with --search only and is given
-/// without it.
+/// Fails if an option is given that has a meaning only with --search.
 llvm::Error checkSearchOptions(const ParsedOptions &parsed);
 
-/// Reads a cluster, with the links that --links-scale gives it.
+/// Reads a cluster and scales its links by --links-scale.
 llvm::Expected<ClusterSpec> readScaledCluster(const ParsedOptions &parsed,
                                               llvm::StringRef path);
 
-/// Searches the layouts that the options leave open and writes the report; the
-/// exit status.
+/// Searches the layouts that the options leave open and writes the report;
+/// returns the exit status.
 llvm::Expected<int> runPlanSearch(const ParsedOptions &parsed,
                                   const Subject &subject);
 

@@ -19,7 +19,7 @@ namespace tessera {
 
 using Module = mlir::OwningOpRef<mlir::ModuleOp>;
 
-/// The error of a step that has printed it.
+/// An error that has already been printed.
 struct Reported : llvm::ErrorInfo<Reported> {
   static char ID;
   void log(llvm::raw_ostream &) const override {}
@@ -28,17 +28,18 @@ struct Reported : llvm::ErrorInfo<Reported> {
   }
 };
 
-/// Prints "file:line:column: error: message" on stderr, notes each on a line of
-/// their own.
+/// Prints "file:line:column: error: message" on stderr, and each note on its
+/// own line.
 void printDiagnostic(mlir::Diagnostic &diagnostic);
 
-/// Parses a module of the file `path`; null after an error, which the context's
-/// handler has got. A crash of the parser ends the process with one line.
+/// Parses a module of the file `path`; returns null after an error, which goes
+/// to the context's handler. A crash of the parser ends the process with one
+/// line.
 Module parseGuarded(std::unique_ptr<llvm::MemoryBuffer> file,
                     llvm::StringRef path, mlir::MLIRContext &context);
 
-/// Reads a module in text or bytecode ("-": from stdin). Its errors have been
-/// printed by the context's handler where they have a location.
+/// Reads a module in text or bytecode ("-": from stdin). The context's handler
+/// prints the errors that have a location.
 llvm::Expected<Module> readModule(llvm::StringRef path,
                                   mlir::MLIRContext &context);
 

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiled program contains its launcher: this subcommand only sees to it
-// that the file is such a program, and then becomes it.
+// A compiled program contains its launcher: this subcommand checks that the
+// file is such a program, and then executes it in its own process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ constexpr CommandSpec kCommand = {
     "  tessera run prog --ranks 4\n"
     "  tessera run prog --help"};
 
-/// A key of the manifest that every program holds as text (see tessera_rt.h).
-/// Symbols will not do: a program may be stripped.
+/// A key of the manifest, which every program contains as text (see
+/// tessera_rt.h). Symbols cannot identify it: a program may be stripped.
 constexpr StringRef kManifestKey = "\"arena_bytes\"";
 
 llvm::Error checkProgram(StringRef path) {
@@ -68,7 +68,7 @@ llvm::Error checkProgram(StringRef path) {
     return error("expects a program but got something else; tessera compile "
                  "makes one");
   }
-  // memmem: the needle is rare, and the file may be large.
+  // memmem is fast on a large file without matches.
   if (!memmem(content.data(), content.size(), kManifestKey.data(),
               kManifestKey.size()))
     return error("expects a program of tessera compile but got another one");
@@ -80,7 +80,7 @@ llvm::Error checkProgram(StringRef path) {
 } // namespace
 
 int tessera::runRun(Arguments arguments) {
-  // Only what is before the program is ours.
+  // Only arguments before the program belong to this command.
   if (!arguments.empty() && wantsHelp(arguments.take_front()))
     return showHelp(kCommand);
   if (arguments.empty())

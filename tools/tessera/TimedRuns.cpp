@@ -20,13 +20,13 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// What a run may take.
+/// Timeout of a run, in seconds.
 static constexpr unsigned kMostSeconds = 600;
-/// What the steps of a run of the first round take about, in seconds, and how
-/// many there are at least and at most.
+/// Target duration of the steps of a run in the first round, in seconds, and
+/// the least and largest number of these steps.
 static constexpr double kRunSeconds = 0.1;
 static constexpr unsigned kLeastSteps = 2, kMostSteps = 32;
-/// Runs of a candidate in a round.
+/// Runs of each candidate per round.
 static constexpr unsigned kRuns = 5;
 
 int64_t tessera::countProcessors() {
@@ -53,7 +53,7 @@ double tessera::getMedian(std::vector<double> values) {
   return values.empty() ? 0 : values[(values.size() - 1) / 2];
 }
 
-/// The median of a list of a report but its first number.
+/// The median of a list of the report without its first number.
 static llvm::Expected<double> readMedian(const llvm::json::Object &report,
                                          StringRef key) {
   std::vector<double> values;

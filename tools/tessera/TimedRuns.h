@@ -23,44 +23,45 @@ int64_t countProcessors();
 /// GPUs that a CUDA driver of this machine has; 0 without one.
 int64_t countGPUs();
 
-/// What a run of a program took, without its first step, which touches all
-/// memory: medians of its other steps, in seconds.
+/// The time of a step of a program, in seconds: the median of all steps but the
+/// first, which touches all memory.
 struct StepSeconds {
-  /// Of the clock.
+  /// Wall time.
   double wall = 0;
-  /// Of processors, all ranks together.
+  /// Processor time of all ranks together.
   double cpu = 0;
 };
 
-/// Runs a program for a number of steps and one before, on made-up tokens, one
-/// thread a rank. An error has the first line of the program's.
+/// Runs a program for one warm-up step and `steps` steps, on random tokens,
+/// with one thread per rank. An error contains the first line of the program's
+/// output.
 llvm::Expected<StepSeconds> timeSteps(llvm::StringRef program, int64_t ranks,
                                       unsigned steps);
 
-/// The middle of some numbers, the lower of two.
+/// The median; of an even count the lower of the middle two.
 double getMedian(std::vector<double> values);
 
-/// How far each candidate got.
+/// The result of successive halving.
 struct Halving {
-  /// The number of the fastest.
+  /// The index of the fastest candidate.
   size_t fastest = 0;
-  /// Of each candidate the median of its runs in the last round it was in, in
-  /// seconds.
+  /// Per candidate, the median of its runs in its last round, in seconds.
   std::vector<double> seconds;
-  /// The last round that each was in, from 1.
+  /// Per candidate, the number of its last round, from 1.
   std::vector<unsigned> rounds;
 };
 
 /// Successive halving (K. Jamieson, A. Talwalkar: Non-stochastic Best Arm
-/// Identification, 2016). In each round the candidates that are left run in
-/// turn, five times, since other work on a machine then meets all of them; the
-/// slower half goes, and the others run twice as many steps in the next one:
+/// Identification, 2016). In each round the remaining candidates run in turn,
+/// five times each, so that other load on the machine affects all of them. The
+/// slower half is dropped, and the others run twice as many steps in the next
+/// round:
 ///
 ///     round 1, 16 steps    a 5.1   b 4.0   c 4.2   d 7.7
 ///     round 2, 32 steps            b 4.1   c 4.0             c is taken
 ///
-/// `run` gives the seconds of a step of a candidate, `report` hears of each
-/// round that is done. Of equal candidates the first is taken.
+/// `run` returns the seconds of a step of a candidate, `report` is called after
+/// each round. Among equally fast candidates the first is taken.
 llvm::Expected<Halving>
 halve(size_t candidates,
       llvm::function_ref<llvm::Expected<double>(size_t, unsigned)> run,

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, files and passes around lib/Interpreter's verify; and printing what
-// functions compute, for tests.
+// Options, files and passes around lib/Interpreter's verify; prints the results
+// of functions, for tests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,14 +107,14 @@ const CommandSpec kCommand = {
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
-/// Says on stderr how far a long verification is: the pass that runs, the op
+/// Reports on stderr how far a long verification is: the current pass, the op
 /// that is interpreted, the function that is proven.
 class Progress {
 public:
-  /// A line after each `interval` in seconds; infinite: none.
+  /// Prints a line after each `interval` in seconds; infinite: none.
   explicit Progress(double interval) : interval(interval) {}
 
-  /// What happens now, printed if it is time for a line.
+  /// Prints the current state if it is time for a line.
   void at(llvm::function_ref<void(llvm::raw_ostream &)> print) {
     auto now = Clock::now();
     if (std::chrono::duration<double>(now - last).count() < interval)
@@ -131,7 +131,7 @@ public:
     context.registerActionHandler([this](llvm::function_ref<void()> run,
                                          const mlir::tracing::Action &action) {
       if (auto *pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action)) {
-        // A nested pass manager has no name; its passes have.
+        // A nested pass manager has no name; its passes do.
         if (StringRef name = pass->getPass().getArgument(); !name.empty())
           at([&](llvm::raw_ostream &os) { os << "pass " << name; });
       } else if (llvm::isa<InterpretAction>(action)) {
@@ -178,7 +178,7 @@ selectFunctions(mlir::ModuleOp module, const ParsedOptions &options) {
 // --interpret
 //===----------------------------------------------------------------------===//
 
-/// "ranks 0-2,5".
+/// Formats "ranks 0-2,5".
 std::string printRanks(llvm::ArrayRef<int64_t> ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size();) {
@@ -193,7 +193,7 @@ std::string printRanks(llvm::ArrayRef<int64_t> ranks) {
   return text;
 }
 
-/// One line for each set of ranks that hold the same result.
+/// Prints one line for each set of ranks that hold the same result.
 void printResult(unsigned index, llvm::ArrayRef<RankTensors> results) {
   std::vector<bool> done(results.size(), false);
   for (size_t rank = 0; rank < results.size(); ++rank) {
@@ -268,8 +268,8 @@ llvm::Error parsePasses(mlir::PassManager &passes,
 
 llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
                       const PipelineOptions &phases) {
-  // On modules explicitly: a manager of any op would take `builtin.module(...)`
-  // for passes on modules inside this one, and run nothing.
+  // The pass manager is for modules explicitly: a manager of any op would apply
+  // `builtin.module(...)` to modules inside this one, and run nothing.
   mlir::PassManager passes(module->getContext(),
                            mlir::ModuleOp::getOperationName());
   if (options.has("--pipeline")) {
@@ -284,8 +284,8 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
   return llvm::Error::success();
 }
 
-/// Brings a program that will be partitioned to the last state that is still
-/// global: the mesh and the seeds, and the training step of one with a loss.
+/// Runs the phases of a program before its partitioning: mesh, seeds, and the
+/// training step of a program with a loss.
 llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
                     PipelineOptions &phases, bool inPlainOrder = false) {
   if (options.has("--partitioned") || options.has("--pipeline"))
@@ -302,7 +302,7 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
   return llvm::Error::success();
 }
 
-/// Whether a function takes or returns a sequence in another order.
+/// True if a function takes a sequence in another order.
 bool isOrdered(mlir::ModuleOp module) {
   bool found = false;
   module.walk([&](mlir::func::FuncOp function) {
@@ -312,9 +312,9 @@ bool isOrdered(mlir::ModuleOp module) {
   return found;
 }
 
-/// What outputs of a program that computes in a narrower type than theirs may
-/// differ at least: as outputs of that type. Matmuls in 8 bits have results of
-/// 16.
+/// The least tolerance of the outputs of a program that computes in a narrower
+/// type than theirs: the tolerance of that type. Results of fp8 matmuls have 16
+/// bits.
 double getPlannedTolerance(mlir::ModuleOp module) {
   auto plan =
       module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
@@ -326,7 +326,7 @@ double getPlannedTolerance(mlir::ModuleOp module) {
                                             : builder.getBF16Type()));
 }
 
-/// The program that `original` became.
+/// Returns the compiled program of `original`.
 llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
                                     const ParsedOptions &options,
                                     const PipelineOptions &phases) {
@@ -340,7 +340,7 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
   return compiled;
 }
 
-/// Two ways to say what to compare with are one too many.
+/// Fails if two options conflict, such as --partitioned and --pipeline.
 llvm::Error checkConflicts(const ParsedOptions &options) {
   constexpr std::pair<StringRef, StringRef> kConflicts[] = {
       {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
@@ -355,7 +355,7 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
   return llvm::Error::success();
 }
 
-/// "dp=2, tp=2".
+/// Formats "dp=2, tp=2".
 std::string printMesh(const Mesh &mesh) {
   std::string text;
   for (auto [name, size] : llvm::zip_equal(mesh.names, mesh.sizes))
@@ -363,7 +363,8 @@ std::string printMesh(const Mesh &mesh) {
   return text;
 }
 
-/// Proves the partitioned function right, without any data, and says so.
+/// Proves the partitioned function equivalent, without any data, and prints
+/// that.
 bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
            const Mesh &mesh, Progress &progress) {
   progress.at(
@@ -382,8 +383,8 @@ bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
   return true;
 }
 
-/// The function that `original` became; of a pipeline program that of pp rank
-/// 0. Null if there is none.
+/// The function that `original` was compiled to; for a pipeline program the
+/// function of pp rank 0. Null if there is none.
 mlir::func::FuncOp findCompiled(mlir::ModuleOp module,
                                 mlir::func::FuncOp original) {
   auto reference =
@@ -395,7 +396,7 @@ mlir::func::FuncOp findCompiled(mlir::ModuleOp module,
   return module.lookupSymbol<mlir::func::FuncOp>(original.getName());
 }
 
-/// Whether a function has kernels and libraries, which come after the phase
+/// True if a function has ops of the RT dialect, which come after the phase
 /// that is proven.
 bool hasRecords(mlir::func::FuncOp function) {
   auto walked = function.walk([](mlir::Operation *op) {
@@ -406,8 +407,8 @@ bool hasRecords(mlir::func::FuncOp function) {
   return walked.wasInterrupted();
 }
 
-/// Verifies one function with every seed and prints the worst of each output.
-/// `plain` is the original with the sequence in plain order.
+/// Verifies one function with every seed and prints the worst error of each
+/// output. `plain` is the original with the sequence in plain order.
 llvm::Expected<bool> verifyFunction(mlir::func::FuncOp plain,
                                     mlir::func::FuncOp original,
                                     mlir::func::FuncOp compiled,
@@ -544,7 +545,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   return good;
 }
 
-/// True: everything compares equal.
+/// Returns true if everything compares equal.
 llvm::Expected<bool> run(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one PROGRAM.mlir but got " +

@@ -21,7 +21,7 @@ using namespace tessera;
 using namespace tessera::interp;
 using llvm::StringRef;
 
-/// The shape of argument `i` in files: its logical one.
+/// The shape of argument `i` in files, which is its logical shape.
 static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
                                                unsigned i) {
   if (auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(
@@ -34,7 +34,7 @@ static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
                                            : llvm::ArrayRef<int64_t>());
 }
 
-/// What argument `i` has, as files have it.
+/// Converts the value of argument `i` to its logical shape.
 static Tensor toLogical(mlir::func::FuncOp function, unsigned i,
                         const Tensor &tensor) {
   auto indices = getFlatIndices(function, i);
@@ -46,7 +46,7 @@ static Tensor toLogical(mlir::func::FuncOp function, unsigned i,
   return logical;
 }
 
-/// What a file has, as argument `i` has it.
+/// Converts the contents of a file to the layout of argument `i`.
 static Tensor fromLogical(mlir::func::FuncOp function, unsigned i,
                           const Tensor &logical) {
   auto indices = getFlatIndices(function, i);
@@ -62,7 +62,7 @@ static Tensor fromLogical(mlir::func::FuncOp function, unsigned i,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Names of the .npy files of a folder, without the ending.
+/// Names of the .npy files of a folder, without the extension.
 static llvm::Expected<std::set<std::string>> listFiles(StringRef folder) {
   std::set<std::string> names;
   std::error_code code;
@@ -78,7 +78,7 @@ static llvm::Expected<std::set<std::string>> listFiles(StringRef folder) {
   return names;
 }
 
-/// "[0, 3]", the indices of an element.
+/// Formats the indices of an element as "[0, 3]".
 static std::string describeElement(llvm::ArrayRef<int64_t> shape,
                                    int64_t element) {
   llvm::SmallVector<std::string> indices(shape.size());
@@ -87,8 +87,8 @@ static std::string describeElement(llvm::ArrayRef<int64_t> shape,
   return "[" + llvm::join(indices, ", ") + "]";
 }
 
-/// The first element that the uses of an argument do not take as an id; empty
-/// without one.
+/// Describes the first element that is not a valid id for the uses of an
+/// argument; empty if there is none.
 static std::string checkIds(mlir::BlockArgument argument,
                             const Tensor &tensor) {
   if (!llvm::isa<mlir::IntegerType>(
@@ -151,7 +151,7 @@ llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
 
 namespace {
 
-/// A parameter and the view of a file's tensor that it is.
+/// A parameter and its view of a tensor in a weights file.
 struct Parameter {
   std::string name, tensor;
   llvm::SmallVector<int64_t> shape, tensorShape, strides;
@@ -178,7 +178,7 @@ struct CloseWeights {
 
 } // namespace
 
-/// Without nn.source it is the whole tensor of its own name.
+/// The default without nn.source is the whole tensor with the parameter's name.
 Parameter::Parameter(mlir::func::FuncOp function, unsigned i)
     : name(getArgumentName(function, i)), tensor(name),
       shape(getFileShape(function, i)), tensorShape(shape),
@@ -195,8 +195,8 @@ Parameter::Parameter(mlir::func::FuncOp function, unsigned i)
   offset = source.getOffset();
 }
 
-/// The parameter whose numbers an argument begins with, itself or the one that
-/// it is the master copy of; empty: neither.
+/// The name of the parameter that initializes an argument: the argument itself,
+/// or the parameter whose master copy it is; empty if it is neither.
 static std::string getParameterName(mlir::func::FuncOp function, unsigned i) {
   if (function.getArgAttr(i, nn::NNDialect::kParamAttr))
     return getArgumentName(function, i);

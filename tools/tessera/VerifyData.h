@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data that come from files and go to files, named as for `tessera run`.
+// Data files that tessera verify reads and writes, named as for `tessera run`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,20 +15,21 @@
 
 namespace tessera {
 
-/// The arguments of `function` that FOLDER/NAME.npy gives; null for those
-/// without a file. Error: a file that no argument is named after or that is not
-/// of its type and shape, or no file at all; all of them are listed.
+/// Reads FOLDER/NAME.npy for each argument of `function`; null for arguments
+/// without a file. One error lists all wrong files: no argument of that name,
+/// another type or shape, an id out of range. A folder without files is an
+/// error too.
 llvm::Expected<interp::RankTensors> readInputs(mlir::func::FuncOp function,
                                                llvm::StringRef folder);
 
-/// Adds what parameters and their master copies begin with in files of weights
-/// (a safetensors file, an index, a folder) where nothing is given. Error: a
-/// tensor that is missing or misshapen; remarks go to stderr.
+/// Reads the initial values of parameters and their master copies from weights
+/// (a safetensors file, an index, a folder), except for arguments that `given`
+/// has already. Errors: a missing tensor, a wrong shape. Remarks go to stderr.
 llvm::Error readWeights(mlir::func::FuncOp function, llvm::StringRef path,
                         interp::RankTensors &given);
 
-/// Writes the data of a report to FOLDER/NAME.npy and what the original
-/// computed to FOLDER/expected/NAME.npy.
+/// Writes the inputs of a report to FOLDER/NAME.npy and the results of the
+/// original to FOLDER/expected/NAME.npy.
 llvm::Error writeData(mlir::func::FuncOp original,
                       const interp::VerifyReport &report,
                       llvm::StringRef folder);

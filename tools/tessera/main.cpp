@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tessera <command> ...`. No signal handlers are installed: an error is one
-// line and exit status 1, never a stack dump. The signal of a file beyond the
-// limit of the process is ignored, so that its writer gets an error.
+// line and exit status 1, never a stack dump. SIGXFSZ is ignored, so that a
+// write beyond the file size limit of the process returns an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,13 +55,13 @@ void printVersion(llvm::raw_ostream &os) {
 
 } // namespace
 
-/// Runs a subcommand. What it prints on stdout without writeOutput is checked
-/// here: lost output is an error.
+/// Runs a subcommand. Checks the output that it prints on stdout without
+/// writeOutput: lost output is an error.
 static int run(const Command &command, Arguments arguments) {
   int status = command.run(arguments);
   llvm::outs().flush();
   std::error_code code = llvm::outs().error();
-  // An error left standing would end the process with a crash report.
+  // A pending error would end the process with a crash report.
   llvm::outs().clear_error();
   if (!code)
     return status;
