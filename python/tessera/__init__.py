@@ -1,4 +1,4 @@
-"""Graphs of other frameworks for the Tessera compiler.
+"""Imports graphs of other frameworks for the Tessera compiler.
 
-`python3 -m tessera import FILE -o g.mlir` is the command; docs/Import.md says what it
+The command is `python3 -m tessera import FILE -o g.mlir`; docs/Import.md lists the formats that it
 reads. A framework is imported only when a graph of it is read."""

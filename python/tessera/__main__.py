@@ -1,4 +1,4 @@
-"""python3 -m tessera import FILE: the graph of a file or a function."""
+"""python3 -m tessera import FILE: imports the graph of a file or a function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, Sequence
 from . import jax_import
 from .errors import ImportFailure, first_line
 
-# A variable of the environment: errors that no reader expected are shown whole.
+# An environment variable: unexpected errors are shown with their traceback.
 TRACEBACK = "TESSERA_TRACEBACK"
 
 DESCRIPTION = """\
@@ -33,7 +33,7 @@ Reads a graph and runs `tessera import` on it. FILE is
 
 
 def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
-    """What `name` of a Python file returns."""
+    """Calls `name` of a Python file; returns the function that it gives, and its arguments."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise ImportFailure(f"{path}: expects a file of Python")
@@ -59,8 +59,8 @@ def load_function(path: pathlib.Path, name: str) -> tuple[Any, Sequence[Any]]:
 
 @dataclasses.dataclass
 class Source:
-    """What is imported: its text, and the file or function that it is of; a torch module, a function of JAX, and its arguments, or an
-    ONNX file's model; parameters of a module or a file by name."""
+    """The source of an import: its text and file; a torch module or a JAX function with its
+    arguments, or an ONNX model; the parameters of a module or a file by name."""
     text: str
     file: str = ""
     module: Any = None
@@ -68,9 +68,9 @@ class Source:
     function: Any = None
     arguments: Sequence[Any] = ()
     weights: dict[str, Any] = dataclasses.field(default_factory=dict)
-    # Whether the module is a graph that was exported before.
+    # True if the module was exported before.
     is_exported: bool = False
-    # What is told beside the graph.
+    # A note for the user, in addition to the graph.
     note: str = ""
 
 
@@ -116,7 +116,7 @@ def read_exported(path: pathlib.Path) -> Source:
 
 
 def find_compiler() -> str:
-    """$TESSERA, a build beside this package, or one in PATH."""
+    """Finds the compiler: $TESSERA, a build in this repository, or one in PATH."""
     root = pathlib.Path(__file__).resolve().parents[2]
     built = [root / folder / "bin" / "tessera" for folder in ("build", "build-release")]
     candidates = [os.environ.get("TESSERA")] + [str(p) for p in built if p.is_file()]
@@ -178,20 +178,20 @@ def split_names(text: str | None) -> list[str]:
 
 
 def without_locations(text: str) -> str:
-    """The text of a graph, whose ops have theirs at the end of a line."""
+    """Removes the locations of ops, which are at the ends of lines."""
     return re.sub(r' loc\("(?:[^"\\]|\\.)*"\)$', "", text, flags=re.MULTILINE)
 
 
 def run_compiler(command: Sequence[str], source: Source, weights_out: str | None) -> int:
-    """Runs `tessera import`. The weights are written before and get their name after it, so that
-    neither file is there without the other."""
+    """Runs `tessera import`. The weights are written to a temporary file before it and renamed
+    after it, so that neither output exists without the other."""
     path = pathlib.Path(weights_out or "")
     partial = stage_weights(path, source.weights) if weights_out else None
     try:
         done = subprocess.run(command, input=source.text, text=True, check=False,
                               stderr=subprocess.PIPE)
         for line in done.stderr.splitlines(keepends=True):
-            # Of some ops no line of the source is known; stdin is the text made of it.
+            # Ops without a known source line have the line of the generated text on stdin.
             line = re.sub(r"^<stdin>:(\d+:\d+:)? ", "", line)
             has_line = re.match(r".+:\d+:\d+: ", line)
             sys.stderr.write(line if has_line else f"{source.file}: {line}")
@@ -211,7 +211,7 @@ def stage_weights(path: pathlib.Path, weights: dict[str, Any]) -> pathlib.Path:
 
 
 def check_values(weights: dict[str, Any], option: str) -> None:
-    """Fails if a parameter has no values, as those of torch's device meta."""
+    """Fails if a parameter has no values, such as one on torch's device meta."""
     for name, weight in weights.items():
         if getattr(weight, "is_meta", False):
             raise ImportFailure(f"{name}: {option} expects a parameter with values but got one "
@@ -219,7 +219,7 @@ def check_values(weights: dict[str, Any], option: str) -> None:
 
 
 def check_output(name: str | None) -> None:
-    """Fails where no file can be made at a path, before anything is read."""
+    """Fails if no file can be created at a path; checked before anything is read."""
     if not name or name == "-":
         return
     path = pathlib.Path(name).resolve()
@@ -304,7 +304,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def describe_fault(error: Exception, file: str) -> str:
-    """An error that no reader expected, in one line, with its place in this package."""
+    """Describes an unexpected error in one line, with its file and line in this package."""
     package = str(pathlib.Path(__file__).parent)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if frame.filename.startswith(package)]

@@ -1,4 +1,4 @@
-"""Compares an imported graph with its source: the interpreter of the compiler runs it on the
+"""Compares an imported graph with its source: the compiler's interpreter runs the graph on the
 source's own parameters."""
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Mapping, Sequence
 
 from .errors import ImportFailure
 
-# The largest difference, relative to the largest number of a tensor.
+# The largest allowed difference, relative to the largest number of a tensor.
 LOGITS, GRADIENTS = 1e-5, 1e-4
-# A step that puts the gradients in the difference of the parameters.
+# A learning rate for which the change of a parameter shows its gradient.
 RATE = 1024
 STEP = ["--optimizer", "sgd", "--lr", str(RATE), "--weight-decay", "0", "--clip", "0"]
 
@@ -25,7 +25,7 @@ def split_arguments(graph: str) -> list[tuple[str, str]]:
     for start in re.finditer(r"%arg\d+: tensor<([^>]*)> \{", graph):
         depth, end = 1, start.end()
         while depth:
-            # Braces of a text are not counted.
+            # Braces in strings are not counted.
             token = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]').search(graph, end)
             assert token is not None, "expects a graph whose braces match"
             depth += {"{": 1, "}": -1}.get(token.group(), 0)
@@ -35,7 +35,7 @@ def split_arguments(graph: str) -> list[tuple[str, str]]:
 
 
 def read_limits(graph: str) -> dict[str, int]:
-    """The lengths of the tables that inputs count rows of, by name of an input."""
+    """The sizes of the tables that inputs index, by name of the input."""
     found = {}
     for _, attributes in split_arguments(graph):
         name = re.search(r'nn\.input = "([^"]*)"', attributes)
@@ -46,7 +46,7 @@ def read_limits(graph: str) -> dict[str, int]:
 
 
 def read_arguments(graph: str) -> dict[str, tuple[list[int], str, int, list[int]]]:
-    """By name of a parameter: its shape, and the tensor, offset and strides that it views."""
+    """For each parameter its shape, and the source tensor, offset and strides of its view."""
     found = {}
     for kind, attributes in split_arguments(graph):
         name = re.search(r'nn\.param = "([^"]*)"', attributes)
@@ -63,14 +63,15 @@ def read_arguments(graph: str) -> dict[str, tuple[list[int], str, int, list[int]
 
 
 def view_of(array: Any, shape: Sequence[int], offset: int, strides: Sequence[int]) -> Any:
-    """Elements of a contiguous array."""
+    """A strided view of a contiguous array."""
     import numpy
     flat = array.reshape(-1)[offset:]
     return numpy.lib.stride_tricks.as_strided(flat, shape, [s * array.itemsize for s in strides])
 
 
 def difference(ours: Any, theirs: Any, scale: float) -> float:
-    """Relative to `scale`; of zeros, the difference itself. Where both are NaN there is none."""
+    """The largest difference relative to `scale`; absolute if `scale` is 0. NaNs are equal to each
+    other."""
     import numpy
     left, right = ours.astype("f8"), theirs.astype("f8")
     is_same = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
@@ -88,10 +89,10 @@ def largest(array: Any) -> float:
 
 def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
               options: Sequence[str]) -> pathlib.Path:
-    """Runs the graph on the inputs of a folder; the folder of its results."""
+    """Runs the graph on the inputs of a folder; returns the folder of its results."""
     command = [compiler, "verify", str(graph), "--no-proof", "--inputs",
                str(folder / "inputs"), "--dump", str(folder / "results"), *options]
-    # A graph with shardings has its mesh.
+    # A graph with shardings has its own mesh.
     if "dist.mesh" not in graph.read_text():
         command += ["--mesh", "dp=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -104,7 +105,7 @@ def interpret(compiler: str, graph: pathlib.Path, folder: pathlib.Path,
 def check(compiler: str, graph: pathlib.Path, weights: Mapping[str, Any],
           inputs: Mapping[str, Any], outputs: Mapping[str, Any],
           gradients: Mapping[str, Any]) -> None:
-    """Raises unless results and gradients of the graph are these arrays."""
+    """Fails unless the results and gradients of the graph match these arrays."""
     import numpy
     arguments = read_arguments(graph.read_text())
     with tempfile.TemporaryDirectory(prefix="tessera-check") as name:
@@ -135,7 +136,7 @@ def compare_gradients(arguments: Mapping[str, Any], folder: pathlib.Path, result
     most = max(largest(array) for array in gradients.values())
     worst = 0.0
     for own, (shape, tensor, offset, strides) in arguments.items():
-        # A parameter that is frozen stays.
+        # A frozen parameter does not change.
         theirs = numpy.zeros(shape)
         if tensor in gradients:
             theirs = view_of(numpy.ascontiguousarray(gradients[tensor]), shape, offset, strides)

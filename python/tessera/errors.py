@@ -1,4 +1,4 @@
-"""What a user is told: one line, and exit status 1."""
+"""Errors for the user: one line, and exit status 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 class ImportFailure(Exception):
-    """A graph that cannot be imported, and why, in one line."""
+    """A graph that cannot be imported; the text gives the reason in one line."""
 
 
 def first_line(error: BaseException) -> str:
@@ -18,8 +18,8 @@ def first_line(error: BaseException) -> str:
 
 
 def find_line(error: BaseException, library: ModuleType) -> str:
-    """File and line of the user's source at which an error was raised, in a call of a library;
-    empty where it was not in there."""
+    """File and line of the user's source that called the library and caused the error; empty if
+    there is none."""
     folders = [pathlib.Path(library.__file__ or "").parent, pathlib.Path(__file__).parent]
     skipped = tuple(str(folder) + os.sep for folder in folders)
     standard = os.path.dirname(os.__file__)

@@ -1,7 +1,7 @@
-"""Writes a graph of nn, arith, math and tensor as MLIR's text.
+"""Writes a graph of nn, arith, math and tensor ops as MLIR text.
 
-Front ends that walk a graph in Python print with this; what groups of ops mean is found
-later, by the compiler's passes."""
+Front ends that walk a graph in Python print with this; the compiler's passes recognize groups of
+ops later."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Sequence
 
 from .errors import ImportFailure
 
-# Letters of a matmul's dimensions.
+# Letters for the dimensions of a matmul.
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# The name of a value without elements, of which there is no op.
+# The name of a value without elements, which no op produces.
 NOTHING = "%nothing"
 
 
@@ -44,13 +44,13 @@ def tensor_type(shape: Sequence[int], element: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A string of MLIR."""
+    """Quotes a text as an MLIR string."""
     return '"' + "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 128
                          else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in text) + '"'
 
 
 def literal(number: float | int | bool, element: str) -> str:
-    """A number as an attribute of an element type."""
+    """Formats a number as an attribute of an element type."""
     if element == "i1":
         return "true" if number else "false"
     if element.startswith("i"):
@@ -68,8 +68,8 @@ def literal(number: float | int | bool, element: str) -> str:
 
 
 def regroup(before: Sequence[int], after: Sequence[int]) -> tuple[list, list, list[int]]:
-    """Groups of the fewest dimensions with as many elements before and after, and the
-    number of elements of each."""
+    """Groups the dimensions of two shapes into the smallest groups with equal element counts;
+    returns both groupings and the number of elements of each group."""
     left, right, merged = [], [], []
     i = j = 0
     while i < len(before) and j < len(after):
@@ -94,29 +94,29 @@ def regroup(before: Sequence[int], after: Sequence[int]) -> tuple[list, list, li
 
 
 class Graph:
-    """The function that is written."""
+    """The function that is being written."""
 
     def __init__(self) -> None:
         self.arguments: list[tuple[Value, dict[str, str]]] = []
         self.lines: list[str] = []
         self.count = 0
-        # Of the ops that are added.
+        # The location of the ops that are added.
         self.location = ""
-        # Constants of several elements, by what they are: equal ones are written once.
+        # Constants of several elements, by contents: equal constants are written once.
         self.constants: dict[tuple[bytes, tuple[int, ...], str], Value] = {}
 
     def argument(self, shape: Sequence[int], element: str, attributes: dict[str, str]) -> Value:
-        """An argument; its attributes may grow until the text is written."""
+        """Adds an argument; its attributes may grow until the text is written."""
         value = Value(f"%arg{len(self.arguments)}", tuple(shape), element)
         self.arguments.append((value, attributes))
         return value
 
     def set_location(self, name: str) -> None:
-        """What the ops that are added from here on are from."""
+        """Sets the source location of the ops that are added from here on."""
         self.location = f" loc({quote(name)})"
 
     def attributes(self, value: Value) -> dict[str, str] | None:
-        """Those of an argument."""
+        """The attributes of an argument; None for other values."""
         return next((found for argument, found in self.arguments if argument == value), None)
 
     def op(self, text: str, shape: Sequence[int], element: str) -> Value:
@@ -151,7 +151,7 @@ class Graph:
         return self.op(f"arith.constant dense<{literal(number, element)}> : {type_}", shape, element)
 
     def empty(self, shape: Sequence[int], element: str) -> Value:
-        """A constant of no element."""
+        """A constant without elements."""
         return self.op(f"arith.constant dense<> : {tensor_type(shape, element)}", shape, element)
 
     def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
@@ -221,7 +221,7 @@ class Graph:
                        f"{x.type} into {after}", shape, x.element)
 
     def broadcast(self, x: Value, shape: Sequence[int], dims: Sequence[int]) -> Value:
-        """Dimension i of x becomes dims[i]."""
+        """Maps dimension i of x to dimension dims[i] of the result."""
         shape = tuple(shape)
         if shape == x.shape:
             return x
@@ -230,7 +230,7 @@ class Graph:
                        x.element)
 
     def expand(self, x: Value, shape: Sequence[int]) -> Value:
-        """Repeats dimensions of size 1, and along new ones in front, as NumPy does."""
+        """Repeats dimensions of size 1 and adds leading ones, as NumPy's broadcasting does."""
         shape = tuple(shape)
         if x.shape == shape:
             return x
@@ -253,7 +253,7 @@ class Graph:
         offsets = [start if i == dim else 0 for i in range(len(x.shape))]
         sizes = [size if i == dim else n for i, n in enumerate(x.shape)]
         if size == 0:
-            # Concatenations leave it out, nothing else may read it.
+            # Concatenations omit it, and no other op may read it.
             return Value(NOTHING, tuple(sizes), x.element)
         steps = [step if i == dim else 1 for i in range(len(x.shape))]
         type_ = tensor_type(sizes, x.element)
@@ -280,7 +280,7 @@ class Graph:
         return self.op(f"{name} {x.name}, {y.name} : {x.type}", x.shape, x.element)
 
     def compare(self, predicate: str, x: Value, y: Value) -> Value:
-        """By eq, ne, lt, le, gt or ge."""
+        """Compares by eq, ne, lt, le, gt or ge."""
         if x.is_float:
             name = "arith.cmpf " + ("une" if predicate == "ne" else "o" + predicate)
         else:
@@ -293,7 +293,7 @@ class Graph:
                        f"{x.type}", x.shape, x.element)
 
     def reduce(self, kind: str, x: Value, dims: Sequence[int]) -> Value:
-        """By sum, max or min."""
+        """Reduces by sum, max or min."""
         dims = sorted(dims)
         shape = [size for i, size in enumerate(x.shape) if i not in dims]
         type_ = tensor_type(shape, x.element)

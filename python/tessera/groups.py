@@ -1,4 +1,4 @@
-"""Functions that several front ends spell as groups of ops of nn, arith and math."""
+"""Functions that several front ends build from groups of nn, arith and math ops."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy
 
 from .graph_text import Graph, Value
 
-# The largest number of a mask that is added which hides a key.
+# The largest number in an additive mask that hides a key.
 HIDDEN = -1e4
 
 
 def sigmoid(graph: Graph, x: Value) -> Value:
-    """e / (1 + e) where x is below 0, else 1 / (1 + e), of e = exp(-|x|): precise also where it is
-    nearly 0, and its gradient is finite everywhere."""
+    """e / (1 + e) for x below 0, else 1 / (1 + e), with e = exp(-|x|): precise also for results
+    near 0, and with a finite gradient everywhere."""
     one = graph.constant(1, x.shape, x.element)
     is_below = graph.compare("lt", x, graph.constant(0, x.shape, x.element))
     e = graph.unary("math.exp", graph.select(is_below, x, graph.unary("arith.negf", x)))
@@ -24,13 +24,13 @@ def sigmoid(graph: Graph, x: Value) -> Value:
 
 
 def relu(graph: Graph, x: Value) -> Value:
-    """Not a maximum, whose gradient at 0 is another."""
+    """A select, since a maximum has another gradient at 0."""
     zero = graph.constant(0, x.shape, x.element)
     return graph.select(graph.compare("le", x, zero), zero, x)
 
 
 def clamp(graph: Graph, x: Value, low: Value | None, high: Value | None) -> Value:
-    """Of floats not by a maximum and a minimum, whose gradients at the bounds are others."""
+    """Selects for floats, since a maximum and a minimum have other gradients at the bounds."""
     for bound, name, beyond in ((low, "max", "lt"), (high, "min", "gt")):
         if bound is None:
             continue
@@ -41,12 +41,12 @@ def clamp(graph: Graph, x: Value, low: Value | None, high: Value | None) -> Valu
 
 
 def wide(graph: Graph, x: Value) -> Value:
-    """x in f32 at least: sums of 16 bits are rounded once, and do not overflow on the way."""
+    """Casts x to at least f32: sums of 16-bit floats are rounded once and do not overflow."""
     return graph.cast(x, "f32") if x.is_float and x.bits < 32 else x
 
 
 def mean(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
-    """In f32 at least."""
+    """The mean, computed in at least f32."""
     x = wide(graph, x)
     total = graph.reduce("sum", x, dims)
     count = graph.constant(math.prod(x.shape[d] for d in dims), total.shape, x.element)
@@ -54,7 +54,7 @@ def mean(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
 
 
 def power(graph: Graph, x: Value, exponent: float) -> Value:
-    """x to a number; of integers to 1, 2, 3 or 4."""
+    """Raises x to a number; integers to 1, 2, 3 or 4."""
     if exponent in (1, 2, 3, 4):
         result = x
         for _ in range(int(exponent) - 1):
@@ -68,7 +68,7 @@ def power(graph: Graph, x: Value, exponent: float) -> Value:
 
 
 def log_softmax(graph: Graph, x: Value, dim: int) -> Value:
-    """Computed in f32 at least."""
+    """The logarithm of a softmax, computed in at least f32."""
     element, x = x.element, wide(graph, x)
     kept = [i for i in range(len(x.shape)) if i != dim]
     largest = graph.broadcast(graph.reduce("max", x, [dim]), x.shape, kept)
@@ -79,8 +79,8 @@ def log_softmax(graph: Graph, x: Value, dim: int) -> Value:
 
 
 def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
-    """log(sum(exp(x))) over dimensions, which the result lacks, computed in f32 at least. Exponents
-    are moved by the largest, where that is finite."""
+    """log(sum(exp(x))) over dimensions that the result does not have, computed in at least f32. The
+    maximum is subtracted from the exponents if it is finite."""
     element, x = x.element, wide(graph, x)
     kept = [i for i in range(len(x.shape)) if i not in dims]
     largest = graph.reduce("max", x, dims)
@@ -94,14 +94,14 @@ def logsumexp(graph: Graph, x: Value, dims: Sequence[int]) -> Value:
 
 
 def triangle(graph: Graph, size: int) -> Value:
-    """Booleans [i, j]: whether j is at most i."""
+    """Booleans [i, j]: true if j is at most i."""
     count = graph.op(f"nn.iota : tensor<{size}xi32>", (size,), "i32")
     return graph.compare("le", graph.broadcast(count, (size, size), [1]),
                          graph.broadcast(count, (size, size), [0]))
 
 
 def integer_cumsum(graph: Graph, x: Value, dim: int) -> Value:
-    """Exact: the sum over j of x[.., j], where j is at most i, at each i of a dimension."""
+    """An exact cumulative sum along a dimension: element i is the sum of x[.., j] for j up to i."""
     size, rank = x.shape[dim], len(x.shape)
     shape = x.shape[:dim] + (size, size) + x.shape[dim + 1:]
     spread = graph.broadcast(x, shape, [i + (i >= dim) for i in range(rank)])
@@ -111,7 +111,7 @@ def integer_cumsum(graph: Graph, x: Value, dim: int) -> Value:
 
 
 def pick_integers(graph: Graph, x: Value, index: Value) -> Value:
-    """One element of each row of the last dimension."""
+    """Picks one element of each row of the last dimension."""
     kept = list(range(len(index.shape)))
     place = graph.op(f"nn.iota : tensor<{x.shape[-1]}x{index.element}>", x.shape[-1:], index.element)
     chosen = graph.compare("eq", graph.broadcast(place, x.shape, [len(kept)]),
@@ -121,8 +121,8 @@ def pick_integers(graph: Graph, x: Value, index: Value) -> Value:
 
 
 def patches(graph: Graph, x: Value, weight: Value) -> Value:
-    """A convolution of [batch, channel, height, width] by [channel, channel, height, width]
-    whose windows do not overlap."""
+    """A convolution of [batch, channel, height, width] with weights [channel, channel, height,
+    width], whose windows do not overlap."""
     kernel = weight.shape[2:]
     batch, channels, height, width = x.shape
     split = graph.reshape(x, (batch, channels, height // kernel[0], kernel[0],
@@ -147,7 +147,8 @@ def grouped_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float,
 
 
 def tile(graph: Graph, x: Value, counts: Sequence[int]) -> Value:
-    """x so many times along each dimension; along new ones in front if there are more counts."""
+    """Repeats x `counts` times along its dimensions; more counts than dimensions add leading ones.
+    """
     x = graph.reshape(x, (1,) * (len(counts) - len(x.shape)) + x.shape)
     apart = graph.reshape(x, [n for size in x.shape for n in (1, size)])
     repeated = graph.expand(apart, [n for pair in zip(counts, x.shape) for n in pair])
@@ -155,8 +156,8 @@ def tile(graph: Graph, x: Value, counts: Sequence[int]) -> Value:
 
 
 def softplus(graph: Graph, x: Value, beta: float, threshold: float) -> Value:
-    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold. The exponential stays
-    finite there, and so do gradients."""
+    """log(1 + exp(beta x)) / beta; x if beta x is above the threshold. The exponential and the
+    gradients stay finite there."""
     def constant(number: float) -> Value:
         return graph.constant(number, x.shape, x.element)
     scaled = graph.binary("arith.mulf", x, constant(beta))
@@ -167,22 +168,22 @@ def softplus(graph: Graph, x: Value, beta: float, threshold: float) -> Value:
 
 
 def repeat_heads(graph: Graph, x: Value, count: int) -> Value:
-    """Each head of [batch, head, position, dim] `count` times, one copy after the other."""
+    """Repeats each head of [batch, head, position, dim] `count` times in a row."""
     batch, heads, length, dim = x.shape
     spread = graph.broadcast(x, (batch, heads, count, length, dim), [0, 1, 3, 4])
     return graph.reshape(spread, (batch, heads * count, length, dim))
 
 
 class Visibility(NamedTuple):
-    """What queries see: keys at their position and before it if `is_causal`, and of these the
-    ones that a mask shows if `has_mask`. `hides_rows`: a query may see no key."""
+    """The keys that queries see: with `is_causal` those up to the query's position, with `has_mask`
+    those among them that a mask shows. With `hides_rows` a query may see no key."""
     is_causal: bool
     has_mask: bool
     hides_rows: bool
 
 
 def read_mask(mask: Any, queries: int, keys: int, is_causal: bool) -> Visibility:
-    """Of a mask of constants, of booleans or one that is added; None: it is not known."""
+    """The visibility of a constant mask, boolean or additive; None is an unknown mask."""
     if mask is None:
         return Visibility(is_causal, True, True)
     mask = numpy.broadcast_to(mask, mask.shape[:-2] + (queries, keys))
@@ -200,15 +201,15 @@ def read_mask(mask: Any, queries: int, keys: int, is_causal: bool) -> Visibility
 
 
 def causal_mask(graph: Graph, queries: int, keys: int) -> Value:
-    """True where a key is at its query's position or before it."""
+    """True for keys up to the query's position."""
     return graph.dense(numpy.tri(queries, keys, dtype=bool).tobytes(), (queries, keys), "i1")
 
 
 def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, mask: Value,
                      visibility: Visibility) -> Value:
-    """Of a mask of booleans, or of floats, which are added: minus infinity hides a key. A query
-    that sees no key gets zeros, as in torch and ONNX. Keys and values of fewer heads than the
-    queries' are those of a group."""
+    """Attention with a mask of booleans, or of floats that are added, where minus infinity hides a
+    key. A query that sees no key gets zeros, as in torch and ONNX. If keys and values have fewer
+    heads than queries, each of their heads serves a group of query heads."""
     if k.shape[1] != q.shape[1]:
         k, v = (repeat_heads(graph, x, q.shape[1] // x.shape[1]) for x in (k, v))
     scores = graph.einsum("abcd", "abed", "abce", q, k)
@@ -218,7 +219,7 @@ def masked_attention(graph: Graph, q: Value, k: Value, v: Value, scale: float, m
         added = graph.expand(graph.cast(mask, scores.element), scores.shape)
         scores = graph.binary("arith.addf", scores, added)
         if visibility.hides_rows:
-            # A NaN is shown, and makes NaN.
+            # A NaN is visible, and the result is NaN.
             lowest = graph.constant(-math.inf, mask.shape, mask.element)
             shown = graph.compare("ne", mask, lowest)
     if visibility.is_causal:

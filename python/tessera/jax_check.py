@@ -1,4 +1,4 @@
-"""What JAX computes of a function, for --check."""
+"""Runs a function in JAX, for --check."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Callable, Mapping, Sequence
 from .check import split_arguments
 from .errors import ImportFailure
 
-# The deviation of parameters that are given by their shape.
+# The standard deviation of parameters that are given by their shape.
 DEVIATION = 0.1
 
 
 def name_arguments(graph: str) -> tuple[list[str], set[str]]:
-    """The names of a function's arguments, in order, of a parameter that is divided once;
-    and which of them are inputs."""
+    """The names of a function's arguments in order, and the names of the inputs among them. A
+    parameter that several arguments of the graph view is listed once."""
     names: list[str] = []
     inputs: set[str] = set()
     for _, attributes in split_arguments(graph):
@@ -30,7 +30,7 @@ def name_arguments(graph: str) -> tuple[list[str], set[str]]:
 
 def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
                 limits: Mapping[str, int]) -> list[Any]:
-    """Arrays as they are given; of shapes random ids below the limits, and normal numbers."""
+    """Returns given arrays; draws ids below the limits and normal numbers for given shapes."""
     import jax
     import numpy
     generator = numpy.random.default_rng(0)
@@ -49,7 +49,7 @@ def draw_leaves(leaves: Sequence[Any], names: Sequence[str],
 def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: str,
                  limits: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any], list[Any],
                                                      dict[str, Any]]:
-    """Parameters and inputs by name, results, and the gradients of the parameters if the
+    """Parameters and inputs by name, results, and the gradients of the parameters if the only
     result is one float."""
     import jax
     import numpy
@@ -72,7 +72,7 @@ def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: 
     parameters = [values[i] for i in trained]
     shapes = jax.eval_shape(leaves_of, parameters)
     gradients: dict[str, Any] = {}
-    # One compilation takes less time than one for each op.
+    # One compilation is faster than one for each op.
     if len(shapes) == 1 and not shapes[0].shape:
         loss, found = jax.jit(jax.value_and_grad(lambda given: leaves_of(given)[0]))(parameters)
         results = [numpy.asarray(loss)]

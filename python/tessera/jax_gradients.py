@@ -1,9 +1,10 @@
-"""Whether the gradients of a JAX loss are those of its ops, and ops that StableHLO spells out.
+"""Checks that the gradient of a JAX loss is the gradient of its ops, and rejects ops that StableHLO
+expands or calls.
 
-StableHLO says nothing of gradients: a `stop_gradient` is gone there, and so are custom
-rules. So the jaxpr is read first. Accepted is what changes no gradient: a stop_gradient
-of a maximum (a softmax's), or of numbers that follow from no parameter, and the rules of
-jax's own functions, which are those of the ops."""
+StableHLO has no gradients: a `stop_gradient` and custom rules are lost there, so the jaxpr is read
+first. Accepted are rules that change no gradient: a stop_gradient of a maximum (as in a softmax) or
+of numbers that depend on no parameter, and the rules of jax's own functions, which match their ops.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from .errors import ImportFailure
 
 @dataclass(frozen=True)
 class Origin:
-    """What a value follows from."""
+    """The facts that a value depends on."""
     parameters: bool = False
-    # A maximum of a tensor, or one in another shape.
+    # True for a maximum of a tensor, also in another shape.
     maximum: bool = False
 
 
@@ -26,19 +27,19 @@ KEEPS_MAXIMUM = {"reshape", "broadcast_in_dim", "convert_element_type", "squeeze
                  "transpose", "max", "select_n", "is_finite"}
 
 
-# Primitives of which StableHLO has the shifts and additions that draw numbers, and those of which
-# it has a call.
+# Primitives that StableHLO expands to shifts and additions that draw numbers, and primitives that
+# it turns into calls.
 RANDOM = {"random_bits", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32"}
 CALLS = {"debug_callback", "debug_print", "io_callback", "pure_callback", "shard_map"}
 
 
 def check_ops(closed: Any) -> None:
-    """Raises where there are random numbers, a callback or a shard_map."""
+    """Fails on random numbers, a callback or a shard_map."""
     check_body(closed.jaxpr, source_of(closed))
 
 
 def source_of(closed: Any) -> str:
-    """File and line of the function that a jaxpr is of."""
+    """File and line of a jaxpr's function."""
     info = getattr(getattr(closed.jaxpr, "debug_info", None), "func_src_info", None) or ""
     return str(info).rpartition(" at ")[2]
 
@@ -56,8 +57,8 @@ def check_body(jaxpr: Any, outer: str) -> None:
 
 
 def check_devices(values: Any, where: str) -> None:
-    """Raises where values are of, or are, shardings over a mesh whose devices have another order:
-    ranks are numbered in that of the mesh."""
+    """Fails if values are or have shardings over a mesh that permutes the devices: ranks are
+    numbered in the order of the mesh."""
     import jax
     for value in jax.tree_util.tree_leaves(values):
         mesh = getattr(getattr(value, "sharding", value), "mesh", None)
@@ -73,7 +74,7 @@ def is_float(dtype: Any) -> bool:
 
 
 def check_gradients(closed: Any) -> None:
-    """Raises where the gradient of a loss, a function of one float, is not its ops'."""
+    """Fails if the gradient of a loss (a function of one float) differs from its ops' gradient."""
     jaxpr = closed.jaxpr
     results = [var.aval for var in jaxpr.outvars]
     if len(results) != 1 or results[0].shape != () or not is_float(results[0].dtype):
@@ -83,7 +84,7 @@ def check_gradients(closed: Any) -> None:
 
 
 def walk(jaxpr: Any, inputs: Sequence[Origin], outer: str) -> list[Origin]:
-    """The origins of the results of a jaxpr with such inputs."""
+    """The origins of a jaxpr's results, given those of its inputs."""
     known: dict[Any, Origin] = dict(zip(jaxpr.invars, inputs))
 
     def origin(atom: Any) -> Origin:
@@ -97,7 +98,7 @@ def walk(jaxpr: Any, inputs: Sequence[Origin], outer: str) -> list[Origin]:
 
 
 def follow(eqn: Any, operands: list[Origin], where: str) -> list[Origin]:
-    """The origins of the results of an equation, which is at `where` of the source."""
+    """The origins of the results of an equation; `where` is its location in the source."""
     name = eqn.primitive.name
     depends = any(operand.parameters for operand in operands)
     maximum = name == "reduce_max" or (
@@ -122,7 +123,7 @@ def follow(eqn: Any, operands: list[Origin], where: str) -> list[Origin]:
 
 
 def find_bodies(eqn: Any) -> Iterator[Any]:
-    """The jaxprs that an equation has as parameters."""
+    """The jaxprs among the parameters of an equation."""
     for value in eqn.params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):
             jaxpr = getattr(item, "jaxpr", item)
@@ -131,21 +132,21 @@ def find_bodies(eqn: Any) -> Iterator[Any]:
 
 
 def rule_source(eqn: Any) -> str:
-    """Name and file of the function that has a rule."""
+    """Name and file of the function that has a custom rule."""
     body = next(find_bodies(eqn), None)
     return str(getattr(getattr(body, "debug_info", None), "func_src_info", None) or "")
 
 
 def is_own_rule(eqn: Any) -> bool:
-    """Whether the function with a rule is one of jax's, or what the import takes for one."""
+    """True if the function with a rule is jax's own or is defined in this module."""
     import jax
     return any(os.path.dirname(file) + os.sep in rule_source(eqn)
                for file in (jax.__file__, __file__))
 
 
 def has_own_bounds(jaxpr: Any) -> bool:
-    """Whether it calls jax's own relu or relu6, whose gradients at their bounds are not those of
-    their ops."""
+    """True if the jaxpr calls jax's own relu or relu6, whose gradients at their bounds differ from
+    their ops' gradients."""
     import jax
     return any((eqn.primitive.name == "custom_jvp_call"
                 and rule_source(eqn).startswith(("relu at ", "relu6 at "))
@@ -154,7 +155,7 @@ def has_own_bounds(jaxpr: Any) -> bool:
 
 
 def place(eqn: Any) -> str:
-    """File and line of an equation; empty where it is not in the user's source."""
+    """File and line of an equation; empty if it is not in the user's source."""
     from jax._src import source_info_util
     found: str = source_info_util.summarize(eqn.source_info).split(" ")[0]
     return "" if found.startswith(os.path.dirname(__file__) + os.sep) else found

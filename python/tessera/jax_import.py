@@ -1,7 +1,7 @@
-"""JAX functions and files of StableHLO, in MLIR's generic form.
+"""Prints JAX functions and StableHLO files in MLIR's generic form.
 
-jaxlib reads pretty text, bytecode and portable artifacts of every age; what an op means
-is decided by the pass stablehlo-to-nn."""
+jaxlib reads pretty text, bytecode and portable artifacts of any version; the pass stablehlo-to-nn
+converts the ops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def print_generic(module: Any) -> str:
 
 
 def read_file(path: pathlib.Path) -> str:
-    """The module of a file of text, bytecode, or a portable artifact."""
+    """Reads the module of a file: text, bytecode, or a portable artifact."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -61,8 +61,8 @@ def read_file(path: pathlib.Path) -> str:
 
 
 def parse_apart(context: Any, content: bytes, result: int) -> NoReturn:
-    """Writes a module in MLIR's generic form, or why there is none, to a file, and ends this
-    process: the parser may crash, and prints what its error says too."""
+    """Writes a module in MLIR's generic form, or the error, to a file, and ends this process: the
+    parser may crash, and it also prints its errors itself."""
     status = 1
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -95,8 +95,8 @@ def parse(context: Any, content: bytes) -> str:
 
 @contextlib.contextmanager
 def chosen_bounds() -> Iterator[None]:
-    """With jax.nn.relu and relu6 as choices: by their rules no gradient passes at a bound, and
-    half of one passes the maximum and the minimum that they are of."""
+    """Replaces jax.nn.relu and relu6 by selects: by jax's rules no gradient passes at a bound,
+    while the maximum and the minimum that define them pass half of one."""
     import jax
     from jax import numpy as jnp
 
@@ -123,7 +123,7 @@ def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str
         with chosen_bounds():
             closed = jax.make_jaxpr(function)(*arguments)
             if has_own_bounds(closed.jaxpr):
-                # A function that JAX has traced before.
+                # JAX traced the function before, with its own relu.
                 jax.clear_caches()
                 closed = jax.make_jaxpr(function)(*arguments)
             if not closed.jaxpr.outvars:

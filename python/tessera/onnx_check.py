@@ -1,4 +1,4 @@
-"""What onnx's reference computes of a model, for --check."""
+"""Runs a model in onnx's reference implementation, for --check."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .errors import ImportFailure
 
 
 def run_model(model: Any, limits: Mapping[str, int]) -> tuple[dict[str, Any], list[Any]]:
-    """Inputs by name, random ids below the limits, normal numbers and other integers of 1;
-    and results."""
+    """Inputs by name and results. The inputs are ids below the limits, normal numbers, and ones for
+    other integers."""
     generator = numpy.random.default_rng(0)
     initializers = {tensor.name for tensor in model.graph.initializer}
     inputs = {}

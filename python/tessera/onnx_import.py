@@ -1,4 +1,4 @@
-"""Files of ONNX: the graph of a model, by the onnx package."""
+"""Reads ONNX files: the graph of a model, by means of the onnx package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Iterator, Sequence
 
 from .errors import ImportFailure, first_line
 
-# Versions of ONNX's own ops.
+# Supported opset versions of ONNX.
 OLDEST, NEWEST = 13, 23
 
 
 def load(path: pathlib.Path) -> Any:
-    """The model of a file, its local functions inlined."""
+    """The model of a file, with its local functions inlined."""
     try:
         import onnx
         import onnx.inliner
@@ -22,7 +22,7 @@ def load(path: pathlib.Path) -> Any:
         model = onnx.load(path, load_external_data=False)
     except OSError as error:
         raise ImportFailure(f"{path}: {error.strerror}") from None
-    except Exception:  # What protobuf raises has no base.
+    except Exception:  # protobuf's exceptions have no common base class.
         raise ImportFailure(f"{path}: expects a file of ONNX") from None
     for text in strings_of(model):
         if isinstance(text, bytes):
@@ -41,7 +41,7 @@ def load(path: pathlib.Path) -> Any:
 
 
 def strings_of(message: Any) -> Iterator[Any]:
-    """The texts of a message and of those in it. One that is not UTF-8 comes as bytes."""
+    """The strings of a message and its nested messages. Strings that are not UTF-8 are bytes."""
     for field, value in message.ListFields():
         values = value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) \
             else [value]
@@ -54,8 +54,8 @@ def strings_of(message: Any) -> Iterator[Any]:
 
 def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
               constants: Sequence[str] = ()) -> tuple[str, dict[str, Any], Any, list[str]]:
-    """The graph of a file's model, its parameters by name, the model, and which initializers
-    are constants. Initializers named are parameters or constants whatever the rule says."""
+    """The graph of a file's model, its parameters by name, the model, and the initializers that are
+    constants. The names in `parameters` and `constants` override the rule for initializers."""
     model = load(path)
     for name in (*parameters, *constants):
         check_initializer(path, model, name)
@@ -77,7 +77,7 @@ def read_file(path: pathlib.Path, parameters: Sequence[str] = (),
 
 
 def check_model(path: pathlib.Path, model: Any) -> None:
-    """Fails where onnx says that a model is none."""
+    """Fails if onnx's checker rejects the model."""
     import onnx
     try:
         onnx.checker.check_model(model)
@@ -87,7 +87,7 @@ def check_model(path: pathlib.Path, model: Any) -> None:
 
 
 def check_initializer(path: pathlib.Path, model: Any, name: str) -> None:
-    """Fails unless the model has an initializer of floats of that name."""
+    """Fails unless the model has an initializer of floats with that name."""
     import onnx
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
               onnx.TensorProto.DOUBLE)

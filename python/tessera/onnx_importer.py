@@ -1,6 +1,6 @@
-"""The walk over the graph of an ONNX file: arguments, nodes, results, and which initializers
-are parameters. Nodes that follow from no parameter and no input run in onnx's reference.
-onnx_ops.py has the ops."""
+"""The walk over the graph of an ONNX file: arguments, nodes, results, and the choice of
+initializers that are parameters. Nodes that depend on no parameter and no input run in onnx's
+reference. The ops are in onnx_ops.py."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ELEMENTS = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "
             "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "i1"}
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
-# Ops that are random or not: their handlers say so.
+# Ops that may be random: their handlers check it.
 SOMETIMES_RANDOM = {"Dropout"}
-# Ops whose operands of floats are weights, whatever their shape.
+# Ops whose float operands are weights, whatever their shape.
 WEIGHTED = {"Gemm", "Conv", "LayerNormalization", "RMSNormalization"}
 MATMULS = {"MatMul", "Gemm", "Einsum"}
 TORCH_KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
@@ -38,35 +38,35 @@ def element_of(dtype: Any) -> str:
 
 
 def element_of_type(kind: int) -> str:
-    """The element type of a number of TensorProto.DataType."""
+    """The element type for a number of TensorProto.DataType."""
     if kind not in onnx.TensorProto.DataType.values() or kind == onnx.TensorProto.STRING:
         raise ImportFailure(f"expects tensors of numbers but got the type {kind}")
     return element_of(onnx.helper.tensor_dtype_to_np_dtype(kind))
 
 
 class Scratch(Graph):
-    """A graph that is thrown away: without the elements of constants."""
+    """A temporary graph that omits the elements of constants."""
 
     def dense(self, data: bytes, shape: Sequence[int], element: str) -> Value:
         return Value("%dense", tuple(shape), element)
 
 
 class Importer(Walk):
-    """The walk over a graph. An initializer of floats is a parameter if what follows from it
-    alone meets what follows from inputs as a weight does: in a matmul or a norm, as the table
-    of an embedding, or as a vector or table that is added. A mask that is added (0, or
-    at most -1e4), tables that are multiplied, as those of rotary embeddings, matrices that
-    select or sum and blocks of one number that are concatenated are constants. What torch's
-    exporter says of an initializer holds, and what the caller says before that. A first walk,
-    in which all initializers are constants, finds out which are parameters."""
+    """The walk over a graph. An initializer of floats is a parameter if it, or a constant computed
+    from it, is combined with values that depend on inputs as a weight is: in a matmul or a norm, as
+    an embedding table, or as a vector or table that is added. Constants are: an additive mask (0,
+    or at most -1e4), tables that are multiplied, as in rotary embeddings, matrices that select or
+    sum, and concatenated blocks of one number. Metadata of torch's exporter overrides this rule,
+    and the caller overrides both. A first walk, in which all initializers are constants, finds the
+    parameters."""
 
     def __init__(self, model: Any, folder: str, parameters: set[str]) -> None:
         super().__init__()
         self.model, self.folder, self.parameters = model, folder, parameters
-        # The initializers that a constant follows from, and those that are weights.
+        # The initializers that a constant depends on, and the initializers that are weights.
         self.origins: dict[str, set[str]] = {}
         self.weights: set[str] = set()
-        # Parameters whose elements another one has, transposed.
+        # Parameters that are the transpose of another parameter.
         self.tied: dict[str, str] = {}
         # The parameters by name.
         self.arrays: dict[str, Any] = {}
@@ -75,7 +75,7 @@ class Importer(Walk):
 
     def run(self, name: str) -> str:
         graph = self.model.graph
-        # What torch's exporter says of its initializers.
+        # The kinds that torch's exporter gives its initializers.
         kinds = {item.name: entry.value for item in graph.value_info
                  for entry in item.metadata_props if entry.key == TORCH_KIND}
         self.buffers = {name for name, kind in kinds.items() if kind != "PARAMETER"}
@@ -119,7 +119,7 @@ class Importer(Walk):
             self.values[name] = self.graph.transpose(self.values[other], [1, 0])
 
     def describe_constants(self) -> list[str]:
-        """The initializers of several floats that are constants, by the rule alone."""
+        """The initializers with several floats that are constants by the rule alone."""
         return [f"{tensor.name} ({' x '.join(map(str, tensor.dims))})"
                 for tensor in self.model.graph.initializer
                 if tensor.name in self.constants and tensor.name in self.uses and
@@ -213,7 +213,7 @@ class Importer(Walk):
         for i, item in enumerate(node.input):
             array = self.constants.get(item)
             if array is not None and item in self.origins and is_weight(node.op_type, i, array):
-                # A number that a weight is multiplied by is none.
+                # A scalar that multiplies a weight is not a weight.
                 self.weights |= {name for name in self.origins[item] - self.buffers
                                  if is_float(self.constants[name]) and
                                  (name == item or self.constants[name].size > 1)}
@@ -237,20 +237,20 @@ class Importer(Walk):
         return self.graph.broadcast(value, shape, kept)
 
     def operand(self, node: Any, index: int) -> Value | None:
-        """None where an operand is left out."""
+        """The operand; None if it is omitted."""
         return self.value(node.input[index]) if self.has(node, index) else None
 
     def has(self, node: Any, index: int) -> bool:
         return len(node.input) > index and node.input[index] != ""
 
     def operands(self, node: Any) -> list[Value]:
-        """All of them, in one shape."""
+        """All operands, broadcast to one shape."""
         values = [self.value(item) for item in node.input]
         shape = numpy.broadcast_shapes(*(value.shape for value in values))
         return [self.graph.expand(value, shape) for value in values]
 
     def constant(self, node: Any, index: int, name: str) -> Any:
-        """The elements of an operand that follow from no input; None where it is left out."""
+        """The elements of an operand, which must depend on no input; None if it is omitted."""
         if not self.has(node, index):
             return None
         if node.input[index] not in self.constants:
@@ -258,7 +258,7 @@ class Importer(Walk):
         return self.constants[node.input[index]]
 
     def numbers(self, node: Any, index: int, name: str) -> list[int] | None:
-        """Numbers of an operand or, in older files, of an attribute."""
+        """Integers from an operand or, in older files, an attribute."""
         found = self.constant(node, index, name)
         if found is not None:
             return [int(number) for number in numpy.asarray(found).reshape(-1)]
@@ -289,7 +289,7 @@ def is_float(array: Any) -> bool:
 
 
 def is_transpose(array: Any, other: Any) -> bool:
-    """Whether a matrix is another one transposed, and is not that one itself."""
+    """True if a matrix is the transpose of another one and differs from it."""
     if array.ndim != 2 or array.shape != other.shape[::-1] or array.dtype != other.dtype or \
             min(array.shape) < 2 or not numpy.array_equal(array[0], other[:, 0]):
         return False
@@ -297,8 +297,8 @@ def is_transpose(array: Any, other: Any) -> bool:
 
 
 def find_transposes(arrays: dict[str, Any], tables: set[str]) -> dict[str, str]:
-    """Matrices that others are, transposed: an exporter has folded a transpose of a weight that
-    is used twice. The one that is a table is kept."""
+    """Maps each matrix that is the transpose of another one to that one: an exporter has folded a
+    transpose of a weight with two uses. An embedding table is kept."""
     kept: dict[str, Any] = {}
     found = {}
     for name in sorted(arrays, key=lambda name: name not in tables):
@@ -312,13 +312,14 @@ def find_transposes(arrays: dict[str, Any], tables: set[str]) -> dict[str, str]:
 
 
 def is_selection(array: Any) -> bool:
-    """Whether a matrix selects, sums or changes signs: it has 0, 1 and -1, and some 1 or -1."""
+    """True for a matrix that selects, sums or changes signs: all elements are 0, 1 or -1, not all
+    0."""
     sizes = numpy.abs(array)
     return array.ndim >= 2 and bool(((sizes == 0) | (sizes == 1)).all() and sizes.any())
 
 
 def is_weight(op: str, index: int, array: Any) -> bool:
-    """Whether a constant that an op reads beside what follows from inputs is trained."""
+    """True if a constant operand of an op, next to operands that depend on inputs, is trained."""
     if not is_float(array) or array.ndim == 0:
         return False
     if op == "Concat":
@@ -342,7 +343,7 @@ def has_graphs(node: Any) -> bool:
 
 
 def measure(node: Any, shape: Sequence[int]) -> list[Any]:
-    """What Shape or Size says of a tensor."""
+    """The result of Shape or Size for a tensor."""
     if node.op_type == "Size":
         return [numpy.array(math.prod(shape), dtype=numpy.int64)]
     first, last = attribute(node, "start", 0), attribute(node, "end")
@@ -350,7 +351,7 @@ def measure(node: Any, shape: Sequence[int]) -> list[Any]:
 
 
 def attribute(node: Any, name: str, default: Any = None) -> Any:
-    """An attribute; a float of f32 as the shortest number that rounds to it."""
+    """The value of an attribute; an f32 is the shortest decimal that rounds to it."""
     for item in node.attribute:
         if item.name == name:
             value = onnx.helper.get_attribute_value(item)

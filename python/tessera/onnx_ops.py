@@ -1,7 +1,7 @@
-"""The ops of ONNX as nn, arith, math and tensor: a handler for each.
+"""Converts the ops of ONNX to nn, arith, math and tensor, with a handler for each.
 
-An op that nn has (LayerNormalization, Gelu, Attention) is that op; what groups of ops mean is
-found by the compiler's passes."""
+An op that nn has (LayerNormalization, Gelu, Attention) becomes that op; the compiler's passes
+recognize groups of ops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for _name, _op in {"Exp": "math.exp", "Log": "math.log", "Tanh": "math.tanh", "E
 
 
 def fold(importer: Importer, node: Any, names: tuple[str | None, ...]) -> Value:
-    """All operands by an op of floats, integers or booleans."""
+    """Combines all operands with an op for floats, integers or booleans."""
     values = importer.operands(node)
     x = values[0]
     name = names[0 if x.is_float else 2 if x.element == "i1" else 1]
@@ -271,8 +271,8 @@ def convert_pad(importer: Importer, node: Any) -> Value:
 
 
 def view(importer: Importer, x: Value, elements: Any) -> Value | None:
-    """The elements of x with these numbers, where slices, broadcasts and a transpose have them:
-    each dimension of the result is one of x, in order or in steps, or repeats."""
+    """The elements of x at these linear indices, if slices, broadcasts and a transpose suffice:
+    each dimension of the result follows a dimension of x, with a step, or repeats."""
     strides = [math.prod(x.shape[i + 1:]) for i in range(len(x.shape))]
     steps = [int(elements.take(1, i).flat[0] - elements.flat[0]) if size > 1 else 0
              for i, size in enumerate(elements.shape)]
@@ -304,7 +304,7 @@ def view(importer: Importer, x: Value, elements: Any) -> Value | None:
 
 @handles("Gather", "GatherElements", "GatherND")
 def convert_gather(importer: Importer, node: Any) -> Value:
-    """Rows of a table, one element of each row, or constant elements that are a view."""
+    """Rows of a table, one element of each row, or constant indices that form a view."""
     x, index = importer.value(node.input[0]), importer.constants.get(node.input[1])
     dim = positive(attribute(node, "axis", 0), len(x.shape))
     if node.op_type == "Gather" and dim == 0 and len(x.shape) == 2 and x.is_float and (
@@ -335,7 +335,7 @@ def convert_gather(importer: Importer, node: Any) -> Value:
 
 
 def count_from_front(index: Any, size: int) -> Any:
-    """Indices of which those below 0 count from the end."""
+    """Converts negative indices, which count from the end, to indices from the front."""
     if index.min() < -size or index.max() >= size:
         raise ImportFailure(f"expects indices of {size} rows but got {index.min()} to "
                             f"{index.max()}")
@@ -343,7 +343,7 @@ def count_from_front(index: Any, size: int) -> Any:
 
 
 def take(importer: Importer, x: Value, index: Value) -> Value:
-    """One element of each row."""
+    """Picks one element of each row."""
     kind = f"tensor<{''.join(f'{n}x' for n in index.shape)}{x.element}>"
     return importer.graph.op(f"nn.take_along_axis {x.name}, {index.name} : {x.type}, "
                              f"{index.type} -> {kind}", index.shape, x.element)
@@ -354,7 +354,7 @@ def take(importer: Importer, x: Value, index: Value) -> Value:
 @handles("MatMul")
 def convert_matmul(importer: Importer, node: Any) -> Value:
     x, y = (importer.value(item) for item in node.input)
-    # A vector is a row on the left and a column on the right; the result lacks it.
+    # A vector is a row on the left and a column on the right; the result drops that dimension.
     is_row, is_column = len(x.shape) == 1, len(y.shape) == 1
     x = importer.graph.reshape(x, (1, *x.shape)) if is_row else x
     y = importer.graph.reshape(y, (*y.shape, 1)) if is_column else y
@@ -365,7 +365,7 @@ def convert_matmul(importer: Importer, node: Any) -> Value:
 
 
 def multiply(importer: Importer, x: Value, y: Value) -> Value:
-    """A matmul of matrices."""
+    """A matmul of matrices or batches of them."""
     if len(y.shape) == 2 and len(x.shape) >= 2:
         return importer.merged(importer.linear(x, y, is_transposed=False),
                                x.shape[:-1] + y.shape[-1:])
@@ -419,7 +419,7 @@ def convert_einsum(importer: Importer, node: Any) -> Value:
 
 @handles("Conv")
 def convert_conv(importer: Importer, node: Any) -> Value:
-    """Patches that do not overlap: a matmul."""
+    """A convolution of patches that do not overlap, as a matmul."""
     x, weight = (importer.value(item) for item in node.input[:2])
     kernel = weight.shape[2:]
     ones, zeros = [1] * len(kernel), [0] * (2 * len(kernel))
@@ -489,7 +489,7 @@ def check_last(node: Any, x: Value, default: int) -> None:
 
 
 def last_vector(importer: Importer, value: Value, x: Value) -> Value:
-    """What a norm multiplies or adds, as a vector of the last dimension of x."""
+    """The factor or summand of a norm, as a vector of the last dimension of x."""
     size = x.shape[-1]
     if math.prod(value.shape) not in (1, size) or value.shape[-1:] not in ((), (1,), (size,)):
         raise ImportFailure(f"expects a vector of the {size} elements of a row but got "
@@ -530,7 +530,7 @@ def convert_gelu(importer: Importer, node: Any) -> Value:
 
 
 def apart(importer: Importer, x: Value, heads: int) -> Value:
-    """[batch, position, head x dim] as [batch, head, position, dim]."""
+    """Converts [batch, position, head x dim] to [batch, head, position, dim]."""
     batch, length, width = x.shape
     split = importer.graph.reshape(x, (batch, length, heads, width // heads))
     return importer.graph.transpose(split, [0, 2, 1, 3])
@@ -542,7 +542,7 @@ def together(importer: Importer, x: Value) -> Value:
                                   (batch, length, heads * dim))
 
 
-# Bits of the types that a softmax may have.
+# Bit widths of the types that a softmax may have.
 WIDTHS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
@@ -578,7 +578,7 @@ def convert_attention(importer: Importer, node: Any) -> Value:
 
 def read_mask(importer: Importer, node: Any, queries: int, keys: int,
               is_causal: bool) -> groups.Visibility:
-    """A mask may have fewer keys: it hides the others."""
+    """The visibility of a mask. A mask with fewer keys hides the others."""
     mask = importer.constants.get(node.input[3])
     shape = importer.value(node.input[3]).shape if mask is None else mask.shape
     if not shape or shape[-1] > keys:
@@ -591,7 +591,7 @@ def read_mask(importer: Importer, node: Any, queries: int, keys: int,
 
 
 def pad_mask(graph: Graph, mask: Value, keys: int) -> Value:
-    """With keys at the end that it hides."""
+    """Extends a mask with hidden keys at the end."""
     if mask.shape[-1] == keys:
         return mask
     rest = mask.shape[:-1] + (keys - mask.shape[-1],)
@@ -601,7 +601,8 @@ def pad_mask(graph: Graph, mask: Value, keys: int) -> Value:
 
 @handles("RotaryEmbedding")
 def convert_rotary(importer: Importer, node: Any) -> Value:
-    """Pairs (i, i + n / 2) of the first n elements of a head, or neighbours, turned."""
+    """Rotates the pairs (i, i + n / 2) of the first n elements of a head, or pairs of neighbours.
+    """
     x, graph = importer.value(node.input[0]), importer.graph
     is_flat = len(x.shape) == 3
     if is_flat:
@@ -648,7 +649,7 @@ def rotary_table(importer: Importer, node: Any, index: int, shape: Sequence[int]
 
 @handles("SoftmaxCrossEntropyLoss")
 def convert_cross_entropy(importer: Importer, node: Any) -> Value:
-    """Of classes in dimension 1."""
+    """A cross entropy with the classes in dimension 1."""
     logits, labels = (importer.value(item) for item in node.input[:2])
     if importer.has(node, 2):
         raise ImportFailure("expects a cross entropy without weights")

@@ -1,4 +1,4 @@
-"""onnx's reference implementation, with what it lacks."""
+"""onnx's reference implementation, with a fix for GatherElements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 
 
 class GatherElements(OpRun):
-    """Of an index whose other dimensions are smaller than those of the data."""
+    """Supports an index whose other dimensions are smaller than the data's."""
     op_domain = ""
 
     def _run(self, data: Any, index: Any, axis: int = 0) -> tuple[Any]:

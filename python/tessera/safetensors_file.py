@@ -1,5 +1,5 @@
-"""Writes parameters as a safetensors file: the length of a header, the header in JSON, the
-elements."""
+"""Writes parameters as a safetensors file: the header's length, the header in JSON, the elements.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPES = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16
 class Tensor:
     """A tensor of torch or NumPy."""
     tensor: Any
-    # A name of NumPy.
+    # NumPy's name of the type.
     dtype: str
     shape: Sequence[int]
     # In bytes.
@@ -40,7 +40,7 @@ class Tensor:
 
 
 def stage(path: pathlib.Path, weights: Mapping[str, Tensor]) -> pathlib.Path:
-    """Writes a file beside `path`, which is to replace it."""
+    """Writes a temporary file next to `path`; the caller renames it to `path`."""
     header: dict[str, object] = {}
     offset = 0
     for name, tensor in weights.items():

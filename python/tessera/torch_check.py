@@ -1,4 +1,4 @@
-"""What torch computes of a module, for --check."""
+"""Runs a module in torch, for --check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import ImportFailure, first_line
 
 def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
                 limits: Mapping[str, int]) -> dict[str, torch.Tensor]:
-    """Random ids below the limits, normal numbers; other integers as they are given."""
+    """Draws ids below the limits and normal numbers; other integers keep their example values."""
     generator = torch.Generator().manual_seed(0)
     drawn = {}
     for name, example in examples.items():
@@ -30,9 +30,9 @@ def draw_inputs(module: torch.nn.Module, examples: Mapping[str, torch.Tensor],
 def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapping[str, Any],
                weights: Mapping[str, torch.Tensor],
                is_exported: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Results and gradients, in f64, of a graph that was exported in its own types: the
-    gradients of the first result if it is one float. A module that fails in f64, as one that
-    makes numbers of f32 out of the limits of its type, runs in its own types, with a note."""
+    """Results, and gradients of the first result if it is one float, computed in f64; an exported
+    graph runs in its own types. A module that fails in f64, for example because it mixes in numbers
+    of f32, runs in its own types, with a note."""
     def run(is_double: bool) -> list[torch.Tensor]:
         cast = lambda x: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() \
             and is_double else x
@@ -70,7 +70,7 @@ def run_module(module: torch.nn.Module, arguments: Sequence[Any], keywords: Mapp
 
 def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
                    weights: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the parameters `weights`: of one storage in several parameters the sum."""
+    """The gradients of the parameters `weights`; parameters that share storage get the sum."""
     gradients = {}
     for name in weights:
         shared = {id(other): other.grad for other in parameters.values()
@@ -81,6 +81,6 @@ def find_gradients(parameters: Mapping[str, torch.nn.Parameter],
 
 
 def array(tensor: torch.Tensor) -> numpy.ndarray:
-    """The numbers of a tensor; NumPy has no bf16."""
+    """Converts a tensor to NumPy, bf16 to f32, which NumPy has."""
     tensor = tensor.detach().cpu().contiguous()
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()

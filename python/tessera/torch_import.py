@@ -1,4 +1,4 @@
-"""torch modules: the graph of a module at example arguments."""
+"""Imports torch modules: the graph of a module at example arguments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .errors import ImportFailure, find_line, first_line
 
 @contextlib.contextmanager
 def watch_functions() -> Iterator[list[str]]:
-    """The names of autograd.Functions that are applied: torch.export forgets their rules."""
+    """Collects the names of applied autograd.Functions: torch.export drops their rules."""
     names: list[str] = []
-    # What apply, which a module may have kept, calls for one level of functions.
+    # `apply` calls this at the innermost level; a module may have stored `apply` itself.
     base = torch.autograd.function._SingleLevelFunction
 
     def apply(cls: type, *arguments: Any, **keywords: Any) -> Any:
@@ -35,7 +35,7 @@ def watch_functions() -> Iterator[list[str]]:
 
 def export(module: torch.nn.Module, arguments: Sequence[Any]) -> Any:
     keywords = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
-    # torch.export takes one tensor in two arguments for one input.
+    # torch.export merges two arguments that are the same tensor into one input.
     positional, keywords = torch.utils._pytree.tree_map(
         lambda item: item.clone() if isinstance(item, torch.Tensor) else item,
         (tuple(arguments[:-1] if keywords else arguments), keywords))
@@ -48,8 +48,8 @@ def export(module: torch.nn.Module, arguments: Sequence[Any]) -> Any:
 
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
-    """Without what torch logs and prints when it fails: its error says it in one line. Else what is
-    printed goes to stderr, since a graph may go to stdout."""
+    """Suppresses the logs and prints of a failing torch: its error has the same in one line. Output
+    of a success goes to stderr, since the graph may go to stdout."""
     before, printed = logging.root.manager.disable, io.StringIO()
     logging.disable(logging.ERROR)
     try:
@@ -61,8 +61,8 @@ def without_log() -> Iterator[None]:
 
 
 def describe_failure(module: torch.nn.Module, error: Exception) -> str:
-    """Why torch.export does not take a module: the line of the module, where there is one, and the
-    first line of the error, or what has no values beside tensors that have some."""
+    """The reason why torch.export rejects a module: the module's source line if known and the first
+    line of the error, or the name of a tensor without values among tensors with values."""
     tensors = [*module.named_parameters(), *module.named_buffers()]
     missing = [name for name, tensor in tensors if tensor.is_meta]
     if missing and "device" in str(error):
@@ -84,8 +84,8 @@ def read_module(module: torch.nn.Module,
 
 
 def read_file(path: pathlib.Path) -> tuple[str, dict[str, torch.Tensor], Any]:
-    """The graph of a program that torch.export.save wrote, its parameters by name, and the
-    program."""
+    """The graph of a program that torch.export.save wrote, its parameters by name, and the program.
+    """
     if not zipfile.is_zipfile(path):
         raise ImportFailure(f"{path}: expects a file of torch.export.save")
     try:

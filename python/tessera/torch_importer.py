@@ -1,6 +1,6 @@
-"""The walk over the graph that torch.export makes: arguments, nodes, results, and where
-gradients stop. Nodes that follow from no parameter and no input run in torch. torch_ops.py
-has the ops."""
+"""The walk over the graph that torch.export makes: arguments, nodes, results, and the points where
+gradients stop. Nodes that depend on no parameter and no input run in torch. The ops are in
+torch_ops.py."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .walk import Handler, Walk, registry
 ELEMENTS = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
             torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
             torch.int8: "i8", torch.bool: "i1"}
-# Ops that return a copy of their first operand, and those that may return it itself.
+# Ops that return a copy of their first operand, and ops that may return the operand itself.
 COPIES = {"aten.clone.default", "aten.lift_fresh_copy.default"}
 IDENTITIES = COPIES | {"aten.contiguous.default", "aten.alias.default", "aten.dropout.default",
                        "aten.feature_dropout.default", "aten.alpha_dropout.default",
                        "aten.feature_alpha_dropout.default"}
-# Ops that take the shape of their first operand, not its numbers, and fill it: with a number, or
-# with the argument at that index. What torch leaves as it was is 0.
+# Ops that use only the shape of their first operand and fill the result: with a number, or with the
+# argument at that index. Uninitialized elements become 0.
 FILLED = {"aten.zeros_like.default": 0, "aten.ones_like.default": 1, "aten.new_zeros.default": 0,
           "aten.new_ones.default": 1, "aten.new_empty.default": 0, "aten.empty_like.default": 0,
           "aten.empty.memory_format": 0}
@@ -33,9 +33,9 @@ FILLED_BY = {"aten.full_like.default": 1, "aten.new_full.default": 2}
 HANDLERS, handles = registry()
 
 
-# Of torch's own files.
+# The folder of torch's own files.
 TORCH = str(pathlib.Path(torch.__file__).parent)
-# Of parameters.
+# Element types of parameters.
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -51,12 +51,12 @@ class Importer(Walk):
     def __init__(self, program: Any) -> None:
         super().__init__()
         self.program = program
-        # Nodes that gradients of parameters pass, and results of parts without gradients.
+        # Nodes that propagate gradients to parameters, and results of parts without gradients.
         self.trained: set[Any] = set()
         self.parts: dict[Any, Sequence[Any]] = {}
-        # Of values of which slices were written: a dimension, and what is beside each other in it.
+        # For values that were sliced and written to: the dimension, and the pieces along it.
         self.beside: dict[Value, tuple[int, list[Value]]] = {}
-        # Whether a result is one float: gradients are taken of it.
+        # True if a result is one float, whose gradients are computed.
         self.is_loss = False
 
     # Operands.
@@ -117,7 +117,7 @@ class Importer(Walk):
             if not parameter.requires_grad:
                 frozen.add(name)
         shared: dict[str, Value] = {}
-        # The signature makes these anew each time.
+        # The signature rebuilds these dictionaries on each access.
         parameters, buffers = signature.inputs_to_parameters, signature.inputs_to_buffers
         constants = signature.inputs_to_lifted_tensor_constants
         for node in self.order_placeholders():
@@ -140,14 +140,14 @@ class Importer(Walk):
                 self.read_input(node)
 
     def has_loss(self) -> bool:
-        """Whether a result of the program is one float."""
+        """True if a result of the program is one float."""
         results = next(node for node in self.program.graph.nodes if node.op == "output").args[0]
         values = [node.meta["val"] for node in results if isinstance(node, torch.fx.Node)]
         return any(isinstance(value, torch.Tensor) and not value.shape and
                    value.dtype.is_floating_point for value in values)
 
     def order_placeholders(self) -> list[Any]:
-        """Parameters by their first use, as a model is written; then the others."""
+        """Parameters in the order of their first use, then the other arguments."""
         nodes = list(self.program.graph.nodes)
         numbers = {node: i for i, node in enumerate(nodes)}
         parameters = self.program.graph_signature.inputs_to_parameters
@@ -230,7 +230,7 @@ class Importer(Walk):
         self.values[node] = self.convert(node, HANDLERS[name])
 
     def convert(self, node: Any, handler: Handler) -> Any:
-        """What a handler makes of a node, of the type that torch says."""
+        """Converts a node with a handler and checks the result's type against torch's."""
         try:
             result = handler(self, node)
             self.check(node, result)
@@ -246,7 +246,7 @@ class Importer(Walk):
         return result
 
     def alias(self, node: Any, source: Any) -> None:
-        """A node that is another one."""
+        """Makes a node an alias of another one."""
         for found in (self.values, self.constants):
             if source in found:
                 found[node] = found[source]
@@ -254,7 +254,7 @@ class Importer(Walk):
             self.trained.add(node)
 
     def visit_part(self, node: Any, has_gradients: bool, part: Any, *operands: Any) -> None:
-        """Nodes with or without gradients, as in a torch.no_grad()."""
+        """Visits nodes with or without gradients, as in a torch.no_grad()."""
         nodes = getattr(self.program.graph_module, part.target).graph.nodes
         inputs = [inner for inner in nodes if inner.op == "placeholder"]
         for inner, operand in zip(inputs, operands):
@@ -274,8 +274,8 @@ class Importer(Walk):
         return self.graph.unary("nn.stop_gradient", x) if x.is_float else x
 
     def visit_write(self, node: Any, name: str) -> None:
-        """An op that writes a value, or a part of one, whose memory nothing reads that was made
-        before: later uses of that value are of the result."""
+        """Converts an op that writes a value or a slice of it. Later uses of the value read the
+        result. Nothing may read an older view of that memory later."""
         written = node.args[0] if node.args else None
         handler = HANDLERS.get(name.replace("_.", "."))
         parts = parts_of(written) if isinstance(written, torch.fx.Node) else None
@@ -309,14 +309,14 @@ class Importer(Walk):
             self.trained.update(parts)
 
     def forget(self, changed: torch.Tensor) -> None:
-        """Constants of that memory are written again where they are used again."""
+        """Drops the constants of that memory, so that their next use writes them again."""
         memory = changed.untyped_storage().data_ptr()
         self.written = {key: value for key, value in self.written.items()
                         if self.constants[key].untyped_storage().data_ptr() != memory}
 
     def replace(self, x: Value, part: Any, new: Value) -> Value:
-        """`x` with other numbers in the slice that the node `part` takes of it: what several writes
-        left, side by side."""
+        """Replaces the slice of `x` that the node `part` takes by `new`. The pieces of several
+        writes are kept next to each other."""
         dim = positive(argument(part, 1, "dim", 0), len(x.shape))
         start = positive(argument(part, 2, "start") or 0, x.shape[dim])
         start = min(max(start, 0), x.shape[dim])
@@ -339,7 +339,7 @@ class Importer(Walk):
         return result
 
     def check(self, node: Any, result: Any) -> None:
-        """The result is of the type that torch says."""
+        """Fails unless the result has the type that torch expects."""
         expected = node.meta["val"]
         if isinstance(result, Value):
             if (result.shape, result.element) != (tuple(expected.shape),
@@ -382,8 +382,8 @@ class Importer(Walk):
 
 
 def view_of(parameter: torch.Tensor) -> tuple[Any, ...]:
-    """Equal of parameters that are one: their storage, which has no address where it has no values,
-    and which of its elements they are. A dimension of size 1 has no stride."""
+    """A key that is equal for identical parameters: the storage, which has no address if it has no
+    values, and the elements in it. A dimension of size 1 has no stride."""
     shape = tuple(parameter.shape)
     strides = tuple(step for size, step in zip(shape, parameter.stride()) if size != 1)
     return (int(parameter.untyped_storage()._cdata), int(parameter.storage_offset()),
@@ -391,8 +391,8 @@ def view_of(parameter: torch.Tensor) -> tuple[Any, ...]:
 
 
 def check_memory(parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """An error for two parameters that share elements and are not one, such as a matrix and its
-    transpose: a step of training writes both."""
+    """Fails for two different parameters that share elements, such as a matrix and its transpose: a
+    training step writes both."""
     views: dict[int, dict[tuple[Any, ...], tuple[str, torch.Tensor]]] = {}
     for name, parameter in parameters:
         view = view_of(parameter)
@@ -403,7 +403,7 @@ def check_memory(parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
         ends = sorted(range_of(parameter) for _, parameter in named)
         if all(before[1] <= after[0] for before, after in zip(ends, ends[1:])):
             continue
-        # The number of the parameter that has so many bytes of the memory.
+        # The index of the parameter that owns each unit of the memory.
         unit = min(parameter.element_size() for _, parameter in named)
         owners = torch.full((max(end for _, end in ends) // unit,), -1, dtype=torch.int16)
         for number, (name, parameter) in enumerate(named):
@@ -419,7 +419,7 @@ def check_memory(parameters: Iterable[tuple[str, torch.Tensor]]) -> None:
 
 
 def range_of(parameter: torch.Tensor) -> tuple[int, int]:
-    """The first byte of its storage that a parameter has, and the one after its last."""
+    """The byte range of a parameter in its storage: first, and one after the last."""
     last = sum((size - 1) * step for size, step in zip(parameter.shape, parameter.stride()))
     begin, size = parameter.storage_offset(), parameter.element_size()
     return begin * size, (begin + last + 1) * size
@@ -433,7 +433,7 @@ def check_parameter(name: str, parameter: torch.Tensor) -> None:
 
 
 def is_view(node: Any) -> bool:
-    """Whether a node's result may share memory with an operand."""
+    """True if a node's result may share memory with an operand."""
     schema = getattr(node.target, "_schema", None)
     if str(node.target) in IDENTITIES - COPIES:
         return True
@@ -450,7 +450,8 @@ def root_of(node: Any) -> Any:
 
 
 def is_own(node: Any) -> bool:
-    """Whether a node's result, and what it is a view of, is in no other value."""
+    """True if no other value shares the memory of a node's result or of the values that it views.
+    """
     if any(is_view(user) for user in node.users):
         return False
     while node.op == "call_function" and is_view(node):
@@ -461,8 +462,8 @@ def is_own(node: Any) -> bool:
 
 
 def parts_of(node: Any) -> list[Any] | None:
-    """The op that made a memory of its own, and the slices of it, each of the one before, the last
-    of which is the node. None of another node."""
+    """The op that made its own memory and the slices of it, each of the previous one, up to the
+    node. None for other nodes."""
     parts = [node]
     while str(node.target) == "aten.select.int" or (
             str(node.target) == "aten.slice.Tensor" and argument(node, 4, "step", 1) == 1):
@@ -472,8 +473,8 @@ def parts_of(node: Any) -> list[Any] | None:
 
 
 def is_read_later(parts: Sequence[Any], write: Any) -> bool:
-    """Whether something after a write of the last part reads memory through a view, or the result
-    of a write, from before it."""
+    """True if a node after a write of the last part reads that memory through a view or a written
+    result from before the write."""
     order = {node: i for i, node in enumerate(write.graph.nodes)}
     now = order[write]
     sharing, added = {parts[0]}, [parts[0]]
@@ -490,7 +491,7 @@ def is_read_later(parts: Sequence[Any], write: Any) -> bool:
 
 
 def is_random(node: Any) -> bool:
-    """Whether a node draws numbers: dropout does not in eval mode or with a probability of 0."""
+    """True if a node draws random numbers; dropout in eval mode or with probability 0 does not."""
     schema = getattr(node.target, "_schema", None)
     if schema is None or torch.Tag.nondeterministic_seeded not in node.target.tags:
         return False
@@ -500,10 +501,10 @@ def is_random(node: Any) -> bool:
 
 
 def place(node: Any) -> str:
-    """File and line of a node's source, outside of torch where there is one; its name without
-    any."""
+    """File and line of a node's source, outside of torch if possible; the node's name if unknown.
+    """
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
-    # Not what torch compiled on its way.
+    # Files without names in brackets, which torch compiled.
     files = [line for line in lines if line.startswith("File ") and '"<' not in line]
     own = [line for line in files if TORCH not in line] or files
     if not own:

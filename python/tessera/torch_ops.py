@@ -1,7 +1,7 @@
-"""The ops of torch as nn, arith, math and tensor: a handler for each.
+"""Converts the ops of torch to nn, arith, math and tensor, with a handler for each.
 
-An op of a module that nn has (layer_norm, gelu, attention) is that op; what groups of ops
-mean is found by the compiler's passes."""
+An op that nn has (layer_norm, gelu, attention) becomes that op; the compiler's passes recognize
+groups of ops."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def convert_leaky_relu(importer: Importer, node: Any) -> Value:
 
 @handles("aten.elu.default")
 def convert_elu(importer: Importer, node: Any) -> Value:
-    """x, or below zero alpha (exp(x) - 1); the exponential stays finite, and so do gradients."""
+    """x, or alpha (exp(x) - 1) for x below zero; the exponential and the gradients stay finite."""
     x, graph = importer.operand(node, node.args[0]), importer.graph
     if argument(node, 2, "scale", 1) != 1 or argument(node, 3, "input_scale", 1) != 1:
         raise ImportFailure(f"{place(node)}: expects an elu without scales")
@@ -382,14 +382,14 @@ def convert_baddbmm(importer: Importer, node: Any) -> Value:
         return value if factor == 1 else graph.binary("arith.mulf", value, constant)
     product = scaled(product, argument(node, 4, "alpha", 1))
     if beta == 0:
-        # Also where what is added is not finite.
+        # torch ignores the summand, even if it is not finite.
         return product
     return graph.binary("arith.addf", scaled(graph.expand(added, product.shape), beta), product)
 
 
 @handles("aten.cumsum.default")
 def convert_cumsum(importer: Importer, node: Any) -> Value:
-    """A matmul with a triangle of ones, in f32 at least; of integers, sums of those before."""
+    """A cumulative sum: a matmul with a triangle of ones in at least f32; exact for integers."""
     x, graph = importer.value(node.args[0]), importer.graph
     dim, element = positive(node.args[1], len(x.shape)), element_of(node.meta["val"].dtype)
     if not x.is_float:
@@ -437,7 +437,7 @@ for _name, _kind in {"sum.dim_IntList": "sum", "sum.default": "sum", "mean.dim":
 
 
 def dimensions(node: Any, index: int, x: Value) -> list[int]:
-    """Those of a reduction; none given are all."""
+    """The dimensions of a reduction; all of them if none is given."""
     dims = argument(node, index, "dim")
     dims = [] if dims is None else dims if isinstance(dims, (list, tuple)) else [dims]
     return [positive(d, len(x.shape)) for d in dims] or list(range(len(x.shape)))
@@ -445,7 +445,7 @@ def dimensions(node: Any, index: int, x: Value) -> list[int]:
 
 @handles("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
 def convert_vector_norm(importer: Importer, node: Any) -> Value:
-    """The root of a sum of squares, whose gradient at 0 is 0."""
+    """The root of a sum of squares, with the gradient 0 at 0."""
     graph, result = importer.graph, node.meta["val"]
     element = element_of(result.dtype)
     x = groups.wide(graph, graph.cast(importer.value(node.args[0]), element))
@@ -536,7 +536,7 @@ def convert_rms_norm(importer: Importer, node: Any) -> Value:
     if list(node.args[1]) != list(x.shape[-1:]):
         raise ImportFailure(f"{place(node)}: expects a norm of the last dimension but got "
                             f"{list(node.args[1])}")
-    # torch computes norms of 16 bits in f32.
+    # torch computes norms of 16-bit floats in f32.
     eps = torch.finfo(torch.float64 if x.element == "f64" else torch.float32).eps \
         if eps is None else eps
     gamma = vector(importer, node, argument(node, 2, "weight"), x, 1)
@@ -564,7 +564,7 @@ def convert_embedding(importer: Importer, node: Any) -> Value:
                             "(scale_grad_by_freq)")
     rows, padding = importer.embedding(table, ids), argument(node, 2, "padding_idx", -1)
     if padding >= 0 and node in importer.trained and importer.has_loss():
-        # A row without a gradient.
+        # The padding row has no gradient.
         ids, graph = importer.unmerged.get(ids, ids), importer.graph
         is_padding = graph.compare("eq", ids, graph.constant(padding, ids.shape, ids.element))
         is_padding = graph.broadcast(is_padding, rows.shape, range(len(ids.shape)))
@@ -611,7 +611,7 @@ def convert_cross_entropy(importer: Importer, node: Any) -> Value:
     if labels.shape != logits.shape[:1] * (len(logits.shape) > 1) + logits.shape[2:]:
         raise ImportFailure(f"{place(node)}: expects labels that are ids")
     if len(logits.shape) > 2:
-        # Classes are dimension 1 of others.
+        # The classes of more than two dimensions are in dimension 1.
         logits = importer.graph.transpose(logits, [0, *range(2, len(logits.shape)), 1])
     logits, labels = importer.unmerged_rows(logits, labels)
     kinds = ("none", "mean", "sum")
@@ -642,7 +642,7 @@ def convert_gather(importer: Importer, node: Any) -> Value:
 
 
 def rows_of(importer: Importer, index: Any, count: int) -> Value:
-    """Indices of rows; negative ones count from the end."""
+    """Row indices; negative ones count from the end."""
     if index in importer.constants:
         rows = importer.constants[index]
         return importer.write(torch.where(rows < 0, rows + count, rows))
@@ -655,7 +655,7 @@ def rows_of(importer: Importer, index: Any, count: int) -> Value:
 
 
 def consecutive(importer: Importer, x: Value, dim: int, index: Any) -> Value | None:
-    """The elements of a dimension at constant indices, if these follow each other."""
+    """The elements of a dimension at constant indices, if the indices are consecutive."""
     constant = importer.constants.get(index)
     if constant is None or constant.dim() != 1 or constant.dtype == torch.bool or \
             constant.numel() == 0:
@@ -683,8 +683,8 @@ def convert_index_select(importer: Importer, node: Any) -> Value:
 
 @handles("aten.index.Tensor")
 def convert_index(importer: Importer, node: Any) -> Value:
-    """Constant indices: consecutive ones of a dimension, or a count of each; or rows of a table,
-    which an input counts from 0."""
+    """Converts constant indices that are consecutive in one dimension or enumerate each dimension,
+    and rows of a table, whose index counts from 0 if it is an input."""
     x, indices = importer.value(node.args[0]), node.args[1]
     shape = tuple(node.meta["val"].shape)
     given = [dim for dim, index in enumerate(indices) if index is not None]
@@ -715,12 +715,12 @@ def convert_index(importer: Importer, node: Any) -> Value:
 
 @handles("aten.conv2d.default", "aten.conv2d.padding")
 def convert_convolution(importer: Importer, node: Any) -> Value:
-    """Patches that do not overlap: a matmul."""
+    """A convolution of patches that do not overlap, as a matmul."""
     x, weight = (importer.value(item) for item in node.args[:2])
     kernel = weight.shape[2:]
     settings = [argument(node, i, name, default) for i, name, default in
                 ((3, "stride", (1, 1)), (4, "padding", (0, 0)), (5, "dilation", (1, 1)))]
-    # "same" pads only what overlaps.
+    # "same" pads only windows that overlap.
     settings = [tuple((0, 0) if item in ("valid", "same") else item) for item in settings]
     parts = argument(node, 6, "groups", 1)
     if settings != [kernel, (0, 0), (1, 1)] or parts != 1 or \

@@ -1,5 +1,5 @@
-"""What the walks over the graphs of torch and ONNX have in common: values and constants of
-the source, and what shapes were before they were changed."""
+"""The common base of the walks over graphs of torch and ONNX: values and constants of the source,
+and the shapes that values had before reshapes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .errors import ImportFailure
 from .graph_text import LETTERS, Graph, Value
 
 
-# What writes an op of the source: of the walk and of the op's node.
+# Converts one op of the source; called with the walk and the op's node.
 Handler = Callable[[Any, Any], Any]
 
 
 def registry() -> tuple[dict[str, Handler], Callable[..., Callable[[Handler], Handler]]]:
-    """Handlers by the name of an op, and what registers one for names."""
+    """Returns handlers by the name of an op, and a decorator that registers one for names."""
     handlers: dict[str, Handler] = {}
 
     def handles(*names: str) -> Callable[[Handler], Handler]:
@@ -28,27 +28,27 @@ def registry() -> tuple[dict[str, Handler], Callable[..., Callable[[Handler], Ha
 
 
 class Walk:
-    """A graph that is written, and what is known of the source's values by their key."""
+    """A graph that is being written, and the converted values of the source by their key."""
 
     def __init__(self) -> None:
         self.graph = Graph()
-        # What follows from no parameter and no input, and the other values.
+        # Values that depend on no parameter and no input, and all other values.
         self.constants: dict[Any, Any] = {}
         self.values: dict[Any, Any] = {}
-        # Constants that the graph has.
+        # Constants that are in the graph already.
         self.written: dict[Any, Value] = {}
-        # What a value was before its leading dimensions were merged, and what was repeated.
+        # The value before a reshape merged its leading dimensions, and the value before a repeat.
         self.unmerged: dict[Value, Value] = {}
         self.repeated: dict[Value, Value] = {}
-        # The results in place of a mean loss.
+        # The results that replace a mean loss.
         self.losses: dict[Value, list[tuple[str, Value]]] = {}
 
     def write(self, constant: Any) -> Value:
-        """A constant of the source without the dimensions along which it does not vary."""
+        """Writes a constant of the source without the dimensions along which it does not vary."""
         raise NotImplementedError
 
     def value(self, item: Any) -> Value:
-        """A value of the source; a constant is written."""
+        """A value of the source; writes it if it is a constant."""
         if item in self.values:
             found: Value = self.values[item]
             return found
@@ -59,13 +59,13 @@ class Walk:
         return self.written[item]
 
     def merged(self, x: Value, shape: Sequence[int]) -> Value:
-        """A reshape, which remembers what it was."""
+        """A reshape that remembers its operand."""
         shape = tuple(shape)
         source = self.unmerged.get(x, x)
         result = source if source.shape == shape else self.graph.reshape(x, shape)
         if result not in (x, source):
             self.unmerged[result] = source
-        # Heads of a group that were repeated: [b, g, 1 -> r, t, d] to [b, g r, t, d].
+        # Repeated heads of a group: [b, g, 1 -> r, t, d] to [b, g r, t, d].
         group = self.repeated.get(x)
         if group and len(x.shape) == 5 and shape == (x.shape[0], x.shape[1] * x.shape[2],
                                                      *x.shape[3:]):
@@ -73,7 +73,7 @@ class Walk:
         return result
 
     def expanded(self, x: Value, shape: Sequence[int]) -> Value:
-        """Repeats dimensions of size 1, and remembers heads that are repeated."""
+        """Repeats dimensions of size 1, and remembers repeated heads."""
         result = self.graph.expand(x, shape)
         if len(x.shape) == 5 and x.shape[2] == 1 and result.shape[2] > 1 and \
                 result.shape[:2] + result.shape[3:] == x.shape[:2] + x.shape[3:]:
@@ -81,14 +81,13 @@ class Walk:
         return result
 
     def unmerged_rows(self, rows: Value, index: Value) -> tuple[Value, Value]:
-        """Rows and what there is one of for each row, before their leading dimensions were
-        merged."""
+        """Rows and their indices, both in the shape before their leading dimensions were merged, if
+        these match."""
         sources = self.unmerged.get(rows, rows), self.unmerged.get(index, index)
         return sources if sources[0].shape[:-1] == sources[1].shape else (rows, index)
 
     def linear(self, x: Value, weight: Value, is_transposed: bool) -> Value:
-        """A matmul over the last dimension of x, whose leading dimensions may have been
-        merged."""
+        """A matmul over the last dimension of x, whose leading dimensions may have been merged."""
         source = self.unmerged.get(x, x)
         whole = source if source.shape[-1:] == x.shape[-1:] and len(x.shape) == 2 else x
         rank = len(whole.shape)
@@ -97,7 +96,7 @@ class Walk:
         return self.graph.einsum(batch + k, letters, batch + n, whole, weight)
 
     def embedding(self, table: Value, ids: Value) -> Value:
-        """Rows of a table; ids that are an input are known to be below its length."""
+        """Rows of a table; ids that are an input get the table's length as their limit."""
         ids = self.unmerged.get(ids, ids)
         attributes = self.graph.attributes(ids)
         if attributes is not None:
@@ -109,8 +108,8 @@ class Walk:
 
     def cross_entropy(self, logits: Value, labels: Value, ignore: int, kind: str,
                       element: str) -> Value:
-        """The losses of rows ("none"), their sum ("sum"), or their mean ("mean") over the
-        labels that are not `ignore`. Computed in f32 at least, of type `element`."""
+        """The losses of rows ("none"), their sum ("sum"), or their mean ("mean") over the labels
+        other than `ignore`. Computed in at least f32, with the result type `element`."""
         graph, shape = self.graph, labels.shape
         wide = logits.element if logits.element == "f64" else "f32"
         each = graph.op(
