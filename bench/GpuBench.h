@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the programs of ./dev gpu share: the machine's device, or with
-// --emulated the emulated one, a stream, the hand-written kernels, and times.
+// Shared by the programs of ./dev gpu: the machine's device (the emulated one
+// with --emulated), a stream, the hand-written kernels, and time measurement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace tessera::rt::cuda {
 
-/// Ends the program: nothing can be checked any more.
+/// Ends the program on an error, after which nothing can be checked.
 inline void must(const std::string &error) {
   if (error.empty())
     return;
@@ -31,12 +31,12 @@ inline void must(const std::string &error) {
   exit(1);
 }
 
-/// The device, a stream of it, and what runs there.
+/// The device, a stream on it, and the kernels.
 struct GpuBench {
   std::unique_ptr<Device> device;
   Stream stream;
   std::unique_ptr<Kernels> kernels;
-  /// Whether a result was off.
+  /// True if a result was wrong.
   bool isOff = false;
   std::vector<std::string> flags;
 
@@ -54,7 +54,7 @@ struct GpuBench {
     return std::find(flags.begin(), flags.end(), flag) != flags.end();
   }
 
-  /// The median of ten runs of `work`, after three.
+  /// The median seconds of ten runs of `work`, after three warm-up runs.
   template <typename Work> double secondsOf(Work work) {
     Event begin, end;
     must(device->createEvent(true, begin));

@@ -1,18 +1,16 @@
-"""What --strategy auto takes beside the named strategies.
+"""Compares programs of --strategy auto with the named strategies' programs.
 
 auto_against_named.py [--build DIR] [--model NAME] [--mesh 2x4] [--limits none] ...
 
-For each model, mesh and kind of links, one JSON line without a limit on memory
-and one with half of the arena that was taken then: the microseconds of the
-scheduled program of auto on axes a, b, ..., of the search's first plan alone, of
-the best named strategy that fits on a mesh of dp, dp and tp, or dp, tp and cp,
-and of the best one of all (`any`): on axes of other names, and with all axes as
-one. On an axis that bears its name each strategy is tried, so `any` does not
-depend on which ones auto tries. `mismatch` where the remark SearchMismatch says
-that the network takes more (above 0) or less than the program.
-`links` is equal (100 GB/s) or 10:1, where the first axis, or half of an only
-one, is over links of a tenth of the others' speed.
-"""
+Prints two JSON lines for each model, mesh and kind of links: one without a memory limit, and one
+with a limit of half of the arena of the first. Each line has the microseconds of these scheduled
+programs: auto's on axes a, b, ...; the search's first plan alone; the best named strategy that fits
+on a mesh of dp, dp and tp, or dp, tp and cp; and the best of all (`any`), on axes of other names
+and with all axes merged into one. Each strategy is tried on an axis that bears its name, so `any`
+does not depend on auto's choices. `mismatch` is the difference that the remark SearchMismatch
+reports: above 0 if the network takes more time than the program, below 0 if it takes less. `links`
+is equal (100 GB/s) or 10:1, where the links of the first axis, or of half of a single axis, have a
+tenth of the others' bandwidth."""
 import argparse
 import itertools
 import json
@@ -32,7 +30,7 @@ NAMES = ["dp", "tp", "cp"]
 
 
 def make_cluster(path, inside):
-    """H100s in nodes of `inside`, links between nodes a tenth as fast."""
+    """H100s in nodes of `inside` devices, with links between nodes a tenth as fast."""
     with open("share/clusters/h100-sxm-ib.json") as file:
         cluster = json.load(file)
     near, far = cluster["levels"][:2]
@@ -45,8 +43,8 @@ def make_cluster(path, inside):
 
 
 def try_all(build, graph, mesh, cluster, limit):
-    """What auto takes, (name, us, bytes) of each program that it tried, how far
-    the network is from the program taken if that is far, and the error."""
+    """auto's choice, (name, us, bytes) of each program that it tried, the difference between the
+    network and the chosen program if it is large, and the error."""
     options = f"mesh={mesh} strategy=auto"
     options += f" cluster={cluster}" if cluster else ""
     options += f" memory-limit={limit}" if limit else ""

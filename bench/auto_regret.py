@@ -1,16 +1,14 @@
-"""How much slower than the best program the one of --strategy auto is.
+"""Measures how much slower the program of --strategy auto is than the best program.
 
 auto_regret.py [--build DIR] [--case NAME] [--ranks N] [--measure K] ...
 
-Each case, a model on 2, 4 or 8 ranks of this machine, is compiled with every
-named strategy on every mesh of one or two axes, with `--strategy auto --ranks N`
-and links that `tessera doctor --calibrate` measured, and the same with
-`--measure K`. All programs run in turn, in rounds, since other work on a machine
-meets all of them then; what counts is the processor time of a step of all ranks,
-the median of the rounds. `regret` is the time of auto's program as a share of
-the least one, less 1; as is that of each program that auto tried. One JSON line
-a case, and one of all cases.
-"""
+Each case is a model on 2, 4 or 8 ranks of this machine. It is compiled with every named strategy on
+every mesh of one or two axes, with `--strategy auto --ranks N` and the links that `tessera doctor
+--calibrate` measured, and with `--measure K` in addition. All programs run in turn, in rounds, so
+that other load on the machine affects all of them. The time of a program is the processor time of a
+step of all ranks, the median of the rounds. `regret` is the time of auto's program over the least
+time, minus 1; the regret of each program that auto tried is printed too. Prints one JSON line per
+case, and one for all cases."""
 import argparse
 import itertools
 import json
@@ -28,19 +26,19 @@ MODELS = {
     "tiny-llama": ["share/models/tiny-llama.json", "--batch", "16", "--seq", "32"],
     "gpt2-1-layer": ["share/models/gpt2.json", "--layers", "1", "--batch", "8", "--seq", "32"],
 }
-# Its table of 50,257 rows would be nearly all of the time of one layer.
+# A table of 50,257 rows would take nearly all of the time of one layer.
 SMALLER = {"gpt2-1-layer": {"vocab_size": 1024, "bos_token_id": 1, "eos_token_id": 1}}
-# Width, inner width, rows of a batch, layers: one has more activations, one more weights.
+# Width, inner width, rows of a batch, layers: one case has more activations, one more weights.
 MLPS = {"mlp-many-rows": (128, 512, 2048, 2), "mlp-wide": (512, 2048, 64, 2)}
 RANKS = [2, 4, 8]
-# Steps of a round that take this long or longer, in milliseconds, are fewer.
+# A round has fewer steps if a step takes this long or longer, in milliseconds.
 LONG_STEP, FEW_STEPS = 100, 2
-# Tries to measure this machine.
+# Attempts to measure this machine.
 CALIBRATIONS = 8
 
 
 def write_mlp(path, width, inner, rows, layers):
-    """The loss of some linear layers with GELU between them."""
+    """Writes a loss of some linear layers with GELU between them."""
     names = [(f"%{kind}{layer}", f"{kind}{layer}", shape, dims)
              for layer in range(layers)
              for kind, shape, dims in (("up", f"{width}x{inner}", ("embed", "ffn")),
@@ -66,7 +64,7 @@ def write_mlp(path, width, inner, rows, layers):
 
 
 def write_model(args, folder, model):
-    """The graph of a model's training step."""
+    """Writes the graph of a model's training step."""
     config, *options = MODELS[model]
     with open(ROOT / config) as file:
         fields = {**json.load(file), **SMALLER.get(model, {})}
@@ -76,7 +74,7 @@ def write_model(args, folder, model):
 
 
 def calibrate(args, path, ranks):
-    """What the ranks of this machine take; on a busy one it may need several tries."""
+    """Measures the ranks of this machine; on a busy one it may need several attempts."""
     for _ in range(CALIBRATIONS):
         done = run([args.build / "bin" / "tessera", "doctor", "--calibrate", "--ranks",
                     str(ranks), "--quiet", "-o", path])
@@ -86,7 +84,7 @@ def calibrate(args, path, ranks):
 
 
 def list_programs(ranks, has_sequence):
-    """(mesh, strategy) of every named one."""
+    """(mesh, strategy) of each named strategy."""
     names = ["dp", "tp"] + (["cp"] if has_sequence else [])
     meshes = [{name: ranks} for name in names]
     for first, second in itertools.combinations(names, 2):
@@ -105,7 +103,7 @@ def run(command):
 
 
 def compile_program(args, graph, program, options):
-    """The last line of the error, where it does not compile."""
+    """Compiles a program; returns the last line of the error, or ""."""
     done = run([args.build / "bin" / "tessera", "compile", graph, *options, "-o", program])
     return (done.stderr.splitlines() or ["failed"])[-1] if done.returncode else ""
 

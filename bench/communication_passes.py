@@ -1,6 +1,6 @@
-"""Seconds of the passes that choose, join and order collectives, and that place
-memory, for the training step of llama3-405b on dp=128,tp=8, on one thread.
-"""
+"""Seconds of the passes that choose, merge and order collectives and that plan memory.
+
+The case is the training step of llama3-405b on dp=128,tp=8, on one thread."""
 
 import argparse
 import json

@@ -1,15 +1,13 @@
-"""Whether two builds make the same programs: IR of each phase, and executables.
+"""Checks whether two builds compile the same programs: IR of each phase, and executables.
 
-Compiles training steps of share/models with both builds, the small models whole and two
-layers of the large ones, in eight ways, and compares what is printed after each phase and
-the code of the executables, byte for byte but for the names that --rename gives. So one
-sees that a change which moves code leaves programs as they were, or which programs it
-changes and where: the first phase that differs is named.
+Compiles training steps of share/models with both builds, the small models whole and two layers of
+the large ones, in eight ways. Compares the IR after each phase and the code of the executables,
+byte for byte except for the names that --rename gives. This shows that a refactoring leaves
+programs unchanged, or which programs it changes: the first phase that differs is printed.
 
     python3 bench/compare_programs.py --build build --with ../before/build
 
-Prints one JSON line a program; exits with 1 if one differs.
-"""
+Prints one JSON line per program; exits with 1 if one differs."""
 
 import argparse
 import concurrent.futures
@@ -41,7 +39,8 @@ TARGETS = ("host", "cuda-emulated")
 
 
 def run(tool, *arguments):
-    """The error of a command, which both builds may well give alike; "" if it has none."""
+    """Runs a command; returns its last line of error, "" if it succeeds. Both builds may fail
+    alike."""
     done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
 
@@ -54,7 +53,7 @@ def read(path, renames):
 
 
 def code(path):
-    """The sections of an executable that are made of the program."""
+    """The sections of an executable that depend on the program."""
     if not path.exists():
         return b""
     sections = b""
@@ -74,7 +73,7 @@ def first_difference(a, b):
 
 
 def compare(folder, graphs, way, target, options):
-    """The first phase in which programs differ, and how; none if they do not."""
+    """The first phase in which the programs differ, and how; none if they are equal."""
     flags = [*WAYS[way], "--target", target, "--quiet"]
     renames = [pair.split("=", 1) for pair in options.rename]
     for phase in (*PHASES, "exe"):

@@ -1,11 +1,10 @@
-"""Seconds of CPU from a graph to an executable, by model and by layers.
+"""CPU seconds from a graph to an executable, by model and by layers.
 
-Training steps with AdamW: small models on one rank, then Llamas of width 1024 on
-dp=2,tp=4, whose layers share their kernels, so that time should grow by calls alone.
-With --jax (a Python that has jax) XLA compiles the same shape for 8 host devices in
-the same run, for the numbers of layers in --jax-layers. The floor that a ratio is
-against: reading the graph and writing it again.
-"""
+Compiles training steps with AdamW: small models on one rank, then Llamas of width 1024 on
+dp=2,tp=4, whose layers share their kernels, so that time should grow with calls alone. With --jax
+(a Python that has jax) XLA compiles the same shape for 8 host devices in the same run, for the
+numbers of layers in --jax-layers. The floor of a ratio is the time to parse the graph and print it
+again."""
 
 import argparse
 import json
@@ -84,7 +83,7 @@ print(time.process_time() - start[0], time.monotonic() - start[1])
 
 
 def cpu_seconds(command):
-    """Seconds of user and system time of a process and of those that it starts."""
+    """Seconds of user and system time of a process and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:

@@ -2,13 +2,12 @@
 
     python3 bench/context_methods.py --build build-release
 
-Trains tiny-llama on one row of 2,048 tokens with cp=2, one thread a rank, and prints a
-JSON line for each method and order: the CPU seconds of each rank, median of --rounds
-rounds in turn, without the first step. "ratio" is zig-zag's busiest rank over plain's;
-"floor" is what it would be if all time were spent on pairs of queries and keys: half of
-all for each device, where in plain order the second one has three quarters. all_to_all
-shares heads, so its order is plain.
-"""
+Trains tiny-llama on one row of 2,048 tokens with cp=2 and one thread per rank. Prints a JSON line
+for each method and order: the CPU seconds of each rank without the first step, the median of
+--rounds rounds that alternate. "ratio" is the time of zig-zag's busiest rank over plain's. "floor"
+is the ratio if all time were spent on pairs of queries and keys: each device has half of them,
+while in plain order the second device has three quarters. all_to_all shards heads, so its order is
+plain."""
 
 import argparse
 import json
@@ -23,7 +22,7 @@ ORDERS = ("plain", "auto")
 
 
 def cpu_seconds(program, steps):
-    """Of each rank, for `steps` steps."""
+    """CPU seconds of each rank for `steps` steps."""
     done = subprocess.run([program, "--data", ROOT / "README.md", "--threads", "1", "--quiet",
                            "--report", "json", "--steps", str(steps)],
                           check=True, capture_output=True, text=True)
@@ -60,7 +59,7 @@ def main():
             for key, program in programs.items():
                 seconds[key].append(measure(program, options.steps))
     for method in METHODS:
-        # The round whose busiest rank is the median one.
+        # The round whose busiest rank has the median time.
         median = {order: sorted(seconds[method, order], key=max)[options.rounds // 2]
                   for order in ORDERS}
         ratios = [max(a) / max(b) for a, b in zip(seconds[method, "auto"],

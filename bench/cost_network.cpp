@@ -3,13 +3,12 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Solves networks drawn at random in the shape of those of shardings: a long
-// chain of ops with skips, states that fall into few classes at an edge, costs
-// of 0 between equal classes. One JSON line a network: solved as the library
-// does it and, where the tables allow it, by elimination alone. With an
-// argument, a folder, it also writes each network there for toulbar2. Times are
-// those of the thread on a processor.
-//
+// Solves random cost function networks with the shape of sharding networks: a
+// long chain of ops with skips, states that fall into few classes at an edge,
+// and costs of 0 between equal classes. Prints one JSON line per network,
+// solved by the library and, if the tables allow it, by elimination alone. With
+// a folder as argument, it also writes each network there for toulbar2. Times
+// are CPU times of the thread.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Search/Elimination.h"

@@ -1,6 +1,6 @@
-"""Solves random cost function networks by lib/Search (cost_network.cpp), and by toulbar2
-where it is installed, with a limit of 60 seconds each. One JSON line a network; the
-optimum of both must be the same."""
+"""Solves random cost function networks with lib/Search (cost_network.cpp), and with toulbar2 if it
+is installed, with a limit of 60 seconds each. Prints one JSON line per network; both optima must be
+equal."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ import tempfile
 
 
 def run_toulbar2(path):
-    """Milliseconds and cost, or the cost that it had at the time limit."""
+    """Milliseconds and cost, or the best cost at the time limit."""
     output = subprocess.run(["toulbar2", path, "-timer=60"], capture_output=True,
                             text=True).stdout
     optimum = re.search(r"^Optimum: (\d+) .* and ([\d.]+) seconds", output, re.M)

@@ -1,11 +1,9 @@
-"""Lines that tests ran, by folder.
+"""Lines that tests executed, by folder.
 
     coverage.py FOLDER
 
-FOLDER was built with TESSERA_COVERAGE and holds coverage.profdata, which
-llvm-profdata merged of the tests' profiles. A line counts once, however many
-programs have it.
-"""
+FOLDER is a build with TESSERA_COVERAGE and has coverage.profdata, which llvm-profdata merged from
+the tests' profiles. A line counts once, however many programs contain it."""
 
 import collections
 import json
@@ -19,7 +17,7 @@ LLVM_COV = "/usr/lib/llvm-22/bin/llvm-cov"
 
 
 def find_programs(folder):
-    """Programs and libraries with counters."""
+    """Programs and libraries with coverage counters."""
     found = []
     for path in sorted([*folder.glob("bin/*"), *folder.glob("test/**/*"), *folder.glob("lib/*.so")]):
         if path.is_file() and os.access(path, os.X_OK) and b"__llvm_covmap" in path.read_bytes():

@@ -1,10 +1,9 @@
-"""Compares the reference of the tests of 8-bit numbers (test/e2e/Inputs/eight_bits.py)
-with PyTorch's casts to float8_e4m3fn and float8_e5m2, on every bf16 number and on f32
-numbers between them, cut off at the type's largest number as nn.quantize does (beyond
-it the casts of PyTorch's versions differ). Prints JSON; exit status 1 where one differs.
+"""Compares the tests' reference for 8-bit floats (test/e2e/Inputs/eight_bits.py) with PyTorch's
+casts to float8_e4m3fn and float8_e5m2, for every bf16 number and f32 numbers between them. Numbers
+are clamped to the type's largest number, as nn.quantize does (beyond it PyTorch's versions differ).
+Prints JSON; exit status 1 if a number differs.
 
-Usage: fp8_against_torch.py      (needs PyTorch)
-"""
+Usage: fp8_against_torch.py      (needs PyTorch)"""
 
 import json
 import math

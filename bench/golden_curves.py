@@ -1,13 +1,11 @@
 """Golden loss curves of the tiny models: thirty steps of PyTorch, in f64.
 
-Takes the initial weights from a program that `tessera compile` makes, trains the
-same model of Hugging Face transformers on the same text with AdamW written out
-here, and writes loss and gradient norm of each step to
-test/e2e/Inputs/golden-MODEL.json (--write), or compares the file that is there
-with what it gets. The end-to-end tests compare the compiled training step with
-these files and need no PyTorch. --torch-python names a Python with torch,
-transformers and numpy; without it one is made in .env/torch.
-"""
+Takes the initial weights from a program that `tessera compile` builds and trains the same model of
+Hugging Face transformers on the same text, with AdamW written out here. Writes loss and gradient
+norm of each step to test/e2e/Inputs/golden-MODEL.json (--write), or compares them with the existing
+file. The end-to-end tests compare the compiled training step with these files and need no PyTorch.
+--torch-python names a Python with torch, transformers and numpy; without it one is installed in
+.env/torch."""
 
 import argparse
 import json
@@ -27,14 +25,14 @@ TEXT = ROOT / "LICENSE"
 BATCH, SEQ, STEPS = 8, 32, 30
 LR, MIN_LR, WARMUP = 3e-3, 3e-4, 5
 BETA1, BETA2, EPS, DECAY, CLIP = 0.9, 0.95, 1e-8, 0.1, 1.0
-# What tessera compile is given for the same.
+# The same settings for tessera compile.
 OPTIONS = ["--lr", f"{LR}", "--lr-schedule", "cosine", "--min-lr", f"{MIN_LR}", "--warmup",
            f"{WARMUP}", "--total-steps", f"{STEPS}", "--weight-decay", f"{DECAY}",
            "--clip", f"{CLIP}"]
 
 
 def learning_rate(step):
-    """Of step 1 and on: linear warm-up, then a cosine to MIN_LR."""
+    """The learning rate of a step from 1: linear warm-up, then a cosine to MIN_LR."""
     if step <= WARMUP:
         return LR * step / WARMUP
     part = min(1.0, (step - WARMUP) / (STEPS - WARMUP))
@@ -42,7 +40,7 @@ def learning_rate(step):
 
 
 def batch(text, step):
-    """Tokens and labels of a step, counted from 0, as the runtime deals them."""
+    """Tokens and labels of a step from 0, in the runtime's order."""
     import torch
     sequences = (len(text) - 1) // SEQ
     rows = [(step * BATCH + row) % sequences * SEQ for row in range(BATCH)]
@@ -51,12 +49,12 @@ def batch(text, step):
 
 
 def decays(name, parameter):
-    """Biases and the parameters of norms do not decay."""
+    """True for parameters with weight decay: not biases and parameters of norms."""
     return parameter.ndim > 1
 
 
 def train(network, text):
-    """AdamW (Loshchilov and Hutter) with the norm of all gradients clipped."""
+    """AdamW (Loshchilov and Hutter) with clipping by the norm of all gradients."""
     import torch
     parameters = list(network.named_parameters())
     moments = {n: (torch.zeros_like(p), torch.zeros_like(p)) for n, p in parameters}
@@ -85,7 +83,7 @@ def train(network, text):
 
 
 def initial_weights(tessera, model, folder):
-    """Parameters as a program starts with them, seed 0; the step has no say."""
+    """The initial parameters of a program with seed 0; the step does not affect them."""
     path = ROOT / "share" / "models" / f"{model}.json"
     run = lambda *command: subprocess.run([str(c) for c in command], check=True,
                                           stdout=subprocess.DEVNULL)

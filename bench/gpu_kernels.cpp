@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs the kernels, and cuDNN's attention, on the machine's device and compares
-// with the definition on the host: what the tests do on the emulator. With
-// --times also their time at the sizes of models. One JSON line a case; exit
-// status 1 if a result is off. --emulated: on the emulated device.
+// the results with the definition on the host, as the tests do on the emulator.
+// With --times also measures their time at the sizes of models. Prints one JSON
+// line per case; exit status 1 if a result is wrong. --emulated: runs on the
+// emulated device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// Text as it may be in JSON.
+/// Replaces characters that JSON strings cannot contain.
 std::string plain(std::string text) {
   for (char &c : text)
     if (c == '"' || c == '\\' || c < ' ')
@@ -34,7 +35,7 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// The device, a stream of it, and what runs there.
+/// The device, a stream on it, and cuDNN's attention.
 struct Bench : GpuBench {
   std::unique_ptr<Attention> cudnn;
 
@@ -50,7 +51,7 @@ struct Bench : GpuBench {
   }
 };
 
-/// Memory of the device.
+/// A block of device memory.
 class Memory {
 public:
   Memory(Bench &bench, int64_t bytes) : bench(bench), bytes(bytes) {
@@ -90,7 +91,7 @@ uint64_t hashOf(uint64_t x) {
 //===----------------------------------------------------------------------===//
 
 void checkCopy(Bench &bench) {
-  // A transpose of tiles that are not full, a slice, a broadcast.
+  // A transpose with partial tiles, a slice, a broadcast.
   struct Case {
     std::vector<int64_t> shape, from, to;
   };
@@ -170,7 +171,7 @@ void checkEmbedding(Bench &bench) {
   std::vector<int32_t> ids;
   for (uint64_t i = 0; i < uint64_t(positions * width); ++i)
     grad.push_back(float(hashOf(i) % 1000) / 999 - 0.5f);
-  // Few ids are frequent, as in a text; some are outside of the table.
+  // A few ids are frequent, as in text; some are outside of the table.
   for (uint64_t i = 0; i < uint64_t(positions); ++i)
     ids.push_back(int32_t(hashOf(i) % (i % 3 ? 7 : 720)));
   for (int64_t p = 0; p < positions; ++p)
@@ -197,7 +198,7 @@ void checkEmbedding(Bench &bench) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Operands and results of a call on the device.
+/// Operands and results of an attention call on the device.
 struct Call {
   AttentionOperand q, k, v, grad;
   Memory dq, dk, dv, out, sums;
@@ -208,7 +209,7 @@ struct Call {
     auto *first = static_cast<uint8_t *>(operand.data());
     return std::vector<uint8_t>(first, first + count * size);
   }
-  /// `wide`: results in f32.
+  /// `wide`: results are f32.
   Call(Bench &bench, const AttentionCase &c, bool bf16, bool wide = false)
       : Call(bench, c, bf16, c.b * c.t * c.g, bf16 ? 2 : 4,
              bf16 && !wide ? 2 : 4) {}
@@ -242,7 +243,7 @@ struct Call {
     must(attention.forward(bench.stream, call, out.data<void>(),
                            sums.data<float>(), workspace.data<void>()));
   }
-  /// `result`: what forward left, in the type of the operands.
+  /// `result`: the output of the forward call, in the type of the operands.
   void backward(Bench &bench, Attention &attention, const AttentionCase &c,
                 const tessera_rt_attention_desc &d, Memory &result,
                 Memory &workspace) {
@@ -261,7 +262,7 @@ std::vector<uint16_t> roundToBf16(const std::vector<float> &values) {
   return rounded;
 }
 
-/// The largest difference, in units of the largest wanted value (at least 1).
+/// The largest difference, relative to the largest expected value (at least 1).
 double differenceOf(Memory &memory, bool bf16,
                     const std::vector<double> &wanted) {
   double largest = 1, worst = 0;
@@ -275,19 +276,19 @@ double differenceOf(Memory &memory, bool bf16,
     whole = memory.fetch<float>();
   for (size_t i = 0; i < wanted.size(); ++i) {
     double got = bf16 ? bf16ToFloat(half[i]) : whole[i];
-    // A NaN is off.
+    // A NaN counts as wrong.
     if (!(std::fabs(got - wanted[i]) <= worst))
       worst = std::isfinite(got) ? std::fabs(got - wanted[i]) : HUGE_VAL;
   }
   return worst / largest;
 }
 
-/// `wide`: with results in f32.
+/// `wide`: results are f32.
 void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
                     bool bf16, bool wide = false) {
   tessera_rt_attention_desc d = c.desc(bf16, wide);
   int64_t bytes = 0;
-  // cuDNN's results are widened in the forward alone.
+  // cuDNN has f32 results for the forward call only.
   bool withBackward = !wide || &attention != bench.cudnn.get();
   std::string error =
       attention.prepare(d, c.qOffset, c.kOffset, withBackward, bytes);
@@ -334,7 +335,7 @@ void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
                     differenceOf(call.dk, isNarrow, wanted.dk),
                     differenceOf(call.dv, isNarrow, wanted.dv)});
   bench.report(name.c_str(), worst, allowed);
-  // Again: the same bits.
+  // A repeated call must return the same bits.
   std::vector<uint8_t> first = call.dk.fetch<uint8_t>();
   std::vector<uint8_t> firstQ = call.dq.fetch<uint8_t>();
   call.backward(bench, attention, c, d, result, workspace);
@@ -355,7 +356,7 @@ void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
     return;
   Memory workspace(bench, bytes);
   Call call(bench, c, true);
-  // A causal mask leaves half of the multiplications.
+  // A causal mask leaves half of the operations.
   double operations = 2.0 * double(c.rows()) * double(c.t) * double(c.k);
   double forward =
       bench.secondsOf([&] { call.forward(bench, attention, c, d, workspace); });
@@ -395,7 +396,7 @@ void timeMovement(Bench &bench) {
   };
   constexpr int64_t count = bytes / 2;
   copy("copy", {count}, {1}, {1});
-  // Rows of a head; a matrix transposed.
+  // Rows of a head; a transposed matrix.
   copy("copy_heads", {count / (1024 * 16 * 64), 16, 1024, 64},
        {1024 * 1024, 64, 1024, 1}, {1024 * 1024, 64 * 1024, 64, 1});
   copy("transpose", {count / 32768, 32768}, {1, count / 32768}, {32768, 1});
@@ -446,7 +447,7 @@ int main(int argc, char **argv) {
   std::vector<AttentionCase> all(std::begin(attentionCases),
                                  std::end(attentionCases));
   all.push_back({1, 200, 200, 2, 2, 128, 128, true, 0, 0});
-  // A step of a ring: all keys are before all queries.
+  // A step of ring attention: all keys are before all queries.
   all.push_back({1, 256, 256, 2, 2, 128, 128, true, 256, 0});
   for (const AttentionCase &c : all)
     checkAttention(bench, *bench.kernels, c, false);

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs matmuls of every kind as cuBLASLt does them, and with the rest apart in
-// the runtime's kernels, and compares both with the definition in f64. With
-// --times also the matmuls of a block of GPT-2, whole and apart, beside their
-// floor: operations over the device's peak, or bytes over the rate of a copy.
-// One JSON line a case; exit status 1 if a result is off. --emulated: by the
-// host's code, on the emulated device.
+// Runs matmuls with every kind of epilogue, in cuBLASLt and with the epilogue
+// apart in the runtime's kernels, and compares both with the definition in f64.
+// With --times also measures the matmuls of a block of GPT-2 both ways, against
+// their floor: operations over the device's peak, or bytes over the rate of a
+// copy. Prints one JSON line per case; exit status 1 if a result is wrong.
+// --emulated: runs the host's code on the emulated device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-// The library is made for programs with kernels of their own; this one has
+// The library expects the tables of a program's own kernels; this program has
 // none.
 const tessera_rt_device_image tessera_program_images[1] = {};
 const int32_t tessera_program_num_images = 0;
@@ -36,7 +36,7 @@ const int32_t tessera_program_num_kernels = 0;
 const tessera_rt_emulated_fn *const tessera_program_emulated_kernels = nullptr;
 
 namespace {
-/// The device, and who multiplies on it.
+/// The device and its matmul implementation.
 struct Bench : GpuBench {
   using GpuBench::GpuBench;
   SingleRank rank{1, 4096};
@@ -51,7 +51,7 @@ struct Bench : GpuBench {
   }
 };
 
-/// A block of the device's memory.
+/// A block of device memory.
 class Memory {
 public:
   Memory(Bench &bench, int64_t bytes) : bench(bench), bytes(bytes) {
@@ -127,7 +127,7 @@ void check(Bench &bench, const EpilogueCase &t, MatmulSplit leastApart) {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// Bytes per second of a copy of 1 GiB, both ways counted.
+/// Bytes per second of a copy of 1 GiB, counting reads and writes.
 double copyRate(Bench &bench) {
   constexpr int64_t bytes = int64_t(1) << 30;
   Memory from(bench, bytes), to(bench, bytes);
@@ -236,7 +236,8 @@ int main(int argc, char **argv) {
   Bench bench(argc, argv);
   for (const EpilogueCase &t : epilogueCases())
     for (MatmulSplit leastApart : {MatmulSplit::Whole, MatmulSplit::Apart})
-      // One case of each kind and type has a size that a library takes whole.
+      // One case of each kind and type has a size that the library can run
+      // whole.
       if (t.n % 8 == 0)
         check(bench, t, leastApart);
   if (bench.has("--times")) {

@@ -1,12 +1,11 @@
 """Time of a GPT-2 forward pass on this machine: compiled program against PyTorch.
 
-Prints one JSON line a figure: the median step of the program of one rank beside
-that of PyTorch eager, and the CPU time of four ranks beside that of one. Rounds
-of both alternate, so that other load on the machine meets both.
+Prints one JSON line per figure: the median step of the program on one rank and of PyTorch eager,
+and the CPU time of four ranks and of one. Rounds of both alternate, so that other load on the
+machine affects both.
 
-PyTorch lives in an environment of its own: --torch-python names its Python, or
-TESSERA_TORCH_PYTHON; without either one is made in .env/torch.
-"""
+PyTorch is in its own environment: --torch-python or TESSERA_TORCH_PYTHON names its Python; without
+either one is installed in .env/torch."""
 
 import argparse
 import json
@@ -18,7 +17,7 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# After peer.GPT2.
+# Appended to peer.GPT2.
 TORCH = "measure(torch.inference_mode()(logits))"
 
 
@@ -30,7 +29,7 @@ def compile_program(build, graph, name, *options):
 
 
 def run_program(program, ranks, threads, steps):
-    """The report of a run; the first step, which touches all memory, is extra."""
+    """The report of a run. It has one more step, the first one, which touches all memory."""
     report = subprocess.run(
         [program, "--ranks", str(ranks), "--threads", str(threads), "--steps", str(steps + 1),
          "--random-data", "--quiet", "--report", "json"],
@@ -39,7 +38,7 @@ def run_program(program, ranks, threads, steps):
 
 
 def read_options(doc, batch, steps):
-    """The options of a script that times GPT-2 beside PyTorch; these are defaults."""
+    """The options of a script that times GPT-2 against PyTorch, with these defaults."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", default="build", help="build folder")
     parser.add_argument("--config", default="share/models/gpt2.json")
@@ -58,7 +57,7 @@ def read_options(doc, batch, steps):
 
 
 def make_graph(options, name, *more):
-    """The graph of the options' model, as a file of the build folder."""
+    """Writes the graph of the options' model to a file in the build folder."""
     graph = options.build / "bench" / f"{name}.mlir"
     subprocess.run([options.build / "bin" / "tessera", "model", options.config,
                     "--batch", str(options.batch), "--seq", str(options.seq), *more, "--quiet",

@@ -1,21 +1,20 @@
-"""What an imported graph costs: its training step beside that of the graph of `tessera
-model` and torch's, its forward pass beside torch's and ONNX Runtime's, and the import itself.
+"""Costs of imported graphs against `tessera model`'s graph, torch and ONNX Runtime.
 
-Prints a JSON line a figure. `step`: CPU seconds of a step of GPT-2 124M and of a Llama of
-its size, imported from torch, over those of `tessera model`'s graph of the same sizes and of
-torch eager (the same module, AdamW, clipping); rounds of all alternate, and each is the median
-of its rounds, without the first step, which touches all memory. `forward`: the same of logits,
-beside torch eager and ONNX Runtime, which trains nothing. `import`: CPU seconds of the walk over
-the exported program and of `tessera import`, without torch.export, of GPT-2 124M at 1,024 tokens
-and of 126 layers of Llama 3 at the widths of 405B, whose weights are allocated and never written;
-beside torch-mlir's importer, with the weights as arguments. `compile`: CPU seconds of
-`iree-compile` of what torch-mlir printed and of `tessera compile` of the same loss; `iree_refuses`
-is what it says where it cannot.
+Prints one JSON line per figure. Figures are CPU seconds; runs of all peers alternate in rounds, and
+each figure is the median of its rounds without the first step, which touches all memory.
 
-Needs a Python with torch and transformers (--torch-python); peers that it has not
-(onnxruntime, torch_mlir, iree.compiler) are null. Fails where a step takes more than 1.03 of
-`tessera model`'s, or an import more than 1 s and 5 s.
-"""
+`step`: a step of GPT-2 124M and of a Llama of its size, imported from torch, relative to the graph
+of `tessera model` with the same sizes and to torch eager (the same module, AdamW, clipping).
+`forward`: the same for logits, relative to torch eager and ONNX Runtime, which does not train.
+`import`: the walk over the exported program and `tessera import`, without torch.export, for GPT-2
+124M at 1,024 tokens and for 126 layers of Llama 3 at the widths of 405B, whose weights are
+allocated and never written; relative to torch-mlir's importer with the weights as arguments.
+`compile`: `iree-compile` of torch-mlir's output and `tessera compile` of the same loss;
+`iree_refuses` is the error if it fails.
+
+Needs a Python with torch and transformers (--torch-python); figures of missing peers (onnxruntime,
+torch_mlir, iree.compiler) are null. Fails if a step takes more than 1.03 of that with `tessera
+model`'s graph, or the imports take more than 1 s and 5 s."""
 
 import argparse
 import importlib.util
@@ -54,7 +53,7 @@ def make_model(name):
     llama = transformers.LlamaConfig(**given)
     if name == "llama":
         return transformers.LlamaForCausalLM(llama).eval(), config
-    # 405 billion numbers: shapes, and memory that is never touched.
+    # 405 billion parameters: shapes, and memory that is never touched.
     with torch.device("meta"):
         model = transformers.LlamaForCausalLM(llama)
     model.model.rotary_emb = type(model.model.rotary_emb)(llama)
@@ -66,7 +65,7 @@ def make_model(name):
 
 
 def make(name, batch, seq, output="loss"):
-    """A module of a model's loss or logits, its example arguments, and the config."""
+    """A module that computes a model's loss or logits, its example arguments, and the config."""
     import torch
     sys.path.insert(0, str(INPUTS))
     import torch_models
@@ -103,7 +102,7 @@ def has(name):
 
 
 def differences(add, x, order=1, dim=-1, before=None, after=None):
-    """Of neighbours: those of two slices."""
+    """Differences of neighbours, as the difference of two slices."""
     import torch
     aten = torch.ops.aten
     assert order == 1, "expects differences of the first order"
@@ -129,7 +128,7 @@ def mean_loss(add, logits, labels, weight=None, reduction=1, ignore=-100):
 
 
 def write_out(program):
-    """Writes out the ops that iree-compile refuses."""
+    """Replaces the ops that iree-compile rejects by simpler ones."""
     import torch
     graph = program.graph_module.graph
     rules = {torch.ops.aten.diff.default: differences,
@@ -156,7 +155,7 @@ def write_out(program):
 
 
 def import_by_torch_mlir(module, arguments, path):
-    """CPU seconds of torch-mlir's importer, with weights as arguments; its text is in `path`."""
+    """CPU seconds of torch-mlir's importer, with weights as arguments; writes the text to `path`."""
     import torch
     from torch_mlir import ir
     from torch_mlir.dialects import torch as dialect
@@ -178,7 +177,7 @@ def import_by_torch_mlir(module, arguments, path):
 
 
 def run_timed(command):
-    """CPU seconds of a command and nothing; where it fails none and why."""
+    """CPU seconds of a command and None; if it fails None and the error."""
     begin = cpu_seconds(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -192,7 +191,7 @@ def rounded(number, digits=2):
 
 
 def time_imports(options, folder):
-    """Whether each import is as quick as it is to be."""
+    """Measures the imports; returns whether each is fast enough."""
     good = True
     for name, seq in (("gpt2", 1024), ("llama3-405b", 128)):
         _, (walk, compiler), config, (module, arguments) = import_graph(
@@ -212,7 +211,7 @@ def time_imports(options, folder):
 
 
 def compile_by_both(options, folder):
-    """GPT-2's loss of a batch by `tessera compile` and by iree-compile."""
+    """Compiles GPT-2's loss of a batch with `tessera compile` and with iree-compile."""
     ours, fault = run_timed([
         options.build / "bin" / "tessera", "compile", folder / "gpt2-loss.mlir", "--forward",
         "--mesh", "dp=1", "--quiet", "-o", folder / "loss"])
@@ -231,7 +230,7 @@ def compile_by_both(options, folder):
 
 
 def run_peer(options, kind, name, batch, seq, file=None):
-    """CPU seconds of a step or a pass of torch or ONNX Runtime, in a process of its own."""
+    """CPU seconds of a step or a pass of torch or ONNX Runtime, in its own process."""
     command = [sys.executable, __file__, "--peer", kind, "--model", name, "--batch", str(batch),
                "--seq", str(seq), "--threads", str(options.threads), "--steps", str(options.steps)]
     done = subprocess.run(command + (["--file", str(file)] if file else []), check=True,
@@ -240,7 +239,7 @@ def run_peer(options, kind, name, batch, seq, file=None):
 
 
 def measure_peer(options):
-    """Prints CPU seconds of a step after the first."""
+    """Prints the CPU seconds of each step after the first."""
     import torch
     torch.set_num_threads(options.threads)
     output = "loss" if options.peer == "step" else "logits"
@@ -249,7 +248,7 @@ def measure_peer(options):
         import onnxruntime
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = options.threads
-        # Threads that wait use no CPU time.
+        # Waiting threads then use no CPU time.
         settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
         session = onnxruntime.InferenceSession(options.file, settings,
                                                providers=["CPUExecutionProvider"])
@@ -278,8 +277,8 @@ def measure_peer(options):
 
 
 def run_rounds(options, programs, peers):
-    """The median CPU seconds of a step after the first of each, over rounds of all. Every second
-    round is the other way around: what runs after a peer is slower."""
+    """The median CPU seconds of each program's and peer's step after the first, over all rounds.
+    Every second round has the reverse order, since a program is slower after a peer."""
     used = {kind: [] for kind in [*programs, *peers]}
     order = list(programs.items())
     for _ in range(options.rounds):
@@ -303,7 +302,7 @@ def print_steps(what, name, batch, seq, used):
 
 
 def time_steps(options, name, folder):
-    """CPU seconds of a step of both programs and of torch; the ratio of the programs."""
+    """CPU seconds of a step of both programs and of torch; returns the ratio of the programs."""
     build, (batch, seq) = options.build, (1, 256)
     graph, _, config, _ = import_graph(build, name, folder, batch, seq)
     (folder / f"{name}.json").write_text(json.dumps(config))
@@ -319,7 +318,7 @@ def time_steps(options, name, folder):
 
 
 def time_forward(options, name, folder):
-    """The same of logits, beside torch and ONNX Runtime."""
+    """The same for logits, against torch and ONNX Runtime."""
     import torch
     batch, seq = 1, 256
     graph, _, _, (module, arguments) = import_graph(options.build, name, folder, batch, seq,
@@ -342,7 +341,7 @@ def main():
     parser.add_argument("--steps", type=int, default=2, help="steps per round")
     parser.add_argument("--only", default="step,forward,import", metavar="LIST",
                         help="figures (default: step,forward,import)")
-    # For a process of a peer.
+    # Options for the process of a peer.
     parser.add_argument("--peer", help=argparse.SUPPRESS)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)

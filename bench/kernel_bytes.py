@@ -1,19 +1,16 @@
-"""What the generated kernels of a training step move, without a GPU.
+"""Bytes that the generated kernels of a training step read and write, without a GPU.
 
-Compiles a training step for CUDA up to its kernels and counts, for each launch, the
-bytes of what it reads and writes: each operand once, each result once. Beside it
-is the floor of the step: every tensor that generated kernels touch is read once
-and written once in the whole step, however many kernels read it. What is looked up by
-index (rows of a table, a label's logit) counts as far as it is read. Matmuls, attention
-and other library calls are counted, but move nothing here; what matmuls read and write
-beside their operands and result (biases, what is added, GELU's argument, sums) is apart,
-as `epilogue_bytes`. Prints one JSON line a
-case; `--registers` adds registers and spilled bytes by ptxas (needs a CUDA toolkit),
-`--kernels N` the N kernels that move the most.
+Compiles a training step for CUDA up to its kernels and counts, for each launch, the bytes that it
+reads and writes: each operand once, each result once. The floor of the step counts every tensor
+that generated kernels touch as read once and written once in the whole step, however many kernels
+read it. Data read by index (rows of a table, a label's logit) counts as far as it is read. Matmuls,
+attention and other library calls are counted, but their bytes are not; the additional operands of
+matmuls (biases, summands, GELU's argument, sums) are counted separately as `epilogue_bytes`. Prints
+one JSON line per case; `--registers` adds registers and spilled bytes by ptxas (needs a CUDA
+toolkit), `--kernels N` the N kernels that move the most bytes.
 
-Within a launch a row that is too long for registers is read again by each op that
-needs it (the logits of a loss: twice); that is not counted.
-"""
+Within a launch a row that is too long for registers is read again by each op that needs it (the
+logits of a loss: twice); these reads are not counted."""
 
 import argparse
 import collections
@@ -31,7 +28,7 @@ CASES = {
 }
 BYTES = {"i1": 1, "i8": 1, "f8E4M3FN": 1, "f8E5M2": 1, "bf16": 2, "f16": 2, "i32": 4, "f32": 4,
          "i64": 8, "f64": 8, "index": 8}
-# Ops that move nothing: the same memory under another shape.
+# Ops that move nothing: they give the same memory another shape.
 VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 
 OP = re.compile(r"^\s+(?:(?P<results>%[\w#:, %]+) = )?(?P<name>[a-z]\w*(?:\.\w+)+)(?P<rest>.*)$")
@@ -56,7 +53,7 @@ def tensor_bytes(text):
 
 
 def result_names(text):
-    """The values that `%a, %b:2` names."""
+    """The value names that `%a, %b:2` stands for."""
     names = []
     for part in (text or "").split(","):
         name, _, count = part.strip().partition(":")
@@ -75,7 +72,7 @@ def parse_call(match):
 
 
 def read_functions(text):
-    """By function: its arguments and its ops, each a match of OP."""
+    """Maps each function to its arguments and its ops, each a match of OP."""
     functions, ops = {}, None
     for line in text.splitlines():
         if line.startswith("  func.func"):
@@ -89,14 +86,14 @@ def read_functions(text):
 
 
 def looked_up(arguments, ops):
-    """By argument that is only read at computed positions: the bytes that are read."""
+    """Maps each argument that is read only at computed positions to the number of bytes read."""
     found, streamed, elements = {}, set(), 0
     for match in ops:
         name, rest = match.group("name"), match.group("rest")
         if name == "linalg.generic":
             reads = re.search(r" ins\(([^:]*) :", rest)
             streamed |= set(re.findall(r"%arg\d+", reads.group(1))) if reads else set()
-            # Elements of the op's loops: of its largest tensor.
+            # Elements of the op's loops, taken from its largest tensor.
             operands = rest[rest.index("outs(") if not reads else reads.start():]
             elements = 1
             for shape in re.findall(r"tensor<([\dx]+)x[a-z]", operands):
@@ -112,7 +109,7 @@ def looked_up(arguments, ops):
 
 
 class Step:
-    """Bytes of the launches of a step, and what each tensor is touched for."""
+    """Bytes of the launches of a step, and how each tensor is used."""
 
     def __init__(self, functions):
         self.functions = functions
@@ -146,7 +143,7 @@ class Step:
                 self.beside += sum(tensor_bytes(" ".join(BESIDE.findall(match.group("rest")))))
 
     def launch(self, call, outer_in, outer_out):
-        """Adds a kernel, or those of a batch; the maps name the batch's values."""
+        """Adds a kernel, or the kernels of a batch; the maps name the batch's values."""
         arguments, ops, is_batch, _ = self.functions[call.callee]
         if is_batch:
             ins = dict(zip(arguments, call.operands))

@@ -1,21 +1,24 @@
-"""How long published weights take to load: GPT-2 124M, 498 MB of f32, on 4 ranks, beside
-safetensors' own load on one.
+"""Time to load published weights on 4 ranks, against safetensors' own load on one rank.
 
-Prints a JSON line per case, forward programs and a training step. `seconds` is what a program of 4 ranks takes to fill its parameters
-from `--weights` (`init_seconds` of the report, the slowest rank), `cpu_seconds` what processors
-did for it in all ranks. The peers are new processes, too: `safetensors.numpy.load_file`, and
-`safetensors.torch.load_file` with a copy of each tensor, because that function alone maps the
-file and reads nothing. `floor_cpu_seconds` is what it takes to fill as much new shared memory as
-all ranks have together (replicas of parameters that no step changes are one memory) by one call of
-the system (pwrite to a memfd). `deferred_floor_cpu_seconds`, of a training step, is what it takes
-to fill such memory once and to let each rank copy it on its first write (MAP_PRIVATE), as a load
-and a first step together would do that share replicas until the step changes them. Rounds of all alternate; figures are medians, `ratio` and
-`cpu_ratio` are beside the peer that is quicker there; on a busy machine the second says more.
-`private_mb` is the memory that a rank has, its arena with its shards included, and `shard_mb` the
-part of the file that it holds. Fails where 4 ranks of a forward program take more than 1.2 of the
-peer's processor time, or one has more than its shard and 64 MB. Needs a Python with torch, numpy and safetensors
-(--torch-python).
-"""
+The weights are GPT-2 124M, 498 MB of f32. Prints one JSON line per case: forward programs and a
+training step. `seconds` is the time in which a program of 4 ranks fills its parameters from
+`--weights` (`init_seconds` of the report, the slowest rank), `cpu_seconds` the processor time of
+all ranks for it. The peers run in new processes, too: `safetensors.numpy.load_file`, and
+`safetensors.torch.load_file` with a copy of each tensor, because that function alone maps the file
+and reads nothing.
+
+`floor_cpu_seconds` is the processor time to fill as much new shared memory as all ranks have
+together (replicas of parameters that no step changes share memory) with one system call (pwrite to
+a memfd). `deferred_floor_cpu_seconds`, for a training step, is the time to fill such memory once
+and to let each rank copy it on its first write (MAP_PRIVATE), as a load and a first step would do
+that share replicas until the step changes them. Rounds of all alternate and figures are medians.
+`ratio` and `cpu_ratio` are relative to the faster peer; on a busy machine the second is more
+reliable.
+
+`private_mb` is the memory of a rank, including its arena with its shards, and `shard_mb` its part
+of the file. Fails if 4 ranks of a forward program take more than 1.2 of the peer's processor time,
+or a rank has more memory than its shard and 64 MB. Needs a Python with torch, numpy and safetensors
+(--torch-python)."""
 
 import argparse
 import json
@@ -48,14 +51,14 @@ print(time.perf_counter() - begin, time.process_time() - cpu)
 
 
 def load_by_peer(kind, path):
-    """Seconds of the clock and of processors."""
+    """Wall and processor seconds."""
     printed = subprocess.run([sys.executable, "-c", PEERS[kind] + TIMED, path], check=True,
                              capture_output=True, text=True).stdout
     return tuple(map(float, printed.split()))
 
 
 def fill_memory(path, copies):
-    """Processor time to write a file's bytes into new shared memory, so many times."""
+    """Processor time to write a file's bytes into new shared memory `copies` times."""
     source = memoryview(path.read_bytes())
     memory = os.memfd_create("floor")
     begin = time.process_time()
@@ -68,8 +71,8 @@ def fill_memory(path, copies):
 
 
 def fill_and_copy(path, copies):
-    """Processor time to write a file's bytes into new shared memory once and to copy its pages
-    into so many private mappings, as first writes to them do."""
+    """Processor time to write a file's bytes into new shared memory once and to copy its pages into
+    `copies` private mappings, as first writes to them do."""
     source = memoryview(path.read_bytes())
     memory = os.memfd_create("floor")
     begin = time.process_time()
@@ -84,7 +87,7 @@ def fill_and_copy(path, copies):
 
 
 def load(program, weights):
-    """The report of a program of 4 ranks that loads weights and makes one step."""
+    """The report of a program of 4 ranks that loads weights and executes one step."""
     report = subprocess.run([program, "--ranks", "4", "--threads", "1", "--weights", weights,
                              "--random-data", "--steps", "1", "--quiet", "--report", "json"],
                             check=True, stdout=subprocess.PIPE).stdout

@@ -2,17 +2,14 @@
 
     measures.py [--root FOLDER] [--list]
 
-Reads the files that git tracks (all files where there is no git), and needs no
-build. `--list` also names the longest files and functions, each public
-declaration without a comment, each pair of places that share 12 lines, and each
-folder with more than 25 sources (.cpp) in it.
+Reads the files that git tracks (all files without git), and needs no build. `--list` also names the
+longest files and functions, each public declaration without a comment, each pair of code ranges
+that share 12 lines, and each folder with more than 25 sources (.cpp).
 
-Scopes are found by counting braces, which is exact enough for formatted
-sources. A declaration is documented if a comment precedes it, or the
-declarations that it follows without a blank line, or ends its line. What its
-name says needs none: data members, functions of one line, constructors,
-destructors, operators, overrides and forward declarations.
-"""
+Scopes are found by counting braces, which is exact enough for formatted sources. A declaration is
+documented if a comment precedes it or its group (the lines before it without a blank line), or ends
+its line. Declarations whose name suffices need no comment: data members, functions of one line,
+constructors, destructors, operators, overrides and forward declarations."""
 
 import argparse
 import collections
@@ -46,7 +43,7 @@ def folder_of(name):
 
 
 def blank_text(text):
-    """The source with the content of strings removed, line by line the same."""
+    """Removes the contents of strings from the source, and keeps its lines."""
     pattern = r'R"(\w*)\((.*?)\)\1"|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/' r"|'(?:\\.|[^'\\\n])'"
 
     def keep_lines(match):
@@ -61,7 +58,7 @@ def blank_text(text):
 
 
 class Source:
-    """One C++ file: its lines, functions and public declarations."""
+    """A C++ file: its lines, functions and public declarations."""
 
     def __init__(self, name, text):
         self.name = name
@@ -174,12 +171,12 @@ def distribution(values):
 
 
 def is_table_row(line):
-    """Rows of tables are alike by nature: literals, and no statement."""
+    """True for rows of tables, which are similar by nature: literals without a statement."""
     return bool(re.match(r'[{"\d]', line)) or bool(re.fullmatch(r"[\w:.\"]+,", line))
 
 
 def find_shared(sources):
-    """Maximal pairs of places that share SHARED_LINES lines of code or more."""
+    """Finds maximal pairs of code ranges that share SHARED_LINES lines or more."""
     code = {}
     windows = collections.defaultdict(list)
     for name, lines in sources.items():

@@ -1,17 +1,15 @@
-"""Whether every small mesh is compiled and proven within limits of time and memory.
+"""Checks that every small mesh compiles and is proven within limits of time and memory.
 
 mesh_trials.py [--build DIR] [--jobs N] [--devices 30] [--sample N] [--seed N]
 
-Every mesh of two and three axes of at most 30 devices, three models of two layers,
-and lengths that most of these do not divide. `--strategy auto` and each named
-strategy (dp, tp, cp and sp on any axes, ZeRO 0, 1 and 3, each method of cp)
-compile to phase `schedule` at a long sequence and are verified at a short one, in
-processes of at most 20 CPU seconds and 2 GB of address space. Of every fourth trial
-the short program at phase `schedule` is compared with that of phase `train`, too. An
-error that says what it expects is an answer of a named strategy, not of auto. Prints one JSON line:
-the trials, the refusals by message, the slowest and the largest ones; exit status 1
-and a line each where a trial ends otherwise. `--sample N` takes N trials at random.
-"""
+Tries every mesh of two and three axes of at most 30 devices, with three models of two layers, and
+lengths that most of these do not divide. `--strategy auto` and each named strategy (dp, tp, cp and
+sp on any axes, ZeRO 0, 1 and 3, each method of cp) compile to phase `schedule` at a long sequence
+and are verified at a short one, in processes of at most 20 CPU seconds and 2 GB of address space.
+For every fourth trial the short program at phase `schedule` is also compared with phase `train`. A
+named strategy may fail with an error that says what it expects, auto may not. Prints one JSON line:
+the trials, the refusals by message, the slowest and the largest trials. Exit status 1, and a line
+each, for trials with another outcome. `--sample N` draws N trials at random."""
 import argparse
 import collections
 import concurrent.futures
@@ -28,7 +26,7 @@ import tempfile
 
 SECONDS = 20
 BYTES = 2 << 30
-# Heads, windows and absolute positions differ; batch, and sequences to compile and
+# Models with different heads, windows and absolute positions: batch, and sequences to compile and
 # to verify.
 MODELS = {
     "tiny-llama": (6, 2048, 20),
@@ -51,7 +49,7 @@ def list_meshes(devices):
 
 
 def list_strategies(count):
-    """auto, and each named strategy that uses all of the axes a, b and c."""
+    """Yields auto, and each named strategy that uses all of the axes a, b and c."""
     yield "auto"
     axes = "abc"[:count]
     for roles in itertools.product(["dp", "tp", "cp"], repeat=count):
@@ -80,8 +78,7 @@ def limit():
 
 
 def run(command):
-    """The status, the last error, the CPU seconds and the resident bytes of a
-    command under the limits."""
+    """Runs a command under the limits: its status, last error, CPU seconds and resident bytes."""
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log,
                                    preexec_fn=limit)
@@ -111,7 +108,7 @@ def list_commands(folder, number, trial):
 
 
 def try_one(tool, folder, number, trial):
-    """(trial, what it is worth, seconds, bytes) of all commands up to a failure."""
+    """(trial, verdict, seconds, bytes), from all commands up to a failure."""
     strategy = trial[2]
     most_seconds = most_bytes = 0
     verdict = ""

@@ -1,10 +1,9 @@
 """Time of a training step on this machine with overlap and without.
 
-Two processes, data parallel and with zero=3: the same program compiled with
-`--overlap=on` and `--overlap=off`. Rounds of both alternate, so that other load on
-the machine meets both; each round is a pair, and the figure is the median of the
-pairs' differences. Prints one JSON line a strategy.
-"""
+Runs two processes, data parallel and with zero=3: the same program compiled with `--overlap=on` and
+`--overlap=off`. Rounds of both alternate, so that other load on the machine affects both. Each
+round is a pair, and the figure is the median of the pairs' differences. Prints one JSON line per
+strategy."""
 
 import argparse
 import json
@@ -18,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def report(path):
-    """Bytes that a device receives in a step, and those of them that are exposed."""
+    """Bytes that a device receives in a step, and the exposed bytes among them."""
     total = json.loads(path.read_text())["total"]
     return total["bytes"], total["exposed_bytes"]
 
@@ -52,7 +51,7 @@ def main():
             received, exposed[overlap] = report(file)
         seconds, cpu = {"off": [], "on": []}, {"off": [], "on": []}
         for number in range(options.rounds):
-            # Each goes first in every other round.
+            # Each program goes first in every other round.
             for overlap in (("off", "on") if number % 2 else ("on", "off")):
                 result = host_forward.run_program(programs[overlap], options.ranks,
                                                   options.threads, options.steps)

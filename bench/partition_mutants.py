@@ -1,17 +1,15 @@
-"""Does VerifyPartition find wrong programs? Changes tiny models, partitioned in
-eleven ways, and a program of linalg bodies and calls, in one place at a time and
-counts who notices: what communicates ("moves"), and operands, attributes,
-constants, bodies and donations ("ops"). "pipelines" changes pipeline programs:
-lists, what tasks take, keep, send and add, exchanges, and reductions that each
-task does again.
+"""Does VerifyPartition find wrong programs?
 
-A line for each program: how many changes the interpreter finds to change a
-result ("changed", three sets of data), how many of those are refuted, and where
-the error is: at the changed op, at a use of its value, or later. "missed" must be 0; "not_provable" may be more for
-"ops". Changes that
-keep the result are apart ("equal_..."); those among them that change only the
-rounding are counted in "rounding".
-"""
+Changes one thing at a time in tiny models, partitioned in eleven ways, and in a program of linalg
+bodies and calls, and counts which changes are found. "moves" changes communication; "ops" changes
+operands, attributes, constants, bodies and donations; "pipelines" changes pipeline programs: lists,
+the operands that tasks take, keep, send and add, exchanges, and reductions that each task repeats.
+
+Prints a line for each program: the changes for which the interpreter finds another result
+("changed", with three sets of data), how many of these are refuted, and where the error is: at the
+changed op, at a use of its value, or later. "missed" must be 0; "not_provable" may be more for
+"ops". Changes that keep the result are counted separately ("equal_..."), and those that only change
+the rounding under "rounding"."""
 
 import argparse
 import json
@@ -21,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The sixth does not divide the batch, the heads or the vocabulary.
+# The sixth mesh does not divide the batch, the heads or the vocabulary.
 STRATEGIES = [
     ("dp=4", "dp"), ("tp=4", "tp"), ("dp=2,tp=2", "dp,tp"),
     ("dp=2,tp=2", "dp,tp,sp"), ("dp=2,tp=2", "dp,tp,zero=3"),
@@ -30,7 +28,7 @@ STRATEGIES = [
     ("cp=4", "cp=all_to_all:2"), ("cp=2,tp=2", "cp=ring,tp,sp,zero=1"),
 ]
 
-# Of pipelines: layers, mesh, strategy, options of training.
+# Cases of pipelines: layers, mesh, strategy, options of training.
 PIPELINES = [
     (2, "pp=2,dp=2", "pp,dp,zero=1", "micro-batches=2,schedule=zb-h1"),
     (4, "pp=2", "pp", "micro-batches=4,schedule=dualpipe-v"),

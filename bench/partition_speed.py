@@ -1,9 +1,8 @@
 """Seconds and memory from a graph to its partitioned program, by layers.
 
-llama3-405b, its forward pass and its training step with zero=1, mesh dp=128,tp=8,
-on one core. The floor that the ratio is
-against: parsing and printing the same module without any pass, in the same run.
-"""
+Partitions llama3-405b, its forward pass and its training step with zero=1, on a mesh of
+dp=128,tp=8, on one core. The floor of the ratio is the time to parse and print the same module
+without any pass, in the same run."""
 
 import argparse
 import itertools
@@ -20,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def measure(command):
-    """Wall seconds and peak bytes of a process, its output thrown away."""
+    """Wall seconds and peak bytes of a process; its output is discarded."""
     start = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)

@@ -1,5 +1,5 @@
-"""What the measurements against PyTorch share: its environment, its GPT-2, and the
-line of a comparison."""
+"""Shared by the measurements against PyTorch: its environment, its GPT-2, and the line of a
+comparison."""
 
 import importlib.util
 import json
@@ -9,13 +9,12 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What pip calls the modules that a peer needs.
+# The names of the modules that a peer needs, as pip packages.
 PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy",
             "safetensors": "safetensors"}
 
-# A GPT-2 of PyTorch as text, for the other Python: CONFIG.json BATCH SEQ STEPS THREADS.
-# What uses it goes on after it and ends with `measure(step)`, which prints the
-# seconds of each step as JSON.
+# A GPT-2 in PyTorch as text, for the other Python: CONFIG.json BATCH SEQ STEPS THREADS. A user
+# appends code that ends with `measure(step)`, which prints the seconds of each step as JSON.
 GPT2 = r"""
 import json, sys, time, torch
 import torch.nn.functional as F
@@ -57,8 +56,8 @@ def measure(step):
 
 
 def run_gpt2(python, text, config, options):
-    """What `text` after GPT2 measures, with the batch, sequence, steps and threads
-    of `options`: the version of PyTorch, seconds of each step, CPU seconds of one."""
+    """Runs GPT2 followed by `text`, with the batch, sequence, steps and threads of `options`.
+    Returns the version of PyTorch, the seconds of each step and the CPU seconds of one."""
     output = subprocess.run(
         [python, "-c", GPT2 + text, config, str(options.batch), str(options.seq),
          str(options.steps), str(options.threads)], check=True, stdout=subprocess.PIPE).stdout
@@ -66,8 +65,8 @@ def run_gpt2(python, text, config, options):
 
 
 def torch_python(given, modules=("torch",)):
-    """The Python of an environment with PyTorch, made in .env/torch where
-    neither `given` nor TESSERA_TORCH_PYTHON names one."""
+    """The Python of an environment with PyTorch, installed in .env/torch if neither `given` nor
+    TESSERA_TORCH_PYTHON names one."""
     given = given or os.environ.get("TESSERA_TORCH_PYTHON")
     if given:
         return given
@@ -81,8 +80,7 @@ def torch_python(given, modules=("torch",)):
 
 
 def run_under_torch(given, modules=("torch",)):
-    """Starts this script again under that Python, unless this one has the
-    modules."""
+    """Restarts this script under that Python, unless this one has the modules."""
     missing = [m for m in modules if importlib.util.find_spec(m) is None]
     if not missing:
         return
@@ -95,7 +93,7 @@ def run_under_torch(given, modules=("torch",)):
 
 
 def add_options(parser):
-    """The options of a comparison of one library call with PyTorch's."""
+    """Adds the options of a comparison of one library call with PyTorch's."""
     parser.add_argument("--build", default="build-release", help="build folder")
     parser.add_argument("--torch-python", help="a Python with PyTorch")
     parser.add_argument("--threads", type=int, default=2)
@@ -104,9 +102,9 @@ def add_options(parser):
 
 
 def compare(options, program, case, peer_times):
-    """Prints the line of one case: `program` of the build run with the numbers
-    of `case`, against `peer_times()`, milliseconds. Rounds of both alternate,
-    so that a busy machine treats them alike."""
+    """Runs `program` of the build with the numbers of `case` and `peer_times()`, both in
+    milliseconds, and prints the line of the case. Rounds of both alternate, so that other load
+    affects both."""
     ours, peers = [], []
     for _ in range(options.rounds):
         line = subprocess.run(

@@ -1,21 +1,18 @@
-"""What pipelines cost: time of their lists, CPU time of a step by schedule, a step
-against PyTorch, and time to split large models.
+"""Costs of pipelines: lists, CPU time by schedule, a step against PyTorch, partitioning.
 
-One JSON line a figure, by rows:
-* `rehearsal`: programs of all schedules run by `--rehearse`, tasks of 20 ms for a p-th of
+Prints one JSON line per figure:
+* `rehearsal`: programs of all schedules run by `--rehearse`, with tasks of 20 ms for a p-th of
   the model and transfers of 0 and 5 ms, against the simulation of their lists.
-* `step`: GPT-2 124M, 8 x 256 tokens in 8 micro-batches, pp=2, one thread a rank. CPU
-  seconds of all ranks for a step of each schedule over those of 1f1b, which does the
-  same work; the program on one rank stands beside it. Rounds of all alternate, so that
-  other load on the machine meets all. Wall time is given only where each rank has a
-  processor of its own.
-* `torch`: a step of that with 1f1b in f32, against torch.distributed.pipelining
-  (Schedule1F1B, gloo), whose split is the best of several; two processes each, with one
-  thread each. PyTorch as in host_forward.py.
-* `partition`: llama3-405b on pp=16,dp=8,tp=8, interleaved with 8 chunks per rank, from the
-  graph to partitioned functions, proof included, with 16 and with 512 micro-batches; and
-  the same mesh without pp.
-"""
+* `step`: GPT-2 124M, 8 x 256 tokens in 8 micro-batches, pp=2, one thread per rank. CPU seconds of
+  all ranks for a step of each schedule over those for 1f1b, which does the same work; and the
+  program on one rank. Rounds of all alternate, so that other load on the machine affects all.
+  Wall time is given only if each rank has its own processor.
+* `torch`: a step with 1f1b in f32, against torch.distributed.pipelining (Schedule1F1B, gloo),
+  whose split is the best of several; two processes each, with one thread each. PyTorch as in
+  host_forward.py.
+* `partition`: llama3-405b on pp=16,dp=8,tp=8, interleaved with 8 chunks per rank, from the graph
+  to partitioned functions, including the proof, with 16 and with 512 micro-batches; and the same
+  mesh without pp."""
 
 import argparse
 import json
@@ -46,7 +43,7 @@ def compile_step(build, graph, name, *flags):
     return program
 
 
-# Each with the flags of a program, for all numbers of pp ranks.
+# Schedules with their flags for any number of pp ranks.
 SCHEDULES = {name: [] for name in ("gpipe", "1f1b", "zb-h1", "zb-h2", "zb-1p", "zb-2p", "zb-v",
                                    "dualpipe", "dualpipe-v")}
 SCHEDULES["interleaved"] = ["--vpp", "2"]
@@ -54,7 +51,7 @@ TASK, LINKS, SIZES = 0.02, (0, 0.005), ((4, 8), (8, 16))
 
 
 def read_lists(text, micro_batches):
-    """What pipeline_makespan reads, of a program in phase partition."""
+    """Converts a program in phase partition to the input of pipeline_makespan."""
     paths, = set(re.findall(r"dist\.pipeline paths (\[\[.*?\]\])", text))
     lists = re.findall(r'list "([^"]*)"', text)
     lines = [" ".join(map(str, path)) for path in json.loads(paths)]
@@ -123,7 +120,7 @@ def measure_step(build, options):
 
 
 def run_torch(python, split, steps):
-    """The report of a split's run: blocks of the first stage."""
+    """The report of a run whose first stage has `split` blocks."""
     output = subprocess.run(
         [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
          ROOT / "bench" / "pipeline_peer.py", ROOT / "share" / "models" / "gpt2.json",
@@ -156,7 +153,7 @@ def measure_torch(build, options):
 
 def measure_partition(build, options):
     for micro in (16, 512):
-        # A sequence for each of dp's devices in each micro-batch.
+        # One sequence for each of dp's devices in each micro-batch.
         graph = make(build, "pipeline_405b", "llama3-405b.json", "--batch", 8 * micro,
                      "--seq", 8192)
         cases = {"pp=16,dp=8,tp=8": ["--strategy", "pp,dp,tp,sp,zero=1", "--schedule",

@@ -3,14 +3,14 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the seconds that CompiledSchedule::simulate gives for the lists of a
-// program, as JSON:
+// Prints the seconds that CompiledSchedule::simulate computes for the lists of
+// a program, as JSON:
 //
 //     pipeline_makespan F B W LINK < LISTS
 //
-// Times are seconds of a p-th of the model. LISTS has the micro-batches, the pp
-// ranks of the stages, a line for each path, and, after an empty line, the list
-// of each pp rank.
+// Times are seconds of a p-th of the model. LISTS has the number of
+// micro-batches, the pp ranks of the stages with a line for each path, and,
+// after an empty line, the list of each pp rank.
 //
 //===----------------------------------------------------------------------===//
 

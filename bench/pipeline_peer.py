@@ -1,12 +1,11 @@
-"""A training step of GPT-2 by torch.distributed.pipelining, for pipeline.py, which starts
-it on two processes:
+"""A training step of GPT-2 with torch.distributed.pipelining. pipeline.py starts it on two
+processes:
 
     pipeline_peer.py CONFIG.json BATCH SEQ MICRO_BATCHES BLOCKS_OF_FIRST STEPS
 
-Schedule1F1B over gloo, AdamW after it. The head has weights of its own, since a stage
-cannot share them with the first. Prints the seconds of each step, of both processes from
-one barrier to the next, as JSON.
-"""
+Runs Schedule1F1B over gloo, then AdamW. The head has its own weights, since the last stage cannot
+share them with the first. Prints the seconds of each step of both processes, from one barrier to
+the next, as JSON."""
 
 import json
 import sys

@@ -1,16 +1,15 @@
-"""How far the memory of plans is from the arenas of the programs that are built of them.
+"""Compares the memory of plans with the arenas of the programs that they compile to.
 
-Each layout is planned with `tessera plan --framework tessera`, compiled with `tessera
-compile --plan` for CUDA up to its arena (no GPU is needed), and the bytes that the plan
-allocates on its fullest stage (all but the context and the margin) are compared with the
-largest arena of a pp rank. The layouts are every schedule with every ZeRO stage, in 4
-pipeline stages with 8 micro-batches, and 4 without stages: 16 layers of 5,120 on 64 H100.
+Each layout is planned with `tessera plan --framework tessera` and compiled with `tessera compile
+--plan` for CUDA up to its arena (no GPU is needed). The bytes that the plan allocates on its
+fullest stage (everything except the context and the margin) are compared with the largest arena of
+a pp rank. The layouts are every schedule with every ZeRO stage, in 4 pipeline stages with 8
+micro-batches, and 4 without stages: 16 layers of 5,120 on 64 H100.
 
     ./dev bench plan_memory            # or: python3 bench/plan_memory.py --build build
 
-Prints one JSON line a layout, then one with the largest differences; exits with 1 if a
-layout is further off than --most percent.
-"""
+Prints one JSON line per layout, then one with the largest differences; exits with 1 if a layout
+differs by more than --most percent."""
 
 import argparse
 import concurrent.futures
@@ -33,7 +32,8 @@ SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-1p", "zb-2p",
 
 
 def layouts():
-    """Name of the schedule, stage of ZeRO, options of the plan, sequences of a step."""
+    """Yields the schedule's name, the ZeRO stage, the plan's options and the sequences of a step.
+    """
     for zero in range(4):
         yield "none", zero, ["--dp", 64, "--zero", zero], 64 * 2
     for schedule in SCHEDULES:
@@ -51,13 +51,13 @@ def run(*command):
 
 
 def allocated(plan, context=("context", "margin")):
-    """Bytes of each stage, without what no tensor is in."""
+    """Bytes of each stage without categories that hold no tensor."""
     return [sum(value for name, value in stage["categories"].items() if name not in context)
             for stage in plan["memory"]["stages"]]
 
 
 def read_arenas(program):
-    """Bytes of the arena of each pp rank; tasks have no memory of their own."""
+    """Bytes of the arena of each pp rank; tasks have no arena of their own."""
     return [int(re.search(r"rt\.arena_bytes = (\d+)", line)[1])
             for line in program.splitlines()
             if "func.func" in line and "rt.memory = " in line]

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Searches the layouts of four models on a cluster of H100, each from nothing,
-// and prices all layouts of a small space beside it. Then draws layouts and
-// holds their bounds against their prices. Prints one JSON line for each:
-// counts, seconds, gap, the best plan; layouts by schedule.
+// Searches the layouts of four models on a cluster of H100, each search from
+// scratch, and also prices all layouts of a small space. Then draws random
+// layouts and checks their bounds against their prices. Prints one JSON line
+// each: counts, seconds, gap, the best plan; layouts by schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ double now() {
       .count();
 }
 
-/// Seconds of all threads on a processor.
+/// CPU seconds of all threads.
 double processorSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -47,7 +47,7 @@ double processorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// A model of share/models.
+/// Reads a model of share/models.
 llvm::Expected<Subject> readSubject(const std::string &name) {
   std::string path = TESSERA_SHARE "/models/" + name + ".json";
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -92,7 +92,7 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   double listed = now();
   SearchOptions options;
   options.threads = threads;
-  // Until a plan is known that fits.
+  // Seconds until a plan is found that fits.
   double first = 0;
   auto note = [&](const SearchProgress &progress) {
     if (progress.best && first == 0)
@@ -126,8 +126,8 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   return llvm::Error::success();
 }
 
-/// Measures `ofEach` random layouts of each schedule, or as many as are drawn:
-/// no bound may be above the price. False if one is.
+/// Measures `ofEach` random layouts of each schedule, or as many as are drawn.
+/// Returns false if a bound is above the price.
 bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
                  const char *gpus, int64_t ofEach) {
   PlanSpace given;
@@ -143,7 +143,7 @@ bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
   std::map<llvm::StringRef, int64_t> drawn;
   int64_t violations = 0, count = 0;
   double tightness = 0, start = now();
-  // The rarest schedule is one of some fifty layouts.
+  // The rarest schedule has about one of fifty layouts.
   for (int64_t draws = 0; draws < 70 * ofEach; ++draws) {
     uint32_t index = random() % space.getShapes().size();
     const LayoutShape &shape = space.getShapes()[index];

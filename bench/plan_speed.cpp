@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Prices 10,000 layouts on 16,384 devices one after the other, on one core, as
-// a search would: once from nothing, once with all layers priced. Prints one
+// a search does: once from scratch, once with all layers priced. Prints one
 // JSON line for each.
 //
 //===----------------------------------------------------------------------===//
@@ -66,7 +66,7 @@ static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
   return layouts;
 }
 
-/// Prices them all; prints the figures.
+/// Prices all layouts; prints the figures.
 static bool measure(PlanPricer &pricer, const std::vector<Plan> &layouts,
                     const char *state) {
   using Clock = std::chrono::steady_clock;

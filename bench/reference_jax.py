@@ -1,12 +1,10 @@
-"""Logits and gradients of graphs imported from JAX against JAX.
+"""Compares logits and gradients of graphs imported from JAX with JAX.
 
-Prints test/Import/Inputs/jax_models.py in MLIR's generic form, imports that, takes
-parameters, tokens and labels that `tessera verify --dump` makes, and gives them to the
-functions in f64. With --write the generic modules and a part of JAX's numbers go to
-test/Import/Inputs, with which the tests compare and need no JAX; without it the files that
-are there must be current. Then all logits and gradients of the interpreted graph are
-compared. --jax-python names a Python with jax.
-"""
+Prints test/Import/Inputs/jax_models.py in MLIR's generic form and imports it. Parameters, tokens
+and labels come from `tessera verify --dump` and go to the functions in f64. With --write the
+generic modules and a part of JAX's numbers are written to test/Import/Inputs; the tests compare
+with these files and need no JAX. Without --write the existing files must be current. Then all
+logits and gradients of the interpreted graph are compared. --jax-python names a Python with jax."""
 
 import argparse
 import importlib.util
@@ -22,12 +20,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "test" / "Import" / "Inputs"
 MODELS = ["unrolled", "scanned"]
-# A step that puts the gradients in the difference of the parameters, exactly.
+# A learning rate for which the change of the parameters shows the gradients exactly.
 LR = 1024
 SGD = ["--optimizer", "sgd", "--lr", str(LR), "--weight-decay", "0", "--clip", "0"]
-# How parameters are drawn.
+# The initialization of parameters.
 INIT = "nn.init = #nn.init<normal, 2.0e-01>, "
-# Numbers of a tensor that a file has, at most.
+# The largest number of elements of a tensor in a file.
 LOGITS, GRADIENTS = 800, 16
 
 
@@ -39,7 +37,7 @@ def load_models():
 
 
 def print_module(make):
-    """The generic form without the locations of ops: the paths of a machine."""
+    """The generic form without the locations of ops, which contain this machine's paths."""
     sys.path.insert(0, str(ROOT / "python"))
     from tessera import jax_import
     text = jax_import.read_function(*(lambda f, *a: (f, a))(*make()))
@@ -48,10 +46,11 @@ def print_module(make):
 
 
 def describe(array, scale, count):
-    """What a file has of a tensor. A stride that is odd meets all columns."""
+    """The entry of a tensor in a file. An odd stride visits all columns."""
     values = array.flatten().tolist()
     stride = max(1, len(values) // count) | 1
-    # What is not seen beside the scale is 0, so that it is the same everywhere.
+    # Numbers that are negligible relative to the scale become 0, so that files are equal
+    # everywhere.
     digits = lambda value: float(f"{value:.8g}") if abs(value) > 1e-9 * scale else 0.0
     norm = math.sqrt(sum(value * value for value in values))
     return {"scale": digits(scale), "norm": digits(norm), "stride": stride,
@@ -59,8 +58,8 @@ def describe(array, scale, count):
 
 
 def read_sources(graph):
-    """By name of a leaf: our parameters that are views of it, with their shape, offset and
-    strides; all of it where there is no view."""
+    """Maps the name of each leaf to our parameters that are views of it, with their shape, offset
+    and strides; without a view to the whole leaf."""
     views = {}
     for kind, attributes in re.findall(r"tensor<([^>]*)> \{([^}]*nn\.param[^}]*)\}", graph):
         name = re.search(r'nn\.param = "([^"]*)"', attributes).group(1)
@@ -77,14 +76,15 @@ def read_sources(graph):
 
 
 def view_of(array, shape, offset, strides):
-    """A view of an array, which is contiguous."""
+    """A view of a contiguous array."""
     import numpy
     flat = array.reshape(-1)[offset:]
     return numpy.lib.stride_tricks.as_strided(flat, shape, [s * array.itemsize for s in strides])
 
 
 def read_tree(tree, views, folder):
-    """The dumped tensors in place of a tree's shapes, in f64; and the names of its leaves."""
+    """Replaces a tree's shapes by the dumped tensors in f64; also returns the names of its leaves.
+    """
     import jax
     import numpy
     leaves, definition = jax.tree_util.tree_flatten_with_path(tree)
@@ -118,7 +118,7 @@ def reference(module, model, folder, views):
 
 
 def interpret(tessera, model, folder):
-    """Logits and gradients of the imported graph, as the interpreter computes them."""
+    """Logits and gradients of the imported graph, computed by the interpreter."""
     import numpy
     run = lambda *command: subprocess.run([str(c) for c in command], check=True,
                                           stdout=subprocess.DEVNULL)
@@ -139,7 +139,7 @@ def interpret(tessera, model, folder):
 
 
 def compare(tessera, folder, module, model, write):
-    """The line of a model; whether it is well."""
+    """Compares a model; returns its line and whether it is correct."""
     import jax
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,13 +1,11 @@
-"""Logits and gradients of the imported models against Hugging Face transformers.
+"""Compares logits and gradients of the imported models with Hugging Face transformers.
 
-Takes parameters, tokens and labels that `tessera verify --dump` makes, loads them
-into the class of transformers that reads the same config.json, and writes its logits
-and gradients, in f64, to test/e2e/Inputs/reference-MODEL.json (--write), or compares
-the file that is there with what it gets. Then it compares all logits and gradients of
-the interpreted graph. The end-to-end tests compare with the files, which have the
-norm and every so-manyth number of each tensor, and need no PyTorch. --torch-python names a Python with torch, transformers and numpy; without it
-one is made in .env/torch.
-"""
+Parameters, tokens and labels come from `tessera verify --dump`. The class of transformers that
+reads the same config.json computes logits and gradients in f64. They are written to
+test/e2e/Inputs/reference-MODEL.json (--write), or compared with the existing file. Then all logits
+and gradients of the interpreted graph are compared. The end-to-end tests compare with the files,
+which have the norm and evenly spaced elements of each tensor, and need no PyTorch. --torch-python
+names a Python with torch, transformers and numpy; without it one is installed in .env/torch."""
 
 import argparse
 import json
@@ -24,16 +22,16 @@ MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3", "tiny-mistral",
           "tiny-gemma3"]
 
 BATCH, SEQ = 2, 24
-# A step that puts the gradients in the difference of the parameters, exactly: they
-# are small against LR times their gradient.
+# A learning rate for which the change of the parameters shows the gradients exactly: the parameters
+# are small relative to LR times their gradient.
 LR = 1024
 SGD = ["--optimizer", "sgd", "--lr", str(LR), "--weight-decay", "0", "--clip", "0"]
-# Numbers of a tensor that a file has, at most.
+# The largest number of elements of a tensor in a file.
 LOGITS, GRADIENTS = 800, 16
 
 
 def load(folder, name):
-    """A tensor of a folder; none if it is not there."""
+    """A tensor of a folder; None if it does not exist."""
     import numpy
     import torch
     file = folder / f"{name}.npy"
@@ -41,7 +39,7 @@ def load(folder, name):
 
 
 class Weights:
-    """Our parameters, in f64, of which gradients are taken."""
+    """Our parameters in f64, with gradients."""
 
     def __init__(self, folder):
         self.folder, self.leaves = folder, {}
@@ -55,7 +53,7 @@ class Weights:
         return self.leaves[name]
 
     def linear(self, name, out_features):
-        """[in..., out...] to the [out, in] of torch.nn.Linear."""
+        """Converts [in..., out...] to the [out, in] of torch.nn.Linear."""
         return self(name).reshape(-1, out_features).T
 
 
@@ -68,7 +66,7 @@ def gpt2_state(weights, config):
              "transformer.ln_f.bias": weights("ln_f.beta")}
     for i in range(config["n_layer"]):
         ours, theirs = f"blocks.{i}", f"transformer.h.{i}"
-        # Conv1D keeps [in, out]; query, key and value are side by side.
+        # Conv1D has [in, out]; query, key and value are adjacent.
         qkv = [weights(f"{ours}.attn.{w}").reshape(d, d) for w in ("wq", "wk", "wv")]
         bias = [weights(f"{ours}.attn.{b}").reshape(d) for b in ("bq", "bk", "bv")]
         state.update({
@@ -89,7 +87,7 @@ def gpt2_state(weights, config):
 
 
 def decoder_state(weights, config):
-    """Of the families with rotary positions."""
+    """The state of the model families with rotary positions."""
     import torch
     d = config["hidden_size"]
     head = config.get("head_dim") or d // config["num_attention_heads"]
@@ -153,7 +151,7 @@ def reference(folder, config):
     import torch
     weights = Weights(folder)
     network, state = make_network(weights, config)
-    # A step's have a dimension of micro-batches.
+    # Inputs of a training step have a dimension of micro-batches.
     tokens, labels = (load(folder, n).long().flatten(0, 1) for n in ("tokens", "labels"))
     logits = torch.func.functional_call(network, state, (tokens,)).logits
     torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
@@ -161,25 +159,26 @@ def reference(folder, config):
 
 
 def scales(gradients):
-    """What differences are relative to: the largest number of a tensor, or a
-    thousandth of the largest of all, as the gradient of a bias of GPT-2's keys is 0."""
+    """The scale of each tensor's differences: its largest number, or a thousandth of the largest of
+    all gradients, since the gradient of the bias of GPT-2's keys is 0."""
     largest = max(g.abs().max().item() for g in gradients.values())
     return {n: max(g.abs().max().item(), 1e-3 * largest) for n, g in gradients.items()}
 
 
 def describe(tensor, scale, count):
-    """What a file has of a tensor. A stride that is odd meets all columns."""
+    """The entry of a tensor in a file. An odd stride visits all columns."""
     values = tensor.flatten()
     stride = max(1, len(values) // count) | 1
-    # What is not seen beside the scale is 0, so that it is the same everywhere.
+    # Numbers that are negligible relative to the scale become 0, so that files are equal
+    # everywhere.
     digits = lambda value: float(f"{value:.8g}") if abs(value) > 1e-9 * scale else 0.0
     return {"scale": digits(scale), "norm": digits(values.norm().item()),
             "stride": stride, "values": [digits(v) for v in values[::stride].tolist()]}
 
 
 def interpret(tessera, model, folder):
-    """Logits and gradients of the graph as the interpreter computes them; the
-    parameters, tokens and labels are left in `folder`."""
+    """Logits and gradients of the graph, computed by the interpreter; the parameters, tokens and
+    labels stay in `folder`."""
     run = lambda *command: subprocess.run([str(c) for c in command], check=True,
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     path = ROOT / "share" / "models" / f"{model}.json"

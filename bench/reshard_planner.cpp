@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plans random pairs of shardings (axes on random dimensions, partial, or
-// nowhere), each for the first time, and then looks them up again. One JSON
-// line a mesh. Times are those of the thread on a processor, so that other work
-// on the machine counts only as far as it slows that down.
+// unused), each for the first time, and then looks them up again. Prints one
+// JSON line per mesh. Times are CPU times of the thread, so other load on the
+// machine has only an indirect effect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ static Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
 
 enum class Links {
   Equal,
-  /// The first axis is on slower links than the others.
+  /// The first axis has slower links than the others.
   FirstFar,
   /// The same on nodes of H100s, with the constants of their library.
   Nodes

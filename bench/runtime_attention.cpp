@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints one JSON line. runtime_attention.py runs it and a peer side by side.
+// Prints one JSON line. runtime_attention.py compares it with a peer.
 // Usage: runtime_attention THREADS f32|bf16 B S T G R K CAUSAL [REPEATS]
 //
 //===----------------------------------------------------------------------===//

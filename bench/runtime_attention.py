@@ -1,8 +1,7 @@
-"""Compares tessera_rt_attention with a peer, PyTorch's SDPA, in the same run.
+"""Compares tessera_rt_attention with PyTorch's SDPA in the same run.
 
-Prints one JSON line a shape: our best and median milliseconds, the peer's, and
-the ratio (below 1: we are faster). Rounds of both alternate. The peer gets its
-own favourite layout, [B, H, S, K].
+Prints one JSON line per shape: our best and median milliseconds, the peer's, and the ratio (below
+1: we are faster). Rounds of both alternate. The peer gets its own preferred layout, [B, H, S, K].
 """
 import argparse
 import time

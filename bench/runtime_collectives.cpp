@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs collectives on forked ranks and prints one JSON line a size: the
+// Runs collectives on forked ranks and prints one JSON line per size: the
 // bandwidth at which a rank receives, and as the floor the bandwidth of memcpy
 // by as many processes at once on the same memory, measured in the same run.
 // Usage: runtime_collectives RANKS [REPEATS]
@@ -23,7 +23,7 @@ using namespace tessera::rt;
 namespace {
 constexpr int64_t largest = int64_t(64) << 20;
 
-/// Median seconds of `body`, all ranks beginning together.
+/// Median seconds of `body`; all ranks start together.
 template <typename Body>
 double measure(tessera_rt_context *ctx, int repeats, Body &&body) {
   std::vector<double> times;
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     for (int64_t bytes = 4096; bytes <= largest; bytes *= 16) {
       int64_t count = bytes / 4, part = count / ctx->ranks;
       double moved = double(bytes) * (ctx->ranks - 1) / ctx->ranks;
-      // The floor moves what the collective must receive, and nothing else.
+      // The floor copies as many bytes as the collective must receive.
       double copy = measure(
           ctx, repeats, [&] { memcpy(arena + largest, arena, size_t(moved)); });
       double gather = measure(ctx, repeats, [&] {

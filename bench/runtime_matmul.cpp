@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints one JSON line a shape: {"name", "seconds", "gflops"}.
-// runtime_matmul.py runs it and a peer side by side. Usage: runtime_matmul
-// THREADS DTYPE M N K TRANS_B [REPEATS]
+// Prints one JSON line per shape: {"name", "seconds", "gflops"}.
+// runtime_matmul.py compares it with a peer. Usage: runtime_matmul THREADS
+// DTYPE M N K TRANS_B [REPEATS]
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,7 @@
-"""Compares tessera_rt_matmul with a peer, PyTorch, in the same run.
+"""Compares tessera_rt_matmul with PyTorch in the same run.
 
-Prints one JSON line a shape: our best and median milliseconds, the peer's, and
-the ratio (below 1: we are faster). Rounds of both alternate, so that a busy
-machine treats them alike.
-"""
+Prints one JSON line per shape: our best and median milliseconds, the peer's, and the ratio (below
+1: we are faster). Rounds of both alternate, so that other load affects both."""
 import argparse
 import time
 

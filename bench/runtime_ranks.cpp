@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The matmuls of a few transformer layers, tensor-parallel over N ranks with
-// two all_reduce a layer. Prints one JSON line a number of ranks: wall and CPU
-// time of all ranks together, and the CPU time against one rank's (the floor)
-// in the same run. Usage: runtime_ranks [LAYERS] [REPEATS]
+// Runs the matmuls of a few transformer layers, tensor-parallel over N ranks
+// with two all_reduce per layer. Prints one JSON line per number of ranks: wall
+// and CPU time of all ranks together, and the CPU time relative to one rank's
+// (the floor) in the same run. Usage: runtime_ranks [LAYERS] [REPEATS]
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ int32_t multiply(tessera_rt_context *ctx, int64_t m, int64_t n, int64_t k,
                            nullptr);
 }
 
-/// Both halves of a layer look the same to the ranks: columns, rows,
-/// all_reduce.
+/// Both halves of a layer have the same form: a column-parallel matmul, a
+/// row-parallel matmul, all_reduce.
 std::string runLayers(tessera_rt_context *ctx, int layers) {
   const int64_t all[2] = {1, ctx->ranks};
   for (int layer = 0; layer < 2 * layers; ++layer) {
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
   int repeats = argc > 2 ? atoi(argv[2]) : 5;
   double floorSeconds = 0;
   for (int ranks : {1, 2, 4}) {
-    // Results of the ranks come back through a pipe.
+    // The ranks return their results through a pipe.
     int ends[2];
     if (pipe(ends) != 0)
       return 1;

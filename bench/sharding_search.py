@@ -1,13 +1,11 @@
-"""Seconds to search the shardings of training steps, and how good they are.
+"""Seconds to search the shardings of training steps, and their quality.
 
 sharding_search.py [--build DIR] [--layers 2,8] [--mesh a=2,b=4] ...
 
-For each number of layers of a model and each mesh, one JSON line: CPU seconds of
-the pass, from IR to seeds, its time, bound and gap, and variables of the network
-with equal layers as one; the time of the scheduled program of the chosen
-shardings and of the best named strategy, or, with --search-only, nothing of
-these two.
-"""
+Prints one JSON line for each number of layers of a model and each mesh: CPU seconds of the pass,
+from IR to seeds; its time, bound and gap; variables of the network with equal layers merged; and
+the time of the scheduled program with the chosen shardings and with the best named strategy.
+--search-only omits the last two."""
 import argparse
 import json
 import os
@@ -20,7 +18,7 @@ SHOW = ["--remarks-filter=propagation", "--remark-policy=all", "-o", "/dev/null"
 
 
 def without_names(mesh):
-    """The mesh with axes that no named strategy has: the step has no seeds."""
+    """Renames the mesh's axes, so that no named strategy applies and the step has no seeds."""
     return ",".join(f"{name}={axis.split('=')[1]}"
                     for name, axis in zip("abcd", mesh.split(",")))
 
@@ -42,7 +40,7 @@ def search(build, step):
     before = os.times()
     run([f"{build}/bin/tessera-opt", step, "--dist-search-shardings", "-o", "/dev/null"])
     after = os.times()
-    # What else each op might do is priced for remarks only.
+    # Costs of each op's alternatives are computed for remarks only.
     text = run([f"{build}/bin/tessera-opt", step, "--dist-search-shardings", *SHOW])
     seconds = (after.children_user - before.children_user
                + after.children_system - before.children_system)

@@ -2,10 +2,8 @@
 
     slowest.py FOLDER
 
-Reads .ninja_log, the last build of each file, and what `./dev test` writes to
-tests-unit.xml (CTest) and tests-lit.xml (lit). Seconds are of the wall clock,
-with as many jobs beside it as there were.
-"""
+Reads .ninja_log, the last build of each file, and the results of `./dev test`: tests-unit.xml
+(CTest) and tests-lit.xml (lit). Seconds are wall time, under the load of the other jobs."""
 
 import pathlib
 import sys

@@ -1,11 +1,10 @@
-"""Rows of our own runs on GPUs, as bench/validate_cost scores them.
+"""Rows of our own runs on GPUs, for bench/validate_cost.
 
     tessera_runs.py OUT.csv
 
-Reads the steps that bench/results/gpu-*.jsonl has of the cases of
-bench/gpu/cases.py, the last record of each case and device, and writes a table
-with a row for the seconds of a step and one for the bytes at its peak.
-"""
+Reads the steps in bench/results/gpu-*.jsonl for the cases of bench/gpu/cases.py, the last record of
+each case and device. Writes a table with a row for the seconds of a step and one for the peak
+bytes."""
 
 import csv
 import json
@@ -23,7 +22,7 @@ COLUMNS = ["source", "model", "layers", "hidden", "heads", "kv_heads", "ffn", "v
 
 
 def sizes_of(config):
-    """A config's sizes by column, of the names that GPT-2 and Llama have for them."""
+    """A config's sizes by column, under the names of GPT-2 or Llama."""
     heads = config.get("n_head") or config["num_attention_heads"]
     hidden = config.get("n_embd") or config["hidden_size"]
     return {"layers": config.get("n_layer") or config["num_hidden_layers"],
@@ -34,7 +33,7 @@ def sizes_of(config):
 
 
 def read_runs():
-    """(case, device) to the last record of it, and the file that has it."""
+    """Maps (case, device) to its last record and the file that has it."""
     runs = {}
     for path in sorted((ROOT / "bench" / "results").glob("gpu-*.jsonl")):
         for line in path.read_text().splitlines():
@@ -52,7 +51,7 @@ def rows_of(case, device, record, source):
            "micro_batch": batch, "global_batch": batch, "precision": "bf16",
            "recompute": "none", "note": source, "framework": "Tessera"}
     yield {**row, "metric_name": "iter_time_ms", "metric_value": record["ms"]}
-    # What the program holds, without the device's context.
+    # Memory of the program, without the device's context.
     gib = record["memory"]["measured_bytes"] / 2**30
     yield {**row, "metric_name": "peak_mem_gib", "metric_value": round(gib, 3),
            "mem_kind": "allocated"}

@@ -1,13 +1,11 @@
 """Time of a GPT-2 training step on this machine: compiled program against PyTorch.
 
-Forward, backward, clipping by the norm of all gradients and AdamW, on one rank.
-Prints one JSON line: the median step of the program beside that of PyTorch eager,
-and the CPU time of both. Rounds of both alternate, so that other load on the
-machine meets both.
+Measures forward, backward, clipping by the norm of all gradients and AdamW, on one rank. Prints one
+JSON line: the median step of the program and of PyTorch eager, and the CPU time of both. Rounds of
+both alternate, so that other load on the machine affects both.
 
-PyTorch lives in an environment of its own: --torch-python names its Python, or
-TESSERA_TORCH_PYTHON; without either one is made in .env/torch.
-"""
+PyTorch is in its own environment: --torch-python or TESSERA_TORCH_PYTHON names its Python; without
+either one is installed in .env/torch."""
 
 import json
 import statistics
@@ -15,7 +13,7 @@ import statistics
 import host_forward
 import peer
 
-# After peer.GPT2.
+# Appended to peer.GPT2.
 TORCH = r"""
 optimizer = torch.optim.AdamW(parameters, lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
                               weight_decay=0.1)
@@ -30,14 +28,14 @@ measure(step)
 
 
 def count_operations(config, batch, seq):
-    """Multiplications and additions of a step's matmuls, attention by a
-    causal mask counted half: forward, and twice that backward."""
+    """Multiplications and additions of a step's matmuls: forward, and twice as many backward.
+    Causal attention counts half."""
     c = json.loads(config.read_text())
     d, layers, vocab = c["n_embd"], c["n_layer"], c["vocab_size"]
     tokens = batch * seq
     matmuls = 2 * tokens * (12 * layers * d * d + vocab * d)
     attention = 2 * tokens * seq * d * layers
-    # Backward makes the scores again.
+    # Backward computes the scores again.
     return 3 * matmuls + attention + 2.5 * attention
 
 

@@ -2,19 +2,18 @@
 
     bench/validate_cost FOLDER --fit | python3 bench/write_constants.py
 
-Constants that a cluster file calls fitted are replaced, and then those that it
-calls guesses "as" another device, by that device's. Three digits are kept.
-"""
+Replaces the constants that a cluster file marks as fitted, and then those marked as guesses "as"
+another device, by that device's constants. Keeps three digits."""
 
 import json
 import pathlib
 import sys
 
 CLUSTERS = pathlib.Path(__file__).resolve().parent.parent / "share" / "clusters"
-# The file that a guess "as H100" is taken from.
+# The file with the constants of a guess "as H100".
 SAME = {"as A100": "a100-80-sxm-ib", "as H100": "h100-sxm-ib", "as B200": "b200-sxm-ib",
         "as GB200": "gb200-nvl72-ib"}
-# Links whose efficiency runs determine, and not micro-benchmarks.
+# Links whose efficiency is determined by runs, not by micro-benchmarks.
 RUNS = "multi-node runs on A100 (docs/cost.md)"
 
 

@@ -1,20 +1,18 @@
-"""What a training step communicates, beside what JAX/XLA emits for it.
+"""Compares the communication of a training step with JAX/XLA's.
 
-The same model (the sizes of tiny-gpt2 and tiny-llama, a vocabulary that tp
-divides), mesh, seeds of parameters, batch, residual stream and optimizer state,
-and AdamW, on 8 host devices. With sp heads and ffn are annotated too: left free,
-XLA gathers the weights of tiny-llama on tp=2 and shards the sequence everywhere
-(742,656 bytes), which pays for so few tokens. XLA's bytes are read from its compiled HLO; a part of
-an all-reduce whose users all slice it counts as the reduce-scatter that a GPU
-compile would form, and `xla_all_reduce_bytes` says what it is without that. With
-zero=3 Tessera gathers parameters again for the backward, XLA keeps them whole:
-`tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not.
-`tessera_slow_links` is what Tessera does where each collective takes a millisecond more,
-so that whatever can be one collective is one. Bytes
-are those that one rank receives in one step by bandwidth-optimal algorithms, f32;
-scalars are left out on XLA's side. Needs a Python with jax (--jax); prints one JSON
-line a row and fails where Tessera receives more.
-"""
+Both have the same model (the sizes of tiny-gpt2 and tiny-llama, a vocabulary that tp divides),
+mesh, parameter seeds, batch, residual stream, optimizer state and AdamW, on 8 host devices. With sp
+the heads and ffn are annotated too: otherwise XLA gathers the weights of tiny-llama on tp=2 and
+shards the sequence everywhere (742,656 bytes), which pays off for so few tokens.
+
+XLA's bytes are read from its compiled HLO. A part of an all-reduce whose users all slice it counts
+as the reduce-scatter that a GPU compile would form; `xla_all_reduce_bytes` is the count without
+that rule. With zero=3 Tessera gathers parameters again for the backward, while XLA keeps them
+whole: `tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not.
+`tessera_slow_links` is the result if each collective takes a millisecond more, so that all
+collectives that can merge are merged. Bytes are those that one rank receives in one step with
+bandwidth-optimal algorithms in f32; scalars are not counted for XLA. Needs a Python with jax
+(--jax). Prints one JSON line per row and fails if Tessera receives more."""
 
 import argparse
 import json
@@ -30,7 +28,7 @@ ROWS = [("dp=8", "dp"), ("tp={tp}", "tp"), ("tp={tp}", "tp,sp"),
         ("dp=8", "dp,zero=1"), ("dp=8", "dp,zero=2"), ("dp=8", "dp,zero=3"),
         ("dp={dp},tp={tp}", "dp,tp,sp,zero=1"), ("dp={dp},tp={tp}", "dp,tp,sp,zero=3"),
         ("dp={dp},cp={tp}", "dp,cp=all_gather"), ("dp={dp},cp={tp}", "dp,cp=all_to_all")]
-# tiny-llama has two KV heads: what JAX can shard over tp without padding.
+# tiny-llama has two KV heads, which JAX can shard over tp without padding.
 MODELS = {"tiny-gpt2": {"dp": 2, "tp": 4}, "tiny-llama": {"dp": 4, "tp": 2}}
 BATCH, SEQ = 16, 32
 
@@ -188,7 +186,7 @@ def bytes_of(text):
 
 
 def group_size(line):
-    """Devices of a group, in any of the forms in which HLO writes them."""
+    """Devices of a group, in any notation of HLO."""
     if match := re.search(r"replica_groups=mesh\[(.*?)\].*?\{('.*?)\}", line):
         sizes = dict(re.findall(r"'(\w+)'=(\d+)", match.group(1)))
         n = 1
@@ -223,7 +221,7 @@ class Program:
                 self.parameters[where, int(operands[0])] = name
 
     def is_sliced(self, name):
-        """Whether all that reads a value takes a slice of it."""
+        """True if all users of a value slice it."""
         users = self.users.get(name, [])
         for user, i in users:
             kind, _, _, line = self.ops[user]
@@ -241,7 +239,7 @@ class Program:
         return bool(users)
 
     def get_parts(self, name):
-        """(bytes, whether all that reads it slices it) of each result of an op."""
+        """(bytes, whether all users slice it) of each result of an op."""
         _, result, _, _ = self.ops[name]
         if not result.startswith("("):
             return [(bytes_of(result), self.is_sliced(name))]
@@ -255,8 +253,8 @@ class Program:
 
 
 def count_xla(text):
-    """{kind: [count, bytes]} with sliced all-reduces as reduce-scatters, and the
-    bytes without that. Single elements are left out."""
+    """{kind: [count, bytes]} with sliced all-reduces as reduce-scatters, and the bytes without that
+    rule. Scalars are not counted."""
     program = Program(text)
     rows, raw = {}, 0
 
@@ -290,7 +288,7 @@ def count_xla(text):
 
 
 def add_mesh(graph, mesh, base_seconds):
-    """Writes the mesh into the graph, with collectives that begin after so long."""
+    """Writes the mesh into the graph, with `base_seconds` added to the start of each collective."""
     axes = [axis.split("=") for axis in mesh.split(",")]
     sizes = ", ".join(f'"{name}"={size}' for name, size in axes)
     links = ", ".join(f"[array<f64: {size}.0, 0.0, 1.0e11>]" for _, size in axes)
@@ -336,7 +334,7 @@ def main():
                 folder = pathlib.Path(folder)
                 ours = count_tessera(build, model, mesh, strategy, folder)
                 again = ours["total"]["bytes"]
-                # XLA keeps what it has gathered for the backward.
+                # XLA keeps gathered parameters for the backward.
                 flags = ["--shared-bytes", "1000000000"] if "zero=3" in strategy else []
                 if flags:
                     ours = count_tessera(build, model, mesh, strategy, folder, flags)

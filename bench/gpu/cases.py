@@ -1,10 +1,10 @@
-"""What is compared on a GPU: models, sizes, and how the programs are compiled."""
+"""The comparisons on a GPU: models, sizes, and how the programs are compiled."""
 
-# As test/e2e/training/train_golden.test and bench/golden_curves.py have it.
+# The same values are in test/e2e/training/train_golden.test and bench/golden_curves.py.
 CURVE_BATCH, CURVE_SEQ, CURVE_STEPS = 8, 32, 30
 CURVE_OPTIONS = ["--lr", "0.003", "--lr-schedule", "cosine", "--min-lr", "0.0003", "--warmup", "5",
                  "--total-steps", "30", "--weight-decay", "0.1", "--clip", "1.0"]
-# What is trained, by name: a config of share/models, and flags of tessera model.
+# Models that are trained, by name: a config of share/models, and flags of tessera model.
 CURVES = {
     "tiny-gpt2": ("tiny-gpt2", []),
     "tiny-llama": ("tiny-llama", []),
@@ -13,12 +13,12 @@ CURVES = {
     "tiny-mistral": ("tiny-mistral", []),
     "tiny-phi3": ("tiny-phi3", []),
     "tiny-gemma3": ("tiny-gemma3", []),
-    # Windows and documents that end at the ends of lines.
+    # Windows, and documents that end at the ends of lines.
     "tiny-mistral-eod": ("tiny-mistral", ["--eod", "10"]),
     # Blocks for the stages of pipelines.
     "tiny-llama-8": ("tiny-llama", ["--layers", "8"]),
 }
-# Of these PyTorch's losses are taken too, and those of bf16 and fp8.
+# Models with losses of PyTorch and programs in bf16 and fp8, too.
 TORCH_MODELS = ["tiny-gpt2", "tiny-llama"]
 
 
@@ -26,7 +26,7 @@ def precisions(name):
     return ("f32", "bf16", "fp8") if name in TORCH_MODELS else ("f32",)
 
 
-# Programs whose ranks one device plays, by name: models, ranks, and how they are compiled.
+# Programs whose ranks run on one device, by name: models, ranks, and how they are compiled.
 RANK_PLANS = {
     "ranks2": (TORCH_MODELS, 2, ["--mesh", "dp=2", "--strategy", "dp,zero=1"]),
     "ranks4": (TORCH_MODELS, 4, ["--mesh", "dp=2,tp=2", "--strategy", "dp,tp,sp,zero=2"]),
@@ -51,10 +51,10 @@ RANK_PLANS = {
     "dualpipe-v": (["tiny-llama-8"], 4, ["--mesh", "pp=4", "--strategy", "pp", "--schedule",
                                          "dualpipe-v", "--micro-batches", "8"]),
 }
-# Between plans of one program in f32, relatively; the bound of the host's tests.
+# Relative tolerance between plans of one program in f32; the bound of the host's tests.
 RANK_TOLERANCE = 1e-4
 
-# Steps of the speed runs: a constant rate, so that both sides do the same.
+# Options of the speed runs: a constant learning rate, so that both sides do the same work.
 SPEED_OPTIONS = ["--lr", "0.0001", "--weight-decay", "0.1", "--clip", "1.0"]
 # name: config, batch, sequence, changes of the config.
 SPEED = {
@@ -63,32 +63,31 @@ SPEED = {
     "gpt2-xl": ("gpt2-xl", 16, 1024, {}),
     "llama3-8b-16": ("llama3-8b", 2, 4096, {"num_hidden_layers": 16}),
 }
-# Timed steps of a repeat, of which there are three. Those of the large ones take
-# over a second.
+# Timed steps of a repeat, of three repeats. A step of the large cases takes over a second.
 STEPS = {"gpt2-b32": 30, "gpt2-b64": 30, "gpt2-xl": 10, "llama3-8b-16": 10}
-# The one whose losses are compared.
+# The case whose losses are compared.
 FIRST_SPEED = "gpt2-b32"
-# Those whose kernels are looked at: a profiler needs a third of a second for each.
+# Cases whose kernels are profiled: the profiler needs a third of a second for each.
 FLOORS = {
     "gpt2-2-layers": ("gpt2", 32, 1024, {"n_layer": 2}),
     "llama3-8b-2-layers": ("llama3-8b", 2, 4096, {"num_hidden_layers": 2}),
 }
 
-# Dense bf16 operations per second by the vendor's datasheet.
+# Dense bf16 operations per second from the vendor's data sheets.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}
 
-# Causal attention alone, forward and backward, around a ring: groups, heads of a group and
-# their dimension as llama3-8b has them, and the tokens of a device.
+# Causal attention alone, forward and backward, over cp: groups, heads of a group and their
+# dimension as in llama3-8b, and the tokens of a device.
 CONTEXT_HEADS, CONTEXT_TOKENS = (8, 4, 128), 8192
 CONTEXT_METHODS = ["ring", "all_gather", "all_to_all"]
-# Devices of a program; one device plays them where there are fewer: then the
-# largest are left out.
+# Devices of a program. With fewer devices one device runs all ranks; then programs with more ranks
+# than CONTEXT_MOST_PLAYED are left out.
 CONTEXT_RANKS = [4, 8]
 CONTEXT_MOST_PLAYED = 4
 
 
 def context_graph(tokens):
-    """The module: one row of so many tokens of random numbers."""
+    """The module: attention over one row of `tokens` random tokens."""
     groups, heads, size = CONTEXT_HEADS
     q = f"tensor<1x{tokens}x{groups}x{heads}x{size}xbf16>"
     k = f"tensor<1x{tokens}x{groups}x{size}xbf16>"
@@ -110,6 +109,7 @@ def context_graph(tokens):
 
 
 def context_operations(tokens):
-    """Forward and backward of causal attention: 2 and 5 matmuls, half of each is masked."""
+    """Operations of causal attention forward and backward: 2 and 5 matmuls, half of each is masked.
+    """
     groups, heads, size = CONTEXT_HEADS
     return 7 * tokens * tokens * groups * heads * size

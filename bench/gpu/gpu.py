@@ -1,10 +1,9 @@
-"""Everything that has to be seen on a GPU, in parts.
+"""Runs all checks and measurements that need a GPU, in parts.
 
-Takes programs and references from build-gpu/ (made by ./dev gpu --prepare, maybe on
-another machine) and needs a python3 with PyTorch. Each part prints JSON lines, which
-also go to $OUT/gpu.jsonl, or to bench/results/ without OUT; a part that cannot run
-says why and is skipped. Exit status 1 if something was compared and is off.
-"""
+Takes programs and references from build-gpu/ (made by ./dev gpu --prepare, maybe on another
+machine) and needs a python3 with PyTorch. Each part prints JSON lines, which also go to
+$OUT/gpu.jsonl, or to bench/results/ without OUT; a part that cannot run says why and is skipped.
+Exit status 1 if a compared result is wrong."""
 
 import argparse
 import datetime
@@ -22,7 +21,7 @@ import measure
 import parts
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# name: function, seconds it may take, what it does.
+# name: function, time limit in seconds, what it does.
 PARTS = {
     "kernels": (parts.kernels, 120, "the hand-written kernels against the host's, and their time"),
     "matmuls": (parts.matmuls, 90, "matmuls with what follows them, whole and apart"),
@@ -38,7 +37,7 @@ PARTS = {
 
 
 def read_machine():
-    """Device and versions, or why nothing can run here."""
+    """Device and versions, or the reason why nothing can run here."""
     query = "name,uuid,driver_version,memory.total,clocks.sm,clocks.mem,power.draw"
     if not shutil.which("nvidia-smi"):
         return None, "there is no nvidia-smi, so no driver of a GPU"
@@ -51,7 +50,7 @@ def read_machine():
 
 
 class Session:
-    """Where results go, and how long the part that runs may still take."""
+    """The output of results, and the remaining time of the running part."""
 
     def __init__(self, options, machine):
         self.options, self.machine, self.failed = options, machine, False
@@ -67,7 +66,7 @@ class Session:
         self.part, self.deadline = "", 0.0
 
     def unpack(self):
-        """Programs travel as one archive: they have most of their bytes in common."""
+        """Unpacks the programs from one archive, since they have most of their bytes in common."""
         archive = self.folder / "programs.tar.xz"
         programs = self.folder / "programs"
         if archive.exists() and (not programs.exists()
@@ -77,7 +76,7 @@ class Session:
             os.utime(programs)
 
     def emit(self, **values):
-        """Prints and keeps a result; "good" False makes the whole run fail."""
+        """Prints and stores a result; "good" False makes the whole run fail."""
         line = json.dumps({"part": self.part, **values})
         print(line, flush=True)
         with self.path.open("a") as file:
@@ -88,7 +87,7 @@ class Session:
         return self.deadline - time.monotonic()
 
     def program(self, name):
-        """Path and facts of a prepared program; None, with a line, without it."""
+        """Path and facts of a prepared program; None, with a line, if there is none."""
         facts = self.manifest["programs"].get(name)
         if facts is None:
             self.emit(case=name, skipped="was not prepared")
@@ -96,14 +95,14 @@ class Session:
         return self.folder / facts["file"], facts
 
     def wanted(self, name):
-        """Path of a prepared program, unless --only names others."""
+        """Path of a prepared program; None if --only excludes it."""
         if self.options.only and name not in self.options.only:
             return None
         return self.program(name)[0]
 
     def run(self, command, limit=None):
-        """Runs a command within the part's time. Returns exit status, standard
-        output and standard error; 124 where it took too long."""
+        """Runs a command within the part's time. Returns exit status, standard output and standard
+        error; the status is 124 on a timeout."""
         seconds = max(1.0, min(limit or self.left(), self.left()))
         process = subprocess.Popen([str(c) for c in command], text=True, cwd=self.scratch,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -169,7 +168,7 @@ def main():
             continue
         try:
             function(session)
-        except Exception as error:  # One part must not take the others along.
+        except Exception as error:  # A failure of one part must not end the others.
             session.emit(good=False, error=f"{type(error).__name__}: {error}")
         session.emit(seconds=round(time.monotonic() - begin, 1))
     return 1 if session.failed else 0

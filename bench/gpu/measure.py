@@ -1,4 +1,4 @@
-"""The parts of ./dev gpu that take times. Each takes a Session of gpu.py."""
+"""The parts of ./dev gpu that measure times. Each takes a Session of gpu.py."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ import subprocess
 import cases
 import parts
 
-# PyTorch's ways to run a model: torch.compile's mode, or eager, and whose attention.
+# PyTorch's ways to run a model: torch.compile's mode or eager, and the attention backend.
 MODES = {"max-autotune": ("max-autotune", "default"),
          "max-autotune-cudnn": ("max-autotune", "cudnn"),
          "compile": ("default", "default"),
@@ -17,7 +17,7 @@ MODES = {"max-autotune": ("max-autotune", "default"),
 
 
 def device_state():
-    """Clocks and power, as they are."""
+    """The current clocks and power."""
     if not shutil.which("nvidia-smi"):
         return None
     query = "clocks.sm,clocks.mem,power.draw,temperature.gpu"
@@ -27,7 +27,7 @@ def device_state():
 
 
 def run_ours(session, program, steps):
-    """The JSON report of a run on made-up tokens; None, with a line, if it fails."""
+    """The JSON report of a run on random tokens; None, with a line, if it fails."""
     status, out, err = session.run([program, "--random-data", "--steps", steps, "--quiet",
                                     "--report", "json"], 240)
     if status:
@@ -44,7 +44,7 @@ def run_torch(session, facts, steps, mode, attention):
 
 
 def losses(session):
-    """Both sides from the same weights on the same text for five steps."""
+    """Compares the losses of both sides, from the same weights on the same text for five steps."""
     name = cases.FIRST_SPEED
     program, facts = session.program(name)
     if program is None:
@@ -67,13 +67,13 @@ def peak_of(session):
     return next((peak for key, peak in cases.PEAKS.items() if key in name), None)
 
 
-# How much of what follows a matmul the library does: MatmulSplit.
+# Names of MatmulSplit: how much of an epilogue the library computes.
 SPLITS = ["whole", "sums apart", "apart"]
 
 
 def read_matmuls(text, peak):
-    """The matmuls of a tune file, the slowest first: time, which way was chosen and
-    the times of the others, and the time of their operations at the device's peak."""
+    """The matmuls of a tune file, the slowest first: time, the chosen split, the times of the other
+    splits, and the time of their operations at the device's peak."""
     rows = []
     for entry in json.loads(text.splitlines()[0])["matmuls"]:
         # The key begins with the fields of tessera_rt_matmul_desc.
@@ -87,7 +87,7 @@ def read_matmuls(text, peak):
 
 
 def matmuls_of(session, name, program):
-    """Prints what a program's first run has chosen for its matmuls."""
+    """Prints the choices that a program's first run made for its matmuls."""
     tuned = program.with_name(program.name + ".tune")
     if tuned.exists():
         for row in read_matmuls(tuned.read_text(), peak_of(session))[:40]:
@@ -95,7 +95,7 @@ def matmuls_of(session, name, program):
 
 
 def by_kernels(session, name, steps):
-    """Seconds of a step whose matmuls take nothing of what follows them."""
+    """Seconds of a step whose epilogues are all separate kernels."""
     program, _ = session.program(f"{name}-kernels")
     if program is None or not run_ours(session, program, 2):
         return None
@@ -104,13 +104,13 @@ def by_kernels(session, name, steps):
 
 
 def speed(session):
-    """Tokens per second beside the best of PyTorch's modes, in turns."""
+    """Tokens per second of ours and of the best of PyTorch's modes; runs alternate."""
     for name in session.options.only or cases.SPEED:
         program, facts = session.program(name)
         if program is None:
             continue
         before, steps = device_state(), cases.STEPS[name]
-        # The first run finds the fastest matmuls and keeps them.
+        # The first run finds the fastest matmuls and stores them.
         first = run_ours(session, program, 2)
         if not first:
             continue
@@ -152,7 +152,7 @@ def speed(session):
 
 
 def devices_of(session):
-    """How many devices this machine has."""
+    """The number of devices of this machine."""
     if session.options.device != "cuda":
         return 1
     result = subprocess.run(["nvidia-smi", "-L"], text=True, stdout=subprocess.PIPE)
@@ -160,9 +160,9 @@ def devices_of(session):
 
 
 def context(session):
-    """Operations per second and device of attention whose sequence several devices
-    share, beside one device's own. Where there are too few devices, one plays them in
-    turn: that is the time of their kernels and of copies in place of transfers."""
+    """Operations per second and device of attention with context parallelism, relative to one
+    device alone. With too few devices, one device runs all ranks in turn: that is the time of their
+    kernels and of copies in place of transfers."""
     devices, alone = devices_of(session), None
     names = ["context-1"] + [f"context-{method}-{ranks}" for ranks in cases.CONTEXT_RANKS
                              for method in cases.CONTEXT_METHODS]
@@ -219,8 +219,8 @@ def read_kernels(text):
 
 
 def floors(session):
-    """One step of each case kernel by kernel under ncu: time beside bytes over the copy
-    rate and operations over the rate of matmuls, both measured here."""
+    """Profiles one step of each case with ncu. Compares the time of each kernel with its bytes over
+    the copy rate and its operations over the rate of matmuls, both measured here."""
     tool = parts.find_tool("ncu")
     if session.options.device != "cuda" or not tool:
         return session.emit(skipped="there is no ncu" if not tool else "needs a GPU")
@@ -234,7 +234,7 @@ def floors(session):
 
 def floors_of(session, name, tool, rates):
     program, _ = session.program(name)
-    # The trials of the first run would be profiled, too.
+    # Otherwise the trials of the first run would be profiled, too.
     if program is None or not run_ours(session, program, 2):
         return
     status, out, err = session.run(

@@ -9,7 +9,7 @@ import cases
 
 
 def run_checks(session, name):
-    """A prepared program of checks and times: its lines."""
+    """Runs a prepared program of checks and times, and emits its lines."""
     program = session.folder / "programs" / name
     if not program.exists():
         return session.emit(skipped=f"{name} was not prepared")
@@ -22,12 +22,12 @@ def run_checks(session, name):
 
 
 def kernels(session):
-    """Every hand-written kernel on the device against the host's code."""
+    """Compares every hand-written kernel on the device with the host's code."""
     run_checks(session, "gpu_kernels")
 
 
 def matmuls(session):
-    """Matmuls with what follows them, in the library and apart, against f64."""
+    """Compares matmuls with epilogues, in the library and apart, with f64."""
     run_checks(session, "gpu_products")
 
 
@@ -50,14 +50,14 @@ def run_steps(session, program, *flags, steps=cases.CURVE_STEPS, text="text", li
 
 
 def difference(ours, theirs):
-    """The largest relative difference; infinite where a value is NaN."""
+    """The largest relative difference; infinite if a value is None or the counts differ."""
     if any(x is None for x in [*ours, *theirs]) or len(ours) != len(theirs):
         return float("inf")
     return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours, theirs))
 
 
 def torch_curve(session, model, precision):
-    """PyTorch's losses from the same weights; None where it has none."""
+    """PyTorch's losses from the same weights; None if there are none."""
     if model not in cases.TORCH_MODELS or precision == "fp8":
         return None
     config = pathlib.Path(__file__).resolve().parent.parent.parent / "share" / "models"
@@ -68,8 +68,8 @@ def torch_curve(session, model, precision):
 
 
 def curves(session):
-    """f32 within 1e-4 of the host; bf16 within 2 % of PyTorch's and fp8 within 2 % of
-    the host's f32, both falling by 1."""
+    """Checks that f32 is within 1e-4 of the host, bf16 within 2 % of PyTorch, and fp8 within 2 % of
+    the host's f32, and that the losses of bf16 and fp8 fall by 1."""
     host = json.loads((session.folder / "host.json").read_text())
     for model in cases.CURVES:
         for precision in cases.precisions(model):
@@ -94,7 +94,7 @@ def curves(session):
 
 
 def ranks(session):
-    """Programs of several ranks, which one device plays, against the host's one rank."""
+    """Compares programs of several ranks, all on one device, with the host's one rank."""
     host = json.loads((session.folder / "host.json").read_text())
     for plan, (models, count, options) in cases.RANK_PLANS.items():
         for model in models:
@@ -109,7 +109,7 @@ def ranks(session):
 
 
 def nccl(session):
-    """The same losses from two processes over NCCL, or its refusal."""
+    """Compares the losses of two processes over NCCL, or prints NCCL's refusal."""
     if session.options.device != "cuda":
         return session.emit(skipped="NCCL needs a GPU")
     host = json.loads((session.folder / "host.json").read_text())
@@ -139,7 +139,7 @@ def find_tool(name):
 
 
 def sanitizer(session):
-    """memcheck and racecheck over two steps, every call enqueued anew."""
+    """Runs memcheck and racecheck over two steps, with every call enqueued anew."""
     tool = find_tool("compute-sanitizer")
     if session.options.device != "cuda" or not tool:
         return session.emit(skipped="there is no compute-sanitizer" if not tool

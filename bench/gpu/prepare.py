@@ -1,9 +1,8 @@
-"""Makes build-gpu/: what a machine with a GPU needs to run ./dev gpu.
+"""Makes build-gpu/: the files that a machine with a GPU needs to run ./dev gpu.
 
-Programs for the device, the losses of the same programs for the host, the initial
-weights, and a text. The other machine needs no compiler and no MLIR: carry the
-repository and this folder there.
-"""
+These are programs for the device, the losses of the same programs on the host, the initial weights,
+and a text. The other machine needs no compiler and no MLIR: copy the repository and this folder
+there."""
 
 import argparse
 import json
@@ -38,7 +37,7 @@ class Preparation:
         return path
 
     def compile(self, name, graph, *flags, **facts):
-        """Compiles for the device; a program that cannot be is told and left out."""
+        """Compiles for the device; a program that does not compile is reported and left out."""
         path = self.folder / "programs" / name
         begin = time.perf_counter()
         result = subprocess.run(
@@ -50,7 +49,7 @@ class Preparation:
         if result.returncode:
             print(f"gpu: {name} cannot be compiled: {result.stderr.strip()}", file=sys.stderr)
             return
-        # Only what runs is carried.
+        # Symbols are not needed to run the program.
         self.run("strip", "--strip-all", path)
         self.programs[name] = {"file": f"programs/{name}", "compile_seconds": round(seconds, 2),
                                "flags": [str(f) for f in flags], **facts}
@@ -65,7 +64,7 @@ class Preparation:
                           cases.CURVE_SEQ, *flags)
 
     def curves(self):
-        """Programs for the device in each precision, and the host's losses."""
+        """Compiles programs for the device in each precision, and computes the host's losses."""
         losses = {}
         for name in cases.CURVES:
             graph = self.curve_graph(name)
@@ -92,8 +91,8 @@ class Preparation:
                              *options)
 
     def context(self):
-        """Attention alone on one device, and around a ring in each way."""
-        # The emulated device only shows that the scripts run.
+        """Compiles attention alone on one device, and with each method of context parallelism."""
+        # The emulated device only tests the scripts.
         tokens = cases.CONTEXT_TOKENS if self.options.target == "cuda" else 32
         for ranks in [1, *cases.CONTEXT_RANKS]:
             graph = self.folder / "graphs" / f"context-{ranks}.mlir"
@@ -115,13 +114,13 @@ class Preparation:
             options = [*cases.SPEED_OPTIONS, "--precision", "bf16"]
             self.compile(name, graph, *options, **facts)
             if name == cases.FIRST_SPEED:
-                # What matmuls take of what follows them, by kernels.
+                # The same with epilogues as separate kernels.
                 self.compile(f"{name}-kernels", graph, *options, "--epilogues=off", **facts)
 
     def pack(self):
-        """Programs as one archive: they have most of their bytes in common."""
+        """Packs the programs into one archive, since they have most of their bytes in common."""
         archive = self.folder / "programs.tar.xz"
-        # A dictionary that spans several programs.
+        # The dictionary spans several programs.
         filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]
         with lzma.open(archive, "wb", filters=filters) as packed:
             with tarfile.open(fileobj=packed, mode="w") as file:
@@ -139,10 +138,10 @@ class Preparation:
             archive.unlink()
         if manifest.exists():
             self.programs = json.loads(manifest.read_text())["programs"]
-        # Fixed: the losses belong to it.
+        # A fixed text: the losses depend on it.
         text = (ROOT / "LICENSE").read_bytes()
         (self.folder / "text").write_bytes(text)
-        # Enough for five steps of the speed runs.
+        # A longer text for five steps of the speed runs.
         (self.folder / "long-text").write_bytes(text * 30)
         for part in self.options.parts or PARTS:
             getattr(self, part)()

@@ -1,10 +1,8 @@
-"""GPT-2 and Llama in plain PyTorch, as the compared programs have them.
+"""GPT-2 and Llama in plain PyTorch, equal to the compared programs.
 
-A model is built from the same config.json and can take the weights that a program
-wrote with --save-initial. Parameters are f32; with autocast the matmuls are in
-bf16, which is what `--precision bf16` is on the other side: f32 weights that the
-optimizer updates, bf16 operands.
-"""
+A model is built from the same config.json and can load the weights that a program wrote with
+--save-initial. Parameters are f32; with autocast the matmuls have bf16 operands. This corresponds
+to `--precision bf16`, where the optimizer updates f32 weights."""
 
 import json
 import math
@@ -16,7 +14,7 @@ from torch import nn
 
 
 def read_config(path):
-    """The fields that both kinds of models have, under one name."""
+    """The fields that both kinds of models have, under common names."""
     c = json.loads(pathlib.Path(path).read_text())
     if c["model_type"] == "gpt2":
         return {**c, "width": c["n_embd"], "heads": c["n_head"], "kv_heads": c["n_head"],
@@ -34,7 +32,7 @@ def weight(*shape):
 
 
 def attend(q, k, v):
-    """[batch, heads, sequence, head] of each, by groups where k has fewer heads."""
+    """Attention of [batch, heads, sequence, head] tensors; k and v may have fewer heads (GQA)."""
     return F.scaled_dot_product_attention(q, k, v, is_causal=True,
                                           enable_gqa=q.shape[1] != k.shape[1])
 
@@ -113,7 +111,7 @@ class LlamaBlock(nn.Module):
 
 
 def rope_frequencies(c):
-    """Inverse frequencies, with Llama 3's scaling where the config has it."""
+    """Inverse frequencies, with Llama 3's scaling if the config has it."""
     base = 1.0 / c.get("rope_theta", 10000.0) ** (torch.arange(0, c["head"], 2).double() / c["head"])
     scaling = c.get("rope_scaling")
     if not scaling:
@@ -166,8 +164,8 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def load(self, folder):
-        """Takes the weights that a program wrote to `folder`; of a bf16 parameter the
-        f32 copy that the optimizer has."""
+        """Loads the weights that a program wrote to `folder`; for a bf16 parameter the optimizer's
+        f32 copy."""
         import numpy
 
         def tensor(name):
@@ -186,15 +184,15 @@ class Model(nn.Module):
             block.load(lambda name: tensor(f"blocks.{i}.{name}"))
 
     def groups(self, decay):
-        """Parameters for the optimizer: only matrices decay."""
+        """Parameter groups for the optimizer: only matrices have weight decay."""
         parameters = list(self.parameters())
         return [{"params": [p for p in parameters if p.ndim > 1], "weight_decay": decay},
                 {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0}]
 
 
 def count_operations(c, batch, seq):
-    """Multiplications and additions of a step's matmuls, forward and twice
-    that backward; attention by a causal mask counted half, recomputation not."""
+    """Multiplications and additions of a step's matmuls, forward and twice as many backward. Causal
+    attention counts half, rematerialization does not count."""
     d, tokens = c["width"], batch * seq
     q, kv = c["heads"] * c["head"], c["kv_heads"] * c["head"]
     hidden = (2 if c["model_type"] == "gpt2" else 3) * c["hidden"]

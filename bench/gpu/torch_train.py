@@ -1,11 +1,10 @@
-"""PyTorch's side of the measurements on a GPU, in a process of its own.
+"""PyTorch's side of the measurements on a GPU, in its own process.
 
   torch_train.py curve  loss of each step on a text, from given weights
   torch_train.py speed  time of a step on random data
-  torch_train.py rates  what the device copies and multiplies a second
+  torch_train.py rates  bytes copied and operations of matmuls per second of the device
 
-Prints one JSON object. With --device cpu all but the times is the same.
-"""
+Prints one JSON object. With --device cpu everything except the times is the same."""
 
 import argparse
 import contextlib
@@ -46,7 +45,7 @@ def parse():
 
 
 def learning_rate(o, step):
-    """Of step 1 and on: linear warm-up, then a cosine."""
+    """The learning rate of a step from 1: linear warm-up, then a cosine."""
     if o.constant_lr:
         return o.lr
     if step <= o.warmup:
@@ -56,7 +55,7 @@ def learning_rate(o, step):
 
 
 def text_batch(o, text, step):
-    """Tokens and labels of a step, counted from 0, as the runtime deals them."""
+    """Tokens and labels of a step from 0, in the runtime's order."""
     sequences = (len(text) - 1) // o.seq
     rows = [(step * o.batch + row) % sequences * o.seq for row in range(o.batch)]
     shifted = lambda shift: torch.tensor([list(text[r + shift:r + shift + o.seq]) for r in rows])
@@ -152,9 +151,9 @@ def timed(repeats, work):
 
 
 def rates(_):
-    """Bytes per second read and written by a copy of 4 GB, and operations per second of
-    a bf16 matmul of 8192^3 on random data: for some 30 ms, and kept up for seconds, where
-    the device's power limit lowers its clock."""
+    """Bytes per second that a copy of 4 GB reads and writes, and operations per second of a bf16
+    matmul of 8192^3 on random data: for about 30 ms, and sustained for seconds, where the device's
+    power limit lowers its clock."""
     source = torch.randn(1 << 30, device="cuda")
     target = torch.empty_like(source)
     copy = 2 * source.nbytes / timed(10, lambda: target.copy_(source))

@@ -57,7 +57,8 @@ static void addSample(SourceScore &score, double bytes, double measured,
     score.largeCollectives.push_back(sample);
 }
 
-/// Ranks spread evenly over nodes, of which the last ones are idle.
+/// Spans of ranks that are spread evenly over nodes; the last devices of a node
+/// are idle.
 static LinkSpans spansOf(const ClusterSpec &spec, int64_t ranks,
                          int64_t nodes) {
   std::vector<int64_t> devices;
@@ -77,8 +78,8 @@ static std::vector<double> tableSizes() {
   return sizes;
 }
 
-/// "1GB", ">=32MB"; none for anything else. A line fitted through all sizes
-/// ("0B") is taken at 1 GiB.
+/// Parses "1GB", ">=32MB"; none for anything else. A line that was fitted
+/// through all sizes ("0B") is evaluated at 1 GiB.
 static std::optional<double> statedSize(StringRef text) {
   text.consume_front(">=");
   double unit = 1;
@@ -94,8 +95,8 @@ static std::optional<double> statedSize(StringRef text) {
   return *value > 0 ? *value * unit : double(1 << 30);
 }
 
-/// The library's own model: latency + bytes / bandwidth for each algorithm and
-/// protocol; it runs the fastest.
+/// Scores the library's own model: latency + bytes / bandwidth for each
+/// algorithm and protocol; the library uses the fastest.
 static void scoreTuningTable(const Table &table, Evaluator &evaluator,
                              SourceScore &score) {
   struct Curve {
@@ -103,7 +104,8 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     int64_t ranks, nodes;
     std::string preset;
     std::vector<std::pair<double, double>> lines;
-    /// Where the line was measured; none: it is a model for all sizes.
+    /// The size at which the line was measured; none: the line is a model for
+    /// all sizes.
     std::optional<double> size;
   };
   std::map<std::string, Curve> curves;

@@ -18,9 +18,9 @@ namespace tessera::validate {
 /// the library's own tuning table.
 bool isCollectiveTable(const Table &table);
 
-/// Prices every row of such a table. Rows that state a bandwidth and no size
-/// are taken at 1 GiB; rows of a tuning table at powers of two, the best of
-/// their algorithms.
+/// Prices every row of such a table. Rows with a bandwidth and no size are
+/// evaluated at 1 GiB; rows of a tuning table at powers of two, with the best
+/// of their algorithms.
 void scoreCollectives(const Table &table, Evaluator &evaluator,
                       SourceScore &score);
 

@@ -52,7 +52,7 @@ static std::vector<std::vector<std::string>> split(StringRef text) {
     }
   }
   endField();
-  // An empty line is no record.
+  // Empty lines are skipped.
   std::vector<std::vector<std::string>> result;
   for (auto &record : records)
     if (record.size() > 1 || !record[0].empty())

@@ -25,11 +25,11 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 
   bool has(llvm::StringRef column) const { return columns.count(column); }
-  /// The field of a row; empty where the table has no such column.
+  /// The field of a row; empty if the table has no such column.
   llvm::StringRef get(size_t row, llvm::StringRef column) const;
 };
 
-/// A whole field as a number; none if it is anything else.
+/// Parses a whole field as a number; none if it is anything else.
 std::optional<double> number(llvm::StringRef text);
 
 llvm::Expected<Table> readTable(llvm::StringRef path);

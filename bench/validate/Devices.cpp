@@ -12,16 +12,16 @@ using namespace llvm;
 
 namespace {
 
-/// A name that has both words and is of no other form factor.
+/// A rule for names that contain both words and have no other form factor.
 struct Row {
   StringRef word, also, preset;
-  /// The preset is of that form factor.
+  /// True if the preset is a device of another form factor, such as a card.
   bool isCard = false;
 };
 
 } // namespace
 
-/// The first row that fits holds; no preset: the device is not known.
+/// The first matching row applies; an empty preset: the device is not known.
 static constexpr Row kRows[] = {
     {"PERLMUTTER", "A100", "perlmutter-a100"},
     {"GB300", "", "gb300-nvl72-ib"},
@@ -43,7 +43,7 @@ static constexpr Row kRows[] = {
     {"MI300X", "", "mi300x-oam-roce"},
 };
 
-/// Of a card, or of a part of a device.
+/// True for the name of a card, or of a part of a device.
 static bool isOtherForm(StringRef name) {
   return any_of(ArrayRef<StringRef>{"PCI", "NVL ", "-NVL", "MIG", "LAPTOP"},
                 [&](StringRef word) { return name.contains(word); });

@@ -14,12 +14,12 @@
 namespace tessera::validate {
 
 /// The cluster preset of a device as a table names it ("NVIDIA H100-SXM5-80GB",
-/// "A100-SXM (Perlmutter: ...)"); empty if there is none. Names are never
-/// taken for a device of another form factor or memory.
+/// "A100-SXM (Perlmutter: ...)"); empty if there is none. A device of another
+/// form factor or memory never matches.
 std::string presetOf(llvm::StringRef gpu);
 
-/// Whether the power of a device is limited by an amount that its name does not
-/// say, so that its rates are not known.
+/// True if the power of a device is limited by an amount that its name does not
+/// give, so that its rates are not known.
 bool hasUnknownPower(llvm::StringRef gpu);
 
 } // namespace tessera::validate

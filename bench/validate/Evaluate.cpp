@@ -36,7 +36,7 @@ void Evaluator::setConstant(const std::string &device, const std::string &name,
   overrides.push_back({device, name, value});
 }
 
-/// The number of a cluster that `path` names: "levels.1.efficiency",
+/// The quantity of a cluster at `path`: "levels.1.efficiency",
 /// "levels.1.latency_s" or a constant of the device; null if there is none.
 static Quantity *findQuantity(ClusterSpec &spec, StringRef path) {
   if (path.consume_front("levels.")) {
@@ -91,8 +91,9 @@ Expected<const ClusterSpec *> Evaluator::cluster(const std::string &name) {
   return &found->second.spec;
 }
 
-/// Whether the row says of the nodes or of their links what its preset does
-/// not. A domain that is given out in segments is larger than the node.
+/// True if the row gives another size of the nodes (another bandwidth of the
+/// links) than its preset. A domain that is allocated in segments is larger
+/// than the node.
 static bool changesNodes(const PlanRow &row, const ClusterSpec &spec) {
   return row.devicesPerNode > 0 && spec.levels.size() > 1 &&
          spec.levels[0].name == "nvlink" && !spec.levels[0].segment;
@@ -101,8 +102,8 @@ static bool changesLinks(const PlanRow &row, const ClusterSpec &spec) {
   return row.outerBandwidth > 0 && spec.levels.size() > 1;
 }
 
-/// PCIe 4.0 x16 in one direction, of which copies between devices reach four
-/// fifths.
+/// PCIe 4.0 x16 in one direction; copies between devices reach four fifths of
+/// it.
 static constexpr double kPCIeBandwidth = 31.5e9, kPCIeEfficiency = 0.8;
 
 static ClusterSpec changedBy(const PlanRow &row, ClusterSpec spec) {
@@ -128,7 +129,7 @@ Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
   return changedBy(row, **spec);
 }
 
-/// Checks what the plan says against itself and the model.
+/// Checks that the plan agrees with itself and the model.
 static Error checkRow(const PlanRow &row) {
   Error error = row.plan.checkFields();
   if (!error)

@@ -22,9 +22,9 @@ namespace tessera::validate {
 struct Prediction {
   /// In the unit of the row's measurement.
   double value = 0;
-  /// FLOPs of the model in a step, over all devices: what the null model uses.
+  /// FLOPs of the model in a step, over all devices; the null model uses them.
   double modelFlops = 0;
-  /// Bytes that the device has (memory rows).
+  /// Bytes of the device's memory (memory rows).
   double capacity = 0;
   /// Bytes by category in GB (memory rows), for --rows.
   std::string detail;
@@ -36,30 +36,30 @@ public:
   explicit Evaluator(std::string clusterFolder)
       : clusterFolder(std::move(clusterFolder)) {}
 
-  /// One with the same constants, for another thread.
+  /// Returns an evaluator with the same constants, for another thread.
   std::unique_ptr<Evaluator> fork() const;
 
-  /// Checks a row and reads its work, so that pricing it again and again does
-  /// neither. An error says why the row cannot be expressed.
+  /// Checks a row and computes its work, so that repeated predictions need not.
+  /// The error is the reason why the row cannot be expressed.
   llvm::Error prepare(PlanRow &row);
-  /// The prediction of a row; one that is not prepared is checked and read.
+  /// Predicts a row; checks it and computes its work if it is not prepared.
   llvm::Expected<Prediction> predict(const PlanRow &row);
   /// The same on a cluster with other constants.
   llvm::Expected<Prediction> predict(const PlanRow &row,
                                      const ClusterSpec &spec);
-  /// The row's cluster: its preset, with what the row says otherwise of it.
+  /// The row's cluster: its preset with the changes that the row gives.
   llvm::Expected<ClusterSpec> clusterOf(const PlanRow &row);
 
-  /// The preset of this name, with the constants that were set. Valid until the
-  /// next one is set.
+  /// The preset with this name and the constants that were set. Valid until the
+  /// next constant is set.
   llvm::Expected<const ClusterSpec *> cluster(const std::string &name);
 
-  /// A constant of a preset's device or links, as setConstant() names it.
+  /// A constant of a preset's device or links, by the names of setConstant().
   llvm::Expected<double> constant(const std::string &cluster,
                                   llvm::StringRef name);
 
-  /// Replaces a constant of every device named like `device` ("A100"; all if
-  /// empty) for trials.
+  /// Replaces a constant of every device whose name contains `device` ("A100";
+  /// all if empty).
   void setConstant(const std::string &device, const std::string &name,
                    double value);
 
@@ -70,7 +70,7 @@ private:
 
   struct Preset {
     ClusterSpec spec;
-    /// How many constants were set when `spec` was given them.
+    /// Number of constants that were set when `spec` was updated.
     size_t version = 0;
   };
   void applyOverrides(Preset &preset) const;

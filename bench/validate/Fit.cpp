@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Iteratively reweighted least squares with derivatives by differences, damped
-// until a step leads downhill (Levenberg and Marquardt).
+// Iteratively reweighted least squares with numerical derivatives, damped until
+// a step decreases the objective (Levenberg and Marquardt).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +19,19 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::validate;
 
-/// Clocks of a chip at one power over those at another: power goes by the 2.5th
-/// power of the clock, beside a sixth of it that does not. 500 of 700 W leave
+/// Ratios of a chip's clocks at two powers. Power grows with the clock to the
+/// power of 2.5, except for a sixth of it that is constant. 500 of 700 W give
 /// 0.845. 1,200 over 1,000 W would give 1.076, but the highest clocks are 2,062
 /// and 1,965 MHz; the data sheet has 1.111 times the peak.
 static const double kClock500 = 0.845, kGrace = 1.049 / 1.111;
 /// H200's large matmuls in a burst (bench/results) over the best of H100's.
 static const double kBurst = 0.81 / 0.76;
-/// What is left to doubt of that.
+/// The remaining uncertainty of a sibling's constant.
 static const double kSibling = 0.05;
 
-/// Priors: matmul rates and bandwidths from the best that micro-benchmarks
-/// reach, attention from the publications of its kernels, floors and host times
-/// from profiles. Spreads say how far a long run may be from them.
+/// Priors: matmul rates and bandwidths from the best results of
+/// micro-benchmarks, attention from the publications of its kernels, floors and
+/// host times from profiles. Spreads are the expected deviations of long runs.
 const std::vector<FitParameter> &tessera::validate::fitParameters() {
   static const std::vector<FitParameter> list = {
       {"A100", "matmul_rate", 0.80, 0.06},
@@ -85,13 +85,13 @@ const std::vector<FitParameter> &tessera::validate::fitParameters() {
       {"GB200", "portable_attention_rate", kGrace, kSibling, false, "B200"},
       {"GB200", "portable_attention_backward_rate", kGrace, kSibling, false,
        "B200"},
-      // vTrain's profiles of 2022; modules for 8 bits do more.
+      // vTrain's profiles of 2022; modules with fp8 take more host time.
       {"", "host_call_s", 62e-6, 0.7, /*ofExperts=*/true},
   };
   return list;
 }
 
-/// The constant that a parameter's prior is relative to.
+/// The index of the parameter that a parameter's prior is relative to.
 static std::optional<size_t> siblingOf(size_t index) {
   const std::vector<FitParameter> &all = fitParameters();
   if (all[index].sibling.empty())
@@ -102,7 +102,7 @@ static std::optional<size_t> siblingOf(size_t index) {
   return std::nullopt;
 }
 
-/// The value that is likeliest without any run.
+/// The most likely value without any run.
 static double priorOf(size_t index) {
   std::optional<size_t> sibling = siblingOf(index);
   return fitParameters()[index].prior * (sibling ? priorOf(*sibling) : 1);
@@ -173,25 +173,25 @@ static std::vector<double> solve(std::vector<double> a, std::vector<double> b) {
   return b;
 }
 
-/// Whether a constant is a share of what the data sheet has.
+/// True if a constant is a share of the data sheet's value.
 static bool isShare(const FitParameter &parameter) {
   StringRef name = parameter.name;
   return name.contains("rate") || name.contains("efficiency");
 }
 
-/// A constant after a step of its logarithm. Shares stay below 1.
+/// A constant after a step of its logarithm. Shares stay at most 1.
 static double movedBy(const FitParameter &parameter, double value,
                       double step) {
   value *= std::exp(std::clamp(step, -0.3, 0.3));
   return isShare(parameter) ? std::min(value, 1.0) : value;
 }
 
-/// The scale of a residual: what is much smaller counts by its square.
+/// The scale of a residual: much smaller residuals count by their square.
 static constexpr double kScale = 0.03;
 
-/// What the rows of a group share of their deviation is about as large as what
-/// each has of its own, so that n rows count for n / (n + 1) of very many
-/// (random effects, DerSimonian and Laird 1986).
+/// The deviation that a group's rows share is assumed to be about as large as
+/// each row's own, so that n rows count for n / (n + 1) of very many (random
+/// effects, DerSimonian and Laird 1986).
 static constexpr double kGroupScatter = 1;
 
 /// log cosh x, for any x.
@@ -204,7 +204,7 @@ static double logCosh(double x) {
 // Descent
 //===----------------------------------------------------------------------===//
 
-/// The way from one start to the least of a component's objective.
+/// The descent from one start to the minimum of a component's objective.
 class Fit::Descent {
 public:
   Descent(const Fit &fit, const Component &component,
@@ -215,7 +215,7 @@ public:
         used.push_back(row);
   }
 
-  /// Goes on until a step makes the objective smaller by less than 1e-6 of it.
+  /// Iterates until a step decreases the objective by less than 1e-6 of it.
   void run(const std::vector<double> &start);
 
   std::vector<double> values;
@@ -230,7 +230,7 @@ private:
       evaluator.setConstant(parameter(index).device, parameter(index).name,
                             value);
   }
-  /// log(predicted / measured); none where the row has no price.
+  /// log(predicted / measured); NaN if the row has no price.
   double residual(size_t row) {
     Expected<Prediction> prediction = evaluator.predict(fit.rows[row].row);
     if (prediction)
@@ -251,12 +251,13 @@ private:
   }
   double objectiveOf(const std::vector<double> &at,
                      ArrayRef<double> residuals) const;
-  /// Where the constant is that a parameter's prior is relative to.
+  /// The index in the component of the constant that a parameter's prior is
+  /// relative to.
   std::optional<size_t> findSibling(size_t index) const;
   /// Logarithm of a parameter's value over its prior.
   double deviation(const std::vector<double> &at, size_t index) const;
-  /// The step of the logarithms that leads to the least of the linear model,
-  /// held back by `damping`.
+  /// The step of the logarithms to the minimum of the linear model, damped by
+  /// `damping`.
   std::vector<double> findStep(double damping) const;
   void linearize();
 
@@ -265,7 +266,7 @@ private:
   Evaluator &evaluator;
   std::vector<size_t> used;
   std::vector<double> base;
-  /// Of the linear model around `values`.
+  /// The linear model around `values`.
   std::vector<double> matrix, right;
 };
 
@@ -383,8 +384,8 @@ void Fit::Descent::run(const std::vector<double> &start) {
 // Fits
 //===----------------------------------------------------------------------===//
 
-/// Where descents start: the priors, and the corners of a box around them in
-/// which rates are high or low while floors and losses are low or high, by one
+/// Starts of the descents: the priors, and corners of a box around them where
+/// rates are high or low while floors and losses are low or high, by one
 /// deviation each.
 static std::vector<std::vector<double>> listStarts(ArrayRef<size_t> indices) {
   std::vector<std::vector<double>> starts;
@@ -421,7 +422,8 @@ FitValues Fit::fitAll(Evaluator &evaluator) const {
   FitValues values;
   for (size_t p = 0; p < fitParameters().size(); ++p)
     values.push_back(priorOf(p));
-  // Of models with experts, those of devices are given.
+  // The constants of devices are fitted first, and are fixed when the constants
+  // of experts are fitted.
   for (bool ofExperts : {false, true}) {
     forEachInParallel(
         components.size(), evaluator, [&](size_t i, Evaluator &own) {

@@ -3,12 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The few constants of each kind of device that make the step times of all
-// groups of rows most likely at once, given what data sheets and
-// micro-benchmarks say of them (the prior). A group is a table, or the part of
-// it that differs in kind; each counts as much as any other, but for those of a
-// few rows, which count for less. Leaving one out says how good the model is on
-// runs that it has not seen.
+// Fits the few constants of each kind of device, so that the step times of all
+// groups of rows are most likely, given the prior from data sheets and
+// micro-benchmarks. A group is a table, or a part of it that differs in kind.
+// All groups count equally, but groups of few rows count less. Leaving one
+// group out measures how good the model is on runs that it has not seen.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +19,20 @@
 
 namespace tessera::validate {
 
-/// A constant that is fitted, by name as Evaluator::setConstant() takes it.
+/// A fitted constant, with the name that Evaluator::setConstant() takes.
 struct FitParameter {
   /// A part of the device's name: all devices with it share the constant.
   std::string device, name;
-  /// The value that is likeliest without a run, and the standard deviation of
-  /// its logarithm; of a device with a sibling, times the sibling's constant.
+  /// The most likely value without any run, and the standard deviation of its
+  /// logarithm; for a device with a sibling the prior is a factor of the
+  /// sibling's constant.
   double prior, spread;
-  /// Rows of models with experts determine it, and nothing else; of others they
-  /// are no matter.
+  /// True if only rows of models with experts determine the constant; other
+  /// rows do not depend on it.
   bool ofExperts = false;
   /// The device with the same chip, at another power or with other memory,
-  /// whose constant of this name is multiplied by the prior. It stands before
-  /// this one in fitParameters().
+  /// whose constant of this name is multiplied by the prior. It precedes this
+  /// one in fitParameters().
   std::string sibling = "";
 };
 
@@ -49,31 +49,32 @@ struct FitRow {
 /// Values of all parameters, in their order.
 using FitValues = std::vector<double>;
 
-/// The most likely values: least are the sum of log cosh of the rows' residuals
-/// (the logarithms of predicted over measured, which have a hyperbolic secant
-/// distribution: near zero a normal one, far from it a Laplace one) and of the
-/// squares of the constants' deviations from their priors. From several fixed
-/// starts Gauss-Newton with derivatives by differences; the best end is kept,
-/// so that values depend on the rows alone. Devices that share no constant are
-/// fitted apart.
+/// Finds the most likely values. They minimize the sum of log cosh of the rows'
+/// residuals (logarithms of predicted over measured time, which have a
+/// hyperbolic secant distribution: normal near zero, Laplace far from it) and
+/// of the squares of the constants' deviations from their priors. Gauss-Newton
+/// with numerical derivatives descends from several fixed starts and the best
+/// result is kept, so that values depend on the rows alone. Devices that share
+/// no constant are fitted separately.
 class Fit {
 public:
   Fit(std::vector<FitRow> rows, size_t numGroups, Evaluator &evaluator);
 
-  /// The values for all groups, which the evaluator is given. Uses all
+  /// The values for all groups, which are also set in the evaluator. Uses all
   /// processors.
   FitValues fitAll(Evaluator &evaluator) const;
-  /// The values for all groups but `left`, of which `all` are those of all:
-  /// only constants that the group's devices share with others move.
+  /// The values for all groups except `left`; `all` are the values for all
+  /// groups. Only constants that the group's devices share with other groups
+  /// change.
   FitValues fitWithout(size_t left, const FitValues &all,
                        Evaluator &evaluator) const;
-  /// Gives the evaluator the values.
+  /// Sets the values in the evaluator.
   static void apply(const FitValues &values, Evaluator &evaluator);
 
 private:
   bool dependsOn(size_t row, size_t parameter) const;
 
-  /// Constants of which each pair is joined by rows, and the rows of them.
+  /// Constants that are connected by rows, and these rows.
   struct Component {
     std::vector<size_t> parameters, rows;
   };
@@ -90,8 +91,8 @@ private:
   std::vector<Component> components;
 };
 
-/// Calls `body` for 0 ... count - 1 on all processors, each with an evaluator
-/// of its own that has the constants of `evaluator`.
+/// Calls `body` for 0 ... count - 1 on all processors, each with its own
+/// evaluator that has the constants of `evaluator`.
 void forEachInParallel(size_t count, const Evaluator &evaluator,
                        llvm::function_ref<void(size_t, Evaluator &)> body);
 

@@ -20,7 +20,8 @@ static bool isTime(Metric metric) {
          metric == Metric::LayerBackward;
 }
 
-/// A preset's devices: those of 40 and 80 GB have one set of constants.
+/// The family of a preset's devices: A100s of 40 and 80 GB share one set of
+/// constants.
 static StringRef familyOf(const PlanRow &row) {
   StringRef cluster = row.cluster;
   return cluster.starts_with("a100") ? "a100-sxm-ib" : cluster;
@@ -71,8 +72,8 @@ std::vector<Group> tessera::validate::readGroups(ArrayRef<Table> tables,
   return list;
 }
 
-/// Every so many composed rows of a group are fitted: they are affine in layers
-/// and micro-batches.
+/// Only every kComposedStep-th composed row of a group is fitted, since these
+/// rows are affine in layers and micro-batches.
 static constexpr size_t kComposedStep = 5;
 
 static std::vector<FitRow> rowsToFit(ArrayRef<Group> groups) {
@@ -84,7 +85,7 @@ static std::vector<FitRow> rowsToFit(ArrayRef<Group> groups) {
   return rows;
 }
 
-/// What of a row no other group has.
+/// Differences of a row from the rows of all other groups.
 static cost::Novelty noveltyOf(const PlanRow &row, ArrayRef<Group> groups,
                                size_t own) {
   cost::Novelty novelty;
@@ -133,11 +134,11 @@ static std::vector<LeftOutRow> price(ArrayRef<Group> groups, size_t own,
   return rows;
 }
 
-/// Sweeps of fewer layouts say nothing of a choice.
+/// The smallest number of layouts for which a sweep is a choice.
 static constexpr size_t kSweep = 4;
 
-/// The error of the other rows of a sweep, on the cluster that the observation
-/// of one of them leaves.
+/// The error of the other rows of a sweep, on the cluster after one row was
+/// observed.
 static std::optional<LeftOutRow::OthersError>
 errorOnceObserved(const LeftOutRow &observed, ArrayRef<LeftOutRow *> sweep,
                   Evaluator &evaluator) {
@@ -177,7 +178,7 @@ errorOnceObserved(const LeftOutRow &observed, ArrayRef<LeftOutRow *> sweep,
                                  medianError(others).value_or(0)};
 }
 
-/// Observes each row of each large enough sweep.
+/// Observes each row of each sweep that is large enough.
 static void observeSweeps(std::vector<LeftOutRow> &rows, Evaluator &evaluator) {
   std::map<std::string, std::vector<LeftOutRow *>> sweeps;
   for (LeftOutRow &left : rows)
@@ -218,7 +219,7 @@ tessera::validate::fitOnAll(ArrayRef<Group> groups, Evaluator &evaluator,
   return priced;
 }
 
-/// "8.1", or "-" for none.
+/// Formats a share as "8.1", or "-" for none.
 static std::string percent(std::optional<double> share) {
   if (!share)
     return "-";
@@ -233,13 +234,13 @@ bool LeftOutRow::isInside(double known) const {
   return sample.measured >= interval.low && sample.measured <= interval.high;
 }
 
-/// The share of rows in their intervals.
+/// The share of rows within their intervals.
 static double shareInside(ArrayRef<LeftOutRow> rows, double known) {
   auto isInside = [&](const LeftOutRow &row) { return row.isInside(known); };
   return double(count_if(rows, isInside)) / double(rows.size());
 }
 
-/// The median of the widths of their intervals, of a prediction of 1.
+/// The median of the widths of their intervals, relative to the prediction.
 static double medianWidth(ArrayRef<LeftOutRow> rows, double known) {
   std::vector<double> widths;
   for (const LeftOutRow &row : rows) {
@@ -263,7 +264,7 @@ double tessera::validate::fitWidth(ArrayRef<std::vector<LeftOutRow>> leftOut,
     }
     return sum / groups;
   };
-  // More rows are inside of wider intervals.
+  // Wider intervals contain more rows: bisection.
   double low = 0, high = 1;
   for (int i = 0; i < 40; ++i) {
     double middle = (low + high) / 2;
@@ -273,7 +274,7 @@ double tessera::validate::fitWidth(ArrayRef<std::vector<LeftOutRow>> leftOut,
 }
 
 /// The error on a group's samples of the null model that is best on all other
-/// rows of its device, which have experts where the group has.
+/// rows of its device, with experts if the group has experts.
 static std::optional<double>
 nullOfOthers(ArrayRef<std::vector<LeftOutRow>> leftOut, size_t left,
              const Samples &samples) {
@@ -386,7 +387,7 @@ struct Pair {
   double measured() const {
     return std::log(a->sample.measured / b->sample.measured);
   }
-  /// The probability that `a` is said to be faster by.
+  /// The predicted probability that `a` is faster.
   double probability() const {
     return cost::probabilityFaster(a->row.plan, a->sample.predicted,
                                    b->row.plan, b->sample.predicted);
@@ -407,7 +408,8 @@ static std::vector<Pair> listPairs(ArrayRef<std::vector<LeftOutRow>> leftOut) {
   return pairs;
 }
 
-/// "axes, stages": what two plans differ in, of what ratioDoubt() tells apart.
+/// Names the differences of two plans that ratioDoubt() distinguishes: "axes,
+/// stages".
 static std::string differencesOf(const Plan &a, const Plan &b) {
   std::string text;
   auto add = [&](bool differs, const char *name) {
@@ -424,9 +426,11 @@ static std::string differencesOf(const Plan &a, const Plan &b) {
 void tessera::validate::printPairs(ArrayRef<std::vector<LeftOutRow>> leftOut,
                                    raw_ostream &os) {
   std::map<std::string, std::vector<double>> errors;
-  // By tenths of the probability of the one that is said to be faster.
+  // Calibration by tenths of the probability of the plan that is predicted to
+  // be faster.
   std::map<int, std::pair<size_t, size_t>> calibration;
-  // Pairs of which one takes 30 % longer, and those that are said to be so.
+  // Pairs where one takes 30 % longer, and those among them that are predicted
+  // correctly with a probability of at least 90 %.
   size_t apart = 0, apartAndSure = 0;
   for (const Pair &pair : listPairs(leftOut)) {
     errors[differencesOf(pair.a->row.plan, pair.b->row.plan)].push_back(

@@ -3,8 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fits the constants on all groups but one, prices that one, and so on for
-// each: how good the model is on runs that it has not seen.
+// Fits the constants on all groups but one, prices that one, and repeats this
+// for each group: this measures how good the model is on runs that it has not
+// seen.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,26 +22,26 @@ namespace tessera::validate {
 struct LeftOutRow {
   PlanRow row;
   Sample sample;
-  /// How it differs from all rows that the constants were fitted on.
+  /// The properties that no row has that the constants were fitted on.
   cost::Novelty novelty;
-  /// Of a row in a sweep of four layouts or more: the mean and the median error
-  /// of the others once it has been observed (cost::observe).
+  /// For a row in a sweep of four layouts or more: the mean and the median
+  /// error of the other rows after this row has been observed (cost::observe).
   struct OthersError {
     double mean = 0, median = 0;
   };
   std::optional<OthersError> onceObserved;
 
-  /// Whether the measurement is in the 80 % interval that a plan's report would
-  /// state if rows of a known framework and device had this width.
+  /// True if the measurement is in the 80 % interval that a plan's report would
+  /// give if rows of a known framework and device had this width.
   bool isInside(double known) const;
 };
 
-/// The group of a row of a table: its rows of one kind of device and of one
-/// kind of measurement; of models with experts apart.
+/// The group of a row of a table: its rows with one kind of device and one kind
+/// of measurement; models with experts are separate groups.
 std::string groupOf(const Table &table, const PlanRow &row);
 
-/// The rows of step and layer times that a table has, with weights: composed
-/// rows of one group count once.
+/// The rows of a table with step and layer times, with weights: composed rows
+/// of one group count once.
 struct Group {
   std::string name;
   std::vector<PlanRow> rows;
@@ -49,9 +50,9 @@ struct Group {
 std::vector<Group> readGroups(llvm::ArrayRef<Table> tables,
                               Evaluator &evaluator);
 
-/// Prices each group with the constants that are fitted without it; in the
-/// order of the groups. The evaluator keeps the constants of the fit on all,
-/// which `fitted` is given.
+/// Prices each group with the constants that are fitted without it, in the
+/// order of the groups. The evaluator and `fitted` get the constants of the fit
+/// on all groups.
 std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
                                                  Evaluator &evaluator,
                                                  FitValues &fitted);
@@ -61,29 +62,30 @@ std::vector<std::vector<LeftOutRow>>
 fitOnAll(llvm::ArrayRef<Group> groups, Evaluator &evaluator, FitValues &fitted);
 
 /// The interval width of known frameworks and devices (cost::kKnownTimeWidth)
-/// with which four of five left-out rows are in their intervals, of all groups
-/// but `left`; each group counts as much as any other. Rows with experts have a
-/// doubt of their own and do not count.
+/// for which four of five left-out rows are in their intervals, over all groups
+/// except `left`; all groups count equally. Rows with experts have their own
+/// doubt and do not count.
 double fitWidth(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                 std::optional<size_t> left);
 
-/// The scores as a table of Markdown: time, median, bias, the null model of a
-/// group's own rows, that of all other rows of its device, regret of sweeps of
-/// four layouts and more, the mean and the median error on the rest of them
-/// once one row of them is observed, whether device and framework are known
-/// without the group, and whether the goal holds (8 % of a known device and
-/// framework, 15 % otherwise, and less than the null model of its own rows);
-/// the share of rows within the 80 % interval that a report would state, and
-/// the median of its width. `before` are errors of an earlier run by group, in
+/// Prints the scores as a Markdown table. Columns: time, median, bias, the null
+/// model of a group's own rows and of all other rows of its device, regret of
+/// sweeps of four layouts and more, the mean and the median error on the rest
+/// of a sweep after one row is observed, whether device and framework are known
+/// without the group, whether the goal holds (8 % for a known device and
+/// framework, 15 % otherwise, and less than the null model of its own rows),
+/// the share of rows within the 80 % interval that a report would give, and the
+/// median of its width. `before` has errors of an earlier run by group, in
 /// percent.
 void printMarkdown(llvm::ArrayRef<Group> groups,
                    llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                    const std::map<std::string, double> &before,
                    llvm::raw_ostream &os);
 
-/// How well two layouts of a sweep are compared, of left-out rows: by what
-/// differs between them, the half width that has four of five quotients, and
-/// how often the one that is said to be faster by some probability is.
+/// Prints how well two layouts of a sweep are compared, for left-out rows: by
+/// the differences between them, the half width that contains four of five
+/// ratios, and how often the layout that is predicted to be faster with some
+/// probability is faster.
 void printPairs(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                 llvm::raw_ostream &os);
 

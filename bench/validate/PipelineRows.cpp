@@ -16,14 +16,14 @@ using namespace tessera::validate;
 
 namespace {
 
-/// Seconds of a stage.
+/// Seconds of the passes of a stage.
 struct Profile {
   std::optional<double> forward, inputGrad, weightGrad, link;
 };
 
 } // namespace
 
-/// Rows of one run have these in common.
+/// The key of a run, which all its rows share.
 static std::string keyOf(const Table &table, size_t row) {
   return formatv("{0} {1} {2} {3} {4}", table.get(row, "model"),
                  table.get(row, "n_gpus"), table.get(row, "pp"),
@@ -56,8 +56,8 @@ readProfiles(const Table &table, std::map<size_t, Sample> &samples) {
   return profiles;
 }
 
-/// What the weight gradient needs of a micro-batch's activations: 32 sbh of sbh
-/// (34 + 5 a s / h) bytes (Qi et al. 2024, section 2.2).
+/// The share of a micro-batch's activations that the weight gradient needs: 32
+/// sbh of sbh (34 + 5 a s / h) bytes (Qi et al. 2024, section 2.2).
 static double keptForWeightGrad(const Table &table, size_t row) {
   auto heads = number(table.get(row, "heads"));
   auto seq = number(table.get(row, "seq"));

@@ -14,10 +14,10 @@
 
 namespace tessera::validate {
 
-/// Rows that give the idle share of a pipeline, and those that give the times
-/// of its stages (forward, input gradient, weight gradient, transfer): by row,
-/// the share beside that of the simulated schedule with these times. A row of
-/// times has itself as its sample. No constant of a device is involved.
+/// Maps rows to the measured idle share of a pipeline and the share of the
+/// simulated schedule with the profiled times of its stages (forward, input
+/// gradient, weight gradient, transfer). A row of times has itself as its
+/// sample. No constant of a device is involved.
 std::map<size_t, Sample> scoreBubbles(const Table &table);
 
 } // namespace tessera::validate

@@ -15,7 +15,7 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::validate;
 
-/// Words in a note that take a row out of every score.
+/// True if a note has words that exclude the row from every score.
 static bool isExcluded(StringRef note) {
   return note.contains("EXCLUDE") || note.contains("does not match") ||
          note.contains("inconsistent") || note.contains("ambig");
@@ -25,9 +25,9 @@ static bool isExcluded(StringRef note) {
 // Model
 //===----------------------------------------------------------------------===//
 
-/// The vocabulary where a row has none: 32,000 or 131,072 if the stated number
-/// of parameters allows it (it is rounded to 2 % at worst), else what the
-/// parameters leave besides the blocks.
+/// The vocabulary of a row that does not give it: 32,000 or 131,072 if the
+/// number of parameters allows it (its rounding is at most 2 %), else the
+/// parameters that the blocks do not have.
 static int64_t inferVocab(const RowFields &f, const ModelConfig &config) {
   std::optional<double> billions = f.num("params_b");
   if (!billions)
@@ -44,7 +44,7 @@ static int64_t inferVocab(const RowFields &f, const ModelConfig &config) {
   return std::max<int64_t>(0, std::lround(left / 64) * 64);
 }
 
-/// Layers of Llama's kind: gated MLP, rotary positions, no bias.
+/// True for layers like Llama's: gated MLP, rotary positions, no bias.
 static bool isGated(StringRef model) {
   return model.contains("llama") || model.contains("internlm") ||
          model.contains("mistral") || model.contains("qwen");
@@ -62,7 +62,7 @@ static ModelConfig readModel(const RowFields &f) {
   config.headDim = config.heads ? config.hidden / config.heads : 0;
   config.ffn = f.integer("ffn", 0);
   config.maxPositions = f.integer("seq", 0);
-  // Nemotron and Llama have a head of their own; GPT and MPT tie it.
+  // Nemotron and Llama have an untied head; GPT and MPT tie it.
   config.tiedHead = !gated && !name.contains("nemotron");
   config.qkvBias = config.outputBias = config.mlpBias =
       !gated && !name.contains("mpt") && !name.contains("nemotron");
@@ -73,9 +73,10 @@ static ModelConfig readModel(const RowFields &f) {
   return config;
 }
 
-/// Reads the config of a model with experts, whose number and width no column
-/// has, from the file of share/models that has the model's name. Returns why
-/// there is none, or which column says otherwise than the file.
+/// Reads the config of a model with experts from the file of share/models that
+/// has the model's name, since no column has the number and width of experts.
+/// Returns the reason if there is none, or the column that contradicts the
+/// file.
 static std::string readExperts(const RowFields &f, PlanRow &row) {
   std::string file = f.text("model").lower() + ".json";
   auto buffer = MemoryBuffer::getFile(TESSERA_MODELS "/" + file);
@@ -111,14 +112,14 @@ Subject PlanRow::subject() const {
 // Plan
 //===----------------------------------------------------------------------===//
 
-/// A field's value as a plan spells it. `known` is false where the text has no
+/// A field's value in a plan's spelling. `known` is false if the text has no
 /// meaning here.
 struct Spelled {
   std::string value;
   bool known = true;
 };
 
-/// "full", "selective+SP", "selective-op", "none (per paper text)".
+/// Parses "full", "selective+SP", "selective-op", "none (per paper text)".
 static Spelled readRecompute(StringRef text) {
   text = text.take_until([](char c) { return c == '+' || c == ' '; });
   if (text == "none")
@@ -128,9 +129,9 @@ static Spelled readRecompute(StringRef text) {
   return {text.str(), text == "full" || text == "selective"};
 }
 
-/// "bf16(fp32 grad accum)", "amp_bf16", "fp16?", "FP8-CS", "mxfp8_cublas".
-/// Where a table does not say which of two scalings by blocks it is, it is the
-/// one that the device has units for.
+/// Parses "bf16(fp32 grad accum)", "amp_bf16", "fp16?", "FP8-CS",
+/// "mxfp8_cublas". If a table does not name one of the two block scalings, it
+/// is the one that the device has units for.
 static Spelled readPrecision(StringRef given, bool hasBlockUnits) {
   std::string lower = given.lower();
   StringRef text = lower;
@@ -163,7 +164,8 @@ static Spelled readPrecision(StringRef given, bool hasBlockUnits) {
   return {"", false};
 }
 
-/// "1", "1(all)", "1(8-way)": the stage, and the devices that it shards over.
+/// Parses "1", "1(all)", "1(8-way)": the stage, and the devices that it shards
+/// over.
 static bool readZero(StringRef text, Plan &plan) {
   StringRef stage = text.take_until([](char c) { return c == '('; });
   StringRef ranks = text.drop_front(stage.size());
@@ -177,9 +179,9 @@ static bool readZero(StringRef text, Plan &plan) {
          !ranks.getAsInteger(10, plan.shardRanks);
 }
 
-/// Reads the axes and the batch, and what the row says of kernels and numbers
-/// into `own`, the fields that hold over those of its framework. Returns a
-/// column that says nothing that is known here, or nothing.
+/// Reads the axes and the batch, and the row's kernels and number formats into
+/// `own`, whose fields override the framework's. Returns the name of a column
+/// with an unknown value, or nothing.
 static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
   l.tp = f.integer("tp", 1);
   l.pp = f.integer("pp", 1);
@@ -189,7 +191,7 @@ static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
   l.ep = f.integer("ep", 1);
   l.microBatch = f.integer("micro_batch", 1);
   l.seq = f.integer("seq", 0);
-  // The tables do not say which; these are the recipes' own.
+  // The tables do not give these; they are the recipes' own values.
   if (f.text("model").contains("lora")) {
     l.loraRank = 32;
     l.loraTargets = LoraTargets::QKV;
@@ -215,7 +217,7 @@ static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
   StringRef gpu = f.text("gpu");
   bool hasBlockUnits = gpu.contains("B200") || gpu.contains("B300") ||
                        gpu.contains_insensitive("Blackwell");
-  // What a source does not say is the framework's default.
+  // A value that the source does not give is the framework's default.
   StringRef recompute = f.text("recompute");
   if (!recompute.empty() && recompute != "unspecified" &&
       !set("recompute", "recompute", readRecompute(recompute)))
@@ -251,7 +253,7 @@ static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
 // Metric
 //===----------------------------------------------------------------------===//
 
-/// Reads what was measured. Returns why it is not scored, or nothing.
+/// Reads the measurement. Returns the reason why it is not scored, or nothing.
 static std::string readMetric(const RowFields &f, PlanRow &row) {
   StringRef name = f.text("metric_name");
   std::optional<double> value = f.num("metric_value");
@@ -271,15 +273,15 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
     row.measured = *value * 1e-3;
   } else if (name.starts_with("peak_mem")) {
     row.metric = Metric::PeakMemory;
-    // "GB" on a screen is 2^30 bytes: torch.cuda and the tables made from it
-    // print it so. nvidia-smi prints MiB, of which people make GB by a
-    // thousand.
+    // "GB" in printed output is 2^30 bytes: torch.cuda and the tables made from
+    // it use it so. nvidia-smi prints MiB, which people divide by a thousand
+    // for GB.
     row.includesContext = f.text("mem_kind") == "nvidia-smi";
     row.measured =
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
-    // Operands are cast to 8 bits for each matmul; what is kept is not. In 4
-    // bits less of it is kept.
+    // Operands are cast to 8 bits for each matmul, but stored activations are
+    // not. With 4 bits fewer activations are stored.
     if (hasNarrowMatmuls(row.plan.precision) &&
         row.plan.precision != Precision::NVFP4)
       row.plan.precision = Precision::BF16;
@@ -307,7 +309,7 @@ static std::string findMissing(const RowFields &f, const PlanRow &row) {
       return std::string("no ") + column;
   if (row.model.vocab <= 0)
     return "no vocab";
-  // What a device holds does not depend on its power.
+  // The memory of a device does not depend on its power.
   bool isMemory =
       row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory;
   if (!isMemory && hasUnknownPower(f.text("gpu")))
@@ -315,9 +317,9 @@ static std::string findMissing(const RowFields &f, const PlanRow &row) {
   return "";
 }
 
-/// Devices of a node that NVLink joins where PCIe joins them with the others.
-/// Jean Zay's nodes of eight A100s are taken to have two meshes of four: their
-/// specification has four links between devices, where a switch has twelve.
+/// Devices of a node that NVLink joins if PCIe joins them with the others. Jean
+/// Zay's nodes of eight A100s are taken to have two meshes of four: their
+/// specification has four links between devices, while a switch has twelve.
 static int64_t meshDevicesOf(const RowFields &f) {
   bool isJeanZay = f.text("cluster") == "Jean-Zay" &&
                    f.text("gpu").starts_with("A100") &&
@@ -335,7 +337,7 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   row.devices = f.integer("n_gpus", 0);
   row.globalBatch = f.integer("global_batch", 1);
   if (row.plan.dp > 0 && row.plan.microBatch > 0)
-    // What does not divide is an error of checkRow().
+    // checkRow() reports a batch that does not divide.
     llvm::consumeError(row.plan.setGlobalBatch(row.globalBatch));
   row.model = readModel(f);
   row.composed = f.text("note").contains("composed from per-layer profiles");

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Maps one row of a table to a model, a plan, a cluster and a measured value,
-// or says why it cannot. What a source leaves out and its framework fixes is
-// filled here, by framework and never by row; docs/cost.md lists it.
+// or gives the reason why it cannot. Values that a source omits and its
+// framework fixes are set here, by framework and never by row; docs/cost.md
+// lists them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ enum class Metric {
   /// Seconds of one layer, forward or backward.
   LayerForward,
   LayerBackward,
-  /// Bytes at the peak, and whether the run failed for want of memory.
+  /// Peak bytes, and whether the run failed for lack of memory.
   PeakMemory,
   OutOfMemory,
   /// Idle share of a pipeline with profiled times.
@@ -55,48 +56,48 @@ struct PlanRow {
   /// Seconds, bytes, or a share.
   double measured = 0;
   ModelConfig model;
-  /// Of a model with experts, in place of `model`: its config of share/models,
-  /// and how tokens meet experts.
+  /// For a model with experts, instead of `model`: its config of share/models,
+  /// and how tokens are sent to experts.
   std::optional<MoEConfig> sparse;
   MoEOptions experts;
   Plan plan;
-  /// What the row says of the devices and of the sequences of a step.
+  /// The number of devices and of sequences per step, from the row.
   int64_t devices = 0, globalBatch = 1;
-  /// Preset of the cluster, and what the row says otherwise of it.
+  /// Preset of the cluster, and the row's differences from it.
   std::string cluster;
   int64_t devicesPerNode = 0;
-  /// Devices of a node that NVLink joins, where PCIe joins them with the
-  /// others; 0: all.
+  /// Devices of a node that NVLink joins if PCIe joins them with the others; 0:
+  /// all.
   int64_t meshDevices = 0;
   double outerBandwidth = 0;
-  /// The preset of its framework; "other" where the framework is not known and
-  /// was taken to be one of today.
+  /// The preset of its framework; "other" if the framework is not known and is
+  /// taken to be a current one.
   std::string framework;
-  /// The value was composed from per-layer profiles by its authors.
+  /// The authors composed the value from per-layer profiles.
   bool composed = false;
-  /// Bytes include the device's context (as nvidia-smi counts), or what the
-  /// allocator holds.
+  /// Bytes include the device's context (as nvidia-smi counts); bytes are those
+  /// that the allocator reserves.
   bool includesContext = false, reserved = true;
-  /// Bytes are those of the first stage, not of the fullest.
+  /// Bytes are for the first stage, not for the fullest.
   bool firstStage = false;
-  /// Rows with the same key are a sweep over layouts; rows of one composed
-  /// group count once.
+  /// Rows with the same sweep differ in layout only; composed rows of one group
+  /// count once.
   std::string sweep, group;
-  /// The layout as the row states it, without what its framework fixes.
+  /// The layout as the row gives it, without values that its framework fixes.
   std::string layout;
-  /// What no constant of a device changes, once Evaluator::prepare() has read
-  /// it.
+  /// The model's work, which does not depend on a device's constants; set by
+  /// Evaluator::prepare().
   std::shared_ptr<const cost::ModelWork> work;
 
-  /// What is priced.
+  /// The model that is priced.
   Subject subject() const;
 };
 
-/// What became of a row.
+/// The result of reading a row.
 struct RowResult {
-  /// Empty if the row can be used.
+  /// Empty if the row can be used, else the reason.
   std::string skipped;
-  /// The fields that its metric needs are filled.
+  /// True if the fields that its metric needs are filled.
   bool complete = false;
   PlanRow row;
 };

@@ -12,9 +12,9 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::validate;
 
-/// Layers of each stage by cumulative weight: a stage ends with the layer by
-/// which it passes its share of all weight. `head` is the weight of what comes
-/// after the layers, in layers.
+/// Layers of each stage by cumulative weight: a stage ends with the layer that
+/// reaches the stage's share of the total weight. `head` is the weight of
+/// everything after the layers, in layers.
 static std::vector<double> splitByWeight(int64_t layers, double head,
                                          int64_t stages) {
   std::vector<double> counts(stages, 0);
@@ -28,7 +28,7 @@ static std::vector<double> splitByWeight(int64_t layers, double head,
   return counts;
 }
 
-/// Even parts; what is left over goes to the last stages.
+/// Splits layers evenly; the last stages get the remainder.
 static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
   int64_t least = layers / stages;
   std::vector<double> counts(stages, double(least));
@@ -37,17 +37,17 @@ static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
   return counts;
 }
 
-/// Nanotron's scaling benchmark: stages of equal FLOPs, the head among them;
-/// the first device is read.
+/// Nanotron's scaling benchmark: stages of equal FLOPs, including the head;
+/// memory is read on the first device.
 static void applyNanotron(PlanRow &row) {
   Plan &l = row.plan;
   const ModelConfig &m = row.model;
   row.firstStage = true;
-  // Without sizes the row is not priced.
+  // A row without sizes is not priced.
   if (m.hidden == 0 || m.heads == 0)
     return;
   // Copies for a reduce-scatter are a buffer for each rank. Buffers that are
-  // smaller than the largest activation take its memory once it is gone.
+  // smaller than the largest activation reuse its memory after it is freed.
   double parameters = double(countParameters(m)) / double(l.tp * l.pp);
   double gateAndUp =
       2.0 * double(l.microBatch * l.seq) * (2.0 * double(m.ffn) / double(l.tp));
@@ -60,13 +60,13 @@ static void applyNanotron(PlanRow &row) {
   }
 }
 
-/// InternEvo runs op by op, with fused attention and loss; autograd adds
-/// micro-batches up. Logits are cast to f32 and back, and two metrics of each
-/// micro-batch pass over them (AccPerplex: 32 bytes, LossWithTypeId: 4), some
-/// 54 bytes more than a fused loss moves, as four metrics of 14. At the
-/// optimizer's step its gradients are flattened, copied to f32 and unscaled,
-/// beside the temporaries of an AdamW that is not fused; its own ZeRO-1 keeps
-/// four bytes per parameter more of that than FSDP does.
+/// InternEvo runs op by op, with fused attention and loss; autograd accumulates
+/// micro-batches. Logits are cast to f32 and back, and two metrics of each
+/// micro-batch read them (AccPerplex: 32 bytes, LossWithTypeId: 4). This is
+/// about 54 bytes more than a fused loss moves, equal to four metrics of 14. In
+/// the optimizer's step gradients are flattened, copied to f32 and unscaled, in
+/// addition to the temporaries of an AdamW that is not fused; its own ZeRO-1
+/// keeps four bytes per parameter more than FSDP.
 static void applyInternEvo(PlanRow &row) {
   Plan &l = row.plan;
   l.eager = true;
@@ -79,9 +79,9 @@ static void applyInternEvo(PlanRow &row) {
     l.stageLayers = splitRestLast(row.model.layers, l.pp);
 }
 
-/// Megatron-DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside
-/// them, which are flattened into a copy to be reduced. vTrain's profiles are
-/// of layers and of FusedAdam alone.
+/// Megatron-DeepSpeed's bf16 optimizer accumulates 16-bit gradients in separate
+/// f32 buffers, which are flattened into a copy for the reduction. vTrain's
+/// profiles are of layers and of FusedAdam alone.
 static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
   if (row.composed) {
     row.plan.optimizerCopyBytes = 0;
@@ -93,7 +93,7 @@ static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
   row.plan.gradCopyBytes = 4;
 }
 
-/// llm-foundry's tables of precision "bf16" are of its mode PURE, which reduces
+/// llm-foundry's tables of precision "bf16" use its mode PURE, which reduces
 /// gradients in 16 bits: they are concatenated and divided, not cast.
 static void applyFSDP(const RowFields &f, PlanRow &row) {
   if (f.text("precision") != "bf16")
@@ -103,8 +103,8 @@ static void applyFSDP(const RowFields &f, PlanRow &row) {
 }
 
 /// torchtitan's notes say what is not compiled and what is pipelined. With
-/// stages ZeRO-3 gathers once per step and sums whole gradients, which is
-/// ZeRO-1's memory.
+/// stages ZeRO-3 gathers once per step and accumulates whole gradients, which
+/// needs ZeRO-1's memory.
 static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
   if (l.pp > 1 && l.zero == 3)
@@ -112,18 +112,18 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   StringRef note = f.text("note");
   l.eager = note.contains("eager") && !note.contains("compile");
   l.overlapTp = note.contains("AsyncTP");
-  // Which version made a table is told by the page that has it: that of NVFP4
-  // is of August 2026, that of MXFP8 of December 2025, others are older. The
-  // loss is compiled since August 2025, but not by the recipes of NVFP4, and
-  // goes in chunks since April 2026; before, over tp, shifted logits, their
-  // exponentials and two gradients are f32 tensors of their own.
+  // The page of a table determines the version: the page of NVFP4 is of August
+  // 2026, the page of MXFP8 of December 2025, others are older. The loss is
+  // compiled since August 2025, but not by the recipes of NVFP4, and is
+  // computed in chunks since April 2026. Before that, over tp, shifted logits,
+  // their exponentials and two gradients are separate f32 tensors.
   bool isOfToday = note.contains("nvfp4.md");
   l.lossChunks = isOfToday ? l.lossChunks : 1;
   l.fusedLoss = note.contains("mxfp8.md");
   l.lossCopies = !l.fusedLoss && l.tp > 1 ? 3 : 0;
 }
 
-/// Year and month of the container of a release, as 2604; 0: not stated.
+/// Year and month of the container of a release, as 2604; 0: not given.
 static int64_t releaseOf(StringRef note) {
   StringRef text = note.split("container ").second;
   int64_t year = 0, month = 0;
@@ -133,10 +133,10 @@ static int64_t releaseOf(StringRef note) {
   return 100 * year + month;
 }
 
-/// Two rows of Qwen3 on H100 have the layout that the table of the release
-/// before has, while the recipe of their own release has another. The recipe's
-/// is taken: with it they take for a token what rows of that layout in the next
-/// release take (5,275 and 5,113 tokens/s of a device, 9,058 and 8,901).
+/// Two rows of Qwen3 on H100 have the layout of the previous release's table,
+/// while the recipe of their own release has another. The recipe's layout is
+/// taken, since it gives the speed of rows with that layout in the next release
+/// (5,275 and 5,113 tokens/s per device, 9,058 and 8,901).
 static void takeRecipeLayout(int64_t release, PlanRow &row) {
   Plan &l = row.plan;
   if (release == 2511 && l.vpp == 24) {
@@ -148,16 +148,16 @@ static void takeRecipeLayout(int64_t release, PlanRow &row) {
     l.pp = l.vpp = 1;
     l.schedule = ScheduleKind::OneFOneB;
   }
-  // What does not divide is an error of checkRow().
+  // checkRow() reports a batch that does not divide.
   consumeError(l.setGlobalBatch(row.globalBatch));
 }
 
-/// How the recipes of Megatron-Bridge's performance summaries
+/// Sets how the recipes of Megatron-Bridge's performance summaries
 /// (scripts/performance/configs of its releases 0.1 to 0.5) send tokens to
-/// experts. Those of 2025 drop tokens first, and then exchange them with
-/// all-to-all but on GB200. In 2026 a token goes once to each device, on H100
-/// with DeepEP at first, beside kernels. Since June, MXFP8 has a step that is
-/// one graph with one kernel for all experts.
+/// experts. Recipes of 2025 first drop tokens, and later exchange them with
+/// all-to-all, except on GB200. In 2026 a token is sent once to each device, on
+/// H100 at first with DeepEP, concurrently with kernels. Since June, MXFP8 has
+/// a step that is one graph with one kernel for all experts.
 static void applyExperts(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
   int64_t release = releaseOf(f.text("note"));
@@ -177,8 +177,8 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   row.experts.padsApart = isH100 && isFirst;
   l.overlapExperts =
       isH100 && l.pp > 1 && release > 2509 && (release < 2602 || isFirst);
-  // Until September 2025 layers whose tokens are dropped are graphs as a whole;
-  // later the router is, and attention where the recipe says so.
+  // Until September 2025 layers with dropped tokens are whole graphs; later the
+  // router is a graph, and attention if the recipe says so.
   if (release <= 2509) {
     if (!isH100)
       l.hostLaunchMicros = 0.1;
@@ -197,23 +197,23 @@ static void applyExperts(const RowFields &f, PlanRow &row) {
   }
 }
 
-/// Tokens of an example of SQuAD 1.1, of which fine-tuning packs many into a
-/// sequence (examples/README.md of NeMo-Framework-Launcher 24.07): some 135
-/// words and a prompt.
+/// Tokens of an example of SQuAD 1.1; fine-tuning packs many into a sequence
+/// (examples/README.md of NeMo-Framework-Launcher 24.07): about 135 words and a
+/// prompt.
 static constexpr int64_t kExampleTokens = 200;
 
-/// Whether a row fine-tunes all parameters, or few that are added.
+/// True if a row fine-tunes all parameters, or a few added ones.
 static bool isFineTuning(const RowFields &f) {
   StringRef model = f.text("model");
   return model.ends_with("-sft") || model.ends_with("-lora");
 }
 
-/// What NeMo-Framework-Launcher of 24.07 has in its configurations
-/// (config.yaml, training/*, peft/llama/sft.yaml) and its examples of H100.
-/// cuDNN's attention is off (NVTE_FUSED_ATTN), so that FlashAttention-2 is
-/// used. Only Llama 3 and the smaller Nemotrons fuse the loss; those sum
-/// gradients in f32, the others in 16 bits. LoRA goes without sequence
-/// sharding, without which collectives of tp are not overlapped.
+/// Sets the configuration of NeMo-Framework-Launcher 24.07 (config.yaml,
+/// training/*, peft/llama/sft.yaml) and its examples of H100. cuDNN's attention
+/// is off (NVTE_FUSED_ATTN), so FlashAttention-2 is used. Only Llama 3 and the
+/// smaller Nemotrons fuse the loss; those accumulate gradients in f32, the
+/// others in 16 bits. LoRA runs without sequence sharding, and without it
+/// collectives of tp are not overlapped.
 static void applyNeMo2407(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
   StringRef model = f.text("model");
@@ -228,8 +228,8 @@ static void applyNeMo2407(const RowFields &f, PlanRow &row) {
     l.sp = l.overlapTp = false;
 }
 
-/// The table of NeMo's fine-tuning does not say how layers are cut into chunks;
-/// the recipes with stages (examples/peft) give each layer one where all
+/// The table of NeMo's fine-tuning does not give the number of chunks; the
+/// recipes with stages (examples/peft) give each layer its own chunk if all
 /// parameters are trained.
 static void applyNeMo(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
@@ -241,10 +241,10 @@ static void applyNeMo(const RowFields &f, PlanRow &row) {
   l.vpp = row.model.layers / l.pp;
 }
 
-/// What submissions to MLPerf Training set for GPT-3, by round
-/// (NVIDIA/benchmarks/gpt3 of its results). Those of 3.0 are of the container
-/// of April 2023, whose Transformer Engine has the first FlashAttention; those
-/// of 3.1 install FlashAttention-2, which it prefers; later ones have cuDNN's.
+/// Sets the attention of submissions to MLPerf Training for GPT-3, by round
+/// (NVIDIA/benchmarks/gpt3 of its results). Round 3.0 uses the container of
+/// April 2023, whose Transformer Engine has the first FlashAttention; round 3.1
+/// installs FlashAttention-2, which it prefers; later rounds use cuDNN's.
 static void applyMLPerf(StringRef round, PlanRow &row) {
   if (round.starts_with("3.0"))
     row.plan.attention = AttentionKind::Flash1;
@@ -252,9 +252,9 @@ static void applyMLPerf(StringRef round, PlanRow &row) {
     row.plan.attention = AttentionKind::Flash2;
 }
 
-/// Where Megatron-Bridge's tables say "FP8" alone, its recipes scale tensors by
-/// their own largest elements; other recipes are named. Of those that shard
-/// parameters, the ones for H100 and for bf16 on GB300 register buffers.
+/// Megatron-Bridge's tables say "FP8" for recipes that scale tensors by their
+/// own largest elements; other recipes are named. Among recipes that shard
+/// parameters, those for H100 and for bf16 on GB300 register buffers.
 static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
   if (f.text("precision").equals_insensitive("fp8"))
     row.plan.precision = Precision::FP8Current;
@@ -266,8 +266,8 @@ static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
   applyExperts(f, row);
 }
 
-/// Megatron-LM without a year is that of 2021 on the devices of its papers, and
-/// Megatron-Core on those that came later or in 8 bits.
+/// True for Megatron-LM of 2021: a row without a year on the devices of its
+/// papers; on later devices or with 8 bits it is Megatron-Core.
 static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
   StringRef gpu = f.text("gpu");
   return (gpu.contains("A100") || gpu.contains("A800") ||
@@ -283,7 +283,7 @@ static std::optional<Framework> findFramework(const RowFields &f,
     StringRef word;
     Framework framework;
   };
-  // The first word that the name has decides.
+  // The first word that the name contains decides.
   static constexpr Row rows[] = {
       {"NeMo", Framework::NeMo},
       {"Megatron-Bridge", Framework::NeMo},
@@ -296,7 +296,7 @@ static std::optional<Framework> findFramework(const RowFields &f,
       {"FSDP", Framework::FSDP},
       {"nanotron", Framework::Nanotron},
       {"Tessera", Framework::Tessera},
-      // Its kernels are those of Megatron-Core; what it keeps is its own.
+      // Its kernels are Megatron-Core's; its stored activations are its own.
       {"InternEvo", Framework::MegatronCore}};
   for (const Row &row : rows)
     if (name.contains_insensitive(row.word))
@@ -309,8 +309,8 @@ static std::optional<Framework> findFramework(const RowFields &f,
 
 void tessera::validate::applyFrameworkModel(const RowFields &f,
                                             ModelConfig &config) {
-  // Nanotron's scaling benchmark has Llama-like models of its own, which tie
-  // the head below 4e9 parameters.
+  // Nanotron's scaling benchmark has its own Llama-like models, which tie the
+  // head below 4e9 parameters.
   if (f.text("framework") == "nanotron")
     config.tiedHead = config.ffn < 10000;
 }
@@ -356,7 +356,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
   if (source.consume_front("MLPerf Training v"))
     applyMLPerf(source, row);
   // Megatron pads the vocabulary to whole tiles on each device; vTrain's
-  // profiles leave out what tp does not divide.
+  // profiles leave out the remainder that tp does not divide.
   if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)
     row.model.vocab = row.composed
                           ? row.model.vocab / row.plan.tp * row.plan.tp

@@ -4,9 +4,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which preset a table's framework is, and facts of the runs that it was
-// published with which are no settings of a plan. They go by the framework's
-// name, never by a row; docs/cost.md lists them.
+// Maps a table's framework to a preset, and sets facts of the published runs
+// that are not settings of a plan. They depend on the framework's name, never
+// on a row; docs/cost.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,12 @@
 
 namespace tessera::validate {
 
-/// Sets what a framework's models have in common; the config's sizes are read,
-/// but for the vocabulary.
+/// Sets the common properties of a framework's models; the config has sizes but
+/// no vocabulary yet.
 void applyFrameworkModel(const RowFields &f, ModelConfig &config);
 
 /// Sets how the framework runs the row's model and plan, and what it measures.
-/// `own` are the fields that the row itself gives.
+/// `own` has the fields that the row itself gives.
 void applyFrameworkLayout(const RowFields &f, const GivenPlan &own,
                           PlanRow &row);
 

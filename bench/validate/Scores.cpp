@@ -57,7 +57,7 @@ std::optional<double> tessera::validate::bias(const Samples &samples) {
   return sum / totalWeight(samples);
 }
 
-/// The mean error of a null model that takes `seconds` for a FLOP.
+/// The mean error of a null model with `seconds` per FLOP.
 static double nullErrorOf(const Samples &samples, double seconds) {
   double sum = 0;
   for (const Sample &sample : samples)
@@ -71,8 +71,8 @@ std::optional<double> tessera::validate::nullError(const Samples &samples,
                                                    const Samples &fitted) {
   if (samples.empty() || fitted.empty())
     return std::nullopt;
-  // The mean of absolute errors is piecewise linear in 1 / constant: a minimum
-  // is where some sample is met exactly.
+  // The mean of absolute errors is piecewise linear in 1 / constant: at a
+  // minimum some sample has no error.
   double best = INFINITY, chosen = 0;
   for (const Sample &exact : fitted) {
     if (exact.modelFlops <= 0)
@@ -86,7 +86,7 @@ std::optional<double> tessera::validate::nullError(const Samples &samples,
   return nullErrorOf(samples, chosen);
 }
 
-/// Ranks of values, equal ones sharing the mean.
+/// Ranks of values; equal values get the mean of their ranks.
 static std::vector<double> ranks(ArrayRef<double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
@@ -126,7 +126,7 @@ struct LayoutTimes {
 };
 } // namespace
 
-/// The sweeps of at least so many layouts.
+/// The sweeps of at least `least` layouts.
 static std::vector<std::vector<LayoutTimes>> sweeps(const Samples &samples,
                                                     size_t least) {
   struct Values {

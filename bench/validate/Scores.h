@@ -16,15 +16,15 @@
 
 namespace tessera::validate {
 
-/// A prediction beside its measurement.
+/// A prediction and its measurement.
 struct Sample {
   double measured = 0, predicted = 0;
   double weight = 1;
   /// FLOPs of the model in a step and the devices that share them: the null
   /// model's input.
   double modelFlops = 0, devices = 1;
-  /// Samples with one key are a sweep over layouts, of which some may be the
-  /// same: a run that was repeated, or one of another release.
+  /// Samples with one key are a sweep over layouts. Layouts may repeat: a
+  /// repeated run, or a run of another release.
   std::string sweep, layout;
 
   double error() const { return predicted / measured - 1; }
@@ -38,19 +38,19 @@ std::optional<double> medianError(const Samples &samples);
 /// Weighted mean of predicted / measured - 1.
 std::optional<double> bias(const Samples &samples);
 /// The mean error of the null model, time = FLOPs / (devices x constant), with
-/// the constant that makes it smallest on `fitted`.
+/// the constant that minimizes it on `fitted`.
 std::optional<double> nullError(const Samples &samples, const Samples &fitted);
-/// Rank correlation of predicted and measured within sweeps of at least three
-/// layouts, averaged over sweeps by their size.
+/// Rank correlation of predicted and measured values within sweeps of at least
+/// three layouts, averaged over sweeps by their size.
 std::optional<double> spearman(const Samples &samples);
-/// Measured time of what is predicted to be best, over the best measured,
-/// minus 1; averaged over sweeps of at least so many layouts.
+/// Measured time of the layout that is predicted to be best, over the best
+/// measured time, minus 1; averaged over sweeps of at least `least` layouts.
 std::optional<double> regret(const Samples &samples, size_t least = 3);
 
-/// All that is reported of one source.
+/// All figures that are reported for one source.
 struct SourceScore {
   int64_t rows = 0, complete = 0, used = 0;
-  /// Of the complete rows.
+  /// Used rows among the complete rows.
   int64_t usedComplete = 0;
   std::map<std::string, int64_t> skipped;
   Samples times, memory, bubbles;

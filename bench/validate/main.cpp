@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads every table of a folder, prices each row with the compiled models, and
-// prints how far they are off, by source.
+// prints the errors by source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,11 +73,11 @@ namespace {
 struct NamedScore {
   std::string name;
   SourceScore score;
-  /// What --rows prints.
+  /// Lines that --rows prints.
   std::vector<std::string> lines;
 };
 
-/// Scores the tables of plans, whole and in the parts that differ in kind.
+/// Scores the tables of plans, as a whole and in the parts that differ in kind.
 class PlanScorer {
 public:
   PlanScorer(const Table &table, Evaluator &evaluator)
@@ -92,14 +92,14 @@ public:
     parts.push_back({table.name, {}, {}});
     for (const RowResult &row : rows)
       score(row);
-    // A part that is the whole says nothing more.
+    // A part that equals the whole is not repeated.
     if (parts.size() == 2)
       parts.pop_back();
     return std::move(parts);
   }
 
 private:
-  /// Composed rows of one group count once altogether.
+  /// Counts the composed rows of each group, which count once together.
   void weighGroups(const std::vector<RowResult> &rows) {
     for (const RowResult &row : rows)
       if (row.skipped.empty() && row.row.composed)
@@ -251,7 +251,7 @@ static std::vector<NamedScore> scoreTables(ArrayRef<Table> tables,
       for (NamedScore &named : PlanScorer(table, evaluator).run())
         all.push_back(std::move(named));
     } else {
-      // Data sheets, traces: nothing to predict.
+      // Data sheets, traces: there is nothing to predict.
       NamedScore named{table.name, {}, {}};
       named.score.rows = table.rows.size();
       if (named.score.rows)
@@ -315,7 +315,7 @@ static void printJson(ArrayRef<NamedScore> scores) {
          << "\n";
 }
 
-/// "A100:memory_rate=0.8".
+/// Parses and sets "A100:memory_rate=0.8".
 static bool setConstant(Evaluator &evaluator, StringRef text) {
   auto [device, rest] = text.split(':');
   auto [name, value] = rest.split('=');
@@ -326,7 +326,7 @@ static bool setConstant(Evaluator &evaluator, StringRef text) {
   return true;
 }
 
-/// One line of samples for each line of constants: for fits.
+/// Prints one line of samples for each line of constants, for fits.
 static void runRepeatedly(ArrayRef<Table> tables, Evaluator &evaluator) {
   std::string line;
   for (int c; (c = getchar()) != EOF;) {
@@ -351,7 +351,7 @@ static void runRepeatedly(ArrayRef<Table> tables, Evaluator &evaluator) {
   }
 }
 
-/// Errors of groups, in percent, that --json printed.
+/// Errors of groups, in percent, from an output of --json.
 static Expected<std::map<std::string, double>> readBefore() {
   std::map<std::string, double> errors;
   if (beforeFile.empty())
@@ -407,7 +407,7 @@ static void printLeftOutJson(ArrayRef<Group> groups,
          << "\n";
 }
 
-/// Constants, one a line, then errors in percent.
+/// Prints constants, one per line, then errors in percent.
 static int runFit(ArrayRef<Table> tables, Evaluator &evaluator) {
   std::vector<Group> groups = readGroups(tables, evaluator);
   FitValues fitted;
@@ -428,7 +428,7 @@ static int runFit(ArrayRef<Table> tables, Evaluator &evaluator) {
   return 0;
 }
 
-/// The exit status.
+/// Returns the exit status.
 static int runLeaveOneOut(ArrayRef<Table> tables, Evaluator &evaluator) {
   auto before = readBefore();
   if (!before) {
@@ -453,7 +453,7 @@ static int runLeaveOneOut(ArrayRef<Table> tables, Evaluator &evaluator) {
 }
 
 /// The tables of a folder in the order of their names, or the one table; none
-/// where there is none.
+/// if there is none.
 static std::vector<std::string> listTables(const std::string &path) {
   auto isTable = [](StringRef name) {
     return sys::path::extension(name) == ".csv";
