@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --rt-convert-gpu-to-nvvm --rt-convert-to-llvm | FileCheck %s
 
-// Pointers that do not overlap, 16-byte accesses, libdevice; the program names
-// its kernels and has none for the host. Its images are made later.
+// Pointers that do not overlap, 16-byte accesses, libdevice. The program lists
+// its kernels and has no emulated ones. Images are added later.
 // CHECK-DAG: llvm.mlir.global internal constant @kernel_name_0("exp\00")
 // CHECK-DAG: llvm.mlir.global external constant @tessera_program_num_kernels(1 : i32)
 // CHECK-DAG: llvm.mlir.global external constant @tessera_program_emulated_kernels()

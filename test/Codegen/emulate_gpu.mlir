@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --rt-emulate-gpu | FileCheck %s
 // RUN: tessera-opt %s --split-input-file --rt-emulate-gpu --rt-convert-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// A kernel is a function of one thread, which asks the emulator.
+// A kernel is a function of one thread, which calls the emulator.
 // CHECK-NOT: gpu.module
 // CHECK-LABEL: func.func private @exp(
 // CHECK-SAME: %[[X:.*]]: memref<256xf32>, %[[I:.*]]: index, %[[S:.*]]: memref<512xi8>) attributes {rt.kernel}
@@ -13,8 +13,8 @@
 // CHECK: call @tessera_emu_barrier() : () -> ()
 // CHECK: return
 
-// Its entry unpacks its arguments; exp is a polynomial as on the host. The program
-// has no images.
+// The entry unpacks the kernel's arguments; exp is a polynomial as on the host.
+// The program has no images.
 // LLVM-DAG: llvm.mlir.global external constant @tessera_program_num_images(0 : i32)
 // LLVM-DAG: llvm.func @tessera_emu_shared() -> !llvm.ptr
 // LLVM-DAG: llvm.func internal @exp_entry(%{{.*}}: !llvm.ptr)
@@ -53,7 +53,7 @@ module attributes {rt.target = "cuda-emulated"} {
 
 // -----
 
-// A program without kernels is for the emulator all the same: its table is there.
+// A program without kernels still has an emulator's table.
 // LLVM: llvm.mlir.global external constant @tessera_program_emulated_kernels()
 // LLVM-NEXT: llvm.mlir.addressof @emulated_kernels
 module attributes {rt.target = "cuda-emulated"} {

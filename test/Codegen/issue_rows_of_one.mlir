@@ -1,4 +1,4 @@
-// Rows of one element beside sums of them are planned for a GPU.
+// Rows of one element are planned for a GPU together with their sums.
 // RUN: tessera-opt %s --compile-to=llvm | FileCheck %s
 // CHECK: llvm.call @tessera_rt_launch_device
 #all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
