@@ -1,7 +1,7 @@
-// Functions that are not as they list.
+// Functions that do not match their lists.
 // RUN: tessera-opt %s --dist-check-collectives --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false | FileCheck %s
 
-// One that nothing used may be gone, and the list is exact then.
+// An unused collective may be gone; the list is exact then.
 dist.mesh @mesh ["x"=2]
 // CHECK: func.func @fewer({{.*}}dist.collectives = ["1 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]
 func.func @fewer(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dist.local, dist.collectives = ["at most 1 of all_gather {axes = #dist.axes<{x}>, dim = 0 : i64} of 8 x f32", "at most 2 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]} {

@@ -1,7 +1,7 @@
 // The list of a function.
 // RUN: tessera-opt %s --dist-list-collectives | FileCheck %s
 
-// A loop of three trips, integers that travel wider, and what has no elements.
+// A loop of three trips, integers in a wider type, and an empty tensor.
 dist.mesh @mesh ["x"=2]
 // CHECK: dist.collectives = ["at most 1 of all_gather {axes = #dist.axes<{x}>, dim = 0 : i64} of 4 x i8",
 // CHECK-SAME: "at most 3 of all_reduce {axes = #dist.axes<{x}>, kind = #dist.reduction<sum>} of 8 x f32"]

@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["x"=2]
 
-// The runtime does not add 16-bit integers. A sum that wraps does so in the cast.
+// The runtime does not add 16-bit integers. A sum that wraps does so in a cast.
 // CHECK-LABEL: func.func @sum
 // CHECK: %[[W:.*]] = arith.extsi %{{.*}} : tensor<4xi16> to tensor<4xi32>
 // CHECK: %[[R:.*]] = dist.all_reduce <sum> %[[W]] {{.*}} : tensor<4xi32> -> tensor<4xi32>
@@ -19,7 +19,7 @@ func.func @max(%a: tensor<4xi16>) -> tensor<4xi16> {
   return %0 : tensor<4xi16>
 }
 
-// Bytes are moved whatever they mean.
+// A gather moves bytes of any type.
 // CHECK-LABEL: func.func @gather
 // CHECK-NEXT: dist.all_gather %{{.*}} : tensor<4xi16> -> tensor<8xi16>
 func.func @gather(%a: tensor<4xi16>) -> tensor<8xi16> {
