@@ -6,12 +6,12 @@
 // RUN: tessera-opt %s --dist-bucket-collectives | tessera-opt | FileCheck %s
 // OFF-NOT: dist.bucket
 
-// To gather takes a microsecond and the bytes over x, 1.7 over y, 3 over both.
+// A gather takes a microsecond plus its bytes over x, 1.7 over y, 3 over both.
 dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [
   [array<f64: 2.0, 3.3e-7, 1.0e11>], [array<f64: 4.0, 3.3e-7, 1.0e11>],
   array<f64: 7.0e-7, 7.0e-7, 1.0, 1.0>]}
 
-// Two gradients and a scalar. What reads one of them goes after the bucket.
+// Two gradients and a scalar. A reader of one of them moves after the bucket.
 // CHECK-LABEL: func.func @gradients
 // CHECK-NEXT: %[[A:.*]] = arith.negf %arg0
 // CHECK-NEXT: %[[B:.*]] = arith.negf %arg1
@@ -24,7 +24,7 @@ dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [
 // CHECK: %[[S:.*]] = math.absf %[[R]]#1
 // CHECK-NEXT: return %[[R]]#0, %[[S]], %[[R]]#2
 // REMARK-DAG: [Passed] BucketCollectives {{.*}}Bytes=196, Members=3, Remark="dist.all_reduce done as one", us=3.683000e+00, usLess=4.360000e+00
-// With 100 bytes per bucket the scalar and the first are one.
+// At 100 bytes per bucket the scalar and the first gradient form a bucket.
 // SMALL-LABEL: func.func @gradients
 // SMALL: dist.bucket(%arg2, %{{.*}}) : (tensor<f32>, tensor<16xf32>)
 func.func @gradients(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<f32>)
@@ -38,7 +38,7 @@ func.func @gradients(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<f32>)
   return %5, %2, %4 : tensor<f32>, tensor<16xf32>, tensor<8x4xf32>
 }
 
-// Other axes, another reduction, another type, another kind: nothing in common.
+// Other axes, another reduction, another type, another kind: no bucket.
 // CHECK-LABEL: func.func @unlike
 // CHECK-NOT: dist.bucket
 // CHECK: return
@@ -52,8 +52,8 @@ func.func @unlike(%a: tensor<16xf32>, %b: tensor<16xbf16>)
   return %0, %1, %2, %3, %4 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xbf16>, tensor<4xf32>
 }
 
-// Never across a dependence, however many ops it goes through: the first two
-// are one, the last, which needs one of them, is not.
+// Dependent collectives form no bucket, however many ops are between them: the
+// first two are merged, the last, which needs one of them, is not.
 // CHECK-LABEL: func.func @chain
 // CHECK: %[[R:.*]]:2 = dist.bucket
 // CHECK: %[[N:.*]] = arith.negf %[[R]]#0
@@ -70,8 +70,8 @@ func.func @chain(%a: tensor<16xf32>, %b: tensor<16xf32>)
   return %3, %4 : tensor<16xf32>, tensor<16xf32>
 }
 
-// Parts along other dimensions are one reduce-scatter. Over two devices it has
-// one step, as long as a copy takes to begin: nothing is gained.
+// Shards along other dimensions form one reduce-scatter. Over two devices it
+// has one step, which takes no longer than to start a copy: nothing is gained.
 // CHECK-LABEL: func.func @scatter
 // CHECK: dist.bucket
 // CHECK: dist.reduce_scatter <sum> %{{.*}} dim 0 over <{"y"}>
@@ -95,8 +95,8 @@ func.func @scatter_two(%a: tensor<16xf32>, %b: tensor<8x4xf32>)
   return %0, %1 : tensor<8xf32>, tensor<8x2xf32>
 }
 
-// Arguments that are no parameters are gathered where they are used; what the step
-// has computed is gathered as one.
+// Arguments that are not parameters are gathered where they are used; tensors that
+// the step has computed are gathered in one bucket.
 // CHECK-LABEL: func.func @gathers
 // CHECK: dist.all_gather %arg0
 // CHECK: dist.all_gather %arg1
@@ -116,7 +116,7 @@ func.func @gathers(%a: tensor<16xf32>, %b: tensor<16xf32>, %c: tensor<16xf32>)
   return %0, %1, %5, %6, %7 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
 
-// What is done for each micro-batch is one for each.
+// Collectives of each micro-batch form one bucket per micro-batch.
 // CHECK-LABEL: func.func @micro_batches
 // CHECK: dist.accumulate
 // CHECK: dist.bucket
@@ -133,7 +133,7 @@ func.func @micro_batches(%a: tensor<4x16xf32>) -> (tensor<16xf32>, tensor<16xf32
 }
 
 // A computation of 34 us between the two: waiting for the second would cost the
-// time in which the first is done beside it.
+// time in which the first overlaps with it.
 // CHECK-LABEL: func.func @late
 // CHECK: dist.all_reduce
 // CHECK: nn.einsum
@@ -149,15 +149,15 @@ func.func @late(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> (tensor
 }
 
 // Parameters of a layer that are used one after the other are gathered together,
-// where the first is used: small ones, so that the buffer and what is copied out
-// of it take no more than the largest that is gathered.
+// at the first use: small ones, so that the buffer and the copies out of it take
+// no more memory than the largest gathered tensor.
 // CHECK-LABEL: func.func @layers
 // CHECK-NEXT: %[[A:.*]]:2 = dist.bucket(%arg0, %arg2) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<64xf32>, tensor<64xf32>)
 // CHECK: %[[S:.*]] = arith.mulf %[[A]]#0, %arg6
 // CHECK-NEXT: %[[W:.*]] = dist.all_gather %arg1
 // CHECK-NEXT: %[[P:.*]] = nn.einsum "d,de->e" %[[S]], %[[W]]
 // CHECK-NEXT: arith.addf %[[P]], %[[A]]#1
-// The next layer, and the same one again, begin anew.
+// The next layer, and the same one again, start a new bucket.
 // CHECK: %[[B:.*]]:2 = dist.bucket(%arg3, %arg4)
 // CHECK: arith.mulf %{{.*}}, %[[B]]#0
 // CHECK: arith.addf %{{.*}}, %[[B]]#1
@@ -192,8 +192,8 @@ func.func @layers(%g: tensor<8xf32> {nn.param = "blocks.0.norm"}, %w: tensor<8x6
   return %15 : tensor<64xf32>
 }
 
-// What is cast before it is gathered is cast where the bucket stands. A gather
-// along another axis, of what is gathered later, does not come to the front.
+// Casts before a gather move to the bucket. A gather along another axis, of a
+// tensor that is gathered later, does not move forward.
 // CHECK-LABEL: func.func @cast_first
 // CHECK-NEXT: arith.truncf %arg0
 // CHECK-NEXT: arith.truncf %arg1
@@ -220,9 +220,9 @@ func.func @cast_first(%g: tensor<16xf32> {nn.param = "blocks.0.norm"}, %b: tenso
   return %3, %6, %8, %9 : tensor<128xbf16>, tensor<128xbf16>, tensor<64xbf16>, tensor<256x64xbf16>
 }
 
-// Two layers whose norms are gathered in two levels, with a permute between:
-// no second level waits for that of the next layer, which would keep both
-// layers' weights whole. Within a layer each level is one bucket.
+// Two layers whose norms are gathered in two levels, with a permute between: no
+// second level waits for the next layer's second level, since both layers'
+// weights would then be live. Within a layer each level is one bucket.
 // CHECK-LABEL: func.func @two_levels
 // CHECK: %[[G:.*]]:2 = dist.bucket(%arg0, %arg1)
 // CHECK-NEXT: ^bb0
@@ -262,8 +262,8 @@ func.func @two_levels(%g: tensor<1xf32> {nn.param = "blocks.0.norm"}, %b: tensor
   return %15 : tensor<64xf32>
 }
 
-// What reads the first sum also reads 256 bytes, which the bucket would keep:
-// more than 100 bytes of that are not one bucket.
+// The reader of the first sum also reads 256 bytes, which the bucket would keep
+// live: more than 100 such bytes prevent a bucket.
 // CHECK-LABEL: func.func @kept
 // CHECK: dist.bucket(
 // SMALL-LABEL: func.func @kept

@@ -1,9 +1,9 @@
-// A program that communicates more than it may is refused, with what is to blame.
+// A program that communicates more than its budget is refused, with the cause.
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' -o /dev/null
 
 dist.mesh @mesh ["x"=4]
-// 96 bytes in one collective are what the matmul takes.
+// The matmul needs 96 bytes in one collective.
 func.func @within(%x: tensor<4x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<64x4xf32>)
     -> tensor<4x4xf32> attributes {dist.budget = {max_bytes = 96, max_collectives = 1, no_full_gather}} {
   %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<4x64xf32>, tensor<64x4xf32> -> tensor<4x4xf32>
@@ -45,7 +45,7 @@ func.func @whole(%x: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x
 // -----
 
 dist.mesh @mesh ["x"=4, "y"=2]
-// Half of it is none.
+// A gather of half of it is not a full gather.
 func.func @half(%x: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
     -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>}) attributes {dist.budget = {no_full_gather}} {
   %0 = math.exp %x : tensor<8x8xf32>
@@ -55,7 +55,7 @@ func.func @half(%x: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
 // -----
 
 dist.mesh @mesh ["x"=4]
-// Two gradients are one collective, which is named with what it holds.
+// Two gradients are one collective, which is named with its members.
 // expected-error @+1 {{budget: expects at most 0 collectives in @bucket but got 1}}
 func.func @bucket(%x: tensor<4x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<64x4xf32>, %v: tensor<64x8xf32>)
     -> (tensor<4x4xf32>, tensor<4x8xf32>) attributes {dist.budget = {max_collectives = 0}} {

@@ -1,4 +1,4 @@
-// In the local form a gathered tensor is whole if it is the same on all devices.
+// In the local form a gathered tensor is whole if it is equal on all devices.
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --dist-check-budget=no-full-gather -o /dev/null
 
 dist.mesh @mesh ["x"=4, "y"=2]
@@ -6,7 +6,7 @@ dist.mesh @mesh ["x"=4, "y"=2]
 #xy = #dist.sharding<@mesh, [{"x"}, {"y"}]>
 #none = #dist.sharding<@mesh, [{}, {}]>
 
-// One axis is left, of the argument or of what it is computed with.
+// One axis is left, from the argument or from an operand of its computation.
 func.func @part(%a: tensor<2x4xf32> {dist.sharding = #xy}, %w: tensor<8x2xf32> {dist.sharding = #x})
     -> (tensor<8x4xf32>, tensor<32x4xf32>) attributes {dist.local} {
   %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
@@ -15,14 +15,14 @@ func.func @part(%a: tensor<2x4xf32> {dist.sharding = #xy}, %w: tensor<8x2xf32> {
   return %0, %2 : tensor<8x4xf32>, tensor<32x4xf32>
 }
 
-// What is the same on all devices stays it; a gather of that is none of a part.
+// A value that is equal on all devices is whole before its gather, too.
 func.func @same(%a: tensor<2x4xf32> {dist.sharding = #none})
     -> tensor<8x4xf32> attributes {dist.local} {
   %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
-// Nothing is known of an argument without a sharding.
+// An argument without a sharding is unknown.
 func.func @unknown(%a: tensor<2x4xf32>) -> tensor<8x4xf32> attributes {dist.local} {
   %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
@@ -55,7 +55,7 @@ func.func @steps(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{},
 
 // -----
 
-// In a bucket and in a loop over micro-batches, of what is outside.
+// In a bucket and in a loop over micro-batches, with tensors from outside.
 dist.mesh @mesh ["x"=4]
 #x = #dist.sharding<@mesh, [{"x"}]>
 func.func @bucket(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %p: tensor<2xf32> {dist.sharding = #x}, %q: tensor<2xf32> {dist.sharding = #x})
@@ -76,7 +76,7 @@ func.func @bucket(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}
 
 // -----
 
-// What depends on a device's coordinate differs along that axis.
+// A value that depends on a device's coordinate differs along that axis.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @offset(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
     -> (tensor<8x4xf32>, tensor<2x4xf32>) attributes {dist.local} {

@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 
-// Work goes down the stages, gradients come back.
+// Activations go down the stages, gradients come back.
 func.func @pipeline(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {
   dist.send %x along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
   %0 = dist.recv along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
@@ -12,7 +12,7 @@ func.func @pipeline(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} 
   return %2 : tensor<4xf32>
 }
 
-// Two in a row between the same ranks meet in order.
+// Two transfers in a row between the same ranks match in order.
 func.func @two_of_one_tag(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {
   dist.send %x along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
   %0 = dist.recv along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
@@ -41,7 +41,7 @@ func.func @both_send(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local}
 
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 
-// The sender is held up by its receiver, the receiver by a collective of both.
+// The sender waits for its receiver, the receiver for a collective of both.
 func.func @collective_between(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {
   // expected-error @+1 {{ranks wait for each other: rank 0 posts send from rank 0 to rank 2 with tag 0 before all_reduce over {"pp"}, rank 2 posts all_reduce over {"pp"} before send from rank 0 to rank 2 with tag 0}}
   dist.send %x along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
@@ -56,7 +56,7 @@ func.func @collective_between(%x: tensor<4xf32>) -> tensor<4xf32> attributes {di
 
 dist.mesh @mesh ["pp"=2, "dp"=1] stage "pp"
 
-// What nobody receives.
+// A send without a receive.
 func.func @no_receive(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {
   // expected-error @+1 {{expects rank 1 to post send from rank 0 to rank 1 with tag 3 once but got 0 times}}
   dist.send %x along "pp" 0 to 1 tag 3 on @mesh : tensor<4xf32>
@@ -67,7 +67,7 @@ func.func @no_receive(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local
 
 dist.mesh @mesh ["pp"=2, "dp"=1] stage "pp"
 
-// Right once, wrong where the end of an iteration meets the next.
+// Correct once, but the end of an iteration deadlocks with the next one.
 func.func @across_iterations(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.local} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

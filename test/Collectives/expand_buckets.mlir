@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["dp"=2]
 
-// Members are stored one after the other, those of whole 64 bytes first.
+// Members are stored one after the other; members of whole 64 bytes come first.
 // CHECK-LABEL: func.func @all_reduce
 // CHECK-SAME: %[[A:.*]]: tensor<3xf32>, %[[B:.*]]: tensor<8x4xf32>
 // CHECK: %[[F:.*]] = tensor.collapse_shape %[[B]] {{\[}}[0, 1]]
@@ -22,8 +22,8 @@ func.func @all_reduce(%a: tensor<3xf32>, %b: tensor<8x4xf32>) -> (tensor<3xf32>,
   return %0#0, %0#1 : tensor<3xf32>, tensor<8x4xf32>
 }
 
-// The shards of one device are stored one after the other: row i of what is
-// scattered is what device i receives of both members.
+// The shards of one device are stored one after the other: row i of the
+// scattered buffer has the shards of both members for device i.
 // CHECK-LABEL: func.func @reduce_scatter
 // CHECK: %[[C:.*]] = tensor.concat dim(1) {{.*}} : (tensor<2x2xf32>, tensor<2x16xf32>) -> tensor<2x18xf32>
 // CHECK: %[[R:.*]] = dist.reduce_scatter <sum> %[[C]] dim 0 over <{"dp"}> on @mesh : tensor<2x18xf32> -> tensor<1x18xf32>

@@ -1,5 +1,5 @@
-// A ring of three: each device multiplies its own shard while it sends it on, and
-// then what it received. (Two devices, and reduce-scatters, are in
+// A ring of three: each device multiplies its own shard while it sends it, and
+// then the shards that it receives. (Two devices, and reduce-scatters, are in
 // form_collective_matmul.mlir.)
 // RUN: tessera-opt %s --dist-expand-collective-matmul | FileCheck %s
 

@@ -1,13 +1,13 @@
-// Matmuls in chunks beside their collective: formed where that is shorter on links
-// of 10 us per step, 25 GB/s, and expanded.
+// Matmuls in chunks that overlap with their collective, formed if that is faster
+// on links of 10 us per step, 25 GB/s, and expanded.
 // RUN: tessera-opt %s --dist-form-collective-matmul --remarks-filter='partition.*' --remark-policy=all -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s --input-file %t.mlir
 // RUN: tessera-opt %s --dist-form-collective-matmul --dist-expand-collective-matmul | FileCheck %s --check-prefix=RING
 
 dist.mesh @mesh ["tp"=2] {dist.links = [[array<f64: 2.0, 1.0e-5, 2.5e10>]]}
 
-// 67 MB of activations: the gather takes 1.4 ms, the matmuls more. The value that is
-// gathered is wanted for itself too.
+// 67 MB of activations: the gather takes 1.4 ms, the matmuls more. The gathered
+// value has another use.
 // REMARK: [Passed] CollectiveMatmul {{.*}}"all_gather over {"tp"} with 2 matmuls in chunks", apartUs={{.*}}, us={{.*}}, usSaved={{[0-9]}}
 // CHECK-LABEL: func.func @large
 // CHECK: %[[R:.*]]:3 = dist.collective_matmul(%arg0, %arg1, %arg2)
@@ -55,7 +55,7 @@ func.func @scatter(%h: tensor<8192x8192xbf16>, %w: tensor<8192x4096xbf16>) -> te
   return %r : tensor<4096x4096xbf16>
 }
 
-// A small matmul is over before a chunk has come.
+// A small matmul ends before a chunk arrives.
 // REMARK: [Missed] CollectiveMatmul {{.*}}"all_gather over {"tp"} with 1 matmuls in chunks"{{.*}}usSaved=-
 // CHECK-LABEL: func.func @small
 // CHECK-NOT: dist.collective_matmul
@@ -65,7 +65,7 @@ func.func @small(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>) -> tensor<8x8xf32> 
   return %a : tensor<8x8xf32>
 }
 
-// What is gathered is summed over: no chunk gives a part of the result.
+// The gathered dimension is contracted: no chunk gives a part of the result.
 // CHECK-LABEL: func.func @contracted
 // CHECK-NOT: dist.collective_matmul
 func.func @contracted(%x: tensor<4096x4096xbf16>, %y: tensor<8192x4096xbf16>) -> tensor<4096x4096xbf16> attributes {dist.local} {
@@ -74,7 +74,7 @@ func.func @contracted(%x: tensor<4096x4096xbf16>, %y: tensor<8192x4096xbf16>) ->
   return %a : tensor<4096x4096xbf16>
 }
 
-// The second weight comes from what the first matmul makes: it stays outside.
+// The second weight depends on the first matmul, so its matmul stays outside.
 // CHECK-LABEL: func.func @late_weight
 // CHECK: %[[R:.*]]:2 = dist.collective_matmul(%arg0, %arg1)
 // CHECK: %[[W:.*]] = math.exp

@@ -15,7 +15,7 @@ func.func @reduce_and_slice(%a: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<2x4
   return %1, %2 : tensor<2x4xf32>, tensor<2x4xf32>
 }
 
-// The slices share their first axis: reduced and scattered over that.
+// The slices share their first axis: the sum is reduced and scattered over it.
 // REMARK-DAG: [Passed] FuseCollectives {{.*}}"all_reduce and slice to reduce_scatter"
 // CHECK-LABEL: func.func @prefix(
 // CHECK: %[[R:.*]] = dist.reduce_scatter <sum> %{{.*}} dim 0 over <{"x"}> on @mesh : tensor<8x4xf32> -> tensor<2x4xf32>
@@ -28,7 +28,7 @@ func.func @prefix(%a: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<1x4xf32>) att
   return %1, %2 : tensor<2x4xf32>, tensor<1x4xf32>
 }
 
-// Reduced over two axes, sliced over one of them: the other on what is left.
+// Reduced over two axes, sliced over one: the other axis reduces the shard.
 // CHECK-LABEL: func.func @rest(
 // CHECK: %[[R:.*]] = dist.reduce_scatter <sum> %{{.*}} dim 0 over <{"x"}> on @mesh : tensor<8x4xf32> -> tensor<2x4xf32>
 // CHECK-NEXT: %[[S:.*]] = dist.all_reduce <sum> %[[R]] over <{"y"}> on @mesh : tensor<2x4xf32> -> tensor<2x4xf32>
@@ -82,7 +82,7 @@ func.func @product_of_sums(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8
   return %2 : tensor<8x4xf32>
 }
 
-// The slice keeps the major part of what was gathered.
+// The slice keeps the major part of the gathered dimension.
 // CHECK-LABEL: func.func @smaller_gather(
 // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over <{"y"}> on @mesh : tensor<1x4xf32> -> tensor<2x4xf32>
 // CHECK-NEXT: return %[[G]]
@@ -103,8 +103,8 @@ func.func @slice_first(%a: tensor<2x4xf32>) -> tensor<8x2xf32> attributes {dist.
   return %1 : tensor<8x2xf32>
 }
 
-// The same axes on both: what a device keeps of one dimension it gets of the
-// other.
+// The same axes on both: a device slices one dimension and gathers the other by
+// the same axes, an all-to-all.
 // CHECK-LABEL: func.func @gather_and_slice_same_axes(
 // CHECK: %[[M:.*]] = dist.all_to_all %{{.*}} gather 0 split 1 over <{"x"}> on @mesh : tensor<2x8xf32> -> tensor<8x2xf32>
 // CHECK-NEXT: return %[[M]]
@@ -124,7 +124,7 @@ func.func @gather_and_finer_slice(%a: tensor<2x8xf32>) -> tensor<8x1xf32> attrib
   return %1 : tensor<8x1xf32>
 }
 
-// Slicing by the gathered axes first takes other elements than by the others.
+// A slice by the gathered axes first takes other elements than by the others.
 // CHECK-LABEL: func.func @gather_and_coarser_slice(
 // CHECK: dist.all_gather
 // CHECK-NEXT: dist.all_slice
@@ -201,7 +201,7 @@ func.func @cast_up(%a: tensor<2x4xbf16>) -> tensor<8x1xf32> attributes {dist.loc
   return %1 : tensor<8x1xf32>
 }
 
-// What is added up stays in its type.
+// A summand keeps its type.
 // CHECK-LABEL: func.func @cast_of_sum(
 // CHECK: dist.all_reduce <sum> %{{.*}} : tensor<2x4xf32>
 // CHECK-NEXT: arith.truncf
@@ -268,7 +268,7 @@ func.func @equal(%a: tensor<2x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) attr
 }
 
 // A parameter is gathered for each use on purpose, also through a cast; 128 bytes
-// may stay where that is allowed.
+// may stay live if the limit allows it.
 // REMARK-DAG: [Missed] FuseCollectives {{.*}}Reason="128 bytes would stay live, at most 0 may"
 // CHECK-LABEL: func.func @argument(
 // CHECK-COUNT-2: dist.all_gather
@@ -297,7 +297,7 @@ func.func @cast_argument(%p: tensor<2x4xf64>) -> (tensor<8x4xf32>, tensor<8x4xf3
   return %f, %2 : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
-// What is made of a parameter before a loop is gathered for each use in it, too.
+// A value computed from a parameter before a loop is gathered for each use, too.
 // CHECK-LABEL: func.func @quantized_before_a_loop(
 // CHECK: dist.accumulate
 // CHECK-COUNT-2: dist.all_gather {{.*}} tensor<8x4xf8E4M3FN>

@@ -1,6 +1,6 @@
-// Gathers that each iteration of a loop waits for are before it, if memory
-// allows. Three runs, and one more after the loop; a gather takes 1.32 us, work
-// beside it in an iteration there is none.
+// Gathers that each iteration of a loop waits for move before it, if memory
+// allows. Three trips, and one more after the loop; a gather takes 1.32 us, and
+// no work in an iteration overlaps with it.
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=65536 --remarks-filter='partition.*' --remark-policy=all -o %t 2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -11,7 +11,7 @@
 
 dist.mesh @mesh ["dp"=2]
 
-// One gather instead of four; what it is made of goes along.
+// One gather instead of four; its operands move, too.
 // CHECK-LABEL: func.func @first
 // CHECK-DAG: %[[P:.*]] = math.absf %arg0
 // CHECK: %[[F:.*]] = dist.start %[[P]]
@@ -40,8 +40,8 @@ func.func @first(%p: tensor<4096xf32>, %s: tensor<8192xf32>) -> tensor<8192xf32>
   return %4 : tensor<8192xf32>
 }
 
-// The loop has most in memory when the gathered value is no longer needed: 64 KiB
-// more if it stays.
+// The loop's peak of memory is where the gathered value is dead: 64 KiB more if
+// it stays live.
 // CHECK-LABEL: func.func @memory
 // CHECK: dist.start
 // CHECK: scf.for
@@ -74,7 +74,7 @@ func.func private @fold(%big: tensor<65536xf32>) -> tensor<16384xf32> attributes
   return %0 : tensor<16384xf32>
 }
 
-// What changes in the loop stays there, and so does what is hidden.
+// Gathers of values that change in the loop stay, and so do hidden gathers.
 // CHECK-LABEL: func.func @stays
 // CHECK: scf.for
 // CHECK: dist.start

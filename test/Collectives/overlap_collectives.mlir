@@ -1,5 +1,5 @@
-// Orders of starts and waits. A kernel takes 3 us and more; a collective takes
-// 2 us, a byte 10 ps.
+// Orders of starts and waits. A kernel takes at least 3 us; a collective takes
+// 2 us plus 10 ps per byte.
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=4096 | FileCheck %s
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=0 | FileCheck %s --check-prefix=TIGHT
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=4096 --dist-report -o /dev/null | FileCheck %s --check-prefix=REPORT
@@ -7,7 +7,7 @@
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// The reduction of one gradient runs beside the work on the next.
+// The reduction of one gradient overlaps with the work on the next.
 // CHECK-LABEL: func.func @gradients
 // CHECK: %[[G:.*]] = math.exp %arg0
 // CHECK: %[[F:.*]] = dist.start %[[G]]
@@ -27,7 +27,7 @@ func.func @gradients(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>,
   return %1, %3 : tensor<16xf32>, tensor<16xf32>
 }
 
-// A weight's gradient goes before what waits for the sum of the input's.
+// A weight's gradient goes before the ops that wait for the sum of the input's.
 // CHECK-LABEL: func.func @later_work_goes_first
 // CHECK: %[[A:.*]] = math.exp %arg0
 // CHECK: %[[F:.*]] = dist.start %[[A]]
@@ -42,8 +42,8 @@ func.func @later_work_goes_first(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (ten
   return %2, %3 : tensor<16xf32>, tensor<16xf32>
 }
 
-// Parameters of a layer are gathered beside the work on the layer before, no
-// earlier. With no memory to spare each is gathered where it is used.
+// Parameters of a layer are gathered during the work on the layer before, not
+// earlier. Without spare memory each is gathered where it is used.
 // CHECK-LABEL: func.func @one_layer_ahead
 // CHECK: dist.start %arg0
 // CHECK: dist.start %arg1
@@ -74,7 +74,7 @@ func.func @one_layer_ahead(%w0: tensor<32xf32> {nn.param = "blocks.0.w"}, %w1: t
   return %7 : tensor<64xf32>
 }
 
-// An optimizer writes over the parameter after the gather that reads it.
+// An optimizer overwrites the parameter after the gather that reads it.
 // CHECK-LABEL: func.func @donated
 // CHECK: dist.wait %{{.*}}, %arg0
 // CHECK: arith.subf %arg0, %arg1
@@ -85,8 +85,8 @@ func.func @donated(%w: tensor<4xf32> {dist.donate = 0 : i64}, %g: tensor<4xf32>)
   return %2, %1 : tensor<4xf32>, tensor<8xf32>
 }
 
-// Starts stay on their side of a loop; what a loop reads is waited for before it.
-// What is in flight around it stays so.
+// Starts do not cross a loop; values that a loop reads are waited for before it.
+// Collectives in flight around it stay in flight.
 // CHECK-LABEL: func.func @loop
 // CHECK: %[[B:.*]] = dist.start %arg1
 // CHECK: %[[A:.*]] = dist.start %arg0

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-overlap-collectives | FileCheck %s
 
-// What other pp ranks take part in keeps its place among all other ops, in every
-// function alike; what is within a pp rank is started early.
+// Collectives with other pp ranks keep their position among all other ops, in
+// every function alike; those within a pp rank start early.
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 // CHECK-LABEL: func.func @step_0
 // CHECK: dist.all_gather %{{.*}} dim 0 over <{"pp"}>

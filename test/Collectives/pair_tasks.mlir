@@ -40,7 +40,7 @@ func.func private @step_BW1(
 // CHECK-SAME: tensor<16xf32> {dist.donate = 2 : i64, rt.beside, rt.place = #rt.place<send 0>})
 // CHECK-SAME: attributes {dist.local, rt.beside = #rt.task<3 1>, rt.task = #rt.task<0 0>}
 // A third of each is done before the second op of each; the communication of F
-// is no work.
+// does not count as work.
 // CHECK: %[[EXP:.*]] = math.exp %[[X]]
 // CHECK-NEXT: %[[TANH:.*]] = math.tanh %[[G]]
 // CHECK-NEXT: %[[SUM:.*]] = dist.all_reduce <sum> %[[EXP]]
@@ -67,7 +67,7 @@ func.func @step(%s: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// Nothing to run under the other's work: two calls, one after the other.
+// No work to overlap with: two calls, one after the other.
 func.func private @step_F0() attributes {dist.local, rt.task = #rt.task<0 0>} {
   return
 }
@@ -83,7 +83,7 @@ func.func @apart() {
 
 // -----
 
-// Both add to one sum, so one is after the other.
+// Both add to one sum, so one runs after the other.
 dist.mesh @mesh ["tp"=2]
 func.func private @step_F0(%s: tensor<16xf32> {rt.place = #rt.place<sum 0>, dist.donate = 0 : i64})
     -> tensor<16xf32> attributes {dist.local, rt.task = #rt.task<0 0>} {

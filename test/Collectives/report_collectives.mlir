@@ -1,11 +1,11 @@
-// What a device receives, by kind and axes, as text and as JSON.
+// Bytes that a device receives, by kind and axes, as text and as JSON.
 // RUN: tessera-opt %s --dist-report | FileCheck %s
 // RUN: tessera-opt %s --dist-report=output=%t.json -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 
-// A step takes a microsecond, a byte a nanosecond, and collectives begin at
-// once. The exponential takes longer
-// than the gather; nothing is computed beside the others, whatever else travels.
+// A step takes a microsecond, a byte a nanosecond, and collectives start at
+// once. The exponential takes longer than the gather; no computation overlaps
+// with the other collectives, even if another transfer does.
 dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], [array<f64: 4.0, 1.0e-6, 1.0e9>], array<f64: 0.0, 0.0, 1.0, 1.0>]}
 
 // CHECK:      @step: what a device receives in one call

@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// What is not started is waited for at once; the slot is free again.
+// A collective without a start is waited for at once; its slot is free again.
 // CHECK-LABEL: func.func @at_once
 // CHECK: %[[A:.*]] = dist.start %arg0 {rt.slot = 0 : i64}
 // CHECK: dist.all_reduce <sum>
@@ -16,7 +16,7 @@ func.func @at_once(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tens
   return %1, %0 : tensor<8xf32>, tensor<4xf32>
 }
 
-// Two in flight, and one that takes the slot of the first again.
+// Two in flight, and one that reuses the slot of the first.
 // CHECK-LABEL: func.func @two_in_flight
 // CHECK: %[[A:.*]] = dist.start %arg0 {rt.slot = 0 : i64}
 // CHECK: %[[B:.*]] = dist.start %arg1 {rt.slot = 1 : i64}
@@ -41,7 +41,7 @@ func.func @two_in_flight(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>
   return %2, %1 : tensor<8xf32>, tensor<4xf32>
 }
 
-// What is in flight around a loop keeps its slot there.
+// A collective in flight around a loop keeps its slot there.
 // CHECK-LABEL: func.func @loop
 // CHECK: %[[A:.*]] = dist.start %arg1 {rt.slot = 0 : i64}
 // CHECK: scf.for
@@ -67,8 +67,8 @@ func.func @loop(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<
   return %0, %1 : tensor<8xf32>, tensor<4xf32>
 }
 
-// A sum is scattered where it is made, not where its part is read; one that is read
-// otherwise, or whose scatter runs beside work already, stays.
+// A sum is scattered where it is computed, not where its part is read; a sum with
+// another reader, or whose scatter overlaps with work already, stays.
 // CHECK-LABEL: func.func @scatter_early
 // CHECK: %[[A:.*]] = arith.negf %arg0
 // CHECK-NEXT: %[[S:.*]] = dist.start %[[A]]

@@ -1,6 +1,5 @@
-"""makespans.py PROGRAM CLUSTER...: for each cluster the time of the scheduled
-program of dp,zero=3, and that of the kernels of a search's network, as shares
-of those of the first one."""
+"""makespans.py PROGRAM CLUSTER...: for each cluster the time of the scheduled program of dp,zero=3,
+and of the kernels of a search's network, relative to those on the first cluster."""
 import re
 import subprocess
 import sys
