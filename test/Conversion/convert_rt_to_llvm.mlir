@@ -13,7 +13,7 @@ module attributes {rt.manifest = "{}"} {
 // The entry of a kernel unpacks its arguments; the kernel's tensors do not alias.
 // CHECK-DAG: llvm.func internal @exp_entry(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK: llvm.func internal @exp(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) attributes {no_inline
-// No call of a library for the exponential.
+// The exponential is not a library call.
 // CHECK-NOT: llvm.intr.exp
 // CHECK-NOT: @expf
 func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index) attributes {rt.kernel} {
@@ -26,7 +26,7 @@ func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index)
   return
 }
 
-// A list of calls: LLVM is to lose no time on it.
+// A list of calls, which LLVM must compile in little time.
 // CHECK-LABEL: llvm.func @tessera_program_step(%{{.*}}: !llvm.ptr) -> i32
 // CHECK-SAME: no_inline, optimize_none
 // CHECK: llvm.call @tessera_rt_arena
@@ -53,7 +53,7 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
 
 // -----
 
-// A transfer of some ranks only, with a status that is checked in a branch.
+// A transfer of some ranks only, whose status is checked in a branch.
 // CHECK-LABEL: llvm.func @tessera_program_step
 // CHECK: llvm.cond_br
 // CHECK: llvm.call @tessera_rt_send_start
@@ -71,7 +71,7 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
 
 // -----
 
-// Nothing to do, nothing to fail.
+// Nothing to do, so nothing can fail.
 // CHECK-LABEL: llvm.func @tessera_program_step
 // CHECK: llvm.return
 // CHECK-NOT: llvm.return
@@ -81,8 +81,8 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 64 : i64} {
 
 // -----
 
-// A task counts an offset of a segment from the address that it is given; the
-// step's table, and that of the tasks that a list calls.
+// A task counts the offset of a segment from the address that it is given; the
+// table of the step, and the table of the tasks that a list calls.
 // CHECK: llvm.mlir.global external constant @tessera_program_steps() {addr_space = 0 : i32, alignment = 8 : i64} : !llvm.array<2 x ptr> {
 // CHECK: llvm.mlir.addressof @tessera_program_step_0
 // CHECK: llvm.mlir.addressof @tessera_program_step_1
@@ -95,7 +95,7 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 64 : i64} {
 // CHECK: %[[BASE0:.*]] = llvm.load %[[AT0]] : !llvm.ptr -> i64
 // CHECK: %[[AT1:.*]] = llvm.getelementptr %[[GIVEN]][1]
 // CHECK: %[[BASE1:.*]] = llvm.load %[[AT1]] : !llvm.ptr -> i64
-// An offset in front of the segments is one of the arena.
+// An offset before the segments is an offset in the arena.
 // CHECK: %[[SOURCE:.*]] = llvm.mlir.constant(64 : i64)
 // CHECK: %[[IN1:.*]] = llvm.mlir.constant(8 : i64)
 // CHECK: %[[TARGET:.*]] = llvm.add %[[BASE1]], %[[IN1]]
@@ -120,7 +120,7 @@ func.func @step_1() attributes {rt.step, rt.arena_bytes = 4096 : i64} {
 
 // -----
 
-// A kernel that nothing launches has no entry.
+// A kernel without a launch has no entry.
 // CHECK-LABEL: llvm.func internal @unused
 // CHECK-NOT: llvm.func {{.*}}@unused
 module {

@@ -4,7 +4,7 @@
 // RUN: diff %t.mlir %t.again.mlir
 // RUN: tessera-opt %t.mlir --split-input-file --rt-convert-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// A residual is elsewhere: its offset, nothing is copied.
+// A residual has its own offset, and nothing is copied.
 // CHECK-LABEL: func.func @step()
 // CHECK-NEXT: rt.call_matmul_fused <bias> <{{.*}}> bf16 -> bf16 at [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}] add {{[0-9]+}} bias {{[0-9]+}} : bf16
 // CHECK-NEXT: return
@@ -19,7 +19,7 @@ func.func @residual(%x: tensor<16x24xbf16>, %w: tensor<24x32xbf16>, %b: tensor<3
 
 // -----
 
-// What ends there is written over.
+// A summand that dies there is overwritten.
 // CHECK-LABEL: func.func @step()
 // CHECK-NEXT: rt.call_matmul <{{.*}}> bf16 -> bf16 at [{{[0-9]+}}, {{[0-9]+}}, [[Y:[0-9]+]]]
 // CHECK-NEXT: rt.call_matmul_fused <none> <{{.*}}> bf16 -> bf16 at [{{[0-9]+}}, {{[0-9]+}}, [[Y]]] add [[Y]]{{$}}
@@ -33,7 +33,7 @@ func.func @in_place(%a: tensor<16x24xbf16>, %u: tensor<24x32xbf16>, %b: tensor<1
 
 // -----
 
-// GELU writes its argument, its gradient reads it, sums are the bias of the call.
+// GELU writes its argument, its gradient reads it, sums use the call's bias.
 // CHECK-LABEL: func.func @step()
 // CHECK-NEXT: rt.call_matmul_fused <gelu> <{{.*}}> bf16 -> bf16 at {{\[}}[[X0:[0-9]+]], {{[0-9]+}}, {{[0-9]+}}] bias {{[0-9]+}} : bf16 aux [[X:[0-9]+]]
 // CHECK-NEXT: rt.call_matmul_fused <gelu_gradient> <{{.*}}> bf16 -> bf16 at [{{[0-9]+}}, {{[0-9]+}}, [[DX:[0-9]+]]] aux [[X]]

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(dist-expand-accumulate,rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise,rt-split-reductions),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
-// What is printed is read again.
+// The printed form parses again.
 // RUN: tessera-opt %t.mlir --split-input-file -o %t.again.mlir
 // RUN: diff %t.mlir %t.again.mlir
 
@@ -24,10 +24,10 @@ func.func @silu(%x: tensor<64x128xbf16>) -> tensor<64x128xbf16> {
 // -----
 
 // A row of 64 f32: 16 threads of 4 elements, 8 rows in a block of 128. Sums go
-// over the 16 lanes in registers; what the ops exchange stays in registers.
+// over the 16 lanes in registers; values between the ops stay in registers.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @kernel_0(%[[X:[a-z0-9]+]]: memref<6400xf32>, %[[Y:[a-z0-9]+]]: memref<6400xf32>)
-// The last block has rows that are none: they repeat the last row.
+// The last block has rows beyond the end: they repeat the last row.
 // CHECK: %[[HAS:.*]] = arith.cmpi ult
 // CHECK: arith.select %[[HAS]]
 // CHECK-COUNT-1: vector.load %[[X]]
@@ -49,8 +49,8 @@ func.func @softmax(%x: tensor<100x64xf32>) -> tensor<100x64xf32> {
 
 // -----
 
-// A long row is a block's. Rounds are a loop; a warp's sum goes through shared
-// memory, and the row that ops exchange, too long to stay inside, is a result.
+// A long row has its own block, which loops over it; a warp's sum goes through
+// shared memory, and the row between two ops, too long for that, is a result.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @kernel_0(%[[X:[a-z0-9]+]]: memref<12288000xf32>, %{{.*}}: memref<12288000xf32>, %{{.*}}: memref<12288000xf32>) kernel attributes {known_block_size = array<i32: 512, 1, 1>}
 // CHECK: gpu.dynamic_shared_memory
@@ -82,7 +82,7 @@ func.func @odd(%x: tensor<5x33xf32>) -> tensor<5x33xf32> {
 
 // -----
 
-// In place: one pointer for both, in a variant of its own.
+// In place: one pointer for both, in a separate variant.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @kernel_0(%{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>) kernel
 // CHECK: gpu.func @kernel_0_0_over_0(%{{.*}}: memref<32xf32>) kernel

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(dist-expand-accumulate,rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
 
-// The function's face is in the manifest; a row of a kernel is a loop, a value
-// within it a buffer of one row, a reduction a register.
+// The manifest has the function's signature; a row of a kernel is a loop, a
+// value within it a buffer of one row, a reduction a register.
 // CHECK: module attributes {rt.manifest = "{{.*}}\22arena_bytes\22:256{{.*}}\22name\22:\22x\22{{.*}}\22role\22:\22param\22{{.*}}\22program\22:\22test\22{{.*}}\22ranks\22:1{{.*}}\22name\22:\22y\22
 // CHECK-LABEL: func.func @step() attributes {rt.arena_bytes = 256 : i64, rt.step}
 // CHECK-NEXT: rt.launch @kernel_0_loops rows 4 grain 4 at [0, 128]
@@ -24,7 +24,7 @@ func.func @softmax(%x: tensor<4x8xf32> {nn.param = "x"}) -> (tensor<4x8xf32> {nn
 
 // -----
 
-// A kernel that writes over an operand has one argument for both.
+// A kernel that overwrites an operand has one argument for both.
 // CHECK-LABEL: func.func @step()
 // CHECK: rt.launch @kernel_0_loops rows 4 grain 4 at [256, [[A:[0-9]+]]]
 // CHECK: rt.call_matmul {{.*}} at {{\[}}[[A]], 0, [[B:[0-9]+]]]
@@ -116,9 +116,9 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Micro-batches are a loop over calls; a sum has one offset, to which a
-// matmul is added there.
-// The zeros that it begins with are no table in the program.
+// Micro-batches are a loop over calls; a sum has one offset, and a matmul
+// adds to it there. The zeros that it starts with are not a table in the
+// program.
 // CHECK-NOT: memref.global
 // CHECK-LABEL: func.func @step()
 // CHECK: %[[C0:.*]] = arith.constant 0 : index
@@ -142,9 +142,9 @@ func.func @micro_batches(%x: tensor<4x4x8xf32>) -> tensor<8x8xf32> attributes {d
 
 dist.mesh @mesh ["tp"=2]
 
-// A reduction whose padding is masked with what is neutral in it ends before the
-// padding, at 0 on a rank that has nothing else, and has no mask; one that is
-// masked with another number goes on.
+// A reduction whose padding is masked with its neutral element ends before the
+// padding, at 0 on a rank that has padding only, and needs no mask; a reduction
+// that is masked with another number includes the padding.
 // CHECK-LABEL: func.func @step()
 // CHECK: rt.launch @kernel_1_loops
 // CHECK: func.func private @kernel_0_loops(

@@ -8,7 +8,7 @@ func.func @unplanned(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A type that the runtime does not have.
+// A type that the runtime does not support.
 // expected-error @+1 {{expects a type that the runtime has for "arg0" but got 'tensor<8xi24>'}}
 func.func @type(%x: tensor<8xi24>) -> tensor<8xi24> attributes {rt.offsets = array<i64: 0>, rt.arena_bytes = 64 : i64} {
   return %x : tensor<8xi24>
@@ -16,7 +16,7 @@ func.func @type(%x: tensor<8xi24>) -> tensor<8xi24> attributes {rt.offsets = arr
 
 // -----
 
-// Numbers of 8 bits are for the program itself.
+// 8-bit floats cannot be arguments.
 // expected-error @+1 {{expects a type that the runtime has for "arg0" but got 'tensor<8xf8E4M3FN>'}}
 func.func @eight_bits(%x: tensor<8xf8E4M3FN>) -> tensor<8xf8E4M3FN> attributes {rt.offsets = array<i64: 0>, rt.arena_bytes = 64 : i64} {
   return %x : tensor<8xf8E4M3FN>

@@ -12,8 +12,8 @@ func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
 
-// Blocks begin before the op that writes them and end after the last that reads
-// them; the argument keeps what it holds, the result is not forgotten.
+// Blocks begin before the op that writes them and end after their last reader;
+// the argument keeps its contents, the result is not forgotten.
 // CHECK-LABEL: func.func @step()
 // CHECK-NEXT: rt.block_begin [[X:[0-9]+]] bytes 64{{$}}
 // CHECK-NEXT: rt.block_begin [[A:[0-9]+]] bytes 64 forget

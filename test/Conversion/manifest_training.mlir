@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-convert-nn,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
 
-// State, the parameter that a master copy starts as, which result follows an
-// argument, and the plan for readers. Moments have a parameter, but not its
-// numbers; a result is named after the argument that is donated to it.
+// State, the parameter that initializes a master copy, the result that replaces
+// an argument, and the plan for readers. Moments have a parameter, but not its
+// values; a result has the name of the argument that is donated to it.
 // CHECK: rt.manifest = "
 // CHECK-SAME: {{{[^}]*}}\22donate\22:0{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b\22{{[^}]*}}\22role\22:\22param\22
 // CHECK-SAME: {{{[^}]*}}\22donate\22:1{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b.m\22,\22offset\22{{[^}]*}}\22role\22:\22state\22
@@ -33,7 +33,7 @@ module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, z
 
 // -----
 
-// A forward pass has no optimizer; nothing is received by one rank.
+// A forward pass has no optimizer; a single rank receives nothing.
 // CHECK: \22plan\22:[\22one rank\22,\22parameters: 32 in 1 tensor; a rank has 128 B\22,\22memory per rank: {{[^"]*}},\22communication: none\22]
 func.func @softmax(%x: tensor<4x8xf32> {nn.param = "x"}) -> (tensor<4x8xf32> {nn.output = "y"}) {
   %0 = nn.softmax %x dim 1 : tensor<4x8xf32>
