@@ -14,7 +14,7 @@ func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
   return %2 : tensor<4x8xf32>
 }
 
-// What two read is made once, unless it is free.
+// A value with two readers is computed once, unless it is free.
 // CHECK-LABEL: func.func @shared
 // CHECK-COUNT-1: math.exp
 // CHECK-NOT: math.exp
@@ -38,7 +38,7 @@ func.func @not_repeated(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf3
   return %2 : tensor<4x8xf32>
 }
 
-// What only moves data is a copy.
+// An op that only moves data is a copy.
 // CHECK-LABEL: func.func @copies
 // CHECK: rt.copy %arg0 strides [1, 8] base 0 : tensor<4x8xf32> -> tensor<8x4xf32>
 // CHECK: rt.copy %arg0 strides [0, 8, 1] base 0 : tensor<4x8xf32> -> tensor<2x4x8xf32>
@@ -59,7 +59,7 @@ func.func @constants(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   return %0 : tensor<4x2xf32>
 }
 
-// Zeros that loops start with are each loop's own, and no table.
+// Zeros that loops start with belong to each loop, and are not a table.
 // CHECK-LABEL: func.func @loop_starts
 // CHECK: %[[A:.*]] = linalg.generic
 // CHECK-NOT: ins

@@ -17,7 +17,7 @@ func.func @bias(%x: tensor<16x24xbf16>, %w: tensor<24x4x8xbf16>, %b: tensor<4x8x
   return %2 : tensor<16x4x8xbf16>
 }
 
-// A bias of rows, and one of a part of the columns, are none.
+// A bias of rows, or of a part of the columns, is not an epilogue.
 // CHECK-LABEL: func.func @no_bias(
 // CHECK-NOT: rt.matmul_fused
 func.func @no_bias(%x: tensor<16x24xf32>, %w: tensor<24x4x8xf32>, %b: tensor<16xf32>, %c: tensor<8xf32>) -> (tensor<16x4x8xf32>, tensor<16x4x8xf32>) {
@@ -30,8 +30,8 @@ func.func @no_bias(%x: tensor<16x24xf32>, %w: tensor<24x4x8xf32>, %b: tensor<16x
   return %2, %5 : tensor<16x4x8xf32>, tensor<16x4x8xf32>
 }
 
-// GELU, whose argument the backward reads, and its gradient; the gradient of the
-// bias comes with that of the weight.
+// GELU, whose argument the backward reads, and its gradient; the bias gradient
+// is computed with the weight gradient.
 // CHECK-LABEL: func.func @gelu(
 // CHECK: %[[Y:.*]], %[[X:.*]] = rt.matmul_fused <gelu> %arg0, %arg1 <{{.*}}> bias %arg2 : tensor<32xbf16> : {{.*}} -> tensor<16x32xbf16> extra tensor<16x32xbf16>
 // CHECK: %[[DX:.*]] = rt.matmul_fused <gelu_gradient> %arg3, %arg4 <{{.*}}> argument %[[X]] : tensor<16x32xbf16> : {{.*}} -> tensor<16x32xbf16>
@@ -75,7 +75,7 @@ func.func @gelu_alone(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: tensor<3
   return %p2, %q2, %r1, %r2, %s1, %s2 : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>
 }
 
-// A residual that goes on: read by the matmul instead of a kernel.
+// A residual with other uses: the matmul reads it instead of a kernel.
 // CHECK-LABEL: func.func @residual(
 // CHECK: %[[S:.*]] = rt.matmul_fused <bias> %arg0, %arg1 <{{.*}}> init %arg3 : tensor<16x32xbf16> bias %arg2 : tensor<32xbf16>
 // CHECK: linalg.generic {{.*}} ins(%[[S]]
@@ -88,7 +88,7 @@ func.func @residual(%x: tensor<16x24xbf16>, %w: tensor<24x32xbf16>, %b: tensor<3
   return %3, %4 : tensor<16x32xbf16>, tensor<16x32xbf16>
 }
 
-// One that only the norm reads stays within its kernel.
+// A residual that only the norm reads stays within its kernel.
 // CHECK-LABEL: func.func @residual_within(
 // CHECK-NOT: rt.matmul_fused
 func.func @residual_within(%x: tensor<16x24xbf16>, %w: tensor<24x32xbf16>, %r: tensor<16x32xbf16>, %gain: tensor<32xbf16>) -> tensor<16x32xbf16> {
@@ -98,7 +98,7 @@ func.func @residual_within(%x: tensor<16x24xbf16>, %w: tensor<24x32xbf16>, %r: t
   return %4 : tensor<16x32xbf16>
 }
 
-// Matmuls that are added: each to the one before, in bf16 too.
+// Matmuls that are added: each adds to the one before, in bf16 too.
 // CHECK-LABEL: func.func @three(
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1
 // CHECK: %[[B:.*]] = rt.matmul_fused <none> %arg2, %arg3 <{{.*}}> init %[[A]] : tensor<16x32xbf16>
@@ -113,7 +113,7 @@ func.func @three(%a: tensor<16x24xbf16>, %u: tensor<24x32xbf16>, %b: tensor<16x2
   return %4 : tensor<16x32xbf16>
 }
 
-// Two tensors and a matmul, and a matmul that others read, are a kernel's.
+// A kernel adds two tensors and a matmul, or a matmul with other uses.
 // CHECK-LABEL: func.func @too_many(
 // CHECK-NOT: rt.matmul_fused
 func.func @too_many(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %r: tensor<16x32xf32>, %s: tensor<16x32xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>) {
@@ -125,7 +125,7 @@ func.func @too_many(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %r: tensor<16x
   return %2, %3, %4 : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>
 }
 
-// Parts of a matmul are reduced between devices before the bias.
+// Partial matmuls are reduced between devices before the bias.
 // CHECK-LABEL: func.func @reduced_between(
 // CHECK-NOT: rt.matmul_fused
 func.func @reduced_between(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: tensor<32xf32>) -> tensor<16x32xf32> attributes {dist.local} {
@@ -136,8 +136,8 @@ func.func @reduced_between(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: ten
   return %2 : tensor<16x32xf32>
 }
 
-// The sums of the columns of either operand; where they are read before the
-// matmul, it moves up to them.
+// Column sums of either operand; if they are read before the matmul, it moves
+// before their reader.
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[P:.*]], %[[SX:.*]] = rt.matmul_fused <lhs_sums> %arg0, %arg1 <{{.*}}> : {{.*}} -> tensor<24x32xf32> extra tensor<24xf32>
 // CHECK: %[[E:.*]] = math.exp
@@ -151,8 +151,8 @@ func.func @sums(%x: tensor<16x24xbf16>, %g: tensor<16x32xbf16>) -> (tensor<24x32
   return %3, %2 : tensor<24x32xf32>, tensor<24xf32>
 }
 
-// Not where the matmul needs what the sums become, not sums of rows, not of
-// squares, not sums that start with something.
+// Not if the matmul needs a result of the sums, not sums of rows, not of
+// squares, not sums with an initial value.
 // CHECK-LABEL: func.func @no_sums(
 // CHECK-NOT: rt.matmul_fused
 func.func @no_sums(%x: tensor<16x24xf32>, %y: tensor<24xf32>, %g: tensor<16x32xf32>) -> (tensor<32xf32>, tensor<24x32xf32>, tensor<16xf32>, tensor<32xf32>) {
@@ -168,8 +168,8 @@ func.func @no_sums(%x: tensor<16x24xf32>, %y: tensor<24xf32>, %g: tensor<16x32xf
   return %1, %5, %6, %8 : tensor<32xf32>, tensor<24x32xf32>, tensor<16xf32>, tensor<32xf32>
 }
 
-// Sums that a kernel carries along, because it makes the tensor, stay with it;
-// those of what a library makes are the matmul's.
+// A kernel that computes the tensor also computes its sums; for a tensor from a
+// library call the matmul does.
 // CHECK-LABEL: func.func @carried(
 // CHECK: %[[T:.*]] = linalg.generic
 // CHECK: math.exp
@@ -186,7 +186,7 @@ func.func @carried(%x: tensor<8192x24xf32>, %g: tensor<8192x32xf32>, %u: tensor<
   return %2, %1, %5, %4 : tensor<24x32xf32>, tensor<32xf32>, tensor<24x32xf32>, tensor<32xf32>
 }
 
-// Without a weight's gradient the matmul that makes the tensor sums it.
+// Without a weight gradient, the matmul that computes the tensor sums it.
 // CHECK-LABEL: func.func @sums_of_result(
 // CHECK: %[[DX:.*]], %[[DB:.*]] = rt.matmul_fused <gelu_gradient> %arg0, %arg1 <{{.*}}> argument %arg2 : tensor<16x32xf32> : {{.*}} -> tensor<16x32xf32> extra tensor<32xf32>
 // CHECK: return %[[DX]], %[[DB]]
@@ -197,7 +197,7 @@ func.func @sums_of_result(%g: tensor<16x8xf32>, %v: tensor<32x8xf32>, %x: tensor
   return %1, %2 : tensor<16x32xf32>, tensor<32xf32>
 }
 
-// Nothing besides for f64 and for batches.
+// No epilogue for f64 and for batches.
 // CHECK-LABEL: func.func @plain(
 // CHECK-NOT: rt.matmul_fused
 func.func @plain(%x: tensor<16x24xf64>, %w: tensor<24x32xf64>, %b: tensor<32xf64>, %p: tensor<3x16x24xf32>, %q: tensor<3x24x32xf32>, %c: tensor<32xf32>) -> (tensor<16x32xf64>, tensor<3x16x32xf32>) {
@@ -210,7 +210,7 @@ func.func @plain(%x: tensor<16x24xf64>, %w: tensor<24x32xf64>, %b: tensor<32xf64
   return %2, %5 : tensor<16x32xf64>, tensor<3x16x32xf32>
 }
 
-// Sums without a column are no epilogue.
+// Sums without a column are not an epilogue.
 // CHECK-LABEL: func.func @no_columns(
 // CHECK: linalg.generic
 // CHECK-NOT: rt.matmul_fused

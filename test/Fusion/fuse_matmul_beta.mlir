@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --rt-convert-nn --rt-fuse-matmul-beta | FileCheck %s
 
-// Three matmuls that are only added up: each is added onto the one before.
+// Three matmuls that are only added up: each adds to the one before.
 // CHECK-LABEL: func.func @three_uses
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1 <{{.*}}> :
 // CHECK: %[[B:.*]] = rt.matmul %arg2, %arg3 <{{.*}}> init %[[A]] : tensor<8x16xf32>
@@ -15,7 +15,7 @@ func.func @three_uses(%a: tensor<8x4xf32>, %u: tensor<4x16xf32>, %b: tensor<8x4x
   return %4 : tensor<8x16xf32>
 }
 
-// A loop's own sum is added to, by the first call of a tied table's gradient.
+// The first call of a tied table's gradient adds to the loop's own sum.
 // CHECK-LABEL: func.func @tied_in_a_loop
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}})
 // CHECK:   %[[P:.*]] = rt.matmul {{.*}} init %[[SUM]] : tensor<64x16xf32>
@@ -35,7 +35,7 @@ func.func @tied_in_a_loop(%g: tensor<8x64xf32>, %x: tensor<8x16xf32>, %ids: tens
   return %r : tensor<64x16xf32>
 }
 
-// Not onto an argument, not onto what a kernel makes in passing, not in bf16.
+// Not to an argument, not to a value inside of a kernel, not in bf16.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: init
 // CHECK: return
@@ -51,7 +51,7 @@ func.func @left_alone(%a: tensor<8x4xf32>, %w: tensor<4x16xf32>, %x: tensor<8x16
   return %1, %4, %7 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xbf16>
 }
 
-// Not onto itself.
+// Not to itself.
 // CHECK-LABEL: func.func @added_to_itself
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1
 // CHECK-NOT: init
