@@ -1,5 +1,5 @@
-"""compare_reports.py TESSERA A.mlir B.mlir: the collectives of training steps of two graphs,
-by kind and axes, on several meshes: how many, and the bytes that a device receives."""
+"""compare_reports.py TESSERA A.mlir B.mlir: compares the collectives of training steps of two
+graphs by kind and axes, on several meshes: their number, and the bytes that a device receives."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ def report(compiler, graph, mesh, strategy):
 
 
 def summarize(found):
-    """Lines of a kind and axes, sorted."""
+    """Rows by kind and axes, sorted."""
     return sorted((row["kind"], str(row["axes"]), row["count"], row["bytes"])
                   for row in found["collectives"])
 

@@ -1,5 +1,5 @@
-"""Small transformers as JAX users write them; `make...` return a function and the shapes of
-its arguments, the parameters first. Of these are the .mlir files beside it."""
+"""Small transformers as JAX users write them. `make...` return a function and the shapes of its
+arguments, the parameters first. The .mlir files in this folder are generated from them."""
 
 import functools
 
@@ -165,7 +165,7 @@ def make_flax_norm():
         IDS
 
 
-# Where gradients of functions have a corner, and numbers that are nearly 0.
+# Functions at the corners of their gradients, and results that are nearly 0.
 
 
 def kinks(p, scale):

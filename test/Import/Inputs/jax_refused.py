@@ -1,4 +1,4 @@
-"""Programs over 4 devices whose shardings have no meaning."""
+"""Programs over 4 devices whose shardings are not supported."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Losses whose gradients are those of their ops, and losses whose are not."""
+"""Losses whose gradients are their ops' gradients, and losses with other gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -54,11 +54,11 @@ def stopped_bf16():
 
 
 def stopped_inside():
-    """In a function of jax, which has no line of this file."""
+    """Fails in a function of jax, which has no line in this file."""
     return lambda w: jnp.linalg.inv(w).sum(), shape(4, 4)
 
 
-# Other functions that are refused.
+# Other functions that are rejected.
 
 
 def random():

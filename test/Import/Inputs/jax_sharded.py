@@ -1,5 +1,5 @@
-"""The unrolled model of jax_models with shardings over tp=4, and what XLA makes of it:
-python jax_sharded.py prints collectives and bytes of XLA's module."""
+"""The unrolled model of jax_models with shardings over tp=4, and XLA's program for it: python
+jax_sharded.py prints collectives and bytes of XLA's module."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def make_constrained():
 
 
 def make_tiles():
-    """As JAX without Shardy writes it: tiles of devices."""
+    """Written by JAX without Shardy: tiles of devices."""
     jax.config.update("jax_use_shardy_partitioner", False)
     return make_constrained()
 
@@ -86,7 +86,7 @@ def grid(x, *spec):
 
 
 def make_merged():
-    """Attention whose merged heads are constrained before they are projected."""
+    """Attention whose merged heads are constrained before their projection."""
     width, heads = jax_models.WIDTH, jax_models.HEADS
 
     def attention(p, x):
@@ -137,7 +137,7 @@ def make_inner():
 
 
 def count(make):
-    """Collectives of XLA's program and the bytes that a rank receives by them."""
+    """Collectives of XLA's program and the bytes that a rank receives."""
     function, *arguments = make()
     text = jax.jit(function).lower(*arguments).compile().as_text()
     number, total = 0, 0

@@ -1,4 +1,5 @@
-"""make_llama.py CONFIG.json: the configuration of torch_models.py's Llama, made of another."""
+"""make_llama.py CONFIG.json: a config for the Llama of torch_models.py, derived from another one.
+"""
 
 import json
 import pathlib

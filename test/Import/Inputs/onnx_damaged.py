@@ -1,6 +1,6 @@
 """Damages models at random, field by field, and imports them: python onnx_damaged.py COUNT
-FILE.onnx... What cannot be imported is an ImportFailure of one line; another exception is a fault
-of a reader, and is raised."""
+FILE.onnx... A failed import must be an ImportFailure of one line; another exception is an error in
+a reader, and is raised."""
 
 import pathlib
 import random
@@ -20,7 +20,7 @@ TEXTS = ("", "other", "Add", "MatMul", "Gather", "x")
 
 
 def list_fields(message):
-    """Pairs of a message and a field that it has, of it and of those in it."""
+    """Pairs of a message and one of its fields, for a message and its nested messages."""
     found = []
     for field, value in message.ListFields():
         found.append((message, field))
@@ -60,7 +60,7 @@ def damage(rng, model):
 
 
 def spoil(data, rng):
-    """Bytes of which one is another: names become none in UTF-8."""
+    """Changes one byte, so that names may not be UTF-8."""
     at = rng.randrange(len(data))
     return data[:at] + bytes([rng.randrange(128, 256)]) + data[at + 1:]
 
@@ -77,7 +77,7 @@ def main(count, paths):
                 try:
                     damage(rng, model)
                 except (TypeError, ValueError):
-                    pass  # Not a number of the field's type.
+                    pass  # The field does not accept the number.
             data = model.SerializeToString()
             path.write_bytes(spoil(data, rng) if number % 4 == 0 else data)
             try:

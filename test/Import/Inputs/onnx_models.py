@@ -1,5 +1,5 @@
-"""Writes files of ONNX, FOLDER/NAMEOPSET.onnx: python onnx_models.py FOLDER NAME:OPSET...; or
-imports those that cannot be: python onnx_models.py refused FOLDER."""
+"""Writes ONNX files, FOLDER/NAMEOPSET.onnx: python onnx_models.py FOLDER NAME:OPSET...; or imports
+the files that must be rejected: python onnx_models.py refused FOLDER."""
 
 import logging
 import math
@@ -15,7 +15,7 @@ WIDTH, HEADS, GROUPS, SEQ, BATCH, VOCAB = 16, 4, 2, 8, 2, 32
 
 
 def export(module, arguments, opset, path):
-    """By torch's exporter, with random parameters: it makes equal ones one."""
+    """Exports with torch, with random parameters, since torch merges equal ones."""
     import torch
     torch.manual_seed(0)
     with torch.no_grad():
@@ -23,7 +23,7 @@ def export(module, arguments, opset, path):
             parameter.copy_(0.2 * torch.randn(parameter.shape))
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    # One tensor would be one input.
+    # Two arguments with one tensor would become one input.
     arguments = tuple(argument.clone() for argument in arguments)
     program = torch.onnx.export(module, arguments, dynamo=True, opset_version=opset,
                                 verbose=False)
@@ -78,7 +78,7 @@ def make_patterns():
 
 
 def make_ops(opset, path):
-    """Ops by themselves, of a tensor of floats and of integers."""
+    """Each op alone, for a tensor of floats and of integers."""
     random = numpy.random.default_rng(0)
     nodes, weights, results = [], [], []
 
@@ -195,13 +195,13 @@ def make_ops(opset, path):
         node("Attention", wide, wide, wide, q_num_heads=2, kv_num_heads=2, is_causal=1, scale=0.3)
         band = constant(numpy.tri(3, k=1)[None, None], "bool")
         node("Attention", wide, wide, wide, band, q_num_heads=4, kv_num_heads=4)
-        # A query that sees no key, by a mask that is known and by one that is not.
+        # A query that sees no key, with a constant mask and with one that is not constant.
         hidden = constant([[1, 1, 1], [0, 0, 0], [0, 1, 0]], "bool")
         node("Attention", wide, wide, wide, hidden, q_num_heads=4, kv_num_heads=4)
         unknown = node("Slice", is_nan, ints(0, 0, 0), ints(1, 3, 3), is_result=False)
         either_way = node("Or", unknown, hidden, is_result=False)
         node("Attention", wide, wide, wide, either_way, q_num_heads=4, kv_num_heads=4)
-        # The same by minus infinity; causal as well; a mask of fewer keys.
+        # The same by minus infinity; causal as well; a mask with fewer keys.
         lowest, zero = constant(-math.inf), constant(0.0)
         for shown in (hidden, either_way):
             added = node("Where", shown, zero, lowest, is_result=False)
@@ -292,9 +292,9 @@ def make_function(path):
 
 
 def make_parameters(path):
-    """What is trained and what is not: a table that is used twice, the second time transposed by
-    the exporter; a weight times a number; matrices that select; a block of zeros; a table that
-    is multiplied; and what torch's exporter says of a number and of a vector."""
+    """Trained and constant initializers: a table that is used twice, the second time transposed by
+    the exporter; a weight times a number; matrices that select; a block of zeros; a table that is
+    multiplied; and a number and a vector with metadata of torch's exporter."""
     random = numpy.random.default_rng(0)
     table = random.standard_normal((8, 4)).astype("f4")
     arrays = {"table_t": table.T.copy(), "table": table,
@@ -336,7 +336,7 @@ def raise_fault(*_):
 
 
 def import_refused(folder):
-    """Prints the line for each file; exit status 1 where one is imported."""
+    """Prints the line for each file; exit status 1 if one is imported."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     from tessera import __main__ as command
     imported, read = 0, command.read

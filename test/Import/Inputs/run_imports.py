@@ -1,6 +1,6 @@
-"""Runs several `python3 -m tessera import` in one process, which loads torch once:
-python run_imports.py 'FILE OPTIONS [> OUTPUT]'... Each prints what it prints, and then
-`NAME: exit N`, where NAME is the function or the file that is read."""
+"""Runs several `python3 -m tessera import` in one process, which loads torch once: python
+run_imports.py 'FILE OPTIONS [> OUTPUT]'... Passes the output of each import on, followed by `NAME:
+exit N`, where NAME is the function or the file that is read."""
 
 import contextlib
 import pathlib

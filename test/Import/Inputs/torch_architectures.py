@@ -1,6 +1,6 @@
-"""Small models of 25 architectures of transformers; `make_NAME` returns a module and its
-example arguments. As a program, python torch_architectures.py COMPILER decoders|others: imports
-each with --check and partitions it."""
+"""Small models of 25 architectures of transformers; `make_NAME` returns a module and its example
+arguments. As a program, python torch_architectures.py COMPILER decoders|others: imports each with
+--check and partitions it."""
 
 import pathlib
 import subprocess
@@ -15,7 +15,7 @@ SIZES = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
          "intermediate_size": 96, "vocab_size": 259}
 GROUPS = {**SIZES, "num_key_value_heads": 2}
 HEADS = {**GROUPS, "head_dim": 12, "pad_token_id": 0}
-# Class and sizes: decoders give logits, encoders their last state.
+# Class and sizes: decoders return logits, encoders their last state.
 DECODERS = {
     "mistral": ("Mistral", {**GROUPS, "sliding_window": 8}),
     "qwen2": ("Qwen2", GROUPS),
@@ -34,23 +34,23 @@ DECODERS = {
                            "max_position_embeddings": 64}),
     "falcon": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                           "vocab_size": 259}),
-    # Queries, a key and a value of each group beside each other.
+    # Queries, key and value of each group are adjacent.
     "falcon_groups": ("Falcon", {"hidden_size": 48, "num_hidden_layers": 2,
                                  "num_attention_heads": 4, "num_kv_heads": 2, "alibi": False,
                                  "new_decoder_architecture": True, "vocab_size": 259}),
     "bloom": ("Bloom", {"hidden_size": 48, "n_layer": 2, "n_head": 4, "vocab_size": 259}),
-    # Batch and heads are merged in matmuls, and scores bounded by the lowest number.
+    # Batch and heads are merged in matmuls, and the lowest number bounds the scores.
     "xglm": ("XGLM", {"d_model": 48, "num_layers": 2, "attention_heads": 4, "ffn_dim": 96,
                       "vocab_size": 259, "max_position_embeddings": 64}),
-    # Latent keys, parts of which are written beside each other.
+    # Latent keys whose parts are written next to each other.
     "minicpm3": ("MiniCPM3", {**SIZES, "num_key_value_heads": 4, "kv_lora_rank": 16,
                               "q_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 12,
                               "v_head_dim": 12, "head_dim": 12, "pad_token_id": 0}),
-    # Rotary positions of neighbours, in a part of a head and in a fused MLP's model.
+    # Rotary positions of neighbours in a part of a head, and in a model with a fused MLP.
     "gptj": ("GPTJ", {"n_embd": 48, "n_layer": 2, "n_head": 4, "rotary_dim": 8, "vocab_size": 259,
                       "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0}),
     "glm": ("Glm", {**GROUPS, "head_dim": 12, "pad_token_id": 0}),
-    # Refused: its experts are chosen by topk.
+    # Rejected: topk selects its experts.
     "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
 }
 ENCODERS = {
@@ -70,7 +70,7 @@ IMAGES = {"clip_vision": ("CLIPVisionModel", "CLIPVisionConfig", PATCHES),
           "siglip": ("SiglipVisionModel", "SiglipVisionConfig", PATCHES),
           "dinov2": ("Dinov2Model", "Dinov2Config", PATCHES)}
 
-# Encoders and decoders: losses of labels that they shift to the right themselves.
+# Encoders with decoders: losses that shift the labels to the right themselves.
 PAIRS = {
     "bart": ("Bart", {"d_model": 48, "encoder_layers": 2, "decoder_layers": 2,
                       "encoder_attention_heads": 4, "decoder_attention_heads": 4,
@@ -124,7 +124,7 @@ for _name in [*DECODERS, *ENCODERS, *IMAGES, *PAIRS]:
 
 
 def main(compiler, group):
-    """Prints a line for each; exit status 1 where one is not as it should be."""
+    """Prints a line for each model; exit status 1 if one has an unexpected result."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
     from tessera import __main__ as command, errors
     good = True

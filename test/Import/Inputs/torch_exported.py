@@ -1,4 +1,4 @@
-"""Writes models as torch.export.save does: python torch_exported.py FOLDER."""
+"""Writes models with torch.export.save: python torch_exported.py FOLDER."""
 
 import pathlib
 import sys

@@ -87,7 +87,7 @@ def make_llama_long_bf16():
 
 
 def make_bert():
-    """With a mask of keys, which is an input."""
+    """A model with a mask of keys, which is an input."""
     import transformers
     torch.manual_seed(0)
     model = transformers.BertModel(transformers.BertConfig(
@@ -151,11 +151,11 @@ def make_nanogpt():
     return NanoGPT().eval(), IDS, IDS
 
 
-# What gradients pass.
+# Rules of gradients.
 
 
 class Lora(nn.Module):
-    """A linear layer that is not trained, and what is added to its weight."""
+    """A frozen linear layer, and a trained summand of its weight."""
 
     def __init__(self, base):
         super().__init__()
@@ -176,7 +176,7 @@ def make_lora():
 
 
 class Quantized(nn.Module):
-    """A straight-through estimator: rounded weights, whose gradients pass."""
+    """A straight-through estimator: rounded weights that pass gradients."""
 
     def __init__(self):
         super().__init__()
@@ -194,7 +194,7 @@ def make_straight_through():
 
 
 class Target(nn.Module):
-    """A target without gradients, of the network's own values too."""
+    """A target without gradients, computed from the network's own values, too."""
 
     def __init__(self):
         super().__init__()
@@ -216,7 +216,7 @@ def make_no_grad():
 
 
 class StoppedSoftmax(nn.Module):
-    """Softmax by hand, whose maximum is a constant to it; a norm of a constant."""
+    """A softmax by hand with a detached maximum; a norm of a constant."""
 
     def __init__(self):
         super().__init__()
@@ -226,7 +226,7 @@ class StoppedSoftmax(nn.Module):
         y = self.linear(x)
         shifted = (y - y.amax(dim=-1, keepdim=True).detach()).exp()
         y = shifted / shifted.sum(dim=-1, keepdim=True)
-        # The values of a SiLU, and the gradient of the identity.
+        # The values of a SiLU, with the gradient of the identity.
         z = y + (y / (1 + (-y).exp()) - y).detach()
         return (self.norm(z.detach()) * z).square().sum()
 
@@ -237,8 +237,8 @@ def make_stopped_softmax():
 
 
 class Kinks(nn.Module):
-    """A ReLU of zeros, and rows of padding, which have no gradient; other functions where they
-    have a corner, and maxima of which there are several."""
+    """A ReLU of zeros, and rows of padding, which have no gradient; other functions at corners of
+    their gradients, and maxima with ties."""
 
     def __init__(self, **options):
         super().__init__()
@@ -307,7 +307,7 @@ def make_masked_by_floats():
 
 
 class Ops(nn.Module):
-    """Ops that few models have."""
+    """Rare ops."""
 
     def __init__(self):
         super().__init__()
@@ -327,7 +327,7 @@ class Ops(nn.Module):
 
 
 class MoreOps(Ops):
-    """Others of these, on floats and on integers beyond those that f32 holds."""
+    """More rare ops, on floats and on integers beyond the range of f32."""
 
     def forward(self, x, ids):
         x = x * self.weight
@@ -350,8 +350,7 @@ def make_more_ops():
 
 
 class Extremes(nn.Module):
-    """Numbers that are nearly 0, sums beyond the largest number of f16, and numbers that are not
-    counted."""
+    """Results near 0, sums beyond the largest f16, and elements that are masked out."""
 
     def __init__(self):
         super().__init__()
@@ -374,8 +373,8 @@ def make_extremes():
 
 
 class Classes(nn.Module):
-    """Cross entropies whose classes are not the last dimension: as many as there are positions,
-    in two dimensions, or after a transpose."""
+    """Cross entropies whose classes are not the last dimension: as many classes as positions, two
+    dimensions, or a transpose."""
 
     def __init__(self):
         super().__init__()
@@ -439,7 +438,7 @@ def make_rewritten():
 
 
 class Stale(Shifted):
-    """Reads a view after what it views was written."""
+    """Reads a view after its tensor was written."""
 
     def forward(self, x, ids):
         y = x * self.weight
@@ -457,7 +456,7 @@ def make_ops():
 
 
 class WrittenOut(nn.Module):
-    """Attention as written out: a query that sees no key gets NaN, and so do gradients."""
+    """Attention written out: a query that sees no key gets NaN, and so do the gradients."""
 
     def __init__(self):
         super().__init__()
@@ -475,9 +474,8 @@ def make_written_out():
 
 
 class Padded(nn.Module):
-    """Attention that is causal and sees no token 0: a mask of minus infinity, or of booleans,
-    that comes at run time. A query that sees no key is among them. Two heads of queries have one
-    of keys."""
+    """Causal attention that hides token 0 with a mask, of minus infinity or of booleans, that is
+    computed at run time. One query sees no key. Two heads of queries share a head of keys."""
 
     def __init__(self, is_bool=False):
         super().__init__()
@@ -566,7 +564,7 @@ def make_patterns():
     return Patterns(), IDS, IDS
 
 
-# What cannot be imported.
+# Modules that cannot be imported.
 
 
 def make_dropout():
@@ -634,14 +632,14 @@ def make_dropout_of_ones():
 
 
 def make_no_dropout():
-    """In eval mode: in place, of channels, of constants, and inside of a block."""
+    """Dropouts in eval mode: in place, of channels, of constants, and in a nested module."""
     layers = nn.Linear(4, 4), nn.Dropout(0.3, inplace=True), nn.AlphaDropout(0.3), \
         Function(lambda x: x * functional.dropout(torch.arange(4.0), 0.2, False))
     return nn.Sequential(*layers).eval(), torch.zeros(2, 4)
 
 
 def make_alias():
-    """Writes what a dropout in eval mode returned, which is its operand."""
+    """Writes to the result of a dropout in eval mode, which is its operand."""
     def double(x):
         y = 2 * x
         functional.dropout(y, 0.5, training=False).add_(1)
@@ -683,7 +681,7 @@ def make_failing():
 
 
 class Stored(nn.Module):
-    """Multiplied by a tensor that is a parameter or a buffer."""
+    """Multiplies by a tensor that is a parameter or a buffer."""
 
     def __init__(self, factor, is_buffer=False):
         super().__init__()
@@ -697,7 +695,7 @@ class Stored(nn.Module):
 
 
 class Turned(torch.nn.Module):
-    """A square matrix, and another parameter of the same memory: its transpose."""
+    """A square matrix, and its transpose as another parameter with the same memory."""
 
     def __init__(self, has_loss):
         super().__init__()
@@ -705,7 +703,7 @@ class Turned(torch.nn.Module):
         self.first = torch.nn.Linear(8, 8, bias=False)
         self.second = torch.nn.Linear(8, 8, bias=False)
         self.second.weight = torch.nn.Parameter(self.first.weight.detach().t())
-        # Halves of one memory, column by column, share nothing.
+        # Column halves of one memory do not overlap.
         both = torch.randn(8, 16)
         self.left = torch.nn.Parameter(both[:, :8])
         self.right = torch.nn.Parameter(both[:, 8:])
@@ -737,7 +735,7 @@ def make_meta_buffer():
 
 
 def make_meta():
-    """A module without values, two of whose parameters are one; it has a graph."""
+    """A module on meta with one parameter used as two; its graph exists."""
     with torch.device("meta"):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
     model[2].weight = model[0].weight

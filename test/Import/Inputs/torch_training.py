@@ -1,9 +1,9 @@
-"""Trains imported losses of transformers and compares with torch: python torch_training.py
-BIN FOLDER TEXT. Prints a line for each model; exit status 1 where one is not as it should be.
+"""Trains imported losses of transformers and compares them with torch: python torch_training.py BIN
+FOLDER TEXT. Prints a line for each model; exit status 1 if one has an unexpected result.
 
-Twenty steps of AdamW in f32, on one rank, with zero=3 on four, and in two micro-batches:
-losses are within 1e-5 of torch's. The weights that a program saves are loaded by
-transformers, and its logits are those of the imported graph."""
+Runs twenty steps of AdamW in f32, on one rank, with zero=3 on four, and in two micro-batches:
+losses are within 1e-5 of torch's. transformers loads the weights that a program saves, and its
+logits are equal to the imported graph's."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ IDS = torch.zeros(BATCH, SEQ, dtype=torch.long)
 
 
 def with_result(model, name):
-    """A model whose parameters have their names, and which returns one result."""
+    """A model that keeps the names of its parameters and returns one result."""
     kind = type(model)
 
     class Model(kind):
@@ -55,7 +55,7 @@ def make_llama_logits():
 
 
 def train(model, text):
-    """The losses of torch: matrices decay, norms and biases do not."""
+    """torch's losses: matrices have weight decay, norms and biases do not."""
     parameters = list(model.parameters())
     groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": DECAY},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
@@ -112,11 +112,11 @@ def compare_training(tessera, name, folder, text):
 
 
 def compare_saved(tessera, name, folder):
-    """The saved weights in transformers, and in a program of logits."""
+    """Loads the saved weights in transformers and in a program of logits, and compares both."""
     model = globals()[f"make_{name}"]()[0]
     saved = folder / f"{name}.4.saved"
     (saved / "config.json").write_text(model.config.to_json_string())
-    # The class of transformers.
+    # The model's class in transformers.
     loaded, report = type(model).__mro__[1].from_pretrained(saved, output_loading_info=True)
     missing, others = report["missing_keys"], report["unexpected_keys"]
     tokens = torch.randint(torch_models.VOCAB, (BATCH, SEQ),
