@@ -29,7 +29,7 @@ def read_programs(paths):
     for path in paths:
         text = re.sub(r"^\s*//(?! -----).*\n", "", path.read_text(), flags=re.M)
         for part in text.split("// -----"):
-            # A function a program: what comes before is the mesh.
+            # Each function becomes a program together with the text before it, the mesh.
             head, *functions = re.split(r"(?m)^(?=func\.func)", part)
             programs += [head.strip() + "\n" + f.strip() + "\n" for f in functions]
     return programs
@@ -64,7 +64,7 @@ class Damage:
             tokens[i] = self.random.choice(NUMBERS)
         elif action == 3:
             tokens[i] += " " + tokens[j]
-        else:  # of the same kind: the likeliest to be read
+        else:  # a word of the same kind, which is most likely to parse
             tokens[i] = self.random.choice(self.words[kind_of(tokens[i])])
         return "".join(tokens)
 
@@ -97,7 +97,7 @@ class Trial:
         self.path, self.binaries = folder / "input.mlir", binaries
 
     def run(self, text, tool, *options, seconds=SECONDS):
-        """The fate of a text ("ok", "refused", "crash", "hang"), and what is printed."""
+        """The outcome of a text ("ok", "refused", "crash", "hang"), and the output."""
         self.path.write_text(text)
         try:
             done = subprocess.run(
@@ -112,7 +112,7 @@ class Trial:
         return self.run(text, "tessera-opt", "--split-input-file", "--compile-to=llvm", **more)
 
     def judge(self, text):
-        """The first thing that goes wrong with one input, or how it ends."""
+        """The first failure of an input, or its outcome."""
         read, _ = self.run(text, "tessera-opt")
         if read != "ok":
             return ("refused" if read == "refused" else "reader"), ""
@@ -124,7 +124,7 @@ class Trial:
 
 
 def signature(log):
-    """The line that tells one crash from another."""
+    """The line of a log that identifies a crash."""
     for pattern in (r"Assertion `.*", r"LLVM ERROR: .*", r"UNREACHABLE.*",
                     r"#\d+ 0x\w+ ((?:mlir|tessera|\(anonymous namespace\))::[^(]*)"):
         found = re.search(pattern, log)
@@ -150,7 +150,7 @@ def main():
             texts = [damage.make() for _ in range(min(BATCH, left))]
             left -= len(texts)
             whole, _ = trial.compile("\n// -----\n".join(texts), seconds=2 * SECONDS)
-            # A few are verified even where all is well.
+            # A few are verified even if all succeed.
             alone = texts if whole in ("crash", "hang") else texts[:2]
             fates["with others"] += len(texts) - len(alone)
             for text in alone:

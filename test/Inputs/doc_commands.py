@@ -1,10 +1,8 @@
-"""doc_commands.py PAGE SHARE: what the commands of a page print is what it says.
+"""doc_commands.py PAGE SHARE: checks that the commands of a page print the output on the page.
 
-A fenced block with a file name after its language (```json plan.json) is written
-to that file. Each "$ ..." of a ```console block is then run in the same folder,
-where share/ is a link to SHARE, and must print the lines that follow it. In those,
-"..." stands for any text, line ends included.
-"""
+A fenced block with a file name after its language (```json plan.json) is written to that file. Each
+"$ ..." of a ```console block is then run in the same folder, where share/ is a link to SHARE, and
+must print the lines that follow it. In those, "..." matches any text, including line ends."""
 
 import pathlib
 import re

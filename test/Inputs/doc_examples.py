@@ -1,5 +1,5 @@
-"""doc_examples.py PAGE: each ```mlir block of a page that is followed by a ```text
-block is run through --dist-explain-shardings, whose remarks must be that text."""
+"""doc_examples.py PAGE: runs each ```mlir block of a page that is followed by a ```text block
+through --dist-explain-shardings, whose remarks must equal the text."""
 
 import pathlib
 import re

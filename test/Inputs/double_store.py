@@ -1,4 +1,4 @@
-"""Prints a pipeline program in which what is stored is doubled before."""
+"""Prints a pipeline program in which each stored value is doubled first."""
 import re
 import sys
 

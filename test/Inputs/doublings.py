@@ -1,11 +1,10 @@
-"""Prints programs in which each op uses the one before twice, N times over.
+"""Prints programs in which each op uses the result before it twice, N times in a row.
 
     doublings.py KIND N [WIDTH] > PROGRAM.mlir
 
-KIND: `values`, `parameters` and `constants` of a training step with two blocks;
-`sums`, `exponentials`, `products` and `turns` of rows of WIDTH elements, as an
-import has them; `calls` of functions.
-"""
+KIND: `values`, `parameters` and `constants` of a training step with two blocks; `sums`,
+`exponentials`, `products` and `turns` of rows of WIDTH elements, as in imported graphs; `calls` of
+functions."""
 
 import sys
 
@@ -25,7 +24,7 @@ STEP = """func.func @f(%x: tensor<8x16xf32> {{nn.input = "x", nn.dims = ["batch"
 
 
 class Lines:
-    """Ops, one a line, and the name of the last result."""
+    """A list of ops, and the name of the last result."""
 
     def __init__(self, last):
         self.text, self.last, self.before = [], last, last

@@ -1,8 +1,7 @@
-"""Checks that each folder includes only what is above it in the table of
-CONTRIBUTING.md, that a header without a folder is beside the file that includes
-it, that the runtime includes nothing of the compiler, the compiler's libraries only
-the public headers of the runtime, and that tests, benchmarks and tools name the
-folder of a private header of the runtime."""
+"""Checks the includes of the sources. Each folder includes only folders above it in the table of
+CONTRIBUTING.md. A header without a folder is in the folder of the file that includes it. The
+runtime includes nothing of the compiler, and the compiler's libraries only the runtime's public
+headers. Tests, benchmarks and tools name the folder of a private header of the runtime."""
 
 import os
 import pathlib
@@ -13,7 +12,7 @@ INCLUDE = re.compile(r'^\s*#include\s*[<"]([^">]+)[">]', re.M)
 
 
 def read_layers(text):
-    """The folders of the table of CONTRIBUTING.md, from first to last."""
+    """The folders in the table of CONTRIBUTING.md, from first to last."""
     rows = re.findall(r"^\| `(?:lib/|include/tessera/)?(\w+)[^`]*` \|", text, re.M)
     if len(rows) < 2:
         sys.exit("CONTRIBUTING.md: expects a table of folders")
@@ -35,8 +34,8 @@ def layer_of(path):
 
 
 def list_sources(root):
-    """The sources below `root`, sorted; folders of builds, which change while tests
-    run, are not entered."""
+    """The sources below `root`, sorted. Build folders are skipped, since they change while tests
+    run."""
     sources = []
     for folder, folders, files in os.walk(root):
         if folder == str(root):

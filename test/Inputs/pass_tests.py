@@ -1,7 +1,7 @@
-"""Checks that each pass has a lit test of its name in the folder of its library:
+"""Checks that each pass has a lit test with its name in the folder of its library:
 FuseCollectivesPass in include/tessera/Collectives/Passes.td is tested in
-test/Collectives/fuse_collectives.mlir or .test, or in a folder there. The file may
-say more after the name."""
+test/Collectives/fuse_collectives.mlir or .test, or in a folder of that name. The file's name may
+have a suffix."""
 
 import pathlib
 import re
