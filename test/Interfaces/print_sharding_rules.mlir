@@ -6,7 +6,7 @@ func.func @elementwise(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %c: i1) {
   %0 = arith.addf %x, %y : tensor<8x16xf32>
   // expected-remark @+1 {{; partial sum in {0, 1}}}
   %1 = arith.subf %x, %y : tensor<8x16xf32>
-  // Matmuls: exactly one.
+  // Products: exactly one.
   // expected-remark @+1 {{; partial sum in {0} {1}}}
   %2 = arith.mulf %x, %y : tensor<8x16xf32>
   // A divisor may be 0, and 0 / 0 is NaN.
@@ -16,7 +16,7 @@ func.func @elementwise(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %c: i1) {
   %4 = arith.maximumf %x, %y : tensor<8x16xf32>
   // expected-remark @+1 {{; partial min in {0} {1} {0, 1}}}
   %5 = arith.minimumf %x, %y : tensor<8x16xf32>
-  // An increasing function keeps the maximum; a sum it does not keep.
+  // An increasing function commutes with a maximum, but not with a sum.
   // expected-remark @+1 {{; partial max in {0}; partial min in {0}}}
   %6 = math.exp %x : tensor<8x16xf32>
   // expected-remark @+1 {{; partial sum in {0}}}
@@ -26,7 +26,7 @@ func.func @elementwise(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %c: i1) {
   %8 = arith.extf %x : tensor<8x16xf32> to tensor<8x16xf64>
   // expected-remark @+1 {{([i,j])->([i,j]) {i=8, j=16}; partial max in {0}; partial min in {0}}}
   %9 = arith.truncf %x : tensor<8x16xf32> to tensor<8x16xbf16>
-  // A scalar condition is tied to nothing.
+  // A scalar condition has no factor.
   // expected-remark @+1 {{([],[i,j],[i,j])->([i,j]) {i=8, j=16}}}
   %10 = arith.select %c, %x, %y : tensor<8x16xf32>
   // expected-remark @+1 {{()->([i,j]) {i=8, j=16}}}
@@ -35,12 +35,12 @@ func.func @elementwise(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %c: i1) {
 }
 
 func.func @shapes(%x: tensor<32x6xf32>, %y: tensor<4x8x6xf32>) {
-  // A dimension of two factors, major to minor.
+  // A dimension with two factors, major to minor.
   // expected-remark @+1 {{([ij,k])->([i,j,k]) {i=4, j=8, k=6}; partial sum in {0}}}
   %0 = tensor.expand_shape %x [[0, 1], [2]] output_shape [4, 8, 6] : tensor<32x6xf32> into tensor<4x8x6xf32>
   // expected-remark @+1 {{([i,j,k])->([ij,k]) {i=4, j=8, k=6}; partial sum in {0}}}
   %1 = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x8x6xf32> into tensor<32x6xf32>
-  // What is sliced is replicated, what is taken whole is not.
+  // A sliced dimension is replicated, a whole one is not.
   // expected-remark @+1 {{([i,k])->([j,k]) {i=32 replicated, j=4 replicated, k=6}; partial sum in {0}}}
   %2 = tensor.extract_slice %x[8, 0] [4, 6] [1, 1] : tensor<32x6xf32> to tensor<4x6xf32>
   // expected-remark @+1 {{([k,j],[l,j])->([i,j]) {i=36 replicated, j=6, k=4 replicated, l=32 replicated}; partial sum in {0, 1}}}
@@ -54,10 +54,10 @@ func.func @linalg(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<8x4xf32
   %zero = arith.constant 0.0 : f32
   // expected-remark @+1 {{([],[i,j])->([i,j]) {i=8, j=4}}}
   %fill = linalg.fill ins(%zero : f32) outs(%c : tensor<8x4xf32>) -> tensor<8x4xf32>
-  // An init of zeros does not stand in the way of a partial operand ...
+  // A partial operand may be combined with an init of zeros ...
   // expected-remark @+1 {{([i,k],[k,j],[i,j])->([i,j]) {i=8, j=4, k=16 sum}; partial sum in {0} {1}}}
   %0 = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x4xf32>) outs(%fill : tensor<8x4xf32>) -> tensor<8x4xf32>
-  // ... another one must be partial too.
+  // ... another init must be partial too.
   // expected-remark @+1 {{{i=8, j=4, k=16 sum}; partial sum in {0, 2} {1, 2}}}
   %1 = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x4xf32>) outs(%c : tensor<8x4xf32>) -> tensor<8x4xf32>
   // The reduction's own kind.
@@ -75,7 +75,7 @@ func.func @linalg(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<8x4xf32
     %p = arith.select %gt, %i32, %at : i32
     linalg.yield %v, %p : f32, i32
   } -> (tensor<8xf32>, tensor<8xi32>)
-  // A running value that is used twice is no plain reduction.
+  // A running value that is used twice is not a plain reduction.
   // expected-remark @+1 {{{i=8, j=16 replicated}}}
   %4 = linalg.generic {indexing_maps = [#row, #out], iterator_types = ["parallel", "reduction"]}
       ins(%a : tensor<8x16xf32>) outs(%r : tensor<8xf32>) {
@@ -110,8 +110,8 @@ func.func @unknown(%a: tensor<8xf32>) {
   return
 }
 
-// What is padded is needed whole, the rest passes through; a sum passes where
-// zeros are put. Positions count where they are used.
+// A padded dimension must be whole, others pass through; a partial sum passes
+// if the padding is zeros. Positions of offsets count where they are used.
 func.func @pads(%x: tensor<4x8xf32>, %one: f32) {
   %zero = arith.constant 0.0 : f32
   // expected-remark @+1 {{([i,k])->([j,k]) {i=4 replicated, j=6 replicated, k=8}; partial sum in {0}; partial max in {0}; partial min in {0}}}

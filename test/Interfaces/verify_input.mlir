@@ -21,7 +21,7 @@ func.func @good(%x: tensor<8x16xf32>, %n: index) -> tensor<8x16xf32> {
 
 // -----
 
-// Elements that every phase knows.
+// Element types that every phase supports.
 // expected-error @+1 {{argument 0: expects a tensor or a scalar of floats, of integers of 1 to 64 bits or of index but got 'tensor<4xcomplex<f32>>'}}
 func.func @complex(%x: tensor<4xcomplex<f32>>) { return }
 
@@ -75,7 +75,7 @@ func.func @pong(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// The own form of a named op does not show its body.
+// The custom form of a named op does not print its body.
 func.func @hidden_body(%x: f32, %o: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{expects the body of linalg.fill to be its own}}
   %0 = "linalg.fill"(%x, %o) <{operandSegmentSizes = array<i32: 1, 1>}> ({
@@ -111,7 +111,7 @@ func.func @padding_without_operand(%x: tensor<4xf32>) -> tensor<6xf32> {
 
 // -----
 
-// The verifier of the op takes 32 bits of a dimension.
+// The op's verifier takes 32 bits of a dimension.
 func.func @merged(%x: tensor<2x4x8xf32>) -> tensor<8x8xf32> {
   // expected-error @+1 {{expects dimension 0 but got -9223372036854775808}}
   %0 = tensor.collapse_shape %x [[-9223372036854775808, 1], [2]] : tensor<2x4x8xf32> into tensor<8x8xf32>
