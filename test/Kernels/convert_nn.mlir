@@ -10,7 +10,7 @@ func.func @linear(%x: tensor<2x4x16xf32>, %w: tensor<16x3x4xf32>) -> tensor<2x4x
   return %0 : tensor<2x4x3x4xf32>
 }
 
-// Where dimensions cannot be collapsed, the smaller operand is copied.
+// If dimensions cannot be collapsed, the smaller operand is copied.
 // REMARK-COUNT-1: remark: [Missed] MatmulNeedsCopy {{.*}} CopiedBytes=96, Reason="dimensions of a group are not contiguous"
 // REMARK-NOT: MatmulNeedsCopy
 // CHECK-LABEL: func.func @copied
@@ -38,7 +38,7 @@ func.func @integers(%x: tensor<4x8xi32>, %w: tensor<8x2xi32>) -> tensor<4x2xi32>
   return %0 : tensor<4x2xi32>
 }
 
-// linalg's own matmuls; what a matmul adds to is added.
+// linalg's own matmuls; the init of a matmul is added.
 // CHECK-LABEL: func.func @linalg
 // CHECK: %[[P:.*]] = rt.matmul %arg0, %arg1 <batch = 1, m = 4, n = 2, k = 8,
 // CHECK: %[[Q:.*]] = rt.matmul %[[P]], %arg2 <batch = 1, m = 4, n = 2, k = 2, {{.*}} trans_b = 1>
@@ -89,7 +89,7 @@ func.func @softmax(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
   return %0 : tensor<4x8xbf16>
 }
 
-// An id that is not in this device's part reads nothing.
+// An id outside of this device's part reads nothing.
 // CHECK-LABEL: func.func @embedding
 // CHECK: %[[P:.*]] = arith.subi %{{.*}}, %arg2 : index
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[P]], %c16
@@ -113,7 +113,7 @@ func.func @rope(%x: tensor<8x2x4xf32>) -> tensor<8x2x4xf32> {
   return %0 : tensor<8x2x4xf32>
 }
 
-// The others stay; no pair of theirs is read.
+// The other elements stay, and their pairs are not read.
 // CHECK-LABEL: func.func @rope_of_the_first_elements
 // CHECK: arith.cmpi ult, %{{.*}}, %c2
 // CHECK: arith.cmpi ult, %[[LAST:.*]], %c4
@@ -128,8 +128,8 @@ func.func @rope_of_the_first_elements(%x: tensor<8x2x7xf32>) -> tensor<8x2x7xf32
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A slice is a copy that starts where the device's part does; equal offsets are
-// one.
+// A slice is a copy that starts at the device's offset; equal offsets are
+// merged.
 // CHECK-LABEL: func.func @slices
 // CHECK: %[[O:.*]] = dist.axis_offset <{"tp"}> size 4 on @mesh : index
 // CHECK-NOT: dist.axis_offset
@@ -141,7 +141,7 @@ func.func @slices(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>) -> (tensor<2x4xf32>,
   return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
 }
 
-// The whole value on coordinate 0, the neutral element elsewhere.
+// The whole value on coordinate 0, the neutral element on the others.
 // CHECK-LABEL: func.func @to_partial
 // CHECK: %[[C:.*]] = dist.axis_offset <{"tp"}> size 1 on @mesh : index
 // CHECK: %[[N:.*]] = arith.constant 0xFF800000 : f32
@@ -178,7 +178,7 @@ func.func @movement(%x: tensor<4x8xf32>) -> (tensor<2x3xf32>, tensor<8x8xf32>, t
 
 // -----
 
-// The library has no f64: matmuls and a softmax in f64.
+// The library has no f64: matmuls and a softmax in f64 are loops.
 // CHECK-LABEL: func.func @attention_f64
 // CHECK-NOT: rt.attention
 // CHECK-NOT: arith.truncf
@@ -192,7 +192,7 @@ func.func @attention_f64(%q: tensor<1x4x2x1x4xf64>, %k: tensor<1x4x2x4xf64>) -> 
 
 // -----
 
-// The call keeps f32 for who adds results up.
+// The call's result is f32 for a reader that adds results up.
 // CHECK-LABEL: func.func @attention_to_f32
 // CHECK-NOT: linalg.generic
 // CHECK: rt.attention scale {{.*}} : tensor<1x4x2x1x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16> -> tensor<1x4x2x1x4xf32> stats tensor<1x4x2x1xf32>
@@ -210,7 +210,7 @@ func.func @attention_to_f32(%q: tensor<1x4x2x1x4xbf16>, %k: tensor<1x8x2x4xbf16>
 // -----
 
 // The statistic is a result of the call; f16 goes through f32, but the
-// statistic, which is f32 anyway.
+// statistic, which is f32 already, does not.
 // CHECK-LABEL: func.func @attention_gradients
 // CHECK: %[[O:.*]], %[[L:.*]] = rt.attention causal scale 5.000000e-01 {{.*}} -> tensor<1x4x2x1x4xf32> stats tensor<1x4x2x1xf32>
 // CHECK: rt.attention_backward causal scale 5.000000e-01 %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[L]] offsets %arg3, %c0 : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>
@@ -223,7 +223,7 @@ func.func @attention_gradients(%q: tensor<1x4x2x1x4xf16>, %k: tensor<1x8x2x4xf16
 
 // -----
 
-// A table's gradient: in the type asked for where the library has it.
+// A table's gradient: in the requested type if the library has it.
 // CHECK-LABEL: func.func @embedding_gradient
 // CHECK: rt.embedding_backward %arg0, %arg1 : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xf32>
 // CHECK: %[[F:.*]] = rt.embedding_backward %{{.*}}, %arg1 limit 61 offset %arg3 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
@@ -237,7 +237,7 @@ func.func @embedding_gradient(%g: tensor<2x8x16xbf16>, %ids: tensor<2x8xi32>, %h
 
 // -----
 
-// A transposition of dimensions of one element moves nothing.
+// A transpose of dimensions of size one moves nothing.
 // CHECK-LABEL: func.func @transpose_ones
 // CHECK: %[[C:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2, 3], [4]] : tensor<1x4x1x2x3xf32> into tensor<4x2x3xf32>
 // CHECK: %[[A:.*]] = tensor.expand_shape %[[C]] {{\[\[}}0], [1, 2], [3, 4]] output_shape [4, 1, 2, 3, 1]
@@ -269,7 +269,7 @@ func.func @adamw(%p: tensor<8x16xbf16>, %m: tensor<8x16xf32>, %v: tensor<8x16xf3
 
 // -----
 
-// No library multiplies matrices without elements.
+// The library does not multiply empty matrices.
 // CHECK-LABEL: func.func @matmul_no_elements
 // CHECK-NOT: rt.matmul
 // CHECK: linalg.fill

@@ -3,8 +3,8 @@
 // RUN: tessera-opt %s --rt-set-target=target=cuda --rt-convert-nn --split-input-file | FileCheck %s --check-prefix=CUDA
 // RUN: tessera-opt %s --rt-set-target=target=cuda --rt-convert-nn --split-input-file --remarks-filter=conversion -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// The host multiplies what is there; a GPU along contiguous rows, so that the
-// weight is transposed.
+// The host multiplies any layout; a GPU needs contiguous rows, so the weight is
+// transposed.
 // REMARK: MatmulNeedsTranspose {{.*}} CopiedBytes=512
 // CHECK-LABEL: func.func @layer
 // CHECK-NEXT: rt.scaled_matmul %arg0, %arg1 scales %arg2, %arg3 <{{.*}} lda = 32, ldb = 16, {{.*}} trans_a = 0, trans_b = 0>
@@ -21,7 +21,7 @@ func.func @layer(%x: tensor<16x32xf8E4M3FN>, %w: tensor<32x16xf8E4M3FN>, %sx: te
 
 // -----
 
-// The gradient of a weight contracts what is outermost in both operands.
+// A weight gradient contracts the outermost dimension of both operands.
 // CHECK-LABEL: func.func @weight_gradient
 // CHECK-NEXT: rt.scaled_matmul %arg0, %arg1 scales %arg2, %arg3 <{{.*}} trans_a = 1, trans_b = 0> : {{.*}} -> tensor<32x48xf32>
 // CUDA-LABEL: func.func @weight_gradient
@@ -35,7 +35,7 @@ func.func @weight_gradient(%x: tensor<16x32xf8E4M3FN>, %g: tensor<16x48xf8E5M2>,
 
 // -----
 
-// What two matmuls read is transposed once.
+// An operand of two matmuls is transposed once.
 // CUDA-LABEL: func.func @shared
 // CUDA: %[[X:.*]] = rt.copy %arg0 strides
 // CUDA: rt.scaled_matmul %[[X]],
@@ -59,7 +59,7 @@ func.func @swapped(%x: tensor<48x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %sx: te
 
 // -----
 
-// Sizes that cuBLASLt does not multiply in 8 bits are multiplied in bf16.
+// Sizes that cuBLASLt does not support in 8 bits are multiplied in bf16.
 // REMARK: MatmulInBF16 {{.*}} K=24
 // CHECK-LABEL: func.func @odd
 // CHECK-NEXT: rt.scaled_matmul
@@ -73,7 +73,7 @@ func.func @odd(%x: tensor<16x24xf8E4M3FN>, %w: tensor<24x16xf8E4M3FN>, %sx: tens
 
 // -----
 
-// The factor is one number; elements are cut off at the type's largest.
+// The factor is one number; elements are clamped to the type's largest.
 // CHECK-LABEL: func.func @quantize
 // CHECK: linalg.generic {{.*}} iterator_types = []
 // CHECK: arith.divf %{{.*}} : f32

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --dist-expand-accumulate | FileCheck %s
 
-// One micro-batch is no loop, and its slice no copy.
+// A single micro-batch needs no loop, and its slice no copy.
 // CHECK-LABEL: func.func @one
 // CHECK: %[[X:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2]] : tensor<1x4x8xf32> into tensor<4x8xf32>
 // CHECK: %[[G:.*]] = nn.reduce <sum> %[[X]] dims [0]
@@ -14,8 +14,8 @@ func.func @one(%x: tensor<1x4x8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// Of four, three are a loop that adds to zeros; the last one is after it.
-// A vector's slice is a scalar.
+// Three of four micro-batches are a loop that adds to zeros; the last one is
+// after it. A vector's slice is a scalar.
 // CHECK-LABEL: func.func @four
 // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0> : tensor<i32>
@@ -44,8 +44,8 @@ func.func @four(%x: tensor<4x4x8xf32>, %n: tensor<4xi32>) -> (tensor<8xf32>, ten
   return %0#0, %0#1 : tensor<8xf32>, tensor<i32>
 }
 
-// Each is added where it is made, not after the others: %g is free before %h is
-// made.
+// Each gradient is added where it is computed: %g is free before %h is
+// computed.
 // CHECK-LABEL: func.func @where_made
 // CHECK: scf.for
 // CHECK: %[[G:.*]] = nn.reduce <sum>

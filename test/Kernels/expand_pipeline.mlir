@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-expand-pipeline --allow-unregistered-dialect --split-input-file --verify-diagnostics | FileCheck %s
 
-// What F keeps for W (%h) and what it has only been given (%x) are in different
-// places; of B's values one is for W; %c is a constant, %w a tensor from outside.
+// A value that F keeps for W (%h) and F's argument (%x) are in different
+// segments; one of B's values is for W; %c is a constant, %w a captured tensor.
 // CHECK-LABEL: func.func private @step_F0
 // CHECK-SAME: (%[[X:.*]]: tensor<16xf32> {rt.place = #rt.place<activation 0>},
 // CHECK-SAME:  %[[T:.*]]: tensor<16xf32> {rt.place = #rt.place<batch 0>},
@@ -23,7 +23,7 @@
 // CHECK-SAME: {dist.donate = 0 : i64, rt.place = #rt.place<send 0>},
 // CHECK-SAME: {dist.donate = 1 : i64, rt.place = #rt.place<b_to_w 0>})
 // CHECK-SAME: attributes {rt.task = #rt.task<1 0>}
-// What W reads of F's argument is read where F had it, and so is B's.
+// W reads F's argument where F has it, and so it does with B's.
 // CHECK-LABEL: func.func private @step_W0
 // CHECK-SAME: (%{{.*}}: tensor<16xf32> {rt.place = #rt.place<activation 0>},
 // CHECK-SAME:  %{{.*}}: tensor<16xf32> {rt.place = #rt.place<f_to_w 0>},
@@ -70,7 +70,7 @@ func.func @step(%t: tensor<2x16xf32>, %w: tensor<16xf32>) -> (tensor<f32>, tenso
 // -----
 
 // A slice of 12 bytes does not begin at a multiple of 64: slices are padded, and
-// so are those that a task stores.
+// so are the slices that a task stores.
 // CHECK-LABEL: func.func private @forward_F0
 // CHECK-SAME: (%{{.*}}: tensor<3xi32> {rt.place = #rt.place<batch 0>},
 // CHECK-SAME:  %{{.*}}: tensor<3xi32> {dist.donate = 0 : i64, rt.place = #rt.place<slice 0>})

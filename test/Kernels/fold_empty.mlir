@@ -25,7 +25,7 @@ func.func @unknown(%n: tensor<0x3xf32>, %i: tensor<2xi32>) -> tensor<2x3xf32> {
 
 // -----
 
-// A loop over empty values goes with its body.
+// A loop over empty values is erased with its body.
 // CHECK-LABEL: func.func @loop
 // CHECK-NOT: scf.for
 // CHECK: return %{{.*}} : tensor<0xf32>

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --split-input-file --rt-fuse-horizontally --rt-verify-kernels | FileCheck %s
 
 // The norm of each gradient is small, and its update is a result: two launches,
-// with the sum of the norms between them. What is read twice is one argument; a
-// result may overwrite what only its own kernel reads.
+// with the sum of the norms between them. An operand that is read twice is one
+// argument; a result may overwrite an operand that only its own kernel reads.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[P:.*]]: tensor<8xf32>, %[[Q:.*]]: tensor<4xf32>, %[[G:.*]]: tensor<8xf32>, %[[H:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[N:.*]]:2 = rt.kernel @batch_0(%[[G]], %[[H]])
@@ -84,7 +84,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// A call that waits while the batch that it reads from is closed follows it.
+// A call that waits when the batch that it reads from is closed follows it.
 // CHECK-LABEL: func.func @follows(
 // CHECK-NEXT: %[[N:.*]]:2 = rt.kernel @batch_0(
 // CHECK-NEXT: %[[E:.*]] = tensor.expand_shape %[[N]]#0
@@ -138,8 +138,8 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Small kernels side by side are one launch, though what they read ends there;
-// views of what they make come after it.
+// Small independent kernels are one launch, even if their operands die there;
+// views of their results come after it.
 // CHECK-LABEL: func.func @neighbours(
 // CHECK-NEXT: %[[P:.*]]:2 = rt.kernel @parts(
 // CHECK-NEXT: %[[S:.*]]:2 = rt.kernel @batch_0(%[[P]]#0, %[[P]]#1)
@@ -191,9 +191,9 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// In a loop: sums of parts are neighbours, and what adds them to the loop's own
-// sums waits for its end. What would hold a large tensor does not wait there, though
-// it makes what the loop carries.
+// In a loop: partial sums become neighbours, and kernels that add them to the loop's
+// own sums wait for its end. A kernel that would keep a large tensor live does not
+// wait, although its result is carried by the loop.
 // CHECK-LABEL: func.func @in_a_loop(
 // CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}})
 // CHECK-NEXT: %[[P:.*]]:2 = rt.kernel @parts(

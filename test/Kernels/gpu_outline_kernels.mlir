@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --split-input-file --rt-outline-kernels | FileCheck %s
 
-// What threads of a row all read must not be written over while some of them still
-// read it: the sums (one element a row) get memory of their own, the rows may be
-// over %x. On the host, where a row is one thread's, both may.
+// A value that all threads of a row read must not be overwritten while some of
+// them still read it: the sums (one element per row) get their own memory, the
+// rows may overwrite %x. On the host one thread has a row, so both may.
 // CHECK-LABEL: func.func private @kernel_0(
 // CHECK-SAME: tensor<64xf32>, %{{.*}}: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64x128xf32>) attributes {rt.kernel, rt.reuse = array<i64: 1, 1>, rt.rows = 64 : i64}
 #rows = affine_map<(d0, d1) -> (d0)>
@@ -86,7 +86,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Without rows nothing is too large.
+// Without rows no value is too large.
 // CHECK-LABEL: func.func private @kernel_0(
 // CHECK-SAME: tensor<0x8192xf32>) -> tensor<0x8192xf32>
 #all = affine_map<(d0, d1) -> (d0, d1)>

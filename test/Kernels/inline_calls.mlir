@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --rt-inline-calls --verify-diagnostics | FileCheck %s
 
-// A callee of a callee, called twice; both are gone.
+// A callee of a callee, called twice; both are erased.
 // CHECK-NOT: func.func private
 // CHECK-LABEL: func.func @nested
 // CHECK-NEXT: %[[A:.*]] = arith.mulf %arg0, %arg0

@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0) -> (d0)>
 
-// What it reads of its outs becomes an input; an element from outside is read
+// An init that the body reads becomes an input; an element from outside is read
 // inside.
 // CHECK-LABEL: func.func @reads_outs_and_outside
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>, %[[T:.*]]: tensor<4xf32>
@@ -24,7 +24,7 @@ func.func @reads_outs_and_outside(%x: tensor<4xf32>, %y: tensor<4xf32>, %t: tens
   return %0 : tensor<4xf32>
 }
 
-// Elements that nothing sets are zeros, as in the interpreter.
+// Elements that no op writes are zeros, as in the interpreter.
 // CHECK-LABEL: func.func @unset_elements
 // CHECK: %[[Z:.*]] = arith.constant dense<0.000000e+00> : tensor<4xf32>
 // CHECK: tensor.insert_slice %{{.*}} into %[[Z]][1] [2] [1]

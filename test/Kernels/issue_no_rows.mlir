@@ -1,4 +1,4 @@
-// Loops without elements have no rows to be shared.
+// Loops without elements have no rows to share.
 // RUN: tessera-opt %s --rt-outline-kernels | FileCheck %s
 // CHECK-LABEL: func.func @host
 // CHECK: tensor<64x0xf32>

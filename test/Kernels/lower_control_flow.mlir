@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --rt-lower-control-flow | FileCheck %s
 
-// Both regions run, and the results are selected. In a region that is not taken
-// positions in tensors are zeros.
+// Both regions run, and the results are selected. In a region that is not
+// taken, positions in tensors are zeros.
 // CHECK-LABEL: func.func @branch(
 // CHECK-SAME: %[[C:.*]]: i1, %[[X:.*]]: tensor<8xf32>, %[[I:.*]]: index)
 // CHECK-NOT: scf.if
@@ -29,7 +29,7 @@ func.func @branch(%c: i1, %x: tensor<8xf32>, %i: index) -> (tensor<8xf32>, i32) 
   return %0#0, %0#1 : tensor<8xf32>, i32
 }
 
-// One selection for each case, the default below them.
+// One select for each case, on top of the default.
 // CHECK-LABEL: func.func @switch(
 // CHECK-NOT: scf.index_switch
 // CHECK: %[[IS2:.*]] = arith.cmpi eq, %arg0, %c2
@@ -54,7 +54,7 @@ func.func @switch(%i: index) -> i32 {
   return %0 : i32
 }
 
-// A loop carries its flag, then what its condition passes on; scalars as tensors.
+// A loop carries its flag and its condition's operands; scalars become tensors.
 // CHECK-LABEL: func.func @while(
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[N:.*]]: i32)
 // CHECK: %[[C0:.*]] = arith.cmpi slt, %c0_i32, %[[N]]
@@ -85,7 +85,7 @@ func.func @while(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
   return %0#0 : tensor<8xf32>
 }
 
-// A loop in a region that is not taken does not begin.
+// A loop in a region that is not taken does not start.
 // CHECK-LABEL: func.func @loop_in_branch(
 // CHECK: %[[C0:.*]] = arith.cmpf
 // CHECK: %[[BEGINS:.*]] = arith.andi %arg0, %[[C0]]

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-convert-nn,rt-fuse-elementwise),rt-outline-kernels,rt-verify-kernels)' | FileCheck %s
 
-// A softmax is one kernel: its rows go from the maximum to the division.
+// A softmax is one kernel: its rows run from the maximum to the division.
 // CHECK-LABEL: func.func @softmax
 // CHECK-NEXT: %[[Y:.*]] = rt.kernel @kernel_0(%arg0) : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
 // CHECK-NEXT: return %[[Y]]
@@ -38,8 +38,8 @@ func.func @layers(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %w:
 
 // -----
 
-// What has one dimension of more than one element has that many rows, and no kernel
-// in common with another size.
+// A tensor with a single dimension above one has that many rows, and shares no
+// kernel with another size.
 // CHECK-LABEL: func.func @one_dimension
 // CHECK: %[[E:.*]] = rt.kernel @kernel_0(%arg0)
 // CHECK: rt.kernel @kernel_1(%arg1, %[[E]])
@@ -72,7 +72,7 @@ func.func @no_cycle(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32>
 
 // -----
 
-// A value that is read across rows does not stay in a kernel.
+// A value that is read across rows is stored outside of a kernel.
 // CHECK-LABEL: func.func @across_rows
 // CHECK: rt.kernel @kernel_0
 // CHECK: rt.kernel @kernel_1
@@ -85,7 +85,7 @@ func.func @across_rows(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// A mean over all rows does not take the parallel rows' threads away.
+// A mean over all rows does not make the parallel rows sequential.
 // CHECK-LABEL: func.func @mean
 // CHECK: rt.kernel @kernel_0
 // CHECK: rt.kernel @kernel_1
@@ -102,7 +102,7 @@ func.func @mean(%x: tensor<128x256xf32>) -> tensor<f32> {
 
 // -----
 
-// A row that is too large for a stack is in memory: a result.
+// A row that is too large for the stack is in memory: a result.
 // CHECK-LABEL: func.func @large_rows
 // CHECK: rt.kernel @kernel_0(%arg0) : (tensor<2x50000xf32>) -> (tensor<2x50000xf32>, tensor<2x50000xf32>)
 func.func @large_rows(%x: tensor<2x50000xf32>) -> tensor<2x50000xf32> {
@@ -112,7 +112,7 @@ func.func @large_rows(%x: tensor<2x50000xf32>) -> tensor<2x50000xf32> {
 
 // -----
 
-// Tables of positions are made once.
+// Tables of positions are computed once.
 // CHECK-LABEL: func.func @tables
 // CHECK-COUNT-1: rt.kernel @kernel_0()
 // CHECK-NOT: rt.kernel @kernel_0()
@@ -148,9 +148,9 @@ func.func @order(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 dist.mesh @mesh ["tp"=2]
 
-// The second collective follows the first, which reads what the first kernel
-// makes: what reads the second is no part of that kernel, although no value leads
-// from one to the other.
+// The second collective follows the first, which reads the first kernel's result:
+// a reader of the second is not in that kernel, although there is no data
+// dependence between them.
 // CHECK-LABEL: func.func @order_between_kernels
 // CHECK: %[[A:.*]] = rt.kernel @kernel_[[FIRST:[0-9]+]](%arg0)
 // CHECK: %[[S:.*]] = dist.all_reduce <sum> %[[A]]

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(func.func(rt-tensorize-boundary))' | FileCheck %s
 
-// An index is passed as 64 bits; a tensor as it is.
+// An index is passed as 64 bits; a tensor is unchanged.
 // CHECK-LABEL: func.func @scalars
 // CHECK-SAME: (%[[A:.*]]: tensor<f32>, %[[I:.*]]: tensor<i64>, %[[T:.*]]: tensor<2xf32>) -> (tensor<f32>, tensor<i64>, tensor<2xf32>)
 // CHECK-DAG: %[[A0:.*]] = tensor.extract %[[A]][] : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --rt-verify-kernels --split-input-file --verify-diagnostics
 
-// A loose op.
+// An op outside of a kernel.
 func.func @loose(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{expects calls of kernels and libraries only in a step function but got math.exp}}
   %0 = math.exp %x : tensor<4xf32>
@@ -9,7 +9,7 @@ func.func @loose(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Only tensors go in and out.
+// Arguments and results must be tensors.
 // expected-error @+1 {{expects tensors as arguments and results but got 'index'}}
 func.func @scalar(%i: index) {
   return
@@ -17,7 +17,7 @@ func.func @scalar(%i: index) {
 
 // -----
 
-// Another op in a kernel.
+// An unsupported op in a kernel.
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = rt.kernel @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -30,7 +30,7 @@ func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {rt.kernel, 
 
 // -----
 
-// Rows that an op does not have.
+// Another number of rows than an op has.
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = rt.kernel @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
