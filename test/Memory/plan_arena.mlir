@@ -12,8 +12,8 @@ func.func private @apart(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// Arguments stay; the first result may not overwrite one. Later ones go over what
-// dies, and take turns where they may not.
+// Arguments stay; the first result may not overwrite one. Later results reuse the
+// memory of dead values, and alternate if they may not.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: rt.arena_bytes = 192 : i64
 // CHECK-SAME: rt.memory = {activations = 128 : i64, gathered = 0 : i64, gradients = 0 : i64, inputs = 0 : i64, optimizer_state = 0 : i64, parameters = 64 : i64, workspace = 0 : i64}
@@ -30,7 +30,7 @@ func.func @chain(%x: tensor<16xf32> {nn.param = "x"}) -> tensor<16xf32> {
   return %3 : tensor<16xf32>
 }
 
-// A view is where its source is and keeps it alive.
+// A view has its source's memory and keeps it alive.
 // CHECK-LABEL: func.func @views
 // CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: [[A:[0-9]+]]>}
 // CHECK: tensor.expand_shape {{.*}} {rt.offsets = array<i64: [[A]]>}
@@ -63,8 +63,8 @@ func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// Both sides of a collective keep their offsets while it runs: what is computed
-// meanwhile is elsewhere. An all-reduce writes over a source that dies.
+// Both operands of a collective keep their offsets while it runs: values
+// computed meanwhile have others. An all-reduce overwrites a source that dies.
 // CHECK-LABEL: func.func @in_flight
 // CHECK-SAME: activations = 128 : i64, gathered = 128
 // CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[S:[0-9]+]]>}
@@ -102,8 +102,8 @@ func.func private @zeros() -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
 
-// What a loop carries has one offset; what is read in it from outside lives
-// to its end, what its body makes within it.
+// A value that a loop carries has one offset; a value that it reads from
+// outside lives to its end, a value of its body within it.
 // CHECK-LABEL: func.func @loop
 // CHECK: rt.kernel @zeros() {rt.offsets = array<i64: [[SUM:[0-9]+]]>}
 // CHECK: rt.kernel @zeros() {rt.offsets = array<i64: [[OUT:[0-9]+]]>}
@@ -127,8 +127,8 @@ func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %2 : tensor<16xf32>
 }
 
-// A sum that may not be written over what it is added to is copied there; so is
-// an argument that a loop starts with. Two that exchange their memory go by a third.
+// A sum that may not overwrite its summand is copied there; so is an argument that a
+// loop starts with. Two values that exchange their memory use a third block.
 // CHECK-LABEL: func.func @carried_copies
 // CHECK: %[[I:.*]] = rt.copy %arg0 {{.*}} {rt.offsets = array<i64: [[A:[0-9]+]]>}
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[I]], %[[P:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}})
@@ -149,8 +149,8 @@ func.func @carried_copies(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16x
   return %r#0, %r#1, %r#2 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
-// A donated argument's memory is the result's. What the update reads besides, of
-// the same shape, is a gradient.
+// A donated argument's memory is the result's. The other operand of the update,
+// with the same shape, is a gradient.
 // CHECK-LABEL: func.func @donated
 // CHECK-SAME: gradients = 64 : i64, inputs = 64 : i64, optimizer_state = 64 : i64, parameters = 64 : i64, workspace = 0
 // CHECK-SAME: rt.offsets = array<i64: [[P:[0-9]+]], [[M:[0-9]+]], {{[0-9]+}}>
@@ -165,8 +165,8 @@ func.func @donated(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}, %
   return %0#0, %0#1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// One that is returned as it is needs nothing; a value that is elsewhere for
-// good is copied into its place at the end.
+// An argument that is returned unchanged needs nothing; a value with another
+// fixed offset is copied to the result at the end.
 // CHECK-LABEL: func.func @passed_on
 // CHECK-SAME: rt.offsets = array<i64: {{[0-9]+}}, [[Q:[0-9]+]], {{[0-9]+}}>
 // CHECK: %[[C:.*]] = rt.copy %arg2 {{.*}} {rt.offsets = array<i64: [[Q]]>}
@@ -177,9 +177,9 @@ func.func @passed_on(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64},
 
 // -----
 
-// What is sent side by side is made there: no copy is left, neither there nor
-// back. A matmul that adds to a sum reuses the sum's memory; what does not
-// begin at a multiple of 64 bytes is copied.
+// Values that are sent next to each other are computed there: no copy is left,
+// neither there nor back. A matmul that adds to a sum reuses the sum's memory;
+// a value that does not begin at a multiple of 64 bytes is copied.
 dist.mesh @mesh ["x"=2]
 func.func private @fill() -> tensor<16xf32>
     attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
@@ -237,9 +237,9 @@ func.func @side_by_side(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<3xf32>) {
 
 // -----
 
-// A slice of what lives as long is read where it is, and so are slices that are
-// all of a value. One of a value that nothing else keeps is copied, as is one of an
-// argument that is written over.
+// A slice of a value that lives as long is read in place, and so are slices that
+// cover a value. A slice of a value that nothing else keeps alive is copied, as is
+// a slice of an argument that is overwritten.
 func.func private @make() -> tensor<64xf32>
     attributes {rt.kernel, rt.rows = 64 : i64, rt.reuse = array<i64>} {
   %0 = tensor.empty() : tensor<64xf32>

@@ -7,7 +7,7 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
 }
 
 // 64 guard bytes follow each block. The argument keeps its contents, the result
-// is not forgotten, what is between is forgotten when it begins and ends.
+// is not forgotten, the block between them is when it begins and ends.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: rt.arena_bytes = 384
 // CHECK: rt.kernel @over(%arg0) {rt.begins = array<i64: 0, 64, 0, 128, 64, 1>, rt.offsets = array<i64: 128>}

@@ -5,7 +5,7 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// The argument is read when its result has overwritten it.
+// The argument is read after its result has overwritten it.
 func.func @read_after_write(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}) -> (tensor<16xf32>, tensor<16xf32>) {
   // expected-note @+1 {{written here}}
   %0 = rt.kernel @over(%p) : (tensor<16xf32>) -> tensor<16xf32>
@@ -38,7 +38,7 @@ func.func @types(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}, %x:
 
 // -----
 
-// Two that exchange their memory.
+// Two arguments that exchange their memory.
 func.func @swap(%p: tensor<16xf32> {nn.param = "p", dist.donate = 1 : i64}, %q: tensor<16xf32> {nn.param = "q", dist.donate = 0 : i64}) -> (tensor<16xf32>, tensor<16xf32>) {
   // expected-error @+2 {{expects argument 0 to be read before result 1 is written in its place}}
   // expected-note @+1 {{written here}}

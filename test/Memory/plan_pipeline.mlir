@@ -2,12 +2,12 @@
 // RUN: tessera-opt %s --rt-plan-pipeline=check --split-input-file | FileCheck %s --check-prefix=WATCH
 
 // Two stages, two micro-batches, forward and backward in one. Pp rank 0 keeps the
-// slice that it reads, in a frame of its own for each micro-batch; its arena is
-// frames, boundaries and scratch behind what lives for the whole step.
+// slice that it reads, in a separate frame for each micro-batch; its arena has
+// frames, boundaries and scratch after the values that live for the whole step.
 dist.mesh @mesh ["pp"=2] stage "pp"
 
 // Scratch begins where the arena ends, then come the segments of arguments, in
-// their order: batch, what is sent, the frame.
+// their order: batch, sent values, the frame.
 // CHECK-LABEL: func.func private @step_0_F0
 // CHECK-SAME: rt.arena_bytes = 64
 // CHECK-SAME: rt.offsets = array<i64: [[#A:]]
@@ -57,7 +57,7 @@ func.func private @step_1_F0(
   %0 = rt.copy %x strides [1] base 0 : tensor<16xf32> -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
-// A value that is passed on as it came is copied to where it is sent from.
+// A value that is passed on unchanged is copied to the segment that is sent.
 // CHECK-LABEL: func.func private @step_1_BW0
 // CHECK: %[[COPY:.*]] = rt.copy
 // CHECK: return %[[COPY]]
@@ -76,7 +76,7 @@ func.func @step_1(%t: tensor<16xf32>) -> tensor<16xf32> attributes {dist.pp_rank
 
 // -----
 
-// A frame without bytes is nowhere.
+// A frame without bytes has no offset.
 // CHECK-LABEL: func.func @empty
 // CHECK: rt.entries = array<i64: 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 3, 0, 0, 2, 0, 0>
 func.func private @empty_F0(

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --rt-plan-pipeline -split-input-file -verify-diagnostics
 
-// A list runs what no function is of.
+// A list entry without a function.
 func.func private @step_F0() attributes {rt.task = #rt.task<0 0>} {
   return
 }
@@ -39,7 +39,7 @@ func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// Nobody keeps value 1 for the backward.
+// No task keeps value 1 for the backward.
 func.func private @step_F0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 0>, dist.donate = 0 : i64})
     -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {
   %0 = tensor.empty() : tensor<16xf32>
@@ -57,7 +57,7 @@ func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// The index of the one value that F writes is large; nothing is allocated for it.
+// The only value that F writes has a large index; nothing is allocated for it.
 func.func private @step_F0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 4294967296>, dist.donate = 0 : i64})
     -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {
   %0 = tensor.empty() : tensor<16xf32>
