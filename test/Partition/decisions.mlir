@@ -1,9 +1,9 @@
-// What a sharding leads to, row by row, on a mesh of 4 x 2.
+// Decisions for given shardings, case by case, on a mesh of 4 x 2.
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' | FileCheck %s
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// Z = X.W contracts over y: the sum is needed whole along y.
+// Z = X.W contracts over y: the sum must be whole along y.
 // CHECK-LABEL: func.func @contract_to_whole
 // CHECK: %[[Z:.*]] = nn.einsum {{.*}} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
 // CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[Z]] over <{"y"}> on @mesh
@@ -15,7 +15,7 @@ func.func @contract_to_whole(%x: tensor<64x32xf32> {dist.sharding = #dist.shardi
   return %0 : tensor<64x16xf32>
 }
 
-// The same, wanted in parts along y.
+// The same, but the result is sharded along y.
 // CHECK-LABEL: func.func @contract_to_parts
 // CHECK: %[[Z:.*]] = nn.einsum
 // CHECK-NEXT: %[[R:.*]] = dist.reduce_scatter <sum> %[[Z]] dim 1 over <{"y"}> on @mesh : tensor<16x16xf32> -> tensor<16x8xf32>
@@ -51,8 +51,8 @@ func.func @two_axes(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh,
   return %0 : tensor<16x16xf32>
 }
 
-// A small contracted dimension (8) is cheaper to gather than its result
-// (512 x 512) to reduce: 2 x 12 KiB against 1.5 MiB per device.
+// A small contracted dimension (8) is cheaper to gather than its result (512 x
+// 512) to reduce: 2 x 12 KiB against 1.5 MiB per device.
 // CHECK-LABEL: func.func @small_contracted
 // CHECK-COUNT-2: dist.all_gather
 // CHECK-NOT: dist.{{all|reduce}}
@@ -76,7 +76,7 @@ func.func @large_contracted(%x: tensor<8x4096xf32> {dist.sharding = #dist.shardi
   return %0 : tensor<8x8xf32>
 }
 
-// An input that is sharded finer is computed on as it is; the result moves.
+// An input with a finer sharding is used as it is; the result moves.
 // CHECK-LABEL: func.func @finer_input
 // CHECK: %[[E:.*]] = math.exp %{{.*}} : tensor<16x16xf32>
 // CHECK-NEXT: %[[G:.*]] = dist.all_gather %[[E]] dim 1 over <{"y"}>
@@ -155,9 +155,9 @@ func.func @two_matmuls(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@me
   return %2 : tensor<16x16xf32>
 }
 
-// A search for the largest element and where it is: the largest of all, then the
-// least position of those that have it. Nothing is gathered, and no maximum of
-// values is put beside a maximum of positions.
+// A search for the maximum and its position: the maximum over all devices, then
+// the smallest position among those that have it. Nothing is gathered, and the
+// maximum of values is not merged with a maximum of positions.
 // CHECK-LABEL: func.func @argmax
 // CHECK-DAG: %[[O:.*]] = dist.axis_offset <{"x"}> size 4
 // CHECK-DAG: %[[LOW:.*]] = arith.constant dense<-1.000000e+30>
@@ -192,7 +192,7 @@ func.func @argmax(
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
 }
 
-// The same op: two reductions of what is left, over both axes.
+// The same op: two reductions of the rest, over both axes.
 // CHECK-LABEL: func.func @arg_reduce
 // CHECK-NOT: dist.all_gather
 // CHECK: dist.all_reduce <min> %{{.*}} over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
@@ -207,7 +207,7 @@ func.func @arg_reduce(
   return %v, %i : tensor<8xf32>, tensor<8xi32>
 }
 
-// What is reduced in no known way is gathered and computed whole.
+// An unknown reduction is gathered and computed whole.
 // CHECK-LABEL: func.func @unknown_reduction
 // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<4x16xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<4x16xf32>)
@@ -225,7 +225,7 @@ func.func @unknown_reduction(
   return %0 : tensor<8xf32>
 }
 
-// 17 rows on 8 devices are three on each, whatever the last one has; the sum over
+// 17 rows on 8 devices are three on each, including the last one; the sum over
 // them runs on all eight.
 // CHECK-LABEL: func.func @seventeen_rows
 // CHECK-SAME: tensor<3x4xf32> {dist.global_shape = array<i64: 17, 4>

@@ -1,13 +1,13 @@
-// How a matmul is run weighs the reshards of its operands and that of its
-// result. Bytes are those that a device receives.
+// The choice for a matmul counts the reshards of its operands and of its
+// result. Bytes are received per device.
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' --remarks-filter=partition 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
 // Both ends count: the matmul is computed where its operands are, and its
-// result moves, 48 MiB per device. To move the operands to where the result is
-// wanted would take 192 MiB.
+// result moves, 48 MiB per device. Moving the operands to the result's sharding
+// would take 192 MiB.
 // REMARK: nn.einsum runs with m {"x"}, n {"y"}", bytes=50331648
 // CHECK-LABEL: func.func @swapped
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
@@ -34,7 +34,7 @@ func.func @transposed(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<
   return %0 : tensor<8192x8192xf32>
 }
 
-// The batch takes x from the operands though the result wants it on m: 6 MiB of
+// The batch takes x from the operands though the result has it on m: 6 MiB of
 // the result against 88 MiB of operands.
 // REMARK: nn.einsum runs with b {"x"}, m {"y"}", bytes=6291456
 // CHECK-LABEL: func.func @batched
@@ -48,8 +48,8 @@ func.func @batched(%x: tensor<8x1024x4096xf32> {dist.sharding = #dist.sharding<@
   return %0 : tensor<8x1024x1024xf32>
 }
 
-// A large contracted dimension and a small result, in the four ways in which it
-// may be wanted: the result moves, 0.6 MiB and not 16 of an operand.
+// A large contracted dimension and a small result, with four shardings of the
+// result: the result moves, 0.6 MiB instead of 16 MiB of an operand.
 // REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=655360
 // CHECK-LABEL: func.func @contracted_to_both
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
@@ -108,8 +108,8 @@ func.func @contracted_two_ways(%x: tensor<512x65536xf32> {dist.sharding = #dist.
   return %0 : tensor<512x512xf32>
 }
 
-// What is reduced lands where it is wanted, with the other axis as it is: 384 KiB
-// a device, where to move the operands would take 48 MiB.
+// The reduction scatters to the result's sharding, and the other axis stays: 384
+// KiB per device, while moving the operands would take 48 MiB.
 // REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=393216
 // CHECK-LABEL: func.func @contracted_to_columns
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" {{.*}} : tensor<256x16384xf32>, tensor<16384x512xf32> -> tensor<256x512xf32>

@@ -1,4 +1,4 @@
-// Local shapes, positions, and what a function keeps of the global program.
+// Local shapes, positions, and attributes with facts of the global program.
 // RUN: tessera-opt %s --dist-insert-reshards --dist-reshard-to-collectives --dist-global-to-local | FileCheck %s
 
 dist.mesh @mesh ["x"=4]
@@ -15,7 +15,7 @@ func.func @signature(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %0 : tensor<8x4xf32>
 }
 
-// The padded size of an argument is in its type, the true one is kept.
+// The padded size of an argument is in its type, the true size in an attribute.
 // CHECK-LABEL: func.func @padded(
 // CHECK-SAME: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>
 func.func @padded(%a: tensor<8x4xf32> {dist.global_shape = array<i64: 7, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {

@@ -1,4 +1,4 @@
-// A module without a mesh is a program for one device: it goes through as it is.
+// A module without a mesh is a program for one device: it is not changed.
 // RUN: tessera-opt %s --tessera-propagate --tessera-partition | FileCheck %s
 // RUN: tessera-opt %s --compile-to="partition" | FileCheck %s
 

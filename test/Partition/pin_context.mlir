@@ -5,7 +5,7 @@
 // RUN: not tessera-opt %t/many.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not tessera-opt %t/none.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=NONE
 
-// Queries have the axis; nothing else is said.
+// Queries have the axis; nothing else is specified.
 //--- gather.mlir
 // GATHER-NOT: dist.context
 // GATHER: nn.attention causal
@@ -18,9 +18,9 @@ module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"
   }
 }
 
-// The axis of heads comes first: of two groups of four heads on two devices one
-// is left, whose four heads the other four devices share. The backward runs as
-// its forward does.
+// The axis of heads comes first: one of two groups of four heads is left on
+// each of two devices, and the other four devices shard its four heads. The
+// backward uses the forward's method.
 //--- heads.mlir
 // HEADS: nn.attention scale
 // HEADS-SAME: dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"tp"}>, #dist.axes<{"cp"}>,
@@ -35,8 +35,8 @@ module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"
   }
 }
 
-// One group of many heads: its keys and values are small, and travel beside the
-// attention.
+// One group of many heads: its keys and values are small, and their transfer
+// overlaps with the attention.
 //--- auto.mlir
 // AUTO: ContextMethod
 // AUTO-SAME: nn.attention runs by ring

@@ -1,4 +1,4 @@
-// Why a collective is there, and what it moves. Factors have the letters of the op.
+// Reasons for collectives, and their bytes. Factors have the letters of the op.
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' \
 // RUN:   --remarks-filter='partition.*' --remark-policy=all -o /dev/null 2>&1 | FileCheck %s
 
@@ -17,7 +17,7 @@ func.func @pad(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   return %0 : tensor<17x4xf32>
 }
 
-// Why a choice is not taken that moves less: it would repeat the work.
+// The reason against a choice that moves less: it would repeat the work.
 // CHECK-DAG: [Analysis] FactorSharding {{.*}}Reason="the next best moves data for a shorter time, but divides the work by 1 and not by 4", Remark="nn.einsum runs with k {"x"}"
 func.func @repeated(%x: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<8x1024xf32>) -> tensor<64x1024xf32> {
   %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<64x8xf32>, tensor<8x1024xf32> -> tensor<64x1024xf32>

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-pad-factors | FileCheck %s
 
-// The mask before a reduction is on a padded argument, whose sharding it
-// has.
+// The mask before a reduction applies to a padded argument and has its
+// sharding.
 
 dist.mesh @mesh ["x"=4]
 

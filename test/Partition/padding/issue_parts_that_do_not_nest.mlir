@@ -1,5 +1,5 @@
-// An axis of 6 split as 2 x 3 by one sharding and as 3 x 2 by another: the sub-axes
-// become the whole axis and that the other sub-axes. No dimension is gathered whole.
+// An axis of 6 split as 2 x 3 by one sharding and as 3 x 2 by another: a reshard
+// goes by the whole axis. No dimension is gathered whole.
 // RUN: tessera-opt %s --dist-reshard-to-collectives | FileCheck %s
 
 dist.mesh @mesh ["x"=6]

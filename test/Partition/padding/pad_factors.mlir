@@ -1,4 +1,4 @@
-// Types grow, true shapes are kept, masks are where padding would count.
+// Types grow, true shapes are kept, masks are inserted if padding would count.
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-pad-factors | FileCheck %s
 
 dist.mesh @mesh ["x"=8]
@@ -14,7 +14,7 @@ func.func @parallel(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %0 : tensor<17x4xf32>
 }
 
-// Zeros of arguments stay zeros in what is linear: no mask.
+// Zeros of arguments stay zeros in linear ops: no mask.
 // CHECK-LABEL: func.func @zeros_stay(
 // CHECK-NOT: nn.mask_padding
 // CHECK: nn.reduce <sum> {{.*}} : tensor<24x4xf32> -> tensor<4xf32>
@@ -34,7 +34,7 @@ func.func @sum(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   return %1 : tensor<4xf32>
 }
 
-// Zeros are no neutral element of a maximum, not even an argument's.
+// Zeros are not neutral in a maximum, not even an argument's.
 // CHECK-LABEL: func.func @max(
 // CHECK: nn.mask_padding %{{.*}} dim 0 size 17 value 0xFF800000
 // CHECK-NEXT: nn.reduce <max>
@@ -62,7 +62,7 @@ func.func @attention(%q: tensor<2x5x4x1x8xf32>, %k: tensor<2x9x4x8xf32>, %v: ten
   return %o, %t : tensor<2x5x4x1x8xf32>, tensor<9x2x4x8xf32>
 }
 
-// What divides is left alone.
+// Sizes that divide are unchanged.
 // CHECK-LABEL: func.func @divides(
 // CHECK-NOT: dist.global_shape
 // CHECK: return

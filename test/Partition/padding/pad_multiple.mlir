@@ -8,8 +8,8 @@
 // RUN: FileCheck %t/fixed.mlir < %t.mlir
 
 //--- loss.mlir
-// The loss is informed of its classes, and so is its gradient: no mask, and nothing
-// of the padding reaches a gradient or a parameter.
+// The loss knows its number of classes, and so does its gradient: no mask, and no
+// padding reaches a gradient or a parameter.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<64x64xf32> {dist.donate = 0 : i64, dist.global_shape = array<i64: 50, 64>
 // CHECK-NOT: nn.mask_padding
@@ -42,7 +42,7 @@ func.func @step(%t: tensor<50x64xf32> {dist.donate = 0 : i64}, %m: tensor<50x64x
 }
 
 //--- auto.mlir
-// Tiles where they add 1 % at most.
+// Tiles if they add at most 1 %.
 // CHECK-LABEL: func.func @large(
 // CHECK-SAME: tensor<50304x16xbf16>
 // OFF-LABEL: func.func @large(
@@ -51,7 +51,7 @@ func.func @large(%x: tensor<8x16xbf16>, %t: tensor<50257x16xbf16>) -> tensor<8x5
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<50257x16xbf16> -> tensor<8x50257xbf16>
   return %y : tensor<8x50257xbf16>
 }
-// 16 bytes where they add an eighth at most.
+// 16 bytes if they add at most an eighth.
 // CHECK-LABEL: func.func @small(
 // CHECK-SAME: tensor<264x16xbf16>
 func.func @small(%x: tensor<8x16xbf16>, %t: tensor<257x16xbf16>) -> tensor<8x257xbf16> {
@@ -64,14 +64,14 @@ func.func @tiny(%x: tensor<8x16xbf16>, %t: tensor<9x16xbf16>) -> tensor<8x9xbf16
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<9x16xbf16> -> tensor<8x9xbf16>
   return %y : tensor<8x9xbf16>
 }
-// 16 divides what a multiple of 8 asks for.
+// 16 divides a size that needs a multiple of 8.
 // CHECK-LABEL: func.func @fits(
 // CHECK-SAME: tensor<24x16xbf16>
 func.func @fits(%x: tensor<8x16xbf16>, %t: tensor<24x16xbf16>) -> tensor<8x24xbf16> {
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<24x16xbf16> -> tensor<8x24xbf16>
   return %y : tensor<8x24xbf16>
 }
-// What is too large for a tensor is not made larger.
+// A size near the limit of a tensor does not grow.
 // CHECK-LABEL: func.func @largest(
 // CHECK-SAME: tensor<9223372036854775807x16xbf16>) ->
 func.func @largest(%x: tensor<8x16xbf16>, %t: tensor<9223372036854775807x16xbf16>) -> tensor<8x9223372036854775807xbf16> {
@@ -79,8 +79,8 @@ func.func @largest(%x: tensor<8x16xbf16>, %t: tensor<9223372036854775807x16xbf16
   return %y : tensor<8x9223372036854775807xbf16>
 }
 
-// One matmul that reads 8 bits makes that 16 elements, whatever others read: 88
-// is a multiple of 8 alone.
+// One matmul that reads 8 bits makes the multiple 16 elements, whatever others
+// read: 88 is only a multiple of 8.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-SAME: tensor<272x16xbf16> {{.*}} tensor<8x96xf8E4M3FN> {{.*}} tensor<96x16xf8E4M3FN> {{.*}} tensor<272x16xf8E4M3FN>
 func.func @narrow(%x: tensor<8x16xbf16>, %q: tensor<8x16xf8E4M3FN>, %t: tensor<257x16xbf16>,
@@ -106,7 +106,7 @@ func.func @sharded(%x: tensor<8x16xf32>, %t: tensor<50x16xf32> {dist.sharding = 
 }
 
 //--- fixed.mlir
-// What would have to change by more than its size stays, with the reason.
+// A size stays if its ops would need more than another size, with the reason.
 // REMARK-DAG: stays 50: an op with a reduction of its own cannot be informed of padding
 // REMARK-DAG: stays 51: an op needs its true size
 // REMARK-DAG: matmul's minor dimension 53 is padded to 56 (5.66 %)
@@ -142,7 +142,7 @@ func.func @donated(%x: tensor<8x16xf32>, %t: tensor<53x16xf32>, %o: tensor<8x53x
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xf32>, tensor<53x16xf32> -> tensor<8x53xf32>
   return %y : tensor<8x53xf32>
 }
-// gelu(0) is 0: nothing is masked where the second matmul sums.
+// gelu(0) is 0: the second matmul's sum needs no mask.
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME: tensor<56x16xf32>
 // CHECK-NOT: nn.mask_padding

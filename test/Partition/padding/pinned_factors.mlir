@@ -4,8 +4,8 @@
 // RUN:   | tessera-opt --dist-insert-reshards | FileCheck %s --check-prefix=FREE
 
 // The weights are so small that gathering the second one, and moving the
-// sequence's axis onto the matmul's operand, is cheaper than scattering
-// the matmul's sums. A seed of an earlier priority holds all the same.
+// sequence's axis onto the matmul's operand, is cheaper than scattering the
+// matmul's sums. A seed of an earlier priority holds nevertheless.
 
 dist.mesh @mesh ["tp"=4]
 

@@ -1,10 +1,10 @@
-// Ops that cannot take padding, between others that have it: they get true
-// elements, whole on each device along what is padded, and zeros are put after
-// those that they make.
+// Ops that cannot take padding, between padded ops: they get true elements,
+// whole on each device along padded dimensions, and zeros are appended to their
+// results.
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' --remarks-filter=partition 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-// A slice of a dimension that is padded is no slice of the padded one.
+// A slice of a true dimension is not a slice of the padded one.
 // REMARK: TrueSize{{.*}}tensor.extract_slice cannot take padding: of tensor<24x4xf32> it gets tensor<17x4xf32>, whole along the dimensions that differ
 // CHECK-LABEL: func.func @slice
 // CHECK-SAME: %[[X:.*]]: tensor<3x4xf32> {dist.global_shape = array<i64: 17, 4>
@@ -34,8 +34,8 @@ func.func @minor_factor(%x: tensor<4x12xf32> {dist.sharding = #dist.sharding<@me
 
 // -----
 
-// What such an op makes is padded for its users, with zeros that a sum need not
-// mask.
+// The result of such an op is padded for its users, with zeros that a sum need
+// not mask.
 // CHECK-LABEL: func.func @made_in_true_size
 // CHECK: %[[S:.*]] = tensor.extract_slice %{{.*}} : tensor<8x4xf32> to tensor<5x4xf32>
 // CHECK: %[[C:.*]] = tensor.concat dim(0) %[[S]], %{{.*}} : (tensor<5x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
@@ -52,7 +52,7 @@ func.func @made_in_true_size(%x: tensor<8x4xf32>, %y: tensor<5x7xf32> {dist.shar
 
 // -----
 
-// Sharding that divides is kept.
+// A sharding that divides is kept.
 // CHECK-LABEL: func.func @even
 // CHECK-NOT: tensor.extract_slice
 // CHECK: return
@@ -64,7 +64,7 @@ func.func @even(%x: tensor<4x12xf32> {dist.sharding = #dist.sharding<@mesh, [{"x
 
 // -----
 
-// 6 is no multiple of 4: the two reshapes do not agree on a padded size.
+// 6 is not a multiple of 4: the two reshapes do not agree on a padded size.
 // CHECK-LABEL: func.func @no_common_ratio
 // CHECK: return
 dist.mesh @mesh ["x"=8]
@@ -77,8 +77,8 @@ func.func @no_common_ratio(%x: tensor<12xf32> {dist.sharding = #dist.sharding<@m
 
 // -----
 
-// A divisor is 1 in its padding, the count of a shift 0, which the padding of an
-// argument is; that of every element is there in the padding as well.
+// A divisor is 1 in its padding, the count of a shift 0, which an argument's
+// padding is already; a splat has its value in the padding as well.
 // CHECK-LABEL: func.func @divisor
 // CHECK-SAME: %[[A:.*]]: tensor<3xi32> {{{.*}}}, %[[B:.*]]: tensor<3xi32> {{{.*}}})
 // CHECK: %[[D:.*]] = nn.mask_padding %[[B]] dim 0 size 5 value 1 : i32
@@ -99,8 +99,8 @@ func.func @divisor(%a: tensor<5xi32> {dist.sharding = #dist.sharding<@mesh, [{"x
 
 // -----
 
-// The same in a body, where a divisor is an operand's element; one that the
-// body computes cannot be made safe from outside, and the op runs on true
+// The same in a body, where a divisor is an operand's element; a divisor that
+// the body computes cannot be made safe from outside, and the op runs on true
 // elements.
 // REMARK: TrueSize{{.*}}linalg.generic cannot take padding: of tensor<6xi32> it gets tensor<5xi32>
 // CHECK-LABEL: func.func @divisor_in_body

@@ -1,5 +1,5 @@
-// An op with a reduction of its own becomes plain reductions where that is
-// sharded, and stays whole where it is not.
+// An op with an internal reduction becomes plain reductions if the reduced
+// dimension is sharded, and stays whole otherwise.
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-decompose | FileCheck %s
 
 dist.mesh @mesh ["x"=4]

@@ -1,4 +1,4 @@
-// Sums of what is partial over different axes.
+// Sums of values that are partial over different axes.
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-insert-reshards --dist-place-reductions | FileCheck %s
 
 dist.mesh @mesh ["x"=4, "y"=2]
@@ -26,7 +26,7 @@ func.func @mixed_scalars(%a: tensor<16xf32> {dist.sharding = #dist.sharding<@mes
   return %4 : tensor<f32>
 }
 
-// Of whole tensors it is not worth it: the sum would move as many bytes.
+// For whole tensors it is not worth it: the sum would move as many bytes.
 // CHECK-LABEL: @mixed_tensors
 // CHECK: %[[P:.*]] = nn.einsum
 // CHECK: %[[R:.*]] = dist.reshard %[[P]] from <@mesh, [{}, {}], unreduced={"x"}>

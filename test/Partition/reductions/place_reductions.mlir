@@ -1,4 +1,4 @@
-// A reduction travels through linear ops as long as it moves no more bytes.
+// A reduction moves past linear ops as long as it moves no more bytes.
 // RUN: tessera-opt %s --dist-place-reductions | FileCheck %s
 
 #whole = #dist.sharding<@mesh, [{}, {}]>
@@ -22,7 +22,7 @@ func.func @chain(%a: tensor<8x4xf32> {dist.sharding = #partial}) -> (tensor<4x8x
   return %2 : tensor<4x8xf32>
 }
 
-// A product of two partial values is no partial product.
+// A product of two partial values is not a partial product.
 // CHECK-LABEL: func.func @product(
 // CHECK: %[[R:.*]] = dist.reshard
 // CHECK-NEXT: arith.mulf %[[R]], %[[R]]
@@ -44,7 +44,7 @@ func.func @whole_operand(%a: tensor<8x4xf32> {dist.sharding = #partial}, %b: ten
   return %1 : tensor<8x4xf32>
 }
 
-// Never past an op that enlarges the bytes: a broadcast, a wider type.
+// Never past an op that has a larger result: a broadcast, a wider type.
 // CHECK-LABEL: func.func @broadcast(
 // CHECK: dist.reshard
 // CHECK-NEXT: nn.broadcast
@@ -65,7 +65,7 @@ func.func @wider(%a: tensor<8x4xbf16> {dist.sharding = #partial}) -> (tensor<8x4
   return %1 : tensor<8x4xf32>
 }
 
-// An op that makes fewer bytes has its result reduced.
+// If an op has a smaller result, its result is reduced.
 // CHECK-LABEL: func.func @smaller(
 // CHECK: nn.reduce
 // CHECK-NEXT: dist.reshard {{.*}} : tensor<4xf32>
@@ -76,7 +76,7 @@ func.func @smaller(%a: tensor<8x4xf32> {dist.sharding = #partial}) -> (tensor<4x
   return %1 : tensor<4xf32>
 }
 
-// A maximum goes through what increases, not through a negation.
+// A maximum moves past increasing functions, not past a negation.
 // CHECK-LABEL: func.func @maximum(
 // CHECK: math.exp
 // CHECK-NEXT: dist.reshard
@@ -89,7 +89,7 @@ func.func @maximum(%a: tensor<8x4xf32> {dist.sharding = #largest}) -> (tensor<8x
   return %2 : tensor<8x4xf32>
 }
 
-// Delayed for one of two uses it would be done twice.
+// Delayed for one of two uses it would run twice.
 // CHECK-LABEL: func.func @two_uses(
 // CHECK: %[[R:.*]] = dist.reshard
 // CHECK-NEXT: %[[N:.*]] = arith.negf %[[R]]

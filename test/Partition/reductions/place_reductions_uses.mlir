@@ -1,5 +1,5 @@
-// Reductions of values that several ops use: whether they move depends on all that
-// is linear in them, and on what else is reduced there.
+// Reductions of values with several uses: whether they move depends on all linear
+// uses, and on the other reductions there.
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-insert-reshards --dist-place-reductions | FileCheck %s
 
 #whole = #dist.sharding<@mesh, [{}, {}]>
@@ -8,9 +8,9 @@
 
 dist.mesh @mesh ["x"=4]
 
-// The gradient %g is used for that of an input and of a weight. The former is added
-// to what is partial over x too, so its reduction is there already; the weight's is
-// smaller than %g.
+// The gradient %g is used for the gradients of an input and of a weight. The former
+// is added to a value that is partial over x too, so its reduction exists already;
+// the weight's is smaller than %g.
 // CHECK-LABEL: @joined(
 // CHECK: %[[G:.*]] = nn.einsum "bc,ck->bk"
 // CHECK-NEXT: %[[DX:.*]] = nn.einsum "bk,dk->bd" %[[G]]
@@ -34,7 +34,7 @@ func.func @joined(%a: tensor<64x16xf32> {dist.sharding = #columns}, %b: tensor<1
   return %sum, %dw : tensor<64x32xf32>, tensor<32x8xf32>
 }
 
-// A whole term of the sum becomes a partial one, which costs nothing.
+// A whole summand becomes a partial one, which costs nothing.
 // CHECK-LABEL: @whole_term(
 // CHECK: %[[G:.*]] = nn.einsum "bc,ck->bk"
 // CHECK-NEXT: nn.einsum "bd,bk->dk" %{{.*}}, %[[G]]
@@ -56,7 +56,7 @@ func.func @whole_term(%a: tensor<64x16xf32> {dist.sharding = #columns}, %b: tens
   return %sum, %dw : tensor<64x8xf32>, tensor<2x8xf32>
 }
 
-// The weight's gradient is larger than %g here: one reduction of %g is less.
+// The weight's gradient is larger than %g here: one reduction of %g moves less.
 // CHECK-LABEL: @large_weight(
 // CHECK: %[[P:.*]] = nn.einsum "bc,ck->bk"
 // CHECK-NEXT: %[[G:.*]] = dist.reshard %[[P]]
@@ -74,7 +74,7 @@ func.func @large_weight(%a: tensor<16x16xf32> {dist.sharding = #columns}, %b: te
   return %sum, %dw : tensor<16x32xf32>, tensor<32x8xf32>
 }
 
-// A use that is not linear needs the sum where it is.
+// A nonlinear use needs the sum before it.
 // CHECK-LABEL: @needed(
 // CHECK: %[[P:.*]] = nn.einsum "bc,ck->bk"
 // CHECK-NEXT: %[[G:.*]] = dist.reshard %[[P]]
@@ -90,7 +90,7 @@ func.func @needed(%a: tensor<64x16xf32> {dist.sharding = #columns}, %b: tensor<1
 }
 
 // Over micro-batches the sum waits for the last one: the weight's gradient may be
-// larger than what is reduced each time.
+// larger than the tensor that is reduced each time.
 // CHECK-LABEL: @micro_batches(
 // CHECK: dist.accumulate 4
 // CHECK-NOT: dist.reshard

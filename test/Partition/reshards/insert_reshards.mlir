@@ -1,4 +1,4 @@
-// Where shardings differ, one reshard for each value and target.
+// For differing shardings, one reshard for each value and target.
 // RUN: tessera-opt %s --dist-insert-reshards | FileCheck %s
 
 dist.mesh @mesh ["x"=4]
@@ -58,7 +58,7 @@ func.func @fills(%a: tensor<8x8xf32> {dist.sharding = #rows})
   return %r, %s : tensor<8xf32>, tensor<8xf32>
 }
 
-// A constraint becomes a reshard, or vanishes.
+// A constraint becomes a reshard, or is erased.
 // CHECK-LABEL: func.func @constraints(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<8x8xf32>
 // CHECK-NOT: dist.constraint

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --dist-insert-reshards
 
-// Collectives are for later.
+// Collectives come later.
 dist.mesh @mesh ["x"=8]
 func.func @collective(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> tensor<16xf32> {
   // expected-error @+1 {{partition: expects no dist.all_gather before reshards are inserted}}

@@ -1,10 +1,10 @@
-// Reshards that meet, also across casts, transposes and reshapes.
+// Adjacent reshards, also across casts, transposes and reshapes.
 // RUN: tessera-opt %s --dist-merge-reshards | FileCheck %s
 // RUN: tessera-opt %s --dist-merge-reshards --remarks-filter='partition.*' --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// A slice and the gather that undoes it.
+// A slice and the gather that reverts it.
 // REMARK-DAG: [Passed] MergedReshards {{.*}}bytes=0, bytesBefore=1536
 // CHECK-LABEL: func.func @there_and_back
 // CHECK-SAME: %[[A:.*]]: tensor<64x8xf32>
@@ -17,7 +17,7 @@ func.func @there_and_back(%a: tensor<64x8xf32>) -> tensor<64x8xf32> {
   return %1 : tensor<64x8xf32>
 }
 
-// Two all-to-alls are one.
+// Two all-to-alls are merged.
 // CHECK-LABEL: func.func @two_moves
 // CHECK-SAME: %[[A:.*]]: tensor<16x8x8xf32>
 // CHECK-NEXT: %[[R:.*]] = dist.reshard %[[A]] from <@mesh, [{"x"}, {}, {}]> to <@mesh, [{}, {}, {"x"}]>
@@ -28,8 +28,8 @@ func.func @two_moves(%a: tensor<16x8x8xf32> {dist.sharding = #dist.sharding<@mes
   return %1 : tensor<16x8x8xf32>
 }
 
-// The sum is scattered and gathered: one all-reduce. It is used scattered, too,
-// in the other function: then it stays.
+// The sum is scattered and gathered: one all-reduce. In the other function the
+// scattered sum has a use, too: then it stays.
 // CHECK-LABEL: func.func @scattered_and_gathered
 // CHECK-NEXT: %[[R:.*]] = dist.reshard %{{.*}} from <@mesh, [{}, {}], unreduced={"x"}> to <@mesh, [{}, {}]>
 // CHECK-NEXT: return %[[R]]
@@ -50,7 +50,7 @@ func.func @scattered_is_used(%a: tensor<64x8xf32> {dist.sharding = #dist.shardin
   return %1, %0 : tensor<64x8xf32>, tensor<64x8xf32>
 }
 
-// Down before a gather.
+// Moved down to a gather.
 // REMARK-DAG: [Passed] MovedReshard {{.*}}bytes=768, bytesBefore=1536
 // CHECK-LABEL: func.func @cast_down
 // CHECK-NEXT: %[[C:.*]] = arith.truncf %{{.*}} {dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}]>]}
@@ -62,7 +62,7 @@ func.func @cast_down(%a: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh,
   return %1 : tensor<64x8xbf16>
 }
 
-// Up after it.
+// Moved up to it.
 // CHECK-LABEL: func.func @cast_up
 // CHECK-NEXT: %[[R:.*]] = dist.reshard %{{.*}} from <@mesh, [{"x"}, {}]> to <@mesh, [{}, {}]> {{.*}} : tensor<64x8xbf16>
 // CHECK-NEXT: %[[C:.*]] = arith.extf %[[R]] {dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]}
@@ -95,7 +95,7 @@ func.func @transposed(%a: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh
   return %2 : tensor<8x64xf32>
 }
 
-// Gathered, reshaped, sliced as before.
+// Gathered, reshaped, and sliced again.
 // CHECK-LABEL: func.func @reshaped
 // CHECK-SAME: %[[A:.*]]: tensor<64x8xf32>
 // CHECK-NEXT: %[[T:.*]] = tensor.expand_shape %[[A]] {{.*}}dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}, {}]>]
@@ -107,7 +107,7 @@ func.func @reshaped(%a: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %2 : tensor<4x16x8xf32>
 }
 
-// A broadcast enlarges what is gathered: it stays after the gather.
+// A broadcast enlarges the gathered tensor: it stays after the gather.
 // CHECK-LABEL: func.func @broadcast
 // CHECK-NEXT: %[[R:.*]] = dist.reshard %{{.*}} from <@mesh, [{"x"}]> to <@mesh, [{}]>
 // CHECK-NEXT: nn.broadcast %[[R]]

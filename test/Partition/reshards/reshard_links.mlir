@@ -1,5 +1,5 @@
-// Plans follow the links: what is the same along a near axis crosses a far one
-// in parts.
+// Plans depend on the links: a value that is equal along a near axis crosses a
+// far axis in shards.
 // RUN: tessera-opt %s --split-input-file --dist-reshard-to-collectives | FileCheck %s
 
 // Equal links: one collective.
@@ -31,8 +31,8 @@ func.func @far_reduction(%a: tensor<512x64xf32>) -> tensor<512x64xf32> {
 // Eight nodes, 4.5 us apart, with the library's fitted constants.
 dist.mesh @mesh ["x"=8] {dist.links = [[array<f64: 8.0, 4.5e-6, 4.75e10>]]}
 
-// A few bytes: seven steps around one ring take longer than to begin twice and
-// to take four.
+// A few bytes: seven steps around one ring take longer than two starts and four
+// steps.
 // CHECK-LABEL: func.func @short_rings
 // CHECK-COUNT-2: dist.all_gather
 // CHECK-NOT: dist.all_gather
@@ -42,7 +42,7 @@ func.func @short_rings(%a: tensor<64xf32>) -> tensor<64xf32> {
   return %0 : tensor<64xf32>
 }
 
-// Many bytes, for which the library begins later: one ring.
+// Many bytes, for which the library starts later: one ring.
 // CHECK-LABEL: func.func @one_ring
 // CHECK: dist.all_gather %{{.*}} over <{"x"}>
 // CHECK-NOT: dist.all_gather

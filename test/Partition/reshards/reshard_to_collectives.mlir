@@ -1,4 +1,4 @@
-// One plan a reshard, on global types with the shardings before and after.
+// One plan per reshard, on global types with the shardings before and after.
 // RUN: tessera-opt %s --dist-reshard-to-collectives | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
@@ -55,7 +55,7 @@ func.func @swap_order(%a: tensor<16xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 
-// A partial value that a dimension wants is scattered, never reduced whole.
+// A partial value that becomes sharded is scattered, never reduced whole.
 // CHECK-LABEL: func.func @reduce_scatter
 // CHECK: %[[R:.*]] = dist.reduce_scatter <max> %{{.*}} dim 1 over <{"y"}>
 // CHECK-NEXT: return %[[R]]
@@ -74,7 +74,7 @@ func.func @slice_then_reduce(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   return %0 : tensor<16x8xf32>
 }
 
-// A whole value that is wanted partial.
+// A whole value becomes partial.
 // CHECK-LABEL: func.func @to_partial
 // CHECK: %[[R:.*]] = dist.to_partial <sum> %{{.*}} over <{"y"}>
 // CHECK-NEXT: return %[[R]]

@@ -1,4 +1,4 @@
-// 12 rows go from an axis of 2 to an axis of 3: no device ever holds them all.
+// 12 rows move from an axis of 2 to an axis of 3: no device ever has them all.
 // RUN: tessera-opt %s --dist-reshard-to-collectives | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=3]
