@@ -17,7 +17,7 @@ func.func @operand_order(
   return %0 : tensor<16xf32>
 }
 
-// What both have in common goes on; the rest is resolved by order.
+// The common prefix propagates; the rest is resolved by order.
 // CHECK-LABEL: func @common_prefix
 // CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
 func.func @common_prefix(
@@ -31,9 +31,9 @@ func.func @common_prefix(
 }
 
 // One axis for two dimensions of the matmul. Gathering the small weight is
-// cheaper than reducing the large result.
-// Gathering 16x8 f32 over 4 devices takes 384 bytes; exchanging 64x16 takes 768
-// and reducing 64x8 takes 3072.
+// cheaper than reducing the large result. Gathering 16x8 f32 over 4
+// devices takes 384 bytes; exchanging 64x16 takes 768 and reducing 64x8
+// takes 3072.
 // REMARK: remark: {{.*}}result of nn.einsum gets dim 0 "x": nn.einsum factor b from operand 0 (argument 0), by 384.00 us against 3840.00", us=3.840000e+02, usOfNextBest=3.840000e+03
 // CHECK-LABEL: func @gather_small_weight
 // CHECK-SAME: -> (tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
@@ -56,8 +56,8 @@ func.func @reduce_small_result(
   return %0 : tensor<8x8xf32>
 }
 
-// An input sharded finer than the output: the op runs as its input is, the
-// result stays as it is wanted.
+// An input with a finer sharding than the output: the op runs with the input's,
+// the result keeps its own.
 // CHECK-LABEL: func @finer_input
 func.func @finer_input(
     %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>})

@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// A constant that two values of different shardings use becomes two.
+// A constant with two uses of different shardings becomes two.
 // CHECK-LABEL: func @split
 func.func @split(
     %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
@@ -19,7 +19,7 @@ func.func @split(
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// Where the copies agree, one is left.
+// If the copies agree, one is left.
 // CHECK-LABEL: func @merged
 func.func @merged(
     %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
@@ -34,7 +34,7 @@ func.func @merged(
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// A fill that two ops start from, with the empty tensor after it. An iota too.
+// A fill that two ops start from, with its empty tensor. An iota too.
 // CHECK-LABEL: func @fill_and_iota
 func.func @fill_and_iota(
     %a: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
@@ -59,7 +59,7 @@ func.func @fill_and_iota(
   return %0, %1, %2, %3 : tensor<16xf32>, tensor<16xf32>, tensor<16xi32>, tensor<16xi32>
 }
 
-// One that nothing uses is left alone.
+// An unused constant is unchanged.
 // CHECK-LABEL: func @unused
 // CHECK: arith.constant {{.*}}dense<2.000000e+00> : tensor<16xf32>
 func.func @unused(%a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> tensor<16xf32> {

@@ -24,7 +24,7 @@ func.func @open_constraint(
   return %0 : tensor<16x8xf32>
 }
 
-// Its axes flow backward too.
+// Its axes propagate backward too.
 // CHECK-LABEL: func @backward
 // CHECK-SAME: : tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}
 func.func @backward(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
@@ -32,7 +32,7 @@ func.func @backward(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   return %0 : tensor<16x8xf32>
 }
 
-// A parameter that rests sharded and is gathered where it is used.
+// A parameter that is stored sharded and is gathered where it is used.
 // CHECK-LABEL: func @gathered_where_used
 func.func @gathered_where_used(
     %t: tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},

@@ -1,7 +1,7 @@
 // A dimension that an op cannot pad gets no axes that do not divide it.
 // RUN: tessera-opt %s --split-input-file --dist-propagate-shardings | FileCheck %s
 
-// 6 of 8 devices: 2 divide it. The rest of the axis stays where it was demanded.
+// 6 on 8 devices: 2 divide it. The rest of the axis stays at its origin.
 // CHECK-LABEL: func.func @prefix
 // CHECK: math.exp %{{.*}} {dist.shardings = [#dist.sharding<@mesh, [{"x":(1)2}, {}]>]} : tensor<6x4xf32>
 dist.mesh @mesh ["x"=8]
@@ -39,7 +39,7 @@ func.func @reshape(%x: tensor<4x5xf32> {dist.sharding = #dist.sharding<@mesh, [{
 
 // -----
 
-// A seed is demanded, whatever it costs.
+// A seed is kept, whatever it costs.
 // CHECK-LABEL: func.func @demanded
 // CHECK: dist.constraint %{{.*}} <@mesh, [{"x"}, {}]>
 dist.mesh @mesh ["x"=2]

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-explain-shardings | FileCheck %s
 // RUN: tessera-opt %s --dist-propagate-shardings=explain | FileCheck %s
 // RUN: tessera-opt %s --dist-explain-shardings --remarks-filter="propagation.*" 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// The explained module is legal and printable again.
+// The explained module is valid and parses again.
 // RUN: tessera-opt %s --dist-explain-shardings | tessera-opt | FileCheck %s
 
 // Links on which a byte takes a microsecond.
@@ -27,7 +27,7 @@ func.func @f(
   return %2 : tensor<8x16xf32>
 }
 
-// What a constraint starts and what a cost decides says so.
+// The explanation names constraints and decisions by cost.
 // CHECK-LABEL: func @by_cost
 func.func @by_cost(
     %a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}]>},

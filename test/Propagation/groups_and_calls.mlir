@@ -2,7 +2,7 @@
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// A group ties values with no data flow between them, and goes.
+// A group ties values with no data flow between them, and is erased.
 // CHECK-LABEL: func @group
 // CHECK-SAME: : tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}
 // CHECK-SAME: : tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}
@@ -17,7 +17,7 @@ func.func @group(
   return
 }
 
-// What one member gets, all get.
+// All members get the axes of one member.
 // CHECK-LABEL: func @group_gets_axes
 // CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})
 func.func @group_gets_axes(
@@ -30,7 +30,7 @@ func.func @group_gets_axes(
   return %1 : tensor<16xf32>
 }
 
-// Shardings pass into a function that is called and out of it.
+// Shardings propagate into a called function and out of it.
 // CHECK-LABEL: func @caller
 func.func @caller(
     %a: tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})

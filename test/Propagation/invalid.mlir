@@ -47,7 +47,7 @@ func.func @branches(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Axes of factors are those of the mesh.
+// The axes of factors must be in the mesh.
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{(C3) expects an axis of mesh @mesh but got "y"}}

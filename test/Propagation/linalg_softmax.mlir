@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --dist-propagate-shardings | FileCheck %s
 
 // A softmax by hand, sharded along the dimension it sums over and along the
-// other: max and sum keep only the rows' axis, what is broadcast back gets the
-// columns' axis from the input.
+// other: max and sum keep only the rows' axis, values that are broadcast back
+// get the columns' axis from the input.
 
 dist.mesh @mesh ["x"=4, "y"=2]
 

@@ -2,8 +2,8 @@
 
 dist.mesh @mesh ["x"=4]
 
-// One remark for each kind of op that has no rule, not one for each op; the
-// values at it are replicated where nothing else says otherwise.
+// One remark for each kind of op without a rule, not one for each op; its
+// operands and results are replicated unless other ops shard them.
 // CHECK-COUNT-1: remark: {{.*}}tensor.reshape has no sharding rule: its operands and results are replicated
 // CHECK-COUNT-1: remark: {{.*}}scf.if has no sharding rule: its operands, what its regions use and its results are replicated
 // CHECK-NOT: remark
@@ -18,7 +18,7 @@ func.func @reshape(
   return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
 }
 
-// One with regions, which use what they like.
+// An op with regions, which may use any value.
 // CHECK-LABEL: func @branch
 // CHECK: scf.if
 // CHECK: dist.shardings = [#dist.sharding<@mesh, [{}]>]

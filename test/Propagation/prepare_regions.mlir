@@ -4,7 +4,7 @@
 // RUN: not tessera-opt %t/external.mlir --dist-prepare-regions 2>&1 | FileCheck %s --check-prefix=EXTERNAL
 
 //--- main.mlir
-// What is dropped is reported once.
+// Dropped shardings are reported once.
 // CHECK-COUNT-1: remark: {{.*}}dist.constraint is dropped: scf.if, in which it is, runs whole on every device
 // CHECK-NOT: remark
 
@@ -20,7 +20,7 @@ func.func private @outer(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %1, %x : tensor<4xf32>, tensor<4xf32>
 }
 
-// Calls of calls in a branch are inlined, those outside of it stay.
+// Calls of calls in a branch are inlined, calls outside of it stay.
 // CHECK-LABEL: func @branch
 // CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>
 // CHECK: %[[Y:.*]]:2 = call @outer

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --dist-propagate-shardings | FileCheck %s
 
-// The two halves of an MLP with the sequence sharded between: the weights'
-// seeds go first and are pinned at the matmuls, whatever the later seed of the
-// residual stream would find cheaper.
+// The two halves of an MLP with the sequence sharded between them: the weights'
+// seeds go first and are pinned at the matmuls, even if the later seed of the
+// residual stream would be cheaper otherwise.
 
 dist.mesh @mesh ["dp"=2, "tp"=4]
 
@@ -20,7 +20,7 @@ func.func @mlp(
   // CHECK-NOT: dist.factors
   // CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{"dp"}, {}, {"tp"}]>]
   %1 = nn.silu %0 : tensor<4x16x32xf32>
-  // The matmul's result is scattered over what its reduction runs over.
+  // The matmul's result is scattered over the axis of its reduction.
   // CHECK: nn.einsum "bsf,fd->bsd"
   // CHECK-SAME: dist.factors = [#dist.axes<{"dp"}>, #dist.axes<{}>, #dist.axes<{"tp"}>, #dist.axes<{}>]
   // CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{"dp"}, {"tp"}, {}]>]

@@ -49,7 +49,7 @@ func.func @backward(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>)
   return %0 : tensor<4x8x32xf32>
 }
 
-// One tensor twice: what is wanted of one axis by two factors stays as it is.
+// One tensor as two operands: an axis that two factors request stays unchanged.
 // CHECK-LABEL: func @square
 // CHECK-SAME: -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
 func.func @square(
@@ -61,7 +61,7 @@ func.func @square(
   return %0 : tensor<8x8xf32>
 }
 
-// Nothing is seeded: everything is replicated, and says so.
+// Without seeds everything is replicated, with a remark.
 // CHECK-LABEL: func @unreached
 // CHECK-SAME: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}
 func.func @unreached(%a: tensor<8xf32>) -> tensor<8xf32> {
@@ -71,8 +71,8 @@ func.func @unreached(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// linalg by its indexing maps: only the first weight of the two is annotated,
-// the second gets the axis on its contracted dimension.
+// linalg by its indexing maps: only the first of two weights has a seed, the
+// second gets the axis on its contracted dimension.
 // CHECK-LABEL: func @mlp_in_linalg
 // CHECK-SAME: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}
 // CHECK-SAME: tensor<16x32xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}

@@ -9,8 +9,8 @@
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 
-// From minus infinity and position 0. A value that keeps NaN compares with
-// nothing any more: the search ends in front of the first one.
+// From minus infinity and position 0. A running value that is NaN stays, since
+// no comparison holds for it: the search ends before the first NaN.
 // CHECK-LABEL: func.func @max
 // CHECK: %[[NAN:.*]] = arith.cmpf uno, %arg0, %arg0
 // CHECK: %[[MARKS:.*]] = arith.select %[[NAN]]
@@ -41,8 +41,8 @@ func.func @max(%x: tensor<8x16xf32>) -> (tensor<8xf32>, tensor<8xi64>) {
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi64>
 }
 
-// The position first, along the first dimension, of integers; what it starts
-// with counts.
+// The position comes first, along the first dimension, of integers; the initial
+// value counts.
 // CHECK-LABEL: func.func @min_from
 // CHECK: %[[V:.*]], %[[I:.*]] = nn.arg_reduce <min> %arg0 dim 0 : tensor<8x16xi32> -> tensor<16xi32>, tensor<16xi32>
 // CHECK: %[[B:.*]] = arith.cmpi slt, %[[V]], %arg1
@@ -63,7 +63,7 @@ func.func @min_from(%x: tensor<8x16xi32>, %v: tensor<16xi32>, %p: tensor<16xi32>
   return %0#0, %0#1 : tensor<16xi32>, tensor<16xi32>
 }
 
-// A choice by comparison takes no NaN: they are made least before.
+// A choice by comparison ignores NaN: NaNs become the least value before.
 // CHECK-LABEL: func.func @choice
 // CHECK-DAG: %[[LOW:.*]] = arith.constant dense<0xFF800000> : tensor<8x16xf32>
 // CHECK-DAG: %[[U:.*]] = arith.cmpf uno, %arg0, %arg0
@@ -102,8 +102,8 @@ func.func @last(%x: tensor<8x16xf32>, %v: tensor<8xf32>, %p: tensor<8xi32>) -> (
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
 }
 
-// A min of values beside positions of a max, and the position of another loop:
-// each is something else.
+// A min of values with the position of a max, and a position in another loop:
+// neither is an argmax.
 // CHECK-LABEL: func.func @crossed
 // CHECK-NOT: nn.arg_reduce
 func.func @crossed(%x: tensor<8x16xi32>, %v: tensor<8xi32>, %p: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>) {

@@ -12,7 +12,7 @@ func.func @merge(
   return %0 : tensor<32xf32>
 }
 
-// A dimension that is not split fully holds back what is minor to it.
+// A dimension that is not split fully blocks the minor factors.
 // CHECK-LABEL: func @merge_major_not_full
 // CHECK-SAME: -> (tensor<64xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
 func.func @merge_major_not_full(
@@ -58,8 +58,8 @@ func.func @unit_dims(
   return %0 : tensor<1x8x1xf32>
 }
 
-// A transpose moves axes with their dimensions; a slice ties what it takes
-// whole.
+// A transpose moves axes with their dimensions; a slice ties dimensions that it
+// takes whole.
 // CHECK-LABEL: func @transpose_and_slice
 // CHECK-SAME: -> (tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>})
 func.func @transpose_and_slice(

@@ -39,8 +39,8 @@ func.func @replicated(
   return %0 : tensor<16x16xf32>
 }
 
-// A partial argument: its axis shards none of its dimensions, and is partial
-// on no other value.
+// A partial argument: its axis shards none of its dimensions, and no other
+// value is partial over it.
 // CHECK-LABEL: func @unreduced
 // CHECK-SAME: : tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"}>}
 // CHECK-SAME: : tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}
@@ -75,7 +75,7 @@ func.func @result_seed(%a: tensor<16xf32>)
   return %0 : tensor<16xf32>
 }
 
-// One value, two results of different seeds.
+// One value as two results with different seeds.
 // CHECK-LABEL: func @two_results
 // CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
 // CHECK-SAME: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})
