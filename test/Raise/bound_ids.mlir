@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --nn-bound-ids --split-input-file | FileCheck %s
 
-// The least number that the uses take, also after ops that only move elements
-// and in bodies.
+// The smallest limit of all uses, also after ops that only move elements and in
+// bodies.
 // CHECK-LABEL: @uses
 // CHECK-SAME: tensor<2x3xi32> {nn.input = "ids", nn.vocab = 11 : i64}
 // CHECK-SAME: tensor<2xi64> {nn.input = "at", nn.vocab = 4 : i64}
@@ -27,8 +27,8 @@ func.func @uses(%t: tensor<11x4xf32>, %u: tensor<12x4xf32>, %v: tensor<5xf32>,
 
 // -----
 
-// The label without a loss is said where it is not the usual one of labels; 0
-// says that there is none.
+// The label without a loss is recorded if it is not the usual one; 0 means that
+// there is none.
 // CHECK-LABEL: @labels
 // CHECK-SAME: {nn.input = "labels", nn.vocab = 7 : i64}
 // CHECK-SAME: {nn.ignored = -1 : i64, nn.input = "targets", nn.vocab = 6 : i64}
@@ -50,8 +50,8 @@ func.func @labels_of_rows(%x: tensor<2x7xf32>, %l: tensor<2xi32> {nn.input = "la
 
 // -----
 
-// An argument that says it keeps its number. Elements that are chosen, uses that depend on a
-// condition, and what is computed first, say nothing.
+// An argument with a limit keeps it. Selected elements, uses under a condition,
+// and computed ids give no limit.
 // CHECK-LABEL: @nothing
 // CHECK-SAME: {nn.input = "known", nn.vocab = 4 : i64}
 // CHECK-SAME: {nn.input = "chosen"}

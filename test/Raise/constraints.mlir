@@ -1,9 +1,9 @@
-// A constraint inside of a group moves to the nearest operand or result that the op has.
+// A constraint inside of a group moves to the nearest operand or result of the op.
 // RUN: tessera-opt %s --nn-fold-shapes --nn-raise --nn-fold-shapes --cse --split-input-file | FileCheck %s
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// What is normalized, before gamma: the result is nearer.
+// The normalized value, before gamma: the result is nearer.
 // CHECK-LABEL: @rms_norm(
 // CHECK-NEXT: %[[Y:.+]] = nn.rms_norm %arg0, %arg1 eps
 // CHECK-NEXT: %[[C:.+]] = dist.constraint %[[Y]] <@mesh, [{"dp"}, {}, {"tp"}]> : tensor<2x4x16xf32>
@@ -28,9 +28,9 @@ func.func @rms_norm(%arg0: tensor<2x4x16xf32>, %arg1: tensor<16xf32>) -> tensor<
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Squares, from which the result follows by no elementwise op alone: the operand, in this
-// norm only. A number of each row, here with a dimension of size 1: the result, whose last
-// dimension stays open. Another one of the result may say more of that dimension.
+// Squares, in which the result is not elementwise: the operand, for this norm
+// only. A number per row, here with a dimension of size 1: the result, whose last
+// dimension stays open. Another constraint of the result may fix that dimension.
 // CHECK-LABEL: @rms_norm_squares(
 // CHECK-NEXT: %[[X:.+]] = dist.constraint %arg0 <@mesh, [{"dp"}, {}, {}]> : tensor<2x4x16xf32>
 // CHECK-NEXT: %[[Y:.+]] = nn.rms_norm %[[X]], %arg1 eps
@@ -91,7 +91,7 @@ func.func @gelu(%arg0: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A loss has no classes: log probabilities are the logits'.
+// A loss has no classes: log probabilities have the logits' constraint.
 // CHECK-LABEL: @cross_entropy(
 // CHECK-NEXT: %[[X:.+]] = dist.constraint %arg0 <@mesh, [{"dp"}, {}, {"tp"}]>
 // CHECK-NEXT: %[[L:.+]] = nn.cross_entropy %[[X]], %arg1
@@ -118,8 +118,8 @@ func.func @cross_entropy(%arg0: tensor<2x4x16xf32>, %arg1: tensor<2x4xi32>) -> t
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Scores: heads and queries are the result's; keys, which stay whole, are the keys' and
-// values'. The softmax inside is found first.
+// Scores: heads and queries are the result's; keys, which stay whole, are the
+// keys' and values'. The softmax inside is raised first.
 // CHECK-LABEL: @attention(
 // CHECK-DAG: %[[K:.+]] = dist.constraint %arg1 <@mesh, [{?}, {}, {?}, {?}]> : tensor<2x8x4x4xf32>
 // CHECK-DAG: %[[V:.+]] = dist.constraint %arg2 <@mesh, [{?}, {}, {?}, {?}]> : tensor<2x8x4x4xf32>
@@ -148,8 +148,8 @@ func.func @attention(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x4x4xf32>, %ar
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Keys that are sharded, and heads that share keys and values; an open dimension of keys
-// says nothing.
+// Sharded keys, and heads that share keys and values; an open dimension of keys
+// fixes nothing.
 // CHECK-LABEL: @attention_keys(
 // CHECK-DAG: %[[K:.+]] = dist.constraint %arg1 <@mesh, [{?}, {"tp"}, {?}, {?}]> : tensor<2x8x2x4xf32>
 // CHECK-DAG: %[[V:.+]] = dist.constraint %arg2 <@mesh, [{?}, {"tp"}, {?}, {?}]> : tensor<2x8x2x4xf32>
@@ -173,7 +173,7 @@ func.func @attention_keys(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x2x4xf32>
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Half of a row that is turned: what is not sharded stays whole.
+// Half of a rotated row: a dimension without axes stays whole.
 // CHECK-LABEL: @rope(
 // CHECK-NEXT: %[[Y:.+]] = nn.rope %arg0 dim 2
 // CHECK-NEXT: %[[C:.+]] = dist.constraint %[[Y]] <@mesh, [{"dp"}, {?}, {}, {}]> : tensor<2x3x4x4xf32>
@@ -200,7 +200,7 @@ func.func @rope(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A number of each row alone leaves the last dimension open.
+// A number per row alone leaves the last dimension open.
 // CHECK-LABEL: @softmax(
 // CHECK-NEXT: %[[Y:.+]] = nn.softmax %arg0 dim 2
 // CHECK-NEXT: %[[C:.+]] = dist.constraint %[[Y]] <@mesh, [{"dp"}, {"tp"}, {?}]> : tensor<2x4x16xf32>

@@ -1,10 +1,10 @@
-// A constraint that would say something else elsewhere keeps its group, with a remark.
+// A constraint that would change its meaning elsewhere keeps its group, with a remark.
 // RUN: tessera-opt %s --nn-fold-shapes --nn-raise --split-input-file | FileCheck %s
 // RUN: tessera-opt %s --nn-fold-shapes --nn-raise --split-input-file --remarks-filter=import -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Two constraints of the result that differ: the group ends before the second one.
+// Two different constraints of the result: the group ends before the second one.
 // CHECK-LABEL: @two_of_result(
 // CHECK: %[[Y:.+]] = nn.rms_norm %arg0, %{{[^1]+}} eps
 // CHECK-NEXT: %[[C:.+]] = dist.constraint %[[Y]] <@mesh, [{"dp"}, {}, {"tp"}]>
@@ -32,7 +32,7 @@ func.func @two_of_result(%arg0: tensor<2x4x16xf32>, %arg1: tensor<16xf32>) -> te
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Axes that a number of each row may not have; the result's last dimension could take them.
+// Axes that a number per row cannot have, but the result's last dimension could.
 // CHECK-LABEL: @replicated(
 // CHECK-NOT: nn.rms_norm
 // CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {?}], replicated={"tp"}>
@@ -57,8 +57,8 @@ func.func @replicated(%arg0: tensor<2x4x16xf32>, %arg1: tensor<16xf32>) -> tenso
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A number of each row that is made a row, which is reduced: neither operand nor result
-// follows elementwise. The softmax after it is found.
+// A number per row is broadcast to a row, which is reduced: neither operand nor
+// result is elementwise in it. The softmax after it is raised.
 // CHECK-LABEL: @no_path(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {}, {"tp"}]>
 // CHECK: %[[X:.+]] = arith.subf
@@ -82,7 +82,7 @@ func.func @no_path(%arg0: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// What a constraint is inside of is no softmax: there is no remark of it.
+// The ops around the constraint are not a softmax: there is no remark on it.
 // CHECK-LABEL: @another_function(
 // CHECK-NOT: nn.softmax
 // CHECK: dist.constraint
@@ -101,7 +101,7 @@ func.func @another_function(%arg0: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Scores and weights that are sharded in two ways; the softmax between is found.
+// Scores and weights with two shardings; the softmax between is raised.
 // CHECK-LABEL: @attention_two(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {"tp"}, {}, {?}]>
 // CHECK: nn.softmax
@@ -121,7 +121,7 @@ func.func @attention_two(%arg0: tensor<2x8x4x4xf32>, %arg1: tensor<2x8x4x4xf32>,
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A mask that is sharded: attention has none.
+// A sharded mask: attention has none.
 // CHECK-LABEL: @mask(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"tp"}, {}]> : tensor<8x8xi1>
 // CHECK: nn.softmax
@@ -146,7 +146,7 @@ func.func @mask(%arg0: tensor<2x8x3x4xf32>, %arg1: tensor<2x8x3x4xf32>, %arg2: t
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A row that is turned is read as a whole.
+// A rotated row is read as a whole.
 // CHECK-LABEL: @rope(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {}, {}, {"tp"}]> : tensor<2x3x4x2xf32>
 // CHECK-NOT: nn.rope
@@ -173,7 +173,7 @@ func.func @rope(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A table that is sharded, which nn.rope has not.
+// A sharded table, which nn.rope does not have.
 // CHECK-LABEL: @rope_table(
 // CHECK: dist.constraint {{.*}} <@mesh, [{"tp"}, {}]> : tensor<4x2xf32>
 // CHECK-NOT: nn.rope

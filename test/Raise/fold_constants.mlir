@@ -1,5 +1,5 @@
-// What follows from constants is computed, stored without the dimensions along
-// which it does not vary; integers in equal steps are counted.
+// Values that depend on constants alone are computed, without the dimensions
+// along which they are equal; integers in equal steps become an iota.
 // RUN: tessera-opt %s --nn-fold-constants --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @steps
@@ -31,7 +31,7 @@ func.func @step_and_start() -> tensor<4xi64> {
 
 // -----
 
-// Rows that are the same: one is stored.
+// Equal rows: one is stored.
 // CHECK-LABEL: @rows
 // CHECK: %[[ROW:.+]] = arith.constant dense<[1.000000e+00, 2.000000e+00, 4.000000e+00]> : tensor<3xf32>
 // CHECK: %[[ROWS:.+]] = nn.broadcast %[[ROW]] dims [1] : tensor<3xf32> -> tensor<2x3xf32>
@@ -45,7 +45,7 @@ func.func @rows(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// A mask stays computed from positions, and what cannot be computed stays.
+// A mask stays computed from positions, and ops without a folder stay.
 // CHECK-LABEL: @kept
 // CHECK: arith.cmpi sge
 // CHECK: arith.divsi
@@ -61,7 +61,7 @@ func.func @kept() -> (tensor<8x8xi1>, tensor<2xi32>) {
 
 // -----
 
-// More than 64 KiB is not computed.
+// More than 64 KiB are not computed.
 // CHECK-LABEL: @large
 // CHECK: math.exp
 func.func @large() -> tensor<128x129xf32> {
@@ -84,7 +84,7 @@ func.func @list(%table: tensor<8x16xf32>) -> tensor<4x16xf32> {
 
 // -----
 
-// One number that is repeated is a constant of any size, of which others follow.
+// A splat is a constant of any size, and ops on it are folded.
 // CHECK-LABEL: @splat
 // CHECK-NEXT: %[[TWO:.+]] = arith.constant dense<2.000000e+00> : tensor<256x256xf32>
 // CHECK-NEXT: %[[Y:.+]] = arith.mulf %arg0, %[[TWO]]
@@ -99,7 +99,7 @@ func.func @splat(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
 
 // -----
 
-// What no memory holds is not computed.
+// A tensor larger than any memory is not computed.
 // CHECK-LABEL: @too_large
 // CHECK: nn.iota : tensor<9223372036854775807xi32>
 // CHECK: nn.iota : tensor<1099511627776xi32>
@@ -114,7 +114,7 @@ func.func @too_large() -> (tensor<9223372036854775807xi32>, tensor<2xi32>) {
 
 // -----
 
-// Nothing is left of a constant without elements.
+// A constant without elements is erased.
 // CHECK-LABEL: @empty
 // CHECK: arith.negf %{{.*}} : tensor<0x4xf32>
 func.func @empty() -> tensor<0x4xf32> {

@@ -1,4 +1,4 @@
-// Changes of shape that other ops can do are left out.
+// Changes of shape that other ops can do are erased.
 // RUN: tessera-opt %s --nn-fold-shapes --split-input-file | FileCheck %s
 
 // Statistics of rows with a dimension of size 1.
@@ -21,7 +21,7 @@ func.func @keepdims(%x: tensor<8xf32>) -> tensor<8x16xf32> {
 
 // -----
 
-// Broadcasts of other dimensions stay where they are.
+// Broadcasts of other dimensions stay in place.
 // CHECK-LABEL: @outer
 // CHECK-COUNT-2: nn.broadcast
 // CHECK: arith.mulf {{.*}} : tensor<8x16xf32>
@@ -75,7 +75,7 @@ func.func @matmul(%x: tensor<2x8x16xf32>, %w: tensor<4x16xf32>) -> tensor<4x8x2x
 
 // -----
 
-// Keys that are repeated for each head of a group; a dimension that is summed over
+// Keys that are repeated for each head of a group; a dimension that is reduced
 // stays.
 // CHECK-LABEL: @groups
 // CHECK-NEXT: nn.einsum "bsgrk,btgk->bgrst"
@@ -103,7 +103,7 @@ func.func @seam(%x: tensor<8xf32>) -> tensor<8x16xf32> {
 
 // -----
 
-// A dimension of size 1 is left out before a transpose, which the matmul takes.
+// A dimension of size 1 is dropped before a transpose, which the matmul takes.
 // CHECK-LABEL: @drop
 // CHECK-SAME: %[[X:.+]]: tensor<2x8x3x1x4xf32>
 // CHECK-NEXT: %[[Y:.+]] = tensor.collapse_shape %[[X]] {{.*}} into tensor<2x8x3x4xf32>
@@ -117,8 +117,8 @@ func.func @drop(%x: tensor<2x8x3x1x4xf32>, %w: tensor<3x4x16xf32>) -> tensor<2x8
 
 // -----
 
-// A constraint comes before dimensions of size 1, and before a transpose, which the matmul
-// takes; not if it shards a dimension of size 1.
+// A constraint moves before dimensions of size 1, and before a transpose, which
+// the matmul takes; not if it shards a dimension of size 1.
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
 // CHECK-LABEL: @constraint(
@@ -142,7 +142,7 @@ func.func @constraint(%x: tensor<2x8x3x4xf32>, %w: tensor<3x4x16xf32>, %z: tenso
 
 // -----
 
-// A batch of one is a dimension as others.
+// A batch of one is an ordinary dimension.
 // CHECK-LABEL: @one_row
 // CHECK-SAME: %[[X:.+]]: tensor<1x8xf32>
 // CHECK: %[[SUM:.+]] = arith.addf %[[X]], %{{.+}} : tensor<1x8xf32>
@@ -192,7 +192,7 @@ func.func @units(%x: tensor<1x1x4xf32>) -> tensor<1x5x4xf32> {
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// A constraint of merged heads is one of heads.
+// A constraint of merged heads becomes one of heads.
 // CHECK-LABEL: @constraint_of_merged
 // CHECK-SAME: %[[X:.+]]: tensor<2x8x4x12xf32>
 // CHECK-NEXT: %[[C:.+]] = dist.constraint %[[X]] <@mesh, [{"dp"}, {?}, {"tp"}, {}]> : tensor<2x8x4x12xf32>
@@ -207,7 +207,7 @@ func.func @constraint_of_merged(%x: tensor<2x8x4x12xf32>) -> tensor<2x8x48xf32> 
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Three heads are no two shards, and a merged tensor that others read has no constraint.
+// Three heads are not two shards, and a merged tensor with other uses has no constraint.
 // CHECK-LABEL: @constraint_of_parts
 // CHECK: tensor.collapse_shape
 // CHECK: dist.constraint {{.*}} <@mesh, [{"dp"}, {?}, {"tp"}]> : tensor<2x8x36xf32>
@@ -224,8 +224,8 @@ func.func @constraint_of_parts(%x: tensor<2x8x3x12xf32>, %y: tensor<2x8x4x12xf32
 
 // -----
 
-// Batch and heads that both operands of two matmuls have merged stay apart, as
-// does the softmax between them.
+// Batch and heads that both operands of two matmuls have merged are split
+// again, as is the softmax between them.
 // CHECK-LABEL: @merged_heads
 // CHECK-NOT: shape
 // CHECK: %[[S:.+]] = nn.einsum "[[A:.]][[B:.]][[Q:.]][[D:.]],[[A]][[B]][[K:.]][[D]]->[[A]][[B]][[Q]][[K]]" %{{.*}}, %{{.*}} : tensor<2x4x8x12xf32>, tensor<2x4x6x12xf32> -> tensor<2x4x8x6xf32>
@@ -245,7 +245,7 @@ func.func @merged_heads(%q: tensor<2x4x8x12xf32>, %k: tensor<2x4x6x12xf32>, %v: 
 
 // -----
 
-// Those that were merged in another way stay merged.
+// Dimensions that are merged differently stay merged.
 // CHECK-LABEL: @merged_otherwise
 // CHECK: nn.einsum "abd,acd->abc" %{{.*}}, %{{.*}} : tensor<8x8x12xf32>, tensor<8x6x12xf32>
 func.func @merged_otherwise(%q: tensor<2x4x8x12xf32>, %k: tensor<4x2x6x12xf32>) -> tensor<8x8x6xf32> {
@@ -284,7 +284,7 @@ func.func @merged_tokens(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %b: tensor<
 
 // -----
 
-// What is broadcast along merged dimensions is split.
+// A broadcast along merged dimensions is split.
 // CHECK-LABEL: @merged_broadcast
 // CHECK: %[[S:.+]] = tensor.expand_shape %arg1 {{.*}} : tensor<16xf32> into tensor<2x8xf32>
 // CHECK: %[[B:.+]] = nn.broadcast %[[S]] dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x16xf32>
@@ -298,8 +298,8 @@ func.func @merged_broadcast(%x: tensor<2x8x16xf32>, %s: tensor<16xf32>) -> tenso
 
 // -----
 
-// Keys and values whose heads repeat for the queries of a group are read as they
-// are, whatever is between the matmuls.
+// Keys and values whose heads repeat for the queries of a group are read
+// without the repetition, whatever is between the matmuls.
 // CHECK-LABEL: @repeated_heads
 // CHECK-NOT: nn.broadcast
 // CHECK: %[[Q:.+]] = tensor.expand_shape %arg0 {{.*}} : tensor<2x4x8x12xf32> into tensor<2x2x2x8x12xf32>
@@ -331,8 +331,8 @@ func.func @merged_rows(%x: tensor<2x8x16xf32>, %g: tensor<128xf32>) -> tensor<2x
 
 // -----
 
-// A softmax that is written out between two matmuls of queries in groups: heads that are
-// merged for it stay apart, in its reductions too.
+// A softmax written out between two matmuls of grouped queries: heads that are
+// merged for it are split again, in its reductions too.
 // CHECK-LABEL: @softmax_of_merged
 // CHECK: %[[S:.+]] = nn.einsum
 // CHECK-NEXT: %[[M:.+]] = nn.reduce <max> %[[S]] dims [4] : tensor<2x2x2x8x6xf32> -> tensor<2x2x2x8xf32>

@@ -1,8 +1,8 @@
-// Ops of linalg become ops of their bodies on tensors.
+// Ops of linalg become the ops of their bodies on tensors.
 // RUN: tessera-opt %s --nn-lift-linalg --split-input-file | FileCheck %s
 // RUN: tessera-opt %s --nn-lift-linalg --split-input-file --remarks-filter=import -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A matmul, whose zeros go; one that adds to what is there.
+// A matmul, whose zeros are erased; one that adds to its init.
 // CHECK-LABEL: @matmuls(
 // CHECK-NEXT: %[[Y:.+]] = nn.einsum "ac,cb->ab" %arg0, %arg1 : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
 // CHECK-NEXT: %[[Z:.+]] = nn.einsum "ac,cb->ab" %arg0, %arg1
@@ -50,7 +50,7 @@ func.func @constant(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// A body of several ops: what depends on one loop is computed along that loop only.
+// A body of several ops: an op of one loop is computed along that loop only.
 // CHECK-LABEL: @body(
 // CHECK: %[[TWO:.+]] = arith.constant dense<2.000000e+00> : tensor<4xf32>
 // CHECK: %[[B:.+]] = arith.mulf %arg1, %[[TWO]] : tensor<4xf32>
@@ -152,8 +152,8 @@ func.func @gathers(%table: tensor<32x16xf32>, %ids: tensor<2x8xi64>, %logits: te
 
 // -----
 
-// What has no meaning stays: windows, products, a table that is read by the result of an
-// op.
+// Unsupported ops stay: windows, products, a table that is indexed by the
+// result of an op.
 // CHECK-LABEL: @stays(
 // CHECK: linalg.conv_1d
 // CHECK: linalg.reduce

@@ -1,4 +1,4 @@
-// Dimensions that ops tie have one name; attention, embeddings and losses give it.
+// Dimensions that ops tie share a name, from attention, embeddings and losses.
 // RUN: tessera-opt %s --nn-name-dims --split-input-file --remarks-filter=import -o %t.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t.mlir
 // RUN: not tessera-opt %s --nn-name-dims="given=x=tokens,width" --split-input-file 2>&1 | FileCheck %s --check-prefix=GIVEN
@@ -41,7 +41,7 @@ func.func @block(%ids: tensor<2x8xi32> {nn.input = "ids"}, %labels: tensor<2x8xi
 
 // -----
 
-// A dimension that is split belongs to its major part; one of no name is reported.
+// A split dimension belongs to its major part; an unnamed one is reported.
 // CHECK-LABEL: @attention(
 // CHECK-SAME: tensor<2x8x16xf32> {nn.dims = ["batch", "seq", "other"], nn.input = "x"}
 // CHECK-SAME: tensor<16x12xf32> {nn.dims = ["other", "kv_heads"], nn.param = "q"}
@@ -60,7 +60,7 @@ func.func @attention(%x: tensor<2x8x16xf32> {nn.input = "x"}, %q: tensor<16x12xf
 
 // -----
 
-// Names that are given or there win.
+// Given and existing names win.
 // CHECK-LABEL: @there(
 // CHECK-SAME: {nn.dims = ["rows", "width"], nn.input = "x"}
 // CHECK-SAME: {nn.dims = ["width", "other"], nn.param = "w"}
@@ -73,7 +73,7 @@ func.func @there(%x: tensor<8x16xf32> {nn.dims = ["rows", "width"], nn.input = "
 
 // -----
 
-// A sum of numbers in the body of an op has no dimensions.
+// A sum of scalars in the body of an op has no dimensions.
 // CHECK-LABEL: @body(
 // CHECK-SAME: tensor<8x4xf32> {nn.input = "x"}
 // CHECK: arith.addf %{{.*}}, %{{.*}} : f32

@@ -1,4 +1,4 @@
-// The inputs that programs fill from a file of tokens have their names.
+// The inputs that programs fill from a file of tokens get their names.
 // RUN: tessera-opt %s --nn-name-inputs="tokens=ids labels=y label-shift=0" | FileCheck %s
 // RUN: tessera-opt %s --nn-name-inputs="tokens=ids" | FileCheck %s --check-prefix=TOKENS
 // RUN: not tessera-opt %s --nn-name-inputs="tokens=x" 2>&1 | FileCheck %s --check-prefix=NONE

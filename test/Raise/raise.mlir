@@ -1,4 +1,4 @@
-// Each group of ops becomes one op, however it is spelled.
+// Each group of ops becomes one op, in all of its spellings.
 // RUN: tessera-opt %s --nn-raise --nn-fold-shapes --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @layer_norm(
@@ -329,8 +329,8 @@ func.func @attention_causal(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: 
 
 // -----
 
-// Queries and keys that are scaled before they meet; keys and values that groups of
-// heads share.
+// Queries and keys that are scaled before the matmul; keys and values that
+// groups of heads share.
 // CHECK-LABEL: @attention_shared_heads(
 // CHECK: %[[Q:.+]] = tensor.expand_shape %arg0 {{\[\[}}0], [1], [2, 3], [4]] output_shape [2, 8, 2, 2, 4]
 // CHECK-NEXT: %[[Y:.+]] = nn.attention scale 5.0{{0*}}e-01 %[[Q]], %arg1, %arg2 : tensor<2x8x2x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>

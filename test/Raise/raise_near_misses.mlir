@@ -1,4 +1,4 @@
-// What is nearly an op stays; an op inside of it becomes one.
+// A group that is nearly an op stays; an op inside of it is raised.
 // RUN: tessera-opt %s --nn-raise --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @quick_gelu(
@@ -324,7 +324,7 @@ func.func @input_mask(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg1: tensor
 
 // -----
 
-// Rows that see nothing get zeros in place of NaN.
+// Rows that see nothing get zeros instead of NaN.
 // CHECK-LABEL: @softmax_without_nan(
 // CHECK: %[[W:.+]] = nn.softmax %arg0 dim 2
 // CHECK: %[[NONE:.+]] = arith.cmpf uno, %[[W]], %[[W]]
@@ -345,7 +345,7 @@ func.func @softmax_without_nan(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (t
 
 // -----
 
-// A loss that leaves rows of minus infinity out.
+// A loss that omits rows of minus infinity.
 // CHECK-LABEL: @loss_of_seen_rows(
 // CHECK: %[[LOSS:.+]] = nn.cross_entropy
 // CHECK: arith.select %{{.+}}, %{{.+}}, %[[LOSS]]
@@ -367,7 +367,7 @@ func.func @loss_of_seen_rows(%arg0: tensor<8x16xf32> {nn.param = "x"}, %arg1: te
 
 // -----
 
-// A remainder that numbers of no scale exceed, and steps that they do not reach.
+// A remainder larger than any number of the scale, and steps that are too small.
 // CHECK-LABEL: @silu_of_remainder(
 // CHECK-NOT: nn.silu %arg0
 // CHECK: arith.remf
@@ -405,7 +405,7 @@ func.func @silu_and_steps(%arg0: tensor<2x4x16xf32> {nn.param = "x"}) -> (tensor
 
 // -----
 
-// Two masks that together hide no window.
+// Two masks whose combination is not a window.
 // CHECK-LABEL: @attention_two_masks(
 // CHECK-NOT: nn.attention
 // CHECK: nn.softmax
@@ -425,7 +425,7 @@ func.func @attention_two_masks(%arg0: tensor<2x8x3x4xf32> {nn.param = "q"}, %arg
 
 // -----
 
-// Rows without elements, and of a size that is not known, are no rows.
+// Rows without elements, and rows of unknown size.
 // CHECK-LABEL: @empty_rows(
 // CHECK: math.exp
 // CHECK: arith.divf

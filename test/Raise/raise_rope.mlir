@@ -1,7 +1,7 @@
-// Rows turned by tables of cosines and sines become nn.rope.
+// Rows that are rotated by tables of cosines and sines become nn.rope.
 // RUN: tessera-opt %s --nn-raise --cse --split-input-file | FileCheck %s
 
-// Halves by themselves, and tables of half a row.
+// Separate halves, and tables of half a row.
 // CHECK-LABEL: @halves(
 // CHECK-NEXT: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<2x3x4x4xf32>
 // CHECK-NEXT: return %[[Y]]
@@ -24,7 +24,7 @@ func.func @halves(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// The row and its halves changed; the tables have their columns twice.
+// The row, and the row with exchanged halves; the tables repeat their columns.
 // CHECK-LABEL: @rotate_half(
 // CHECK-NEXT: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<2x3x4x4xf32>
 // CHECK-NEXT: return %[[Y]]
@@ -88,7 +88,7 @@ func.func @sign_vector(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// The last elements stay.
+// The last elements are not rotated.
 // CHECK-LABEL: @partial(
 // CHECK-NEXT: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] width 4 : tensor<2x3x4x6xf32>
 // CHECK-NEXT: return %[[Y]]
@@ -112,7 +112,7 @@ func.func @partial(%x: tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xf32> {
 
 // -----
 
-// Pairs are a dimension of their own.
+// Pairs have their own dimension.
 // CHECK-LABEL: @pairs(
 // CHECK-NEXT: %[[Y:.+]] = nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<2x3x4x4xf32>
 // CHECK-NEXT: return %[[Y]]
@@ -141,7 +141,7 @@ func.func @pairs(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// Turned back: negative frequencies.
+// The inverse rotation: negative frequencies.
 // CHECK-LABEL: @inverse(
 // CHECK-NEXT: nn.rope %arg0 dim 2 frequencies [{{-1.0+e\+00|-0.99999[0-9]+|-1.000000[0-9]+}}, {{-0.00999999[0-9]*|-0.0100000[0-9]*|-1.0+e-02}}] : tensor<2x3x4x4xf32>
 func.func @inverse(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
@@ -186,7 +186,7 @@ func.func @wide(%x: tensor<2x3x4x4xbf16>) -> tensor<2x3x4x4xbf16> {
 
 // -----
 
-// A row is all of it: no heads and no batch.
+// Only a row: no heads and no batch.
 // CHECK-LABEL: @matrix(
 // CHECK-NEXT: nn.rope %arg0 dim 0 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<4x4xf32>
 func.func @matrix(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -204,7 +204,7 @@ func.func @matrix(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// The last elements are doubled: what is turned is an op.
+// The last elements are doubled: the rotated part becomes an op.
 // CHECK-LABEL: @rest(
 // CHECK: nn.rope %{{.+}} dim 2 frequencies [{{1.0+e\+00|0.99999[0-9]+|1.000000[0-9]+}}, {{0.00999999[0-9]*|0.0100000[0-9]*|1.0+e-02}}] : tensor<2x3x4x4xf32>
 // CHECK-NEXT: tensor.concat
@@ -230,7 +230,7 @@ func.func @rest(%x: tensor<2x3x4x6xf32>) -> tensor<2x3x4x6xf32> {
 
 // -----
 
-// 8,192 rows of tables in f32 that are computed: theta is 5e5.
+// 8,192 rows of computed f32 tables: theta is 5e5.
 // CHECK-LABEL: @long_f32(
 // CHECK: nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.9999999[0-9]+|1.0000000[0-9]+}}, 0.8146{{.*}}] : tensor<1x2x8192x128xf32>
 func.func @long_f32(%x: tensor<1x2x8192x128xf32>) -> tensor<1x2x8192x128xf32> {
@@ -262,7 +262,7 @@ func.func @long_f32(%x: tensor<1x2x8192x128xf32>) -> tensor<1x2x8192x128xf32> {
 
 // -----
 
-// 8,192 rows of tables in bf16 that are computed: theta is 5e5.
+// 8,192 rows of computed bf16 tables: theta is 5e5.
 // CHECK-LABEL: @long_bf16(
 // CHECK: nn.rope %arg0 dim 2 frequencies [{{1.0+e\+00|0.9999999[0-9]+|1.0000000[0-9]+}}, 0.8146{{.*}}] : tensor<1x2x8192x128xbf16>
 func.func @long_bf16(%x: tensor<1x2x8192x128xbf16>) -> tensor<1x2x8192x128xbf16> {

@@ -1,4 +1,4 @@
-// What is nearly a rotation of rows stays.
+// Ops that are nearly a rotation of rows stay.
 // RUN: tessera-opt %s --nn-raise --split-input-file | FileCheck %s
 
 // Neighbours are pairs.
@@ -27,7 +27,7 @@ func.func @interleaved(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// The halves change places.
+// The halves are exchanged.
 // CHECK-LABEL: @swapped(
 // CHECK-NOT: nn.rope
 // CHECK: return
@@ -73,7 +73,7 @@ func.func @reflected(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// Cosines and sines change places.
+// Cosines and sines are exchanged.
 // CHECK-LABEL: @exchanged(
 // CHECK-NOT: nn.rope
 // CHECK: return
@@ -165,7 +165,7 @@ func.func @from_one(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// A position comes twice.
+// A position occurs twice.
 // CHECK-LABEL: @twice(
 // CHECK-NOT: nn.rope
 // CHECK: return
@@ -253,7 +253,7 @@ func.func @two_dims(%x: tensor<2x4x4x4xf32>) -> tensor<2x4x4x4xf32> {
 
 // -----
 
-// A half is used by another op too.
+// A half has another use.
 // CHECK-LABEL: @used(
 // CHECK-NOT: nn.rope
 // CHECK: return
@@ -301,7 +301,7 @@ func.func @narrow(%x: tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
 
 // -----
 
-// Rows that no head has.
+// Rows that are too long for a head.
 // CHECK-LABEL: @wide(
 // CHECK: arith.negf
 // CHECK: return

@@ -1,5 +1,5 @@
-// Views of matmuls move to their weights; a parameter is divided if its views have
-// each of its elements once.
+// Views of matmuls move to their weights; a parameter is split if its views
+// cover each of its elements once.
 // RUN: tessera-opt %s --nn-view-parameters --nn-fold-shapes --cse --split-input-file | FileCheck %s
 
 // A fused weight with a bias: three parts, each split into heads.
@@ -32,7 +32,7 @@ func.func @fused(%x: tensor<2x8x16xf32>, %w: tensor<16x36xf32> {nn.param = "w"},
 
 // -----
 
-// Layers in one tensor; heads that are merged before the matmul after them.
+// Layers in one tensor; heads that are merged before the next matmul.
 // CHECK-LABEL: @stacked(
 // CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [2, 12, 16], offset 0, strides [64, 16, 1]>}
 // CHECK-SAME: tensor<3x4x16xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [2, 12, 16], offset 192, strides [64, 16, 1]>}
@@ -50,7 +50,7 @@ func.func @stacked(%x: tensor<8x3x4xf32>, %w: tensor<2x12x16xf32> {nn.param = "w
 
 // -----
 
-// A view of a view of a file; two uses of one view are one parameter.
+// A view of a view of a file; two equal views are one parameter.
 // CHECK-LABEL: @source(
 // CHECK-SAME: tensor<2x3x4xf32> {nn.param = "w", nn.source = #nn.source<"t", [4, 12], offset 6, strides [3, 1, 12]>}
 func.func @source(%x: tensor<8x4xf32>, %w: tensor<6x4xf32> {nn.param = "w", nn.source = #nn.source<"t", [4, 12], offset 6, strides [1, 12]>})
@@ -65,7 +65,7 @@ func.func @source(%x: tensor<8x4xf32>, %w: tensor<6x4xf32> {nn.param = "w", nn.s
 
 // -----
 
-// Whole: slices that overlap, a table that is read in part, uses that differ.
+// Not split: overlapping slices, a table that is read in part, different uses.
 // CHECK-LABEL: @whole(
 // CHECK-SAME: tensor<16x36xf32> {nn.param = "overlap"}
 // CHECK-SAME: tensor<64x16xf32> {nn.param = "positions"}
@@ -101,8 +101,8 @@ func.func @halves(%x: tensor<8x16xf32>, %w: tensor<16x12xf32> {nn.param = "w"}) 
 
 // -----
 
-// Queries, keys and values of each head, through the bias and a transpose: three
-// parameters of heads.
+// Queries, keys and values of each head, through the bias and a transpose:
+// three parameters of heads.
 // CHECK-LABEL: @interleaved(
 // CHECK-SAME: tensor<16x2x3xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [16, 18], offset 0, strides [18, 9, 1]>}
 // CHECK-SAME: tensor<16x2x3xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [16, 18], offset 3, strides [18, 9, 1]>}
@@ -158,8 +158,8 @@ func.func @overlapping(%x: tensor<8x16xf32>, %w: tensor<16x18xf32> {nn.param = "
 
 // -----
 
-// Shardings go to the outermost dimensions of a view; over four devices two groups
-// of heads have two axes, and a dimension of a fused weight is each part's.
+// Shardings apply to the outermost dimensions of a view; over four devices two
+// groups of heads have two axes, and a fused dimension's applies to each part.
 // CHECK-LABEL: @sharded(
 // CHECK-SAME: tensor<16x2x4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {"tp":(1)2}, {"tp":(2)2}, {}]>, nn.param = "w"
 // CHECK-SAME: tensor<16x12xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>, nn.param = "fused.0"
@@ -201,7 +201,7 @@ func.func @scaled_heads(%x: tensor<2x8x16xf32>, %w: tensor<12x16xf32> {nn.param 
 
 // -----
 
-// One without elements stays whole.
+// A parameter without elements stays whole.
 // CHECK-LABEL: @empty(
 // CHECK-SAME: tensor<6x0xf32> {nn.param = "w", nn.source = #nn.source<"t", [0, 12], offset 6, strides [1, 12]>})
 func.func @empty(%x: tensor<8x0xf32>, %w: tensor<6x0xf32> {nn.param = "w", nn.source = #nn.source<"t", [0, 12], offset 6, strides [1, 12]>})
