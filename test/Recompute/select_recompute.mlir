@@ -6,12 +6,12 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: not tessera-opt %s --dist-select-recompute=policy=some 2>&1 | FileCheck %s --check-prefix=WORD
 
-// Upstream passes merge nothing that is repeated.
+// Upstream passes do not merge rematerialized ops.
 // RUN: tessera-opt %s --dist-select-recompute=policy=full --cse --canonicalize | FileCheck %s --check-prefix=FULL
 
-// Two blocks of x + gelu(x w1) w2, one local program.
-// The first block's gelu is repeated from its matmul's result, which is kept; the last
-// one's as well.
+// Two blocks of x + gelu(x w1) w2, one local program. The first block's gelu
+// is recomputed from its matmul's result, which is kept; so is the last
+// block's.
 
 // NONE-LABEL: func @blocks
 // NONE-NOT: dist.recompute
@@ -25,7 +25,7 @@
 // SELECTIVE: nn.gelu_backward
 // SELECTIVE-NOT: dist.recompute
 
-// Block by block: the matmul is repeated from the block's input.
+// Block by block: the matmul is recomputed from the block's input.
 // FULL-LABEL: func @blocks
 // FULL: %[[H0:.*]] = nn.einsum "bd,df->bf" %arg0, %arg1
 // FULL: %[[Y0:.*]] = nn.einsum "bf,fd->bd"
@@ -39,8 +39,8 @@
 // FULL: nn.gelu_backward <tanh> %{{.*}}, %[[R0]]
 // FULL-NOT: dist.recompute
 
-// 768 bytes are wanted: two times 64 of sums, and four times 160 of matmuls and
-// activations. Two activations must go.
+// 768 bytes would be kept: two times 64 of sums, and four times 160 of matmuls
+// and activations. Two activations must be recomputed.
 // AUTO-LABEL: func @blocks
 // AUTO-COUNT-2: dist.recompute
 // AUTO-NOT: dist.recompute

@@ -3,9 +3,9 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // REMARK: none: keeps 128 of 192 bytes for the backward and repeats 1 ops
 
-// A SwiGLU. The SiLU is repeated for the product of the backward, since its input is
-// kept for its own gradient; the product, which a matmul needs, is kept, and so is a sum
-// whose operand nobody else keeps.
+// A SwiGLU. The SiLU is recomputed for the backward of the product, since its
+// input is kept for its own gradient; the product, which a matmul needs, is
+// kept, and so is a sum whose operand has no other reason to be kept.
 // CHECK-LABEL: func @swiglu
 // CHECK: %[[S:.*]] = nn.silu %arg0
 // CHECK-NEXT: %[[P:.*]] = arith.mulf %[[S]], %arg1
