@@ -11,7 +11,7 @@ func.func @causal(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tens
   return %0 : tensor<2x8x2x2x16xf32>
 }
 
-// In zig-zag order all have as many.
+// In zig-zag order all devices have equally many.
 // CHECK: func @zigzag
 // CHECK-SAME: dist.pairs = array<i64: 132, 132>
 func.func @zigzag(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tensor<2x8x2x2x16xf32> attributes {dist.local} {
@@ -20,7 +20,7 @@ func.func @zigzag(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tens
   return %0 : tensor<2x8x2x2x16xf32>
 }
 
-// Padded keys count nowhere.
+// Padded keys never count.
 // CHECK: func @full
 // CHECK-SAME: dist.pairs = array<i64: 240, 240>
 func.func @full(%q: tensor<2x8x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tensor<2x8x2x2x16xf32> attributes {dist.local} {

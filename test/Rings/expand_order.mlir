@@ -2,8 +2,8 @@
 
 dist.mesh @mesh ["cp"=2]
 
-// All keys come into the order of positions: of chunks 0, 3, 1, 2 the first, the
-// third, the fourth and the second. Each chunk of queries has a position of its own.
+// All keys are sorted by position: the first, third, fourth and second chunk of
+// chunks 0, 3, 1, 2. Each chunk of queries has its own position.
 // CHECK-LABEL: func @gathered
 // CHECK-SAME: (%[[Q:.*]]: tensor<2x8x2x1x4xbf16>, %[[K:.*]]: tensor<2x16x2x4xbf16>, %[[S:.*]]: tensor<2x8xi32>)
 func.func @gathered(%q: tensor<2x8x2x1x4xbf16>, %k: tensor<2x16x2x4xbf16>, %s: tensor<2x8xi32>) -> tensor<2x8x2x1x4xbf16> attributes {dist.local} {
@@ -31,7 +31,7 @@ func.func @gathered(%q: tensor<2x8x2x1x4xbf16>, %k: tensor<2x16x2x4xbf16>, %s: t
   return %0 : tensor<2x8x2x1x4xbf16>
 }
 
-// All queries are one attention; its result is stored as they were.
+// All queries are one attention; its result gets their order.
 // CHECK-LABEL: func @whole
 // CHECK-COUNT-3: tensor.concat
 // CHECK: %[[O:.*]], %[[L:.*]] = nn.attention causal scale 5.000000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x16x2x1x4xf32>
@@ -59,7 +59,7 @@ func.func @gradients(%g: tensor<2x8x2x1x4xbf16>, %q: tensor<2x8x2x1x4xbf16>, %k:
   return %dk : tensor<2x16x2x4xbf16>
 }
 
-// Padding stays after the sequence, whose chunks come into their order.
+// Padding stays after the sequence, whose chunks are sorted.
 // CHECK-LABEL: func @padded
 // CHECK-SAME: (%[[Q:.*]]: tensor<1x18x1x1x2xf32>, %[[K:.*]]: tensor<1x18x1x2xf32>)
 // CHECK: %[[Q3:.*]] = tensor.extract_slice %[[Q]][0, 4, 0, 0, 0] [1, 4, 1, 1, 2]

@@ -31,7 +31,7 @@ func.func @forward(%q: tensor<2x4x2x2x8xbf16>, %k: tensor<2x4x2x8xbf16>, %v: ten
   return %0 : tensor<2x4x2x2x8xbf16>
 }
 
-// Of two devices each adds its own step to what its neighbour has computed for it.
+// Each of two devices adds its own step to its neighbour's result for it.
 // CHECK-LABEL: func @backward
 func.func @backward(%g: tensor<2x4x2x2x8xf32>, %q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>, %o: tensor<2x4x2x2x8xf32>, %l: tensor<2x4x2x2xf32>)
     -> (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>) attributes {dist.local} {
@@ -58,8 +58,8 @@ func.func @backward(%g: tensor<2x4x2x2x8xf32>, %q: tensor<2x4x2x2x8xf32>, %k: te
 
 dist.mesh @four ["cp"=4]
 
-// A window of 16 reaches into one chunk of 32 before the own one: one transfer of
-// keys and values, not three.
+// A window of 16 reaches into one chunk of 32 before the own one: one transfer
+// of keys and values, not three.
 // CHECK-LABEL: func @window
 func.func @window(%q: tensor<2x32x2x2x8xf32>, %k: tensor<2x32x2x8xf32>, %v: tensor<2x32x2x8xf32>) -> tensor<2x32x2x2x8xf32> attributes {dist.local} {
   // CHECK: dist.collective_permute %{{.*}} targets [1, 2, 3, 0]
@@ -81,7 +81,7 @@ func.func @window(%q: tensor<2x32x2x2x8xf32>, %k: tensor<2x32x2x8xf32>, %v: tens
   return %0 : tensor<2x32x2x2x8xf32>
 }
 
-// Its gradients go from that device back to the owner.
+// The gradients go from that device back to the owner.
 // CHECK-LABEL: func @window_backward
 func.func @window_backward(%g: tensor<2x32x2x2x8xf32>, %q: tensor<2x32x2x2x8xf32>, %k: tensor<2x32x2x8xf32>, %v: tensor<2x32x2x8xf32>, %o: tensor<2x32x2x2x8xf32>, %l: tensor<2x32x2x2xf32>)
     -> (tensor<2x32x2x2x8xf32>, tensor<2x32x2x8xf32>, tensor<2x32x2x8xf32>) attributes {dist.local} {
@@ -103,10 +103,10 @@ func.func @window_backward(%g: tensor<2x32x2x2x8xf32>, %q: tensor<2x32x2x2x8xf32
   return %0#0, %0#1, %0#2 : tensor<2x32x2x2x8xf32>, tensor<2x32x2x8xf32>, tensor<2x32x2x8xf32>
 }
 
-// In zig-zag order the own chunk is causal. Then the second half of the queries sees
-// the first half of the keys; and of an earlier device's chunk the first half of the
-// queries sees it too, of a later one's the second half sees the second: which, the
-// device's number says.
+// In zig-zag order the own chunk is causal. For an earlier device's chunk all
+// queries see the first half of the keys; for a later device's chunk the second
+// half of the queries sees all keys. Both cases share an attention of halves:
+// the device's number selects the operands.
 // CHECK-LABEL: func @zigzag
 // CHECK-SAME: (%[[Q:.*]]: tensor<2x8x2x2x8xf32>, %[[K:.*]]: tensor<2x8x2x8xf32>, %[[V:.*]]: tensor<2x8x2x8xf32>)
 func.func @zigzag(%q: tensor<2x8x2x2x8xf32>, %k: tensor<2x8x2x8xf32>, %v: tensor<2x8x2x8xf32>) -> tensor<2x8x2x2x8xf32> attributes {dist.local} {
@@ -135,8 +135,8 @@ func.func @zigzag(%q: tensor<2x8x2x2x8xf32>, %k: tensor<2x8x2x8xf32>, %v: tensor
   return %0 : tensor<2x8x2x2x8xf32>
 }
 
-// Of four devices in zig-zag order a window of two reaches the neighbours on both
-// sides, not the device in between.
+// Among four devices in zig-zag order a window of two reaches the neighbours on
+// both sides, not the opposite device.
 // CHECK-LABEL: func @zigzag_window
 // CHECK: dist.collective_permute %{{.*}} targets [1, 2, 3, 0]
 // CHECK: dist.collective_permute %{{.*}} targets [1, 2, 3, 0]

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s --dist-expand-ring-attention | FileCheck %s
 // RUN: sed 's/rt.target = "cuda"//' %s | tessera-opt --dist-expand-ring-attention | FileCheck %s --check-prefix=HOST
 
-// Gradients of a step are of the operands' type on a GPU, f32 on the host. Halves are
-// summed by themselves, in f32, from what was received on, and sent as one.
+// Gradients of a step have the operands' type on a GPU, f32 on the host. Halves
+// are summed separately, in f32, starting with the received sums, and sent as one.
 // CHECK-LABEL: func @zigzag_backward
 // CHECK: %[[OWN:.*]], %{{.*}}, %{{.*}} = nn.attention_backward causal {{.*}} tensor<2x8x2x2xf32>{{ *$}}
 // CHECK: %[[DQ:.*]] = tensor.extract_slice %[[OWN]][0, 0, 0, 0, 0]

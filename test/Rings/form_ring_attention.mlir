@@ -5,7 +5,7 @@
 //--- rings.mlir
 dist.mesh @mesh ["cp"=4]
 
-// Gathers and attention are one op; other users of a gathered value keep it.
+// Gathers and attention become one op; other users of a gathered value keep it.
 // CHECK-LABEL: func @forward
 // CHECK-SAME: (%[[Q:.*]]: tensor<2x4x2x2x8xf32>, %[[K:.*]]: tensor<2x4x2x8xf32>, %[[V:.*]]: tensor<2x4x2x8xf32>)
 func.func @forward(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>)
@@ -27,7 +27,7 @@ func.func @forward(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tenso
   return %2, %1 : tensor<2x4x2x2x8xf32>, tensor<2x16x2x8xf32>
 }
 
-// What the ring does not gather is gathered before it, and scattered after it.
+// Other operands of the ring are gathered before it, and scattered after it.
 // CHECK-LABEL: func @backward
 func.func @backward(%g: tensor<2x8x2x1x8xf32>, %q: tensor<2x8x2x1x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>, %o: tensor<2x8x2x1x8xf32>, %l: tensor<2x8x2x1xf32>)
     -> (tensor<2x8x2x1x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>) attributes {dist.local} {
@@ -50,7 +50,7 @@ func.func @backward(%g: tensor<2x8x2x1x8xf32>, %q: tensor<2x8x2x1x8xf32>, %k: te
 }
 
 // A gradient that all devices get is scattered around the ring, summed over the
-// other axes, and gathered again; one that nothing reads is scattered.
+// other axes, and gathered again; an unused gradient is scattered.
 // CHECK-LABEL: func @summed
 func.func @summed(%g: tensor<2x8x2x1x8xf32>, %q: tensor<2x8x2x1x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>, %o: tensor<2x8x2x1x8xf32>, %l: tensor<2x8x2x1xf32>)
     -> (tensor<2x8x2x1x8xf32>, tensor<2x16x2x8xf32>) attributes {dist.local} {
