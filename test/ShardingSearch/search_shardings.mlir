@@ -3,7 +3,7 @@
 // RUN: tessera-opt %s --split-input-file --dist-search-shardings -o /dev/null \
 // RUN:   --remarks-filter=propagation --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MORE
 
-// The batch is sharded: nothing moves. Anything else takes longer.
+// The batch is sharded: nothing moves. All other choices take longer.
 // MORE: SearchedSharding | {{.*}}nn.einsum runs with b {"a"}", usMoreAtLeast={{[1-9]}}
 dist.mesh @mesh ["a"=4]
 // CHECK-LABEL: @batch
@@ -17,8 +17,8 @@ func.func @batch(%x: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{
 
 // -----
 
-// A seed on a result holds, and so does one on a weight: the product changes
-// places and no operand is gathered.
+// Seeds on a result and on a weight are kept: the product is resharded and no
+// operand is gathered.
 dist.mesh @mesh ["x"=4, "y"=2]
 // CHECK-LABEL: @outer
 // CHECK: nn.einsum {{.*}}dist.factors = [#dist.axes<{"x"}>, #dist.axes<{}>, #dist.axes<{"y"}>], dist.shardings = [#dist.sharding<@mesh, [{"y"}, {"x"}]>]

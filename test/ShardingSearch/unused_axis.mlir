@@ -1,4 +1,4 @@
-// An axis that no dimension can use is named.
+// The remark names an axis that no dimension can use.
 // RUN: tessera-opt %s --dist-search-shardings --remarks-filter='propagation.*' \
 // RUN:   --remark-policy=all -o /dev/null 2>&1 | FileCheck %s
 

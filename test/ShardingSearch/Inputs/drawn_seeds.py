@@ -1,10 +1,10 @@
-"""Searches a program without seeds, and with drawn seeds on its arguments.
+"""Searches a program without seeds, and with random seeds on its arguments.
 
-drawn_seeds.py PROGRAM.mlir AXIS=SIZE[,...] COUNT: each draw shards one
-dimension of some arguments over some axes and leaves the rest to the search.
-Prints the time of the scheduled program of the free search, and of the best of
-the draws; fails if a draw is faster.
-"""
+drawn_seeds.py PROGRAM.mlir AXIS=SIZE[,...] COUNT
+
+Each draw shards one dimension of some arguments over some axes and leaves the rest to the search.
+Prints the time of the scheduled program of the free search, and of the best draw; fails if a draw
+is faster."""
 import random
 import re
 import subprocess

@@ -1,9 +1,9 @@
-"""Searches the step of a model with equal layers as one, and each by itself.
+"""Searches the step of a model with equal layers merged, and with each layer separate.
 
-fold_layers.py MODEL MESH LAYERS: fails if fewer variables are not solved, if the
-optimum with equal layers is more than a thousandth above the other one, or if
-its bound is above it.
-"""
+fold_layers.py MODEL MESH LAYERS
+
+Fails if merging does not reduce the number of variables, if its optimum is more than a thousandth
+above the other one, or if its bound is above it."""
 import os
 import re
 import subprocess

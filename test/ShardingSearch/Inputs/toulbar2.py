@@ -1,8 +1,9 @@
-"""Compares a solution with the optimum that toulbar2 finds for its network.
+"""Compares a solution with toulbar2's optimum for its network.
 
-toulbar2.py FILE: a network of dist-search-shardings, whose name has the cost that
-was found. Prints that, and whether it is the optimum.
-"""
+toulbar2.py FILE
+
+FILE is a network of dist-search-shardings; its name has the cost that was found. Prints the cost,
+and whether it is the optimum."""
 import re
 import subprocess
 import sys
