@@ -1,6 +1,6 @@
-// A sum of columns and a kernel of the same rows: parts of rows that follow each
-// other, in one kernel, where the sum comes before what may be written over its
-// operand; then the sum of the parts.
+// A sum of columns and a kernel of the same rows: consecutive chunks of rows in
+// one kernel, where the sum comes before the result that may overwrite its
+// operand; then the sum of the chunks.
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-split-reductions))' | FileCheck %s
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-split-reductions),rt-outline-kernels,rt-verify-kernels)' | FileCheck %s --check-prefix=KERNEL
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-split-reductions),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt)' | FileCheck %s --check-prefix=CODE
@@ -17,8 +17,8 @@
 // KERNEL: linalg.generic {{.*}}["parallel", "reduction", "parallel"]
 // KERNEL: linalg.generic {{.*}}["parallel", "parallel", "parallel"]
 
-// 1024 parts, each a block's, which has a thread for each chunk of eight columns.
-// Their sums go from row to row in registers; each element is read once.
+// 1024 chunks, one per block, which has a thread for each eight columns. Their
+// sums stay in registers from row to row; each element is read once.
 // CODE: gpu.func @{{.*}}known_block_size = array<i32: 96, 1, 1>
 // CODE: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
 // CODE: vector.load {{.*}} vector<8xbf16>
@@ -50,7 +50,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Too few rows for parts of eight.
+// Too few rows for chunks of eight.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT: floordiv
 // CHECK: return

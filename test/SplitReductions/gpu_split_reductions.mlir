@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-split-reductions))' | FileCheck %s
 
-// Columns of few rows: 512 parts of 64 rows, each over all columns, then the parts
-// by blocks of 64 columns.
+// Columns with few rows: 512 chunks of 64 rows, each over all columns, then the
+// chunks by blocks of 64 columns.
 // CHECK-LABEL: func.func @bias(
 // CHECK-SAME: %[[X:.*]]: tensor<32x1024x768xbf16>)
 // CHECK: %[[Y:.*]] = tensor.expand_shape %[[X]] {{.*}} : tensor<32x1024x768xbf16> into tensor<32x16x64x768xbf16>
@@ -31,7 +31,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Many rows need no parts: the columns' rows come first.
+// Many rows need no chunks: the columns' rows come first.
 // CHECK-LABEL: func.func @positions(
 // CHECK-NOT: tensor.expand_shape
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}} : tensor<32x1024x768xf32>) outs(%{{.*}} : tensor<1024x768xf32>)
@@ -53,7 +53,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Parts are equally long: of 2018 rows there are 2. The block's threads share each.
+// Chunks are equally long: 2018 rows have 2. The block's threads share each.
 // CHECK-LABEL: func.func @prime(
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}} : tensor<2x1009x96xf32>) outs(%{{.*}} : tensor<2x96xf32>)
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x48xf32>)
@@ -75,8 +75,8 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// The squares of gradients of one size share code, whatever their shape: rows of a
-// length that divides, and all that is little as one row.
+// Squares of gradients of one size share code, whatever their shape: rows of a
+// dividing length, and small tensors as one row.
 // CHECK-LABEL: func.func @squares(
 // CHECK: %[[FLAT:.*]] = tensor.collapse_shape %{{.*}} {{.*}} : tensor<768x12x64xf32> into tensor<589824xf32>
 // CHECK: %[[ROWS:.*]] = tensor.expand_shape %[[FLAT]] {{.*}} : tensor<589824xf32> into tensor<576x1024xf32>

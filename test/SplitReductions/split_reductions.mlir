@@ -15,8 +15,8 @@ func.func @columns(%x: tensor<2x256x768xf32>) -> tensor<768xf32> {
 
 // -----
 
-// A norm's gain: the elementwise product goes with the sum, whose operands that
-// have no columns stay as they are.
+// A norm's gain: the elementwise product moves with the sum; its operands
+// without columns are unchanged.
 // CHECK-LABEL: func.func @gain
 // CHECK-COUNT-2: tensor.expand_shape
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%{{.*}}, %arg2, %{{.*}} : tensor<512x12x64xf32>, tensor<512xf32>, tensor<512x12x64xf32>)
@@ -30,7 +30,7 @@ func.func @gain(%x: tensor<512x768xf32>, %g: tensor<512x768xf32>, %r: tensor<512
 
 // -----
 
-// Where there are dimensions enough, none is split.
+// If there are enough dimensions, none is split.
 // CHECK-LABEL: func.func @heads
 // CHECK-NOT: tensor.expand_shape
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%arg0 : tensor<128x80x24xf32>) outs(%{{.*}} : tensor<80x24xf32>)
@@ -41,7 +41,7 @@ func.func @heads(%x: tensor<128x80x24xf32>) -> tensor<80x24xf32> {
 
 // -----
 
-// A sum over everything: a part for each of the first loops, then their sum.
+// A full sum: a partial sum for each of the first loops, then their sum.
 // CHECK-LABEL: func.func @whole
 // CHECK: %[[P:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%arg0 {{.*}} outs(%{{.*}} : tensor<768xf32>)
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[P]] : tensor<768xf32>) outs(%{{.*}} : tensor<f32>)
@@ -54,7 +54,7 @@ func.func @whole(%x: tensor<768x3072xf32>) -> tensor<f32> {
 
 // -----
 
-// Small sums, and those that have rows, stay as they are.
+// Small sums, and sums with rows, are unchanged.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-COUNT-1: iterator_types = ["reduction", "parallel"]
 // CHECK-COUNT-1: iterator_types = ["parallel", "reduction"]
