@@ -1,5 +1,5 @@
-// A source that computes nothing has no op of its dialect; it becomes a graph as
-// others do.
+// A source without computation has no op of its dialect; it becomes a graph
+// nevertheless.
 // RUN: tessera import %s | FileCheck %s
 // CHECK: module @jit_f {
 // CHECK: func.func @forward(%[[X:.+]]: tensor<4xf32> {nn.param = "x"}, %[[Y:.+]]: tensor<3xi32> {nn.input = "y"}) ->
@@ -16,6 +16,6 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 :
   }
 }
 
-// One without a function is no graph.
+// A module without a function is not a graph.
 // RUN: echo 'module {}' | not tessera import - 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: expects a module with a function but got one without

@@ -1,4 +1,4 @@
-// Meshes and shardings that have no meaning in dist.
+// Meshes and shardings that dist cannot express.
 // RUN: tessera-opt %s --allow-unregistered-dialect --stablehlo-to-nn --split-input-file --verify-diagnostics
 
 // Two meshes.
@@ -61,7 +61,7 @@
 
 // -----
 
-// What is no sharding.
+// A sharding of an unsupported form.
 "builtin.module"() ({
   "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
@@ -74,7 +74,7 @@
 
 // -----
 
-// An axis that the mesh lacks.
+// An axis that is not in the mesh.
 "builtin.module"() ({
   "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "a"}> : () -> ()
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
@@ -128,7 +128,7 @@
 
 // -----
 
-// One device has it all.
+// One device has the whole tensor.
 "builtin.module"() ({
   // expected-error @+1 {{expects tiles of devices in order as mhlo.sharding but got "{maximal device=1}"}}
   "func.func"() <{arg_attrs = [{mhlo.sharding = "{maximal device=1}"}], function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({

@@ -1,5 +1,5 @@
-// A mesh, the shardings of arguments, results and constraints; sub-axes and open
-// dimensions are written alike.
+// A mesh, and the shardings of arguments, results and constraints; sub-axes and
+// open dimensions have the same notation.
 // RUN: tessera-opt %s --allow-unregistered-dialect --stablehlo-to-nn | FileCheck %s
 
 // CHECK-LABEL: module @jit_f

@@ -1,5 +1,5 @@
-// Each op becomes ops of the same meaning; calls are inlined, loops unrolled,
-// the wrapping of ids is left out, arguments and results are named.
+// Each op becomes equivalent ops; calls are inlined, loops unrolled, the
+// wrapping of ids is dropped, arguments and results are named.
 // RUN: tessera-opt --allow-unregistered-dialect %S/Inputs/ops.mlir --stablehlo-to-nn="inputs=image" | FileCheck %s
 
 // CHECK-LABEL: func.func @forward(
@@ -35,7 +35,7 @@
 // CHECK: %[[LOOP:.+]] = arith.mulf
 // CHECK-NEXT: return %[[HEADS]], %[[SUM]], %[[LOOP]], %[[PADDED]]
 
-// A module with other ops stays as it is.
+// A module with other ops is unchanged.
 // RUN: tessera-opt %s --stablehlo-to-nn | FileCheck %s --check-prefix=PLAIN
 // PLAIN: func.func private @helper
 // PLAIN: func.func @plain

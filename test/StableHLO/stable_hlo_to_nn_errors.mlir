@@ -1,7 +1,7 @@
-// One error for what cannot be imported, at the op.
+// One error for each op that cannot be imported, at the op.
 // RUN: tessera-opt --allow-unregistered-dialect %s --stablehlo-to-nn --split-input-file --verify-diagnostics
 
-// An op without a meaning.
+// An unknown op.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
@@ -13,7 +13,7 @@
 
 // -----
 
-// Another dialect's.
+// An op of another dialect.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
@@ -85,7 +85,7 @@
 
 // -----
 
-// Elements without an op.
+// An element type without this op.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xi32>) -> tensor<4xi32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xi32>):
@@ -97,7 +97,7 @@
 
 // -----
 
-// No attribute.
+// A missing attribute.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2x3xf32>) -> tensor<3x2xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<2x3xf32>):
@@ -121,7 +121,7 @@
 
 // -----
 
-// A comparison of no kind.
+// An unknown comparison.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xi1>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
@@ -133,7 +133,7 @@
 
 // -----
 
-// A matmul with a field that is not known.
+// A matmul with an unknown field.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<f32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
@@ -181,7 +181,7 @@
 
 // -----
 
-// A gather of neither kind.
+// A gather of neither supported kind.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
@@ -193,7 +193,7 @@
 
 // -----
 
-// A call of nothing.
+// A call of an unknown function.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4xf32>):
@@ -221,7 +221,7 @@
 
 // -----
 
-// A loop whose trips are an input.
+// A loop whose trip count is an input.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<i1>) -> tensor<i1>, sym_name = "main"}> ({
   ^bb0(%x: tensor<i1>):
@@ -295,7 +295,7 @@
 
 // -----
 
-// No function to begin with.
+// No function to start with.
 // expected-error @+1 {{expects a function @main or one public function but got 0 public ones}}
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "f", sym_visibility = "private"}> ({

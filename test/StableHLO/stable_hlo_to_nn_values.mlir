@@ -1,5 +1,5 @@
-// What ops give for constants, by the interpreter: the numbers of their
-// definitions.
+// Results of ops on constants, computed by the interpreter: the values that the
+// definitions give.
 // RUN: tessera-opt --allow-unregistered-dialect %s --tessera-import --split-input-file | FileCheck %s
 
 // CHECK-LABEL: @floats
@@ -68,7 +68,7 @@
       %s = "stablehlo.and"(%l, %r) : (tensor<i1>, tensor<i1>) -> tensor<i1>
       "stablehlo.return"(%s) : (tensor<i1>) -> ()
     }) : (tensor<4xi1>, tensor<i1>) -> tensor<i1>
-    // The start is one of the numbers.
+    // The initial value counts.
     %8 = "stablehlo.reduce"(%x, %nine) <{dimensions = array<i64: 0>}> ({
     ^bb0(%l: tensor<i32>, %r: tensor<i32>):
       %s = "stablehlo.maximum"(%l, %r) : (tensor<i32>, tensor<i32>) -> tensor<i32>
@@ -80,8 +80,8 @@
 
 // -----
 
-// Dimensions that are repeated and moved; a reshape that merges and splits; bounds
-// of a block that are moved inside; negative padding; matmuls with two batches, of
+// Dimensions that are repeated and permuted; a reshape that merges and splits;
+// block bounds that are clamped; negative padding; matmuls with two batches, of
 // vectors, and into a wider and a narrower type.
 // CHECK-LABEL: @shapes
 // CHECK-DAG: %[[TABLE:.+]] = arith.constant dense<{{\[\[}}0, 1, 2], [3, 4, 5]]>

@@ -1,4 +1,4 @@
-// Shardings by tiles of devices: the mesh has all boundaries as axes.
+// Shardings by tiles of devices: the mesh has an axis between boundaries.
 // RUN: tessera-opt %s --allow-unregistered-dialect --stablehlo-to-nn | FileCheck %s
 
 // CHECK-LABEL: module @jit_f

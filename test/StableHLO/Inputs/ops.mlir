@@ -1,4 +1,4 @@
-// One op of each kind that a transformer of JAX has, in MLIR's generic form.
+// One op of each kind that JAX transformers use, in MLIR's generic form.
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2x8xi32>, tensor<16x6xf32>, tensor<6x3x4xf32>, tensor<2x8x6xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x6xf32>, tensor<2x8xf32>, tensor<2x16xf32>), res_attrs = [{jax.result_info = "result['heads']"}, {jax.result_info = "result['mean'][0]"}, {}, {}], sym_name = "main"}> ({
   ^bb0(%ids: tensor<2x8xi32> loc("batch['ids']"), %table: tensor<16x6xf32> loc("params['wte']"), %w: tensor<6x3x4xf32> loc("params['blocks'][0]['w']"), %image: tensor<2x8x6xf32> loc("batch['image']")):
