@@ -4,8 +4,8 @@
 // RUN: tessera-opt %s --dist-assign-stages --dist-select-recompute=policy=full | FileCheck %s --check-prefix=GONE
 
 // Under 1F1B the first of two pp ranks keeps two micro-batches at once, the
-// second keeps one. Values made of parameters alone are kept by neither. The
-// blocks of each stage are settled.
+// second keeps one. Neither keeps values that depend on parameters alone. The
+// pass records the blocks of each stage.
 // CHECK: stage_layers = "1,1"
 // CHECK: arith.mulf %{{.*}}, %{{.*}} {dist.held = array<i64: 0, 2>}
 // CHECK-NEXT: arith.negf %{{[a-z0-9]*}} : tensor<8xf32>
@@ -14,8 +14,8 @@
 // CHECK: math.exp %{{.*}} {dist.held = array<i64: 1, 1>}
 // CHECK-NOT: dist.held
 
-// A value of 32 bytes counts twice on the first pp rank: 96 have room for one,
-// of which the others are made again. The second one has room for all.
+// A value of 32 bytes counts twice on the first pp rank: 96 bytes have room for
+// one, and the others are recomputed. The second pp rank has room for all.
 // REMARK: keeps 0, 32 of 192, 32 bytes of the pp ranks for the backward and repeats 3 ops
 // LIMITS-NOT: dist.held
 // LIMITS: math.exp

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --dist-check-pipelines -split-input-file -verify-diagnostics
 
-// Two stages; what the first sends the second receives.
+// Two stages; the second receives the first one's sends.
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 func.func @first(%t: tensor<2x4xf32> {dist.number = 0 : i64}) -> (tensor<4xf32> {dist.number = 0 : i64})
     attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {

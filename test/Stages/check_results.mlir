@@ -1,9 +1,9 @@
 // RUN: tessera-opt %s --dist-check-pipelines -split-input-file -verify-diagnostics
-// Any number is one.
+// A run time of any number.
 // RUN: sed 's/dist.number = [0-9]*/dist.number = 9223372036854775807/' %s | not tessera-opt --split-input-file --dist-check-pipelines -o /dev/null 2>&1 | FileCheck %s --check-prefix=LARGEST
 // LARGEST: error: expects argument 9223372036854775807 of the program to have type
 
-// Both pp ranks have the scalar result. Where they compute the same it is
+// Both pp ranks have the scalar result. If their computations are equal, it is
 // proven once.
 
 dist.mesh @mesh ["pp"=2] stage "pp"
@@ -45,7 +45,7 @@ func.func @step_1(%s: tensor<f32> {dist.number = 1 : i64}) -> (tensor<f32> {dist
 
 // -----
 
-// The second pp rank computes something else of it.
+// The second pp rank computes it differently.
 
 dist.mesh @mesh ["pp"=2] stage "pp"
 func.func @step(%t: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
@@ -87,7 +87,7 @@ func.func @step_1(%s: tensor<f32> {dist.number = 1 : i64}) -> (tensor<f32> {dist
 
 // -----
 
-// They say different things of it.
+// The pp ranks declare it differently.
 
 dist.mesh @mesh ["pp"=2] stage "pp"
 func.func @step(%t: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {

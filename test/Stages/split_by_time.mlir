@@ -29,7 +29,7 @@ func.func @step(%t: tensor<4x512x2048xf32>,
     %d = nn.einsum "bd,df->bf" %c, %w1 : tensor<512x2048xf32>, tensor<2048x2048xf32> -> tensor<512x2048xf32>
     %e = nn.einsum "bd,df->bf" %d, %w2 : tensor<512x2048xf32>, tensor<2048x2048xf32> -> tensor<512x2048xf32>
     %f = nn.einsum "bd,df->bf" %e, %w3 : tensor<512x2048xf32>, tensor<2048x2048xf32> -> tensor<512x2048xf32>
-    // An op without use is no place to begin a stage.
+    // A stage does not begin at an unused op.
     %dead = nn.einsum "bd,df->bf" %f, %w3 : tensor<512x2048xf32>, tensor<2048x2048xf32> -> tensor<512x2048xf32>
     %loss = nn.reduce <sum> %f dims [0, 1] : tensor<512x2048xf32> -> tensor<f32>
     dist.yield %loss : tensor<f32>

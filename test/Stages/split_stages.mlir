@@ -3,7 +3,7 @@
 // RUN: sed 's/stage_layers = even/stage_layers = "2,1"/' %s | not tessera-opt --dist-split-stages 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: error: stage-layers: expects 2 numbers that add up to the 2 blocks of the model but got 2,1
 
-// Two blocks of one matmul each. The first stage sends what the second one needs
+// Two blocks of one matmul each. The first stage sends the second stage's input
 // and gets its gradient back; the loss, which both updates need, is exchanged.
 module attributes {dist.plan = #dist.plan<pp = 2, micro_batches = 2, schedule = "1f1b", stage_layers = even>} {
 dist.mesh @mesh ["pp"=2] stage "pp"
@@ -30,7 +30,7 @@ dist.mesh @mesh ["pp"=2] stage "pp"
 // CHECK:   dist.task_yield send(%{{.*}} : tensor<4x8xf32>) add [1](%{{.*}} : tensor<8x8xf32>)
 // CHECK: dist.exchange(%{{.*}}) from [1] among [0, 1] : (tensor<f32>) -> tensor<f32>
 
-// B and W apart: matmuls that reach only sums are W.
+// Separate B and W: matmuls that reach only sums are W.
 // ZERO-LABEL: func.func @step_0
 // ZERO: dist.task B 0 (%[[G:.*]] = recv 0 : tensor<4x8xf32>) {
 // ZERO:   dist.task_yield keep(%[[G]] : tensor<4x8xf32>)
