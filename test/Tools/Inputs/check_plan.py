@@ -18,6 +18,6 @@ assert memory["fits"] == (fullest <= memory["device_bytes"])
 layout = report["layout"]
 tokens = layout["global-batch"] * layout["seq"]
 assert math.isclose(report["tokens_per_second"], tokens / step["seconds"], rel_tol=1e-9)
-# A step computes all that the model's FLOPs count, and what is computed again.
+# A step executes all of the model's FLOPs, and rematerialized ones.
 assert report["hfu"] >= report["mfu"] * (1 - 1e-9), report
 print(f"stages {len(memory['stages'])}, causes sum to the step, categories sum to the stages")

@@ -2,8 +2,7 @@
 
 Usage: check_search.py SEARCH.json [REPORT.json]
 
-With a second file, that of its layout alone, compares the two.
-"""
+A second file, the report of the best layout alone, is compared with it."""
 
 import json
 import sys

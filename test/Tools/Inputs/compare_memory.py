@@ -1,6 +1,6 @@
-"""Compares the memory of tessera plan with the arena of the compiled program (whose
-collectives are waited for at once: overlap may add a tenth), of a small Llama on two
-ranks, and in four pipeline stages: compare_memory.py CONFIG FOLDER CLUSTER ZERO..."""
+"""Compares the memory of tessera plan with the arena of the compiled program (without overlap,
+which may add a tenth), for a small Llama on two ranks and in four pipeline stages:
+compare_memory.py CONFIG FOLDER CLUSTER ZERO..."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ def run(*arguments):
 
 
 def arenas(*flags):
-    """Bytes by category of the compiled step, of each of its functions."""
+    """Bytes by category for each function of the compiled step."""
     run("compile", folder / "model.mlir", "--overlap=off", "--compile-to=schedule", "--quiet",
         *flags, "-o", folder / "step.mlir")
     functions = re.findall(r"rt.memory = {([^}]*)}", (folder / "step.mlir").read_text())
@@ -49,7 +49,7 @@ def stages(text):
 
 
 def moving(planned):
-    """Bytes that come and go in a plan."""
+    """Bytes of a plan that are not state."""
     return sum(planned[name]
                for name in ("activations", "logits", "workspace", "communication"))
 
@@ -67,7 +67,7 @@ for zero in map(int, zeros):
     real = arena(zero)
     planned, = stages(plan("--dp", RANKS, "--global-batch", BATCH, "--zero", zero))
     for ours, theirs in STATE.items():
-        # The number of the step and the like are state too.
+        # State includes the step number and similar scalars.
         if abs(planned[ours] - real[theirs]) > 256:
             sys.exit(f"zero={zero}: {ours}: plan {planned[ours]}, arena {real[theirs]}")
     each = " ".join(f"{planned[ours] / parameters:.0f}" for ours in STATE)

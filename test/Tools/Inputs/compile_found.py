@@ -1,11 +1,10 @@
-"""Plans that a search finds are compiled as they are.
+"""Compiles plans that a search finds.
 
 Usage: compile_found.py TESSERA CONFIG CLUSTER FOLDER 'OPTIONS' ...
 
-For each set of options: `plan --search --compilable` finds a plan, `compile --plan`
-builds it, `plan --from-program` reads it back with every field the same, and `verify
---plan` compares the partitioned program with the original. Prints one line for each.
-"""
+For each set of options: `plan --search --compilable` finds a plan, `compile --plan` compiles it,
+`plan --from-program` reads it back with every field the same, and `verify --plan` compares the
+partitioned program with the original. Prints one line for each."""
 
 import json
 import pathlib

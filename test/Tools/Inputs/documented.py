@@ -1,11 +1,10 @@
-"""Compares what README.md and --help say with what is there.
+"""Compares README.md and --help with the repository and the program.
 
 Usage: documented.py SOURCE_ROOT TESSERA
 
-Runs each "$ tessera ..." of README.md and compares its output with the lines that
-follow; looks up the files that README.md and the helps name. Prints what differs;
-the exit status is 1 if something does.
-"""
+Runs each "$ tessera ..." of README.md and compares its output with the lines that follow; looks up
+the files that README.md and the helps name. Prints the differences; the exit status is 1 if there
+are any."""
 
 import difflib
 import pathlib
@@ -13,12 +12,12 @@ import re
 import subprocess
 import sys
 
-# A path that begins in a folder of the tree; globs and outputs are not meant.
+# A path that begins in a folder of the tree; globs and outputs do not match.
 PATH = re.compile(r"(?<![\w/.-])((?:share|docs|bench|test|lib|include|tools)/[\w./-]*\w)")
 
 
 def commands(text):
-    """Pairs of a command of the README and the lines that are said to follow."""
+    """Pairs of a command of the README and its documented output lines."""
     for block in re.findall(r"^```[a-z]*\n(.*?)^```", text, re.M | re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             lines = part.splitlines()

@@ -1,5 +1,5 @@
-"""Prints a JSON file with one value replaced: edit_json.py FILE PATH VALUE, the
-path's steps separated by dots."""
+"""Prints a JSON file with one value replaced: edit_json.py FILE PATH VALUE, where PATH has keys
+that are separated by dots."""
 
 import json
 import sys

@@ -2,9 +2,8 @@
 
 Usage: end_by_signal.py FOLDER COMMAND...
 
-FOLDER is where temporary files are made. Prints for each signal how the command ended
-and what it left.
-"""
+Temporary files are created in FOLDER. Prints for each signal how the command ended and which files
+it left."""
 
 import os
 import shutil
@@ -17,7 +16,7 @@ import time
 def run(folder, command, number, delay):
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
-    # Under nohup the signal would be ignored.
+    # nohup would make the command ignore the signal.
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL,
                                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
@@ -33,7 +32,7 @@ def run(folder, command, number, delay):
 def main():
     folder, command = sys.argv[1], sys.argv[2:]
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # At once, and while its children write.
+        # At once, and while its child processes write.
         for delay in (0, 0.03, 0.1):
             how, left = run(folder, command, number, delay)
             print(f"{number.name} after {delay} s: {how}, left {left}")

@@ -1,4 +1,4 @@
-// An op that has no form on the host.
+// An op that cannot be lowered for the host.
 func.func @loose() -> tensor<4xindex> {
   %0 = tensor.generate {
   ^bb0(%i: index):
