@@ -1,4 +1,4 @@
-// Links and device of a cluster file; collectives and work are priced by them.
+// Links and device of a cluster file, which price collectives and work.
 // RUN: split-file %s %t
 // RUN: tessera-opt %t/mesh.mlir --dist-apply-cluster="cluster=%src/share/clusters/h100-sxm-ib.json" | FileCheck %t/mesh.mlir
 // RUN: tessera-opt %t/narrow.mlir --dist-apply-cluster="cluster=%src/share/clusters/h100-sxm-ib.json" | FileCheck %t/narrow.mlir
@@ -34,7 +34,7 @@ func.func @f(%x: tensor<8xbf16>) { return }
 dist.mesh @mesh ["dp"=2, "tp"=6]
 
 //--- twice.mlir
-// What was there is replaced.
+// Existing links are replaced.
 // CHECK: dist.mesh @mesh ["tp"=8]
 // CHECK-SAME{LITERAL}: {dist.links = [[array<f64: 8.000000e+00, 9.2999999999999999E-7, 3.510000e+11>]]}
 dist.mesh @mesh ["tp"=8] {dist.links = [[array<f64: 8.0, 1.0e-3, 1.0e3>], array<f64: 0.0, 0.0, 1.0, 1.0>]}

@@ -9,7 +9,7 @@
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=1,tp=2 strategy=dp,tp" | FileCheck %t/unit.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2 strategy=dp,zero=2" --remarks-filter="strategy.*" 2>&1 | FileCheck %t/zero2.check
 // RUN: tessera-opt %t/twice.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp" | FileCheck %t/twice.mlir
-// On axes of other names and on several of them the seeds are the same.
+// Axes of other names, and several axes, give the same seeds.
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,sp,zero=3" | sed 's/"dp"/"x"/g; s/"tp"/"dp"/g' > %t/usual
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,dp=2 strategy=dp@x,tp@dp,sp,zero=3" > %t/own && cmp %t/usual %t/own
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=x=2,y=4 strategy=tp@x+y" | FileCheck %t/two_axes.check
@@ -62,8 +62,8 @@ func.func @forward(
 }
 
 //--- zero3.check
-// Parameters rest over dp too, on the first dimension that divides; 259 rows do
-// not. What is gathered for the first use serves all.
+// Parameters are sharded over dp too, on the first dimension that divides; 259
+// rows do not. All uses share the first use's gather.
 // CHECK-LABEL: func @forward
 // CHECK-SAME: tensor<259x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}]>
 // CHECK-SAME: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {"tp"}, {}, {}]>
@@ -75,8 +75,8 @@ func.func @forward(
 // CHECK: nn.einsum "bsd,vd->bsv" %{{.*}}, %[[TABLE]]
 
 //--- zero3_uneven.check
-// What three ranks do not divide gets another shape, and its own back where it is
-// gathered; 160 columns become two tiles of 64 x 80, padded for three ranks.
+// A size that three ranks do not divide is flattened, and restored after the
+// gather; 160 columns become two tiles of 64 x 80, padded for three ranks.
 // CHECK-LABEL: func @forward
 // CHECK-SAME: tensor<259x66xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}p2]>, nn.logical_shape = array<i64: 259, 64>, nn.param = "wte", nn.stored_shape = array<i64: 259, 64>}
 // CHECK-SAME: %[[W:[^:]*]]: tensor<2x5121xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}p2]>, nn.logical_shape = array<i64: 64, 160>, nn.param = "w1", nn.stored_shape = array<i64: 2, 5120>, nn.tiles = array<i64: 1, 2>}
@@ -88,8 +88,8 @@ func.func @forward(
 // CHECK-NEXT: nn.einsum "bsd,df->bsf" %{{.*}}, %[[OWN]]
 
 //--- handed_on.mlir
-// A parameter that is returned as it is, and those of a function that is called,
-// keep their shape, and are whole over dp where it divides none of it.
+// A parameter that is returned unchanged, and parameters of a called function,
+// keep their shape, and are whole over dp if it divides no dimension.
 // CHECK-LABEL: func @returned
 // CHECK-SAME: tensor<4x5xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
 // CHECK-SAME: tensor<21xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}p2]>
@@ -113,8 +113,8 @@ func.func @caller(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
 }
 
 //--- tp8.check
-// More devices than heads: the major sub-axis of tp shards the KV heads, the rest the
-// query heads of each (padded from 2 to 4); keys have the major sub-axis alone.
+// More devices than heads: the major sub-axis of tp shards the KV heads, the rest
+// the query heads of each (padded from 2 to 4); keys have the major sub-axis alone.
 // CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {"tp":(2)4}, {}]>
 // CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {}]>
 // CHECK-SAME: tensor<64x160xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>
@@ -131,7 +131,7 @@ func.func @caller(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
 // CHECK: remark: {{.*}}zero=2 shards training state, of which a forward program has none: it seeds nothing
 
 //--- twice.mlir
-// Where two dimensions could have an axis, the first has it.
+// If an axis fits two dimensions, the first gets it.
 // CHECK-LABEL: func @twice
 // CHECK-SAME: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}]>
 // CHECK-SAME: tensor<4x6x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}, {}]>
@@ -144,7 +144,7 @@ func.func @twice(
 }
 
 //--- seeded.mlir
-// Without a strategy the program's own seeds are all there is.
+// Without a strategy there are only the program's own seeds.
 dist.mesh @m ["x"=4]
 // CHECK-LABEL: func @own_seeds
 // CHECK-SAME: %{{.*}}: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x", ?}]>}, %{{.*}}: tensor<8xf32>)

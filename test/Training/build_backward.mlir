@@ -51,7 +51,7 @@ func.func @largest(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A value that counts as a constant has no gradient, and none is built for it.
+// A value that counts as a constant has no gradient, and none is built.
 // CHECK-LABEL: func @stopped
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[SEED:.*]]: tensor<8xf32>)
 func.func @stopped(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -84,7 +84,7 @@ func.func @frozen(%x: tensor<4x8xf32> {nn.input = "x"},
 
 // -----
 
-// No gradient reaches the argument of a comparison, nor what is not used.
+// No gradient reaches the argument of a comparison, nor an unused argument.
 // CHECK-LABEL: func @zero
 func.func @zero(%x: tensor<8xf32>, %y: tensor<8xf32>, %unused: tensor<8xf32>)
     -> tensor<8xf32> {
@@ -102,8 +102,8 @@ func.func @zero(%x: tensor<8xf32>, %y: tensor<8xf32>, %unused: tensor<8xf32>)
 
 // -----
 
-// Statistics are saved where the gradient needs them; the gradient of a value of
-// the residual stream has its names.
+// Statistics are saved if the gradient needs them; the gradient of a value in
+// the residual stream has its dimension names.
 // CHECK-LABEL: func @residual
 func.func @residual(%x: tensor<2x8x16xbf16>, %gamma: tensor<16xbf16>)
     -> tensor<2x8x16xbf16> {

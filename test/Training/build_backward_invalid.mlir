@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --dist-build-backward --split-input-file --verify-diagnostics
 
-// An op without a gradient, named, where the gradient runs through it.
+// The error names an op without a gradient on the path of the gradient.
 func.func @unknown(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@+1 {{cannot differentiate 'arith.bitcast': expects an op that knows its gradient}}
   %0 = arith.bitcast %x : tensor<8xf32> to tensor<8xf32>
@@ -9,7 +9,7 @@ func.func @unknown(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// One whose value does not matter is none.
+// Without a use of its result there is no error.
 func.func @unused(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %0 = arith.bitcast %x : tensor<8xf32> to tensor<8xf32>
   return %y : tensor<8xf32>

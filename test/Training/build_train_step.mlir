@@ -7,7 +7,7 @@
 // NONE: func.func @forward
 // NONE-NOT: train_step
 
-// Parameters, state, batch; what is new takes the place of its argument.
+// Parameters, state, batch; each new value is donated its argument.
 // CHECK-NOT: @forward
 // CHECK: func.func @train_step(
 // CHECK-SAME: %[[W:[^ ]+]]: tensor<8x4xf32> {dist.donate = 0 : i64, nn.dims = ["embed", "ffn"], nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.param = "w"}
@@ -20,8 +20,8 @@
 // CHECK-SAME: %[[Y:[^ ]+]]: tensor<2x3x4xf32> {nn.input = "y"}
 // CHECK-SAME: {nn.output = "loss"}, tensor<f32> {nn.output = "grad_norm"}, tensor<f32> {nn.output = "lr"}, tensor<f32> {nn.output = "num_labels"})
 
-// The forward of one micro-batch without what no gradient needs, its backward
-// from a seed of 1, and the sums.
+// The forward of one micro-batch without ops that no gradient needs, its
+// backward from a seed of 1, and the sums.
 // CHECK: %[[SUMS:.*]]:4 = dist.accumulate 2(%[[X]], %[[Y]])
 // CHECK-NEXT: ^bb0(%[[XI:.*]]: tensor<3x8xf32>, %[[YI:.*]]: tensor<3x4xf32>):
 // CHECK: nn.einsum "bd,df->bf" %[[XI]], %[[W]] : tensor<3x8xf32>, tensor<8x4xf32> -> tensor<3x4xf32>
@@ -44,14 +44,14 @@
 // CHECK: %[[RATE:.*]] = arith.minimumf
 // CHECK: %[[LR:.*]] = arith.truncf %{{.*}} : tensor<f64> to tensor<f32>
 
-// Matrices decay, vectors do not; what has no gradient stays.
+// Matrices decay, vectors do not; a parameter without a gradient stays.
 // CHECK: %[[NW:.*]], %[[NWM:.*]], %[[NWV:.*]] = nn.adamw %[[W]], %[[WM]], %[[WV]], %[[SUMS]]#2 scale %[[SCALE]] lr %[[LR]]
 // CHECK-SAME: weight_decay 1.000000e-01
 // CHECK: nn.adamw %[[B]], {{.*}} weight_decay 0.000000e+00
 // CHECK: return %[[NW]], %{{.*}}, %[[UNUSED]], %[[NWM]], %[[NWV]], {{.*}}, %[[NEXT]], %[[LOSS]], %[[NORM]], %[[LR]], %[[SUMS]]#1
 
-// A master copy in f32 that starts as its parameter; gradients come out of the
-// matmuls in f32, losses stay in f32.
+// A master copy in f32 that is initialized from its parameter; gradients of
+// matmuls are f32, losses stay in f32.
 // BF16: func.func @train_step(
 // BF16-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {dist.donate = 0 : i64
 // BF16-SAME: %[[MASTER:[^ ]+]]: tensor<8x4xf32> {dist.donate = 3 : i64, nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.master, nn.of = "w", nn.state = "w.master"}

@@ -81,7 +81,7 @@ func.func @vector(%x: tensor<6xf32>, %w: tensor<6xf32> {nn.param = "w"}) -> (ten
 }
 }
 // -----
-// What has a price only.
+// A field that only the cost model supports.
 // expected-error @+1 {{ep: expects 1 to be compiled but got 2}}
 module attributes {dist.plan = #dist.plan<ep = 2>} {}
 // -----

@@ -1,4 +1,4 @@
-// What mattered to gradients alone is gone; a sharding stays.
+// Ops that matter to gradients alone are erased; a sharding stays.
 // RUN: tessera-opt %s --nn-erase-stop-gradients | FileCheck %s
 
 dist.mesh @mesh ["x"=2]

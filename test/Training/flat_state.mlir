@@ -1,11 +1,11 @@
-// State of sizes that dp does not divide rests in another shape.
+// State whose sizes dp does not divide is flat and padded.
 // RUN: split-file %s %t
 // RUN: cat %t/zero1.mlir %t/forward.mlir > %t/a.mlir && tessera-opt %t/a.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO1
 // RUN: cat %t/zero2.mlir %t/forward.mlir > %t/b.mlir && tessera-opt %t/b.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO2
 // RUN: cat %t/zero3.mlir %t/forward.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
 
-// The moments are merged and padded, the parameter is not. The sum of gradients is
-// put into their shape after the micro-batches, the parameter at the update.
+// The moments are flattened and padded, the parameter is not. The sum of
+// gradients is flattened after the micro-batches, the parameter at the update.
 // ZERO1: func.func @train_step(%[[W:[^ ]+]]: tensor<4x5xf32> {{{.*}}nn.param = "w"}
 // ZERO1-SAME: %[[M:[^ ]+]]: tensor<21xf32> {{{[^}]*}}dist.sharding = #dist.sharding<@mesh, [{"dp"}p2]>, nn.init = #nn.init<zeros>, nn.logical_shape = array<i64: 4, 5>, nn.of = "w", nn.state = "w.m", nn.stored_shape = array<i64: 20>}
 // ZERO1: %[[SUM:.*]]:2 = dist.accumulate 2({{.*}}) {dist.shardings = [unit, #dist.sharding<@mesh, [{?}, {?}]>]} : {{.*}} -> (tensor<f32>, tensor<4x5xf32>)
@@ -20,7 +20,7 @@
 // ZERO1: %[[BACK:.*]] = tensor.expand_shape %[[CUT]]
 // ZERO1: return %[[BACK]], %[[NM]]
 
-// Sums are in that shape already.
+// Sums are flat already.
 // ZERO2: dist.accumulate 2 reduce_each({{.*}}) {{.*}} -> (tensor<f32>, tensor<21xf32>)
 // ZERO2: %[[G:.*]] = tensor.concat
 // ZERO2: dist.yield %{{.*}}, %[[G]]

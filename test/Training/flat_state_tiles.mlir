@@ -1,4 +1,4 @@
-// What tensor parallelism shards is stored as tiles, one for each of its devices.
+// State that tensor parallelism shards is stored as tiles, one per device.
 // RUN: split-file %s %t
 // RUN: cat %t/zero1.mlir %t/forward.mlir > %t/a.mlir && tessera-opt %t/a.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO1
 // RUN: cat %t/zero3.mlir %t/forward.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
@@ -25,7 +25,7 @@
 // ZERO3: %[[C:.*]] = dist.constraint %[[W]] <@mesh, [{"tp"}, {}]>
 // ZERO3-NEXT: tensor.extract_slice %[[C]]
 
-// On a device the tile is gathered, and nothing moves after that.
+// A device gathers its tile, and nothing moves after that.
 // LOCAL: func.func @train_step(%[[W:[^ ]+]]: tensor<1x4xf32>
 // LOCAL: dist.all_gather {{.*}}tensor<1x4xf32> -> tensor<1x12xf32>
 // LOCAL: nn.transpose {{.*}} : tensor<1x5x2xf32> -> tensor<5x1x2xf32>

@@ -1,6 +1,6 @@
-// Matrices that a matmul or a table reads decay, whatever the names of their
-// dimensions, also after ops that only change what is read; biases of heads, the
-// scales of norms and vectors do not.
+// Matrices that a matmul or an embedding reads decay, whatever the names of
+// their dimensions, also after ops that only move elements; biases of heads,
+// the scales of norms and vectors do not.
 // RUN: tessera-opt %s --dist-plan-training="settings=precision=f32,weight-decay=0.1" --dist-build-train-step | FileCheck %s
 
 // CHECK-LABEL: func.func @train_step(

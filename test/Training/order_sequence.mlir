@@ -3,8 +3,8 @@
 // RUN: tessera-opt %t/plain.mlir --split-input-file --dist-order-sequence | FileCheck %s --check-prefix=PLAIN
 // RUN: tessera-opt %t/refused.mlir --split-input-file --dist-order-sequence --remarks-filter='strategy' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// Everything along the sequence gets the order: inputs, positions, attention, what is
-// returned. What reduces it needs none.
+// All values along the sequence get the order: inputs, positions, attention,
+// results. A reduction over the sequence needs none.
 //--- even.mlir
 // EVEN: module attributes {dist.context = {batch = #dist.axes<{}>, heads = #dist.axes<{}>, method = "all_gather", ordered, seq = #dist.axes<{"cp"}>}}
 module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
@@ -38,7 +38,7 @@ module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"
 // PLAIN-NOT: zigzag
 // PLAIN-NOT: order <
 // PLAIN-NOT: ordered
-// A window has as much work everywhere.
+// A window has the same work on all devices.
 module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
   dist.mesh @mesh ["cp"=4]
   func.func @window(%q: tensor<2x32x2x1x16xf32> {nn.input = "q", nn.dims = ["batch", "seq", "g", "r", "k"]}, %k: tensor<2x32x2x16xf32> {nn.input = "k", nn.dims = ["batch", "seq", "g", "k"]}) -> tensor<2x32x2x1x16xf32> {
@@ -47,7 +47,7 @@ module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"
   }
 }
 // -----
-// Queries that are whole have no devices to even out.
+// Whole queries leave no devices to balance.
 module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
   dist.mesh @mesh ["cp"=2]
   func.func @heads(%q: tensor<2x32x2x1x16xf32> {nn.input = "q", nn.dims = ["batch", "seq", "g", "r", "k"]}, %k: tensor<2x32x2x16xf32> {nn.input = "k", nn.dims = ["batch", "seq", "g", "k"]}) -> tensor<2x32x2x1x16xf32> {
@@ -56,7 +56,7 @@ module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"
   }
 }
 // -----
-// 36 is no multiple of 8.
+// 36 is not a multiple of 8.
 module attributes {dist.context = {method = "ring", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
   dist.mesh @mesh ["cp"=4]
   func.func @uneven(%q: tensor<2x36x2x1x16xf32> {nn.input = "q", nn.dims = ["batch", "seq", "g", "r", "k"]}, %k: tensor<2x36x2x16xf32> {nn.input = "k", nn.dims = ["batch", "seq", "g", "k"]}) -> tensor<2x36x2x1x16xf32> {
@@ -66,7 +66,7 @@ module attributes {dist.context = {method = "ring", seq = #dist.axes<{"cp"}>, ba
 }
 
 //--- refused.mlir
-// What needs the sequence as it is leaves it so, and is named.
+// An op that needs plain order keeps the sequence in it; a remark names the op.
 // REFUSED: SequenceOrder
 // REFUSED-SAME: the sequence stays in plain order: tensor.extract_slice
 module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
@@ -123,8 +123,8 @@ module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"
   }
 }
 // -----
-// Six devices share the residual stream, of which two share attention: 32 elements are
-// padded to 36, and a shard of 18 begins within a chunk of 8.
+// Six devices shard the residual stream, and two of them attention: 32 elements
+// are padded to 36, and a shard of 18 begins within a chunk of 8.
 // REFUSED: SequenceOrder
 // REFUSED-SAME: the sequence stays in plain order: 6 devices share its 32 elements, which they do not divide
 module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{"tp"}>}} {

@@ -5,7 +5,7 @@
 // BF16: nn.einsum "bd,df->bf" {{.*}} tensor<8x4xbf16> -> tensor<3x4xbf16>
 
 // Weights are quantized once per step, before the micro-batches; not the head's,
-// which gives the classes of a loss, whatever the names of dimensions.
+// which computes the classes of a loss, whatever the names of dimensions.
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {{{.*}}nn.param = "w"}
 // CHECK-SAME: %[[U:[^ ]+]]: tensor<8x4xbf16> {{{.*}}nn.param = "u"}
@@ -17,14 +17,14 @@
 // CHECK-NOT: nn.quantize
 // CHECK: dist.accumulate
 
-// What both layers read is quantized once.
+// An input of both layers is quantized once.
 // CHECK: %[[QX:.*]], %[[SX:.*]] = nn.quantize %[[X:.*]] by {{.*}} -> tensor<3x8xf8E4M3FN>
 // CHECK-NEXT: nn.einsum "bd,df->bf" %[[QX]], %[[QW]] scales %[[SX]], %[[SW]] : {{.*}} -> tensor<3x4xbf16>
 // CHECK-NEXT: nn.einsum "bd,df->bf" %[[QX]], %[[QU]] scales %[[SX]], %[[SU]]
 // CHECK: nn.einsum "bf,fv->bv" %{{.*}}, %[[HEAD]] : tensor<3x4xbf16>, tensor<4x6xbf16> -> tensor<3x6xbf16>
 
-// The gradient of a result is quantized to another type, once; the gradient of a
-// weight is in f32.
+// The gradient of a result is quantized to another type, once; the gradient of
+// a weight is in f32.
 // CHECK: %[[QG:.*]], %[[SG:.*]] = nn.quantize %{{.*}} by {{.*}} -> tensor<3x4xf8E5M2>
 // CHECK: nn.einsum "bd,bf->df" %[[QX]], %[[QG]] scales %[[SX]], %[[SG]] {{.*}} : tensor<3x8xf8E4M3FN>, tensor<3x4xf8E5M2> -> tensor<8x4xf32>
 // CHECK-COUNT-1: nn.quantize {{.*}} -> tensor<3x4xf8E5M2>

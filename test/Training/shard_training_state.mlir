@@ -4,8 +4,8 @@
 // RUN: sed 's/"dp"=3, "tp"=2/"dp"=5, "tp"=2, "y"=3/; s/zero = 1>/zero = 1>, dist.state_axes = #dist.axes<{"y"}>/' %t/b.mlir | tessera-opt --dist-shard-training-state | FileCheck %s --check-prefix=AXES --implicit-check-not=state_axes
 // RUN: cat %t/zero3.mlir %t/step.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
 
-// State is sharded as its parameter is; one without a seed is tied to it. What is
-// donated and what takes its place are tied.
+// State has its parameter's sharding; without a seed both are tied. A donated
+// argument and its result are tied.
 // ZERO0: %[[W:[^ ]+]]: tensor<6x8xf32> {{{.*}}dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>{{[^}]*}}nn.param = "w"
 // ZERO0-SAME: %[[B:[^ ]+]]: tensor<7x2x6xf32> {dist.donate = 1 : i64, nn.param = "b"}
 // ZERO0-SAME: %[[WM:[^ ]+]]: tensor<6x8xf32> {{{.*}}dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>{{[^}]*}}nn.state = "w.m"
@@ -22,10 +22,10 @@
 // ZERO1-SAME: tensor<6x8xf32> {{{.*}}[{"dp"}p2, {"tp"}]>{{[^}]*}}nn.state = "w.m"
 // ZERO1-NOT: dist.constraint
 
-// Over the axes that are named.
+// Over the named axes.
 // AXES: tensor<6x8xf32> {{{.*}}[{"y"}p2, {"tp"}]>{{[^}]*}}nn.state = "w.m"
 
-// The first use of a micro-batch has a gather of its own, a second serves the others.
+// The first use in a micro-batch has its own gather, the others share one.
 // ZERO3: %[[W:[^ ]+]]: tensor<6x8xf32> {{{.*}}[{"dp"}p2, {"tp"}]>{{[^}]*}}nn.param = "w"
 // ZERO3: dist.accumulate
 // ZERO3: %[[G1:.*]] = dist.constraint %[[W]] <@mesh, [{}, {"tp"}]>

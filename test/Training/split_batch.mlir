@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-split-batch -split-input-file -verify-diagnostics | FileCheck %s
 
-// Results with the batch are stacked, sums are summed; what is linear in a sum
-// belongs to the micro-batch, what is not waits for all; the rest stays.
+// Results with the batch are stacked, sums are added; ops that are linear in a
+// sum are in the micro-batch, other ops wait for all; the rest stays.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME: (%[[X:.*]]: tensor<2x2x8xf32> {nn.dims = ["micro_batch", "batch", "in"]}, %[[W:.*]]: tensor<8x16xf32>
 // CHECK-SAME: -> (tensor<2x2x16xf32> {nn.output = "y"}, tensor<16xf32> {nn.output = "square"}, tensor<8x16xf32>)
@@ -32,7 +32,7 @@ func.func @forward(%x: tensor<4x8xf32> {nn.dims = ["batch", "in"]}, %w: tensor<8
 
 // -----
 
-// Shardings of what has the batch say nothing of the micro-batches.
+// Shardings of values with the batch do not shard the micro-batches.
 // CHECK-LABEL: func.func @sharded
 // CHECK-SAME: %{{[a-z0-9]*}}: tensor<2x2x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"dp"}, {}]>}
 // CHECK-SAME: -> (tensor<2x2x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"dp"}, {}]>})
@@ -69,7 +69,7 @@ func.func @uneven(%x: tensor<4x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> te
 
 // -----
 
-// The largest of all samples is no sum.
+// The maximum of all samples is not a sum.
 module attributes {dist.plan = #dist.plan<forward = true, micro_batches = 2>} {
 func.func @largest(%x: tensor<4xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> tensor<f32> {
   %low = arith.constant dense<0xFF800000> : tensor<f32>
@@ -85,7 +85,7 @@ func.func @largest(%x: tensor<4xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> ten
 
 // -----
 
-// Five would count for each micro-batch.
+// The initial value of five would count for each micro-batch.
 module attributes {dist.plan = #dist.plan<forward = true, micro_batches = 2>} {
 func.func @from_five(%x: tensor<4xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> tensor<f32> {
   %five = arith.constant dense<5.0> : tensor<f32>
