@@ -1,4 +1,4 @@
-// Dimensions without elements, merged and taken apart.
+// Dimensions without elements, merged and split.
 // RUN: tessera-opt %s --compile-to=partition --split-input-file -o /dev/null
 
 dist.mesh @mesh ["x"=2]
@@ -58,7 +58,7 @@ func.func @main(%a: tensor<0x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
 
 // -----
 
-// An offset into nothing.
+// An offset into an empty table.
 dist.mesh @mesh ["x"=6]
 func.func @main(%table: tensor<0x4xf32>) -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
   %0 = nn.iota : tensor<8xi32>

@@ -1,8 +1,8 @@
-// What a local function declares of its arguments and results, and the bodies of
-// what it calls, are the reference's.
+// The declarations of a local function's arguments and results, and the bodies
+// of its callees, must match the reference's.
 // RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
-// Two results take each other's argument's place: the second step is wrong.
+// Two results exchange their donated arguments: the second step is wrong.
 dist.mesh @mesh ["x"=2]
 func.func @step(%a: tensor<4xf32> {dist.donate = 0 : i64}, %b: tensor<4xf32> {dist.donate = 1 : i64}) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = arith.addf %a, %a : tensor<4xf32>
@@ -20,7 +20,7 @@ func.func @exchanged_donations(%a: tensor<2xf32> {dist.donate = 1 : i64, dist.gl
 
 // -----
 
-// Without its donation a state never changes.
+// A state that is not donated never changes.
 dist.mesh @mesh ["x"=2]
 func.func @step(%a: tensor<4xf32> {dist.donate = 0 : i64}) -> tensor<4xf32> {
   %0 = math.tanh %a : tensor<4xf32>
@@ -35,7 +35,7 @@ func.func @lost_donation(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, d
 
 // -----
 
-// Parameters are found by their names.
+// Parameters are matched by their names.
 dist.mesh @mesh ["x"=2]
 func.func @named(%a: tensor<4xf32> {nn.param = "a"}, %b: tensor<4xf32> {nn.param = "b"}) -> tensor<4xf32> {
   %0 = arith.subf %a, %b : tensor<4xf32>
@@ -51,7 +51,7 @@ func.func @exchanged_names(%a: tensor<2xf32> {nn.param = "b", dist.global_shape 
 
 // -----
 
-// Results are found by their names, too.
+// Results are matched by their names, too.
 dist.mesh @mesh ["x"=2]
 func.func @named(%a: tensor<4xf32>) -> (tensor<4xf32> {nn.output = "a"}) {
   return %a : tensor<4xf32>
@@ -64,7 +64,7 @@ func.func @other_output(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, di
 
 // -----
 
-// Whoever calls it gives each device a part of the sum.
+// The caller gives each device a term of the sum.
 dist.mesh @mesh ["x"=2]
 func.func @partial_argument(%a: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"}>}) -> tensor<4xf32> {
   return %a : tensor<4xf32>
@@ -91,7 +91,7 @@ func.func @other_kind(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist
 
 // -----
 
-// Who takes the result reduces it himself.
+// The caller reduces the result.
 dist.mesh @mesh ["x"=2]
 func.func @partial_result(%a: tensor<4x4xf32>) -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"}>}) {
   %0 = nn.reduce <sum> %a dims [0] : tensor<4x4xf32> -> tensor<4xf32>
@@ -107,7 +107,7 @@ func.func @whole_result(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4
 
 // -----
 
-// Devices without a part of a maximum hold minus infinity, after its end too:
+// Devices without a part of a maximum have minus infinity, in the padding too:
 // the sum over the padded dimension needs a mask.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @padded_maximum(%a: tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}], unreduced={"x"} max>}) -> (tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}], unreduced={"x"} max>}) {
@@ -120,7 +120,7 @@ func.func @passed_on(%a: tensor<2xf32> {dist.global_shape = array<i64: 3>, dist.
 
 // -----
 
-// The function that is called does what it does in the reference.
+// The callee must compute the same as in the reference.
 dist.mesh @mesh ["x"=2]
 func.func private @squash(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = math.tanh %a : tensor<4xf32>
@@ -144,7 +144,7 @@ func.func @calls_another(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, d
 
 // -----
 
-// The same body, and another name for it.
+// The same body with another name.
 dist.mesh @mesh ["x"=2]
 func.func private @squash(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = math.tanh %a : tensor<4xf32>
@@ -167,7 +167,7 @@ func.func @calls_the_same(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, 
 
 // -----
 
-// A fill whose body adds to what is there fills nothing.
+// A fill whose body adds to the init is not a fill.
 dist.mesh @mesh ["x"=2]
 func.func @filled(%a: tensor<4xf32>) -> tensor<4xf32> {
   %c = arith.constant 2.0 : f32
@@ -210,7 +210,7 @@ func.func @hidden_sum(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist
 
 // -----
 
-// A sum of bits wraps: two devices that hold 1 make 0, and widened 2 or -2.
+// A sum of bits wraps: two devices with 1 give 0, but widened first 2 or -2.
 dist.mesh @mesh ["x"=2]
 func.func @parity(%a: tensor<4x6xi1>) -> tensor<6xi32> {
   %0 = nn.reduce <sum> %a dims [0] : tensor<4x6xi1> -> tensor<6xi1>
@@ -266,7 +266,7 @@ func.func @narrowed_parts(%a: tensor<2x6xi32> {dist.global_shape = array<i64: 4,
 
 // -----
 
-// Of booleans, 0 and 1, a widening that makes -1 of 1 turns the order round.
+// Booleans are 0 and 1; a widening that turns 1 into -1 reverses the order.
 dist.mesh @mesh ["x"=2]
 func.func @any(%a: tensor<4x6xi1>) -> tensor<6xi32> {
   %false = arith.constant false
@@ -291,7 +291,7 @@ func.func @widened_parts(%a: tensor<2x6xi1> {dist.global_shape = array<i64: 4, 6
 
 // -----
 
-// Written by hand it may leave names out.
+// A function that is written by hand may omit names.
 dist.mesh @mesh ["x"=2]
 func.func @named(%a: tensor<4xf32> {nn.param = "a"}) -> (tensor<4xf32> {nn.output = "b"}) {
   return %a : tensor<4xf32>
@@ -303,7 +303,7 @@ func.func @no_names(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.s
 
 // -----
 
-// The function that is called takes zeros in its padding for granted.
+// The callee assumes zeros in its padding.
 dist.mesh @mesh ["x"=2]
 func.func private @sum(%a: tensor<5x6xf32>) -> tensor<6xf32> {
   %0 = nn.reduce <sum> %a dims [0] : tensor<5x6xf32> -> tensor<6xf32>

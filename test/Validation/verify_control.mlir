@@ -1,8 +1,8 @@
-// Loops, branches, sends and receives: what is right, and what is not.
+// Loops, branches, sends and receives: correct and wrong ones.
 // RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
-// A sum over iterations of matmuls that are partial, reduced once after them:
-// the zeros that it begins with are parts of a sum too.
+// A sum over iterations of partial matmuls, reduced once after them: the zeros
+// that it starts with are partial, too.
 dist.mesh @mesh ["x"=2]
 func.func @power(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {
   %lo = arith.constant 0 : index
@@ -116,7 +116,7 @@ func.func @reduced_in_the_sum(%a: tensor<4x4xf32> {dist.global_shape = array<i64
 
 // -----
 
-// What is carried changes its place on the way.
+// A carried value is resharded in the loop.
 dist.mesh @mesh ["x"=2]
 func.func @exps(%a: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
   %lo = arith.constant 0 : index
@@ -160,7 +160,7 @@ func.func @not_carried(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4>
   %lo = arith.constant 0 : index
   %one = arith.constant 1 : index
   %r = scf.for %i = %lo to %n step %one iter_args(%v = %a) -> tensor<2x4xf32> {
-    // The value before the loop, each time.
+    // The value before the loop, in each iteration.
     // expected-error @below {{refuted: nn.transpose}}
     %t = nn.transpose %a [1, 0] : tensor<2x4xf32> -> tensor<4x2xf32>
     %e = math.exp %t : tensor<4x2xf32>
@@ -172,7 +172,7 @@ func.func @not_carried(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4>
 
 // -----
 
-// Square blocks: the types fit, the places do not.
+// Square blocks: the types match, the shardings do not.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @exps(%a: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
   %lo = arith.constant 0 : index
@@ -223,7 +223,7 @@ func.func @by_device(%a: tensor<2x2xf32> {dist.global_shape = array<i64: 4, 4>, 
 
 // -----
 
-// A loop in itself would take what one iteration knows for what another does.
+// A nested loop would mix facts of two iterations.
 dist.mesh @mesh ["x"=2]
 func.func @sums(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %lo = arith.constant 0 : index
@@ -253,7 +253,7 @@ func.func @nested(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sha
 
 // -----
 
-// Branches by a condition that all devices share.
+// Branches by a condition that is equal on all devices.
 dist.mesh @mesh ["x"=2]
 func.func @either(%a: tensor<4xf32>, %c: i1) -> tensor<f32> {
   %r = scf.if %c -> tensor<f32> {
@@ -374,8 +374,8 @@ func.func @by_device(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.
 
 // -----
 
-// What coordinate 0 sends stands on coordinate 1, with zeros elsewhere: the
-// parts of a sum that is the sender's value.
+// Coordinate 1 gets the value of coordinate 0, the others get zeros: terms of a
+// sum that is the sender's value.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @exp(%a: tensor<4xf32>) -> tensor<4xf32> {
   %e = math.exp %a : tensor<4xf32>
@@ -461,7 +461,7 @@ func.func @in_order(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.s
 
 // -----
 
-// How often a message in a loop is sent is not followed.
+// The number of sends in a loop is not tracked.
 dist.mesh @mesh ["x"=2]
 func.func @in_a_loop(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, %n: index) attributes {dist.local} {
   %lo = arith.constant 0 : index
@@ -475,7 +475,7 @@ func.func @in_a_loop(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.
 
 // -----
 
-// A loop on scalars alone is known by its body, too.
+// A loop on scalars alone is matched by its body, too.
 dist.mesh @mesh ["x"=2]
 func.func @doubled_until(%a: tensor<4xf32>, %n: tensor<f32>) -> tensor<4xf32> {
   %ten = arith.constant 10.0 : f32

@@ -1,5 +1,5 @@
-// Values that the reference lacks: refuted where they certainly are not what a
-// use needs, else not provable.
+// Values that the reference does not have: refuted if they certainly differ
+// from the value that a use needs, else not provable.
 // RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
 // A term is added twice.
@@ -85,7 +85,7 @@ func.func @as_positive(%a: tensor<4xf32> {dist.global_shape = array<i64: 8>, dis
 
 // -----
 
-// An op takes another value, of which the reference has that op nowhere.
+// An op has another operand, and the reference never applies that op to it.
 dist.mesh @mesh ["x"=2]
 func.func @gated(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = nn.silu %a : tensor<8xf32>
@@ -133,7 +133,7 @@ func.func @batches_twice(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 
 
 // -----
 
-// Zeros are added as often as one likes.
+// Zeros may be added any number of times.
 dist.mesh @mesh ["x"=2]
 func.func @zeros(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %zero = arith.constant dense<0.0> : tensor<8xf32>

@@ -1,4 +1,4 @@
-// What is refuted, and at which op; what cannot be told.
+// Refuted programs, with the op, and programs that are not decided.
 // RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
 // A reduction is missing.
@@ -16,7 +16,7 @@ func.func @missing(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, di
 
 // -----
 
-// It is there twice.
+// The reduction occurs twice.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -49,7 +49,7 @@ func.func @other_axes(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>,
 
 // -----
 
-// By another kind.
+// A reduction of another kind.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @max(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = nn.reduce <max> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -65,7 +65,7 @@ func.func @other_kind(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>,
 
 // -----
 
-// A sum runs through an op that is not linear; the reference says which it is.
+// A sum moves past an op that is not linear; the note has the reference's op.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @exp_of_sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -104,7 +104,7 @@ func.func @added_on_each(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
 
 // -----
 
-// The blocks of two operands are not the same.
+// The blocks of two operands differ.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @add(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -121,7 +121,7 @@ func.func @other_blocks(%a: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4
 
 // -----
 
-// Both dimensions of a product are cut along one axis.
+// Both dimensions of a product are sharded over one axis.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @matmul(%a: tensor<8x4xf32>, %b: tensor<4x8xf32>) -> tensor<8x8xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -155,7 +155,7 @@ func.func @order(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 8, 4>, dist
 
 // -----
 
-// A slice of what is still to be summed along the same axis.
+// A slice of a value that is partial over the same axis.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -171,7 +171,7 @@ func.func @slice_of_partial(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 
 
 // -----
 
-// A permute that goes to the wrong devices is found where its value is used.
+// A permute to wrong devices is found at the use of its value.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @id(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %x : tensor<8x4xf32>
@@ -185,7 +185,7 @@ func.func @permute(%x: tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, di
 
 // -----
 
-// Every device looks rows up from the first one on.
+// Every device looks up rows from the first one.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @lookup(%t: tensor<64x4xf32>, %ids: tensor<2x8xi32>) -> tensor<2x8x4xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -203,7 +203,7 @@ func.func @no_offset(%t: tensor<32x4xf32> {dist.global_shape = array<i64: 64, 4>
 
 // -----
 
-// The offset of other axes.
+// The offset is for other axes.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @rope(%q: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -220,7 +220,7 @@ func.func @other_offset(%q: tensor<2x8x4x8xf32> {dist.global_shape = array<i64: 
 
 // -----
 
-// exp(0) stands in the padding that is summed.
+// exp(0) is in the padding that is summed.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
   %0 = math.exp %x : tensor<7x4xf32>
@@ -239,7 +239,7 @@ func.func @no_mask(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>, di
 
 // -----
 
-// The mask cuts a true row off.
+// The mask removes a true row.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
   %0 = math.exp %x : tensor<7x4xf32>
@@ -277,7 +277,7 @@ func.func @init_twice(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 16, 4>
 
 // -----
 
-// The divisor of a mean is that of a device's rows.
+// The divisor of a mean is the number of a device's rows.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @mean(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %c = arith.constant dense<0.125> : tensor<4xf32>
@@ -297,7 +297,7 @@ func.func @local_mean(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>,
 
 // -----
 
-// An op with a reduction of its own on a part of what it reduces.
+// An op with an internal reduction on a shard of the reduced dimension.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @softmax(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -313,7 +313,7 @@ func.func @softmax_of_part(%x: tensor<8x8xf32> {dist.global_shape = array<i64: 8
 
 // -----
 
-// A flat dimension is cut where its parts are not.
+// A flat dimension is split where its factors are not.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @split(%x: tensor<24xf32>) -> tensor<3x8xf32> {
   // expected-note @below {{the reference computes it here}}
@@ -329,7 +329,7 @@ func.func @split_across(%x: tensor<12xf32> {dist.global_shape = array<i64: 24>, 
 
 // -----
 
-// Micro-batches: the sum of maxima is no maximum of sums.
+// Micro-batches: the sum of maxima is not a maximum of sums.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
   %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
@@ -378,7 +378,7 @@ func.func @no_reference(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, di
 
 // -----
 
-// What takes the place of an argument has zeros in its padding, too.
+// A result that is donated an argument must have zeros in its padding, too.
 dist.mesh @mesh ["x"=2]
 func.func @step(%w: tensor<7xf32> {dist.donate = 0 : i64}) -> tensor<7xf32> {
   %0 = math.exp %w : tensor<7xf32>
@@ -393,8 +393,8 @@ func.func @padding_of_state(%w: tensor<4xf32> {dist.donate = 0 : i64, dist.globa
 
 // -----
 
-// Partial over the axes of the micro-batches' own reduction, and reduced in it
-// and after it.
+// Partial over the axes of the micro-batches' own reduction, and reduced both
+// in it and after it.
 dist.mesh @mesh ["x"=2]
 func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
   %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
@@ -419,7 +419,7 @@ func.func @reduced_in_and_after(%x: tensor<2x4x4xf32> {dist.global_shape = array
 
 // -----
 
-// Members of a bucket are held to what each is: one of them is whole already.
+// Each member of a bucket is checked separately: one of them is whole already.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -470,8 +470,8 @@ func.func @exchanged(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, 
 
 // -----
 
-// What is cut out of a dimension is not the same all along: its blocks are at the
-// wrong devices here.
+// A slice of a dimension is not equal along it: its blocks are at the wrong
+// devices here.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @cut_out(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
   %0 = tensor.extract_slice %x[0, 0] [4, 4] [1, 1] : tensor<8x4xf32> to tensor<4x4xf32>
@@ -488,8 +488,8 @@ func.func @swapped(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, di
 
 // -----
 
-// An op of one value, of the other one: the only such op of the reference has the
-// sum.
+// An op on one value instead of the other: the reference's only such op is on
+// the sum.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @logarithm(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = arith.addf %x, %y : tensor<8xf32>
@@ -511,7 +511,7 @@ func.func @of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.s
 
 // -----
 
-// Two such ops, and two in the reference: one of them stands for the other.
+// Two such ops, and two in the reference: one of them matches the other.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = arith.addf %x, %y : tensor<8xf32>
@@ -536,7 +536,7 @@ func.func @one_of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, di
 
 // -----
 
-// A third one may be there for something else.
+// A third one may serve another purpose.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = arith.mulf %x, %y : tensor<8xf32>
@@ -559,7 +559,7 @@ func.func @log_of_product(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, 
 
 // -----
 
-// Positions in each block are not those in the whole.
+// Positions in each block differ from positions in the whole.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
   // expected-note @below {{the reference computes it here}}
@@ -587,7 +587,7 @@ func.func @own_positions(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
 
 // -----
 
-// The last of the positions in place of the first.
+// The last position instead of the first.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
   %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
@@ -640,7 +640,7 @@ func.func @own_candidate(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
 
 // -----
 
-// Compared with the largest of the block.
+// Compared with the maximum of the block.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
   // expected-note @below {{the reference computes it here}}
@@ -668,7 +668,7 @@ func.func @own_maximum(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>
 
 // -----
 
-// What is put into equal elements is not equal to them: its parts differ.
+// A tensor inserted into equal elements is not equal to them: its parts differ.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @insert(%a: tensor<2xf32>) -> tensor<8xf32> {
   %zeros = arith.constant dense<0.0> : tensor<8xf32>
@@ -686,7 +686,7 @@ func.func @other_part(%a: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist
 
 // -----
 
-// Parts of a sum are not the parts of its maximum, whoever holds which.
+// Terms of a sum are not parts of its maximum, whichever device has them.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
@@ -695,7 +695,7 @@ func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
 func.func @greatest_part(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
   %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
-  // The devices with y = 1 have the parts the other way round.
+  // The devices with y = 1 have the parts in reverse order.
   %1 = dist.collective_permute %0 targets [0, 3, 2, 1] over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
   // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"y"}, only over {"x"}: it would be reduced once more}}
   %2 = dist.all_reduce <max> %1 over <{"y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
@@ -705,7 +705,7 @@ func.func @greatest_part(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 
 
 // -----
 
-// A sum over parts and shares at once, each of which counts.
+// A sum that is partial and sharded at the same time; each of them counts.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @squares(%a: tensor<4x4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
@@ -759,7 +759,7 @@ func.func @masked_positions() -> (tensor<4xi32> {dist.global_shape = array<i64: 
 
 // -----
 
-// A constant that is neutral in a maximum is masked with what is not.
+// A constant that is neutral in a maximum is masked with another number.
 dist.mesh @mesh ["x"=2]
 func.func @lowest(%a: tensor<4xf32>) -> tensor<f32> {
   %0 = arith.constant dense<0xFF800000> : tensor<3xf32>
@@ -777,7 +777,7 @@ func.func @masked_lowest(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, d
 
 // -----
 
-// What a sum over equal elements begins with counts once, not in each share.
+// The initial value of a sum of equal elements counts once, not per shard.
 dist.mesh @mesh ["x"=2]
 func.func @init(%b: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
@@ -797,8 +797,8 @@ func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist
 
 // -----
 
-// Equal rows are any block of rows, also in one dimension with their elements:
-// the block that the result is declared as.
+// Equal rows are any block of rows, also when they are flattened with their
+// elements: the block that the result declares.
 dist.mesh @mesh ["x"=3, "y"=4]
 func.func @flat_rows(%b: tensor<4xf32>) -> tensor<24xf32> {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<6x4xf32>
@@ -811,7 +811,7 @@ func.func @flat_blocks(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dis
   %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
   return %1 : tensor<8xf32>
 }
-// The block that is cut further within its rows.
+// The block is split further within its rows.
 func.func @flat_halves(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
@@ -819,7 +819,7 @@ func.func @flat_halves(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dis
   %2 = dist.all_slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
-// In another order the halves of a row are others.
+// In another order the halves of a row differ.
 func.func @flat_other_order(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
@@ -847,8 +847,8 @@ func.func @flat_padded(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 3>
 
 // -----
 
-// Nothing but the offset of its mask says which block of equal elements a
-// device has: along a part of an axis too.
+// Only the offset of its mask tells which block of equal elements a device has:
+// along a sub-axis too.
 dist.mesh @mesh ["x"=4]
 func.func @sum_of_equal(%b: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x3xf32>
@@ -877,7 +877,7 @@ func.func @sum_of_masked_twice(%b: tensor<2xf32> {dist.global_shape = array<i64:
 
 // -----
 
-// Of equal elements nothing but the body says where the padding begins.
+// For equal elements only the body tells where the padding begins.
 dist.mesh @mesh ["x"=3, "y"=2]
 func.func @least(%x: f32) -> tensor<2xf32> {
   %0 = tensor.empty() : tensor<4x2xf32>
@@ -909,7 +909,7 @@ func.func @least_over_others(%x: f32) -> (tensor<2xf32> {dist.global_shape = arr
 
 // -----
 
-// Zeros beside what is summed up do not make the sum zero.
+// Zeros next to the summed value do not make the sum zero.
 #map = affine_map<(d0) -> (d0)>
 #scalar = affine_map<(d0) -> ()>
 dist.mesh @mesh ["x"=2]
@@ -938,7 +938,7 @@ func.func @half_of_it(%y: tensor<f32> {dist.global_shape = array<i64>, dist.shar
 
 // -----
 
-// A sum of zeros that begins with a value is that value, not zero.
+// A sum of zeros with an initial value is that value, not zero.
 dist.mesh @mesh ["x"=2]
 func.func @from(%y: tensor<f32>) -> tensor<f32> {
   %zeros = arith.constant dense<0.0> : tensor<6xf32>
@@ -956,7 +956,7 @@ func.func @twice(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding 
 
 // -----
 
-// What a sum begins with is in parts over other axes than the sum is.
+// The initial value of a sum is partial over other axes than the sum.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @ones(%y: tensor<f32>) -> tensor<f32> {
   %one = arith.constant dense<1.0> : tensor<6x2xf32>
@@ -994,7 +994,7 @@ func.func @masked_rows() -> (tensor<2x3xi32> {dist.global_shape = array<i64: 2, 
 
 // -----
 
-// Nor are they the ends of rows that are put after each other.
+// Nor are they the ends of concatenated rows.
 dist.mesh @mesh ["x"=2]
 func.func @flat() -> tensor<12xi32> {
   %0 = nn.iota : tensor<6xi32>

@@ -1,4 +1,4 @@
-// Programs in which a device's part was lost: each is proven in its compilation.
+// Programs for which a partial value was lost: each must be proven.
 // RUN: tessera-opt %s --compile-to=partition --split-input-file -o /dev/null
 
 // A product with zeros is zero, and so is its sum over the devices.
@@ -17,7 +17,7 @@ func.func @main(%arg0: tensor<i32>)
 
 // -----
 
-// A mean of zeros is zero: the parts of a layer_norm over them.
+// A mean of zeros is zero: a partial layer_norm of them.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<8x8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"z"}, {}, {"x"}]>}, %arg1: tensor<8xf32>, %arg2: tensor<8xf32>)
     -> (tensor<8xf32>) {
@@ -37,7 +37,7 @@ func.func @main(%arg0: tensor<8x8x6xf32> {dist.sharding = #dist.sharding<@mesh, 
 
 // -----
 
-// Zeros are declared as parts of a sum that nobody made.
+// Zeros are declared as a partial sum without any reduction.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main()
     -> (tensor<5xi64> {dist.sharding = #dist.sharding<@mesh, [{"y"}], replicated={"x"}, unreduced={"z"}>}) {
@@ -50,8 +50,8 @@ func.func @main()
 
 // -----
 
-// A sum of equal elements begins with the parts of a value: both are parts
-// over the same axes.
+// A sum of equal elements starts with a partial value: both are partial over
+// the same axes.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<8x7xi8>)
     -> (tensor<8x7xi8>) {
@@ -90,7 +90,7 @@ func.func @main(%arg0: tensor<7x4xi32>, %arg1: tensor<4x7xi32>)
 
 // -----
 
-// The zeros are not what is summed up.
+// The zeros are not the summed value.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<f32>, %arg1: tensor<6xf32>, %arg2: tensor<f32>)
     -> (tensor<f32>) {
@@ -111,7 +111,7 @@ func.func @main(%arg0: tensor<f32>, %arg1: tensor<6xf32>, %arg2: tensor<f32>)
 
 // -----
 
-// Blocks after the true elements of a result may hold anything.
+// Blocks after the true elements of a result may have any contents.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @main(%arg0: tensor<6xf32>)
     -> (tensor<6x1x1x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {?}, {?}, {"y", "x", ?}]>}) {
@@ -124,7 +124,7 @@ func.func @main(%arg0: tensor<6xf32>)
 
 // -----
 
-// All of a dimension in each of three blocks, of which the first has it.
+// A whole dimension in each of three blocks; the first one has it.
 dist.mesh @mesh ["x"=2, "y"=3]
 func.func @main(%arg0: tensor<5xf32>, %arg1: tensor<5x5xi32>, %arg2: tensor<5x2xi32>, %arg3: tensor<2xi32>, %arg4: tensor<2xf32>)
     -> (tensor<50xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}], unreduced={"x"}>}, tensor<5xi32>, tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
@@ -146,7 +146,7 @@ func.func @main(%arg0: tensor<5xf32>, %arg1: tensor<5x5xi32>, %arg2: tensor<5x2x
 
 // -----
 
-// All of a dimension gathered in front of what is padding.
+// A whole dimension gathered in front of padding.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<3xi1>, %arg1: tensor<3x5xi64> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %arg2: tensor<3x5x2xi64>)
     -> (tensor<1x45xi1>, tensor<3x5x2xi64>) {
@@ -194,8 +194,8 @@ func.func @main(%arg0: tensor<4xi1> {dist.sharding = #dist.sharding<@mesh, [{"x"
 
 // -----
 
-// Two dimensions of equal elements become one with others: which block that
-// is says the use after a permutation.
+// Two dimensions of equal elements are merged with others: the use after a
+// permute tells which block it is.
 dist.mesh @mesh ["x"=2, "y"=4]
 func.func @main(%arg0: tensor<7x7xi32>)
     -> (tensor<196xi32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y", ?}]>}) {
@@ -206,7 +206,7 @@ func.func @main(%arg0: tensor<7x7xi32>)
 
 // -----
 
-// The same, where the permutation stands after the collapse.
+// The same with the permute after the collapse.
 dist.mesh @mesh ["x"=3, "y"=2]
 func.func @main(%arg0: tensor<4xi16>, %arg1: tensor<4xi16>)
     -> (tensor<3x1x4xi16> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}, {}]>}, tensor<4xi16>, tensor<12xi16>) {
@@ -240,7 +240,7 @@ func.func @main(%arg0: tensor<2xi16>)
 
 // -----
 
-// A gather makes it whole for an op that needs it so.
+// A gather makes the value whole for an op that needs it so.
 dist.mesh @mesh ["x"=4]
 func.func @main(%arg0: tensor<7xf16>)
     -> (tensor<15xf16>) {
@@ -253,8 +253,8 @@ func.func @main(%arg0: tensor<7xf16>)
 
 // -----
 
-// A dimension of one element before the cut one or after it: the same local
-// op is a part of both.
+// A dimension of size 1 before or after the sharded one: the same local op is
+// correct for both.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<7x6x7xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}p1, {}]>}, %arg1: tensor<6x7x7xi32>, %arg2: tensor<6x7x7xi32>)
     -> (tensor<2x3x7x7xi32>, tensor<1x6x7x7xi32>) {
@@ -309,7 +309,7 @@ func.func @main(%arg0: tensor<5xf32>)
 
 // -----
 
-// An op that is decomposed elsewhere stands whole in a loop.
+// An op that is decomposed elsewhere is whole in a loop.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}, %arg1: tensor<f32>, %arg2: tensor<1xf32>)
     -> (tensor<8xf32>, tensor<1xf32>) {
@@ -333,7 +333,7 @@ func.func @main(%arg0: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x
 
 // -----
 
-// Elements that are all equal, told of padding.
+// Elements that are all equal, with information on padding.
 dist.mesh @mesh ["x"=2, "y"=4]
 func.func @main(%arg0: tensor<4xi64>, %arg1: tensor<i64>, %arg2: tensor<1x4xi64>)
     -> (tensor<i64>, tensor<1x4xi64> {dist.sharding = #dist.sharding<@mesh, [{"y":(2)2}, {?}]>}) {
@@ -354,7 +354,7 @@ func.func @main(%arg0: tensor<4xi64>, %arg1: tensor<i64>, %arg2: tensor<1x4xi64>
 
 // -----
 
-// One of two equal dimensions told of padding.
+// One of two equal dimensions, with information on padding.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @main(%arg0: tensor<1xi64>, %arg1: tensor<1xi1>)
     -> (tensor<1xi1>, tensor<6x7x1xi64> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}, {}]>}) {
@@ -372,7 +372,7 @@ func.func @main(%arg0: tensor<1xi64>, %arg1: tensor<1xi1>)
 
 // -----
 
-// An op told that there are as many classes as there are.
+// An op with a number of classes that is equal to the true one.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @main(%arg0: tensor<1x3x1xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", ?}, {?}, {?}]>}, %arg1: tensor<1x3xi32>)
     -> (tensor<1x3xf32>, tensor<1x3xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x", "y"}]>}) {
@@ -393,7 +393,7 @@ func.func @main(%arg0: tensor<1x3x1xf32> {dist.sharding = #dist.sharding<@mesh, 
 
 // -----
 
-// Groups of which nothing is true, in a gather after a permutation.
+// Groups without true elements, in a gather after a permute.
 dist.mesh @mesh ["x"=2, "y"=3]
 func.func @main(%arg0: tensor<4x1xbf16>)
     -> (tensor<4xbf16>) {
@@ -406,7 +406,7 @@ func.func @main(%arg0: tensor<4x1xbf16>)
 
 // -----
 
-// Nothing uses it: any block will do.
+// Without a use any block is correct.
 dist.mesh @mesh ["x"=6]
 func.func @main(%arg0: i1, %arg1: tensor<5xf32>, %arg2: tensor<5x5xf32>)
     -> (tensor<5x5xf32>) {
@@ -422,7 +422,7 @@ func.func @main(%arg0: i1, %arg1: tensor<5xf32>, %arg2: tensor<5x5xf32>)
 
 // -----
 
-// What is gathered is whole in the end.
+// The gathered value is whole in the end.
 dist.mesh @mesh ["x"=1, "y"=2] {dist.links = [
   [], [array<f64: 2.0, 1.0e-6, 1.0e11>], array<f64: 1.0e-9, 1.0e-9, 1.0, 1.0>]}
 func.func @main(%arg0: tensor<8xi32>, %arg1: tensor<1x64xi32>, %arg2: tensor<1xi32> {dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>})
@@ -446,7 +446,7 @@ func.func @main(%arg0: tensor<8xi32>, %arg1: tensor<1x64xi32>, %arg2: tensor<1xi
 
 // -----
 
-// The offset of a mask says which block it is.
+// The offset of a mask tells which block it is.
 dist.mesh @mesh ["x"=3]
 func.func @main(%arg0: tensor<2xf16>)
     -> (tensor<f16>) {
@@ -483,7 +483,7 @@ func.func @main(%arg0: tensor<3xf64>)
 
 // -----
 
-// Zeros after the true positions, and two dimensions made of that.
+// Zeros after the true positions, reshaped to two dimensions.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @main(%arg0: tensor<i32>)
     -> (tensor<1x5xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}p0]>}) {
@@ -504,7 +504,7 @@ func.func @main(%arg0: tensor<i32>)
 
 // -----
 
-// Zeros after the parts of a maximum of booleans.
+// Zeros after the partial maximum of booleans.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<7x8x2xi1> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>}, %arg1: tensor<2xi1>)
     -> (tensor<2xi1>) {
@@ -524,8 +524,8 @@ func.func @main(%arg0: tensor<7x8x2xi1> {dist.sharding = #dist.sharding<@mesh, [
 
 // -----
 
-// Zeros that are joined in the reference, and the same after a value as its
-// padding.
+// Zeros that are concatenated in the reference, and the same as padding after a
+// value.
 dist.mesh @mesh ["x"=3, "y"=4]
 func.func private @f4(%a0: tensor<3xi16>, %a1: tensor<3xi16>) -> tensor<3xi16> {
     %r3_0 = arith.minsi %a1, %a1 : tensor<3xi16>
@@ -556,7 +556,7 @@ func.func @main(%arg0: tensor<3x4xf64> {dist.sharding = #dist.sharding<@mesh, [{
 
 // -----
 
-// The sum of parts that are cut in a minor dimension comes before the collapse.
+// The sum of values sharded in a minor dimension comes before the collapse.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @main(%arg0: tensor<1x2x1xf32>, %arg1: tensor<2x6x2xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {"x":(1)2}], unreduced={"x":(2)2}>})
     -> (tensor<2x12xi32>) {
@@ -566,7 +566,7 @@ func.func @main(%arg0: tensor<1x2x1xf32>, %arg1: tensor<2x6x2xi32> {dist.shardin
 
 // -----
 
-// The dimension goes into two others, one after the other.
+// The dimension is merged into two others, one after the other.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<3x3xi1>)
     -> (tensor<230xi1>) {
@@ -580,7 +580,7 @@ func.func @main(%arg0: tensor<3x3xi1>)
 
 // -----
 
-// A product of two zeros is added to parts of a value.
+// A product of two zeros is added to a partial value.
 dist.mesh @mesh ["x"=3]
 func.func @main(%arg0: tensor<i32>)
     -> (tensor<i32>) {

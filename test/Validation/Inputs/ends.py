@@ -1,14 +1,12 @@
-"""Writes programs in which a value ends before the reference's does.
+"""Writes programs in which a value ends before the reference's value does.
 
-Each module has a function and a local one that differs from it by where one
-value of eight equal elements ends (ENDS); the value is then used in a way that
-depends on its last elements (USES). No such program may be proven. With --right
-the value does not end, and each program is to be proven.
-"""
+Each module has a function and a local one, which differs in where a value of eight equal elements
+ends (ENDS). A use of the value depends on its last elements (USES). No such program may be proven.
+With --right the value does not end early, and each program must be proven."""
 
 import sys
 
-# Ways to make eight equal elements, %c, and to end them, %m.
+# Ways to compute eight equal elements, %c, and to end them, %m.
 ENDS = {
     "mask": ("%c = arith.constant dense<1.0> : tensor<8xf32>",
              "%m = nn.mask_padding %c dim 0 size 3 value 0.0 : f32 : tensor<8xf32>"),
