@@ -155,7 +155,7 @@ func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1
 
 // -----
 
-// Parts of two different ways to split an axis: 2 x 3 and 3 x 2.
+// Sub-axes of two different splits of an axis: 2 x 3 and 3 x 2.
 dist.mesh @mesh ["x"=6]
 // expected-error @+1 {{(C1) expects each axis once in a sharding but got "x":(3)2 and the overlapping "x":(1)2}}
 func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(3)2}]>}) { return }
@@ -217,7 +217,7 @@ dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{expects sum, max or min but got 'mean'}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"} mean>}) { return }
 // -----
-// Where shardings are attached.
+// Attributes with shardings.
 dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{sharding of argument 0: expects a #dist.sharding but got "x"}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = "x"}) { return }
@@ -657,7 +657,7 @@ module attributes {dist.plan = #dist.plan<micro_batchs = 2>} {}
 // expected-error @+1 {{expects each field of a plan once, and a known one, but got 'zero'}}
 module attributes {dist.plan = #dist.plan<zero = 1, zero = 2>} {}
 // -----
-// Attention around a ring.
+// Ring attention.
 dist.mesh @mesh ["x"=2]
 func.func @f(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>) {
   // expected-error @+1 {{(C1) expects a region that takes the operands and yields the results' types}}
@@ -716,7 +716,7 @@ func.func @f() {
 // expected-error @+1 {{dist.pairs: expects array<i64: fewest, most> but got array<i64: 3, 2>}}
 func.func @f() attributes {dist.local, dist.pairs = array<i64: 3, 2>} { return }
 // -----
-// Matmuls beside a collective.
+// Matmuls in chunks that overlap with a collective.
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
   // expected-error @+1 {{(C1) expects a region that takes the operands and yields the results' types}}

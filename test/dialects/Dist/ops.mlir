@@ -34,13 +34,13 @@ func.func @global_form(%a: tensor<8x16xf32>) {
   %2 = dist.to_partial <max> %a over <{"x", "y":(2)2}> on @mesh : tensor<8x16xf32>
   // CHECK: dist.all_gather %{{.*}} dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x", "y"}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %3 = dist.all_gather %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x", "y"}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
-  // A part of an axis is gathered.
+  // A gather of a sub-axis.
   %4 = dist.all_gather %a dim 1 over <{"y":(2)2}> on @mesh from <@mesh, [{}, {"y"}]> to <@mesh, [{}, {"y":(1)2}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %5 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %6 = dist.all_reduce <sum> %a over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %7 = dist.all_to_all %a gather 0 split 1 over <{"y"}> on @mesh from <@mesh, [{"x", "y"}, {}]> to <@mesh, [{"x"}, {"y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %8 = dist.all_slice %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x"}]> to <@mesh, [{}, {"x", "y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
-  // Device (x, y) holds block y * 2 + x before and x * 4 + y after.
+  // Device (x, y) has block y * 2 + x before and x * 4 + y after.
   %9 = dist.collective_permute %a targets [0, 2, 4, 6, 1, 3, 5, 7] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}, {}]> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %10 = dist.broadcast %a root 3 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   return
@@ -141,7 +141,7 @@ func.func @collective_matmul(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>, %v: ten
   return %r : tensor<2x4x8xf32>
 }
 
-// What has its default is not printed.
+// Default values are not printed.
 // CHECK: module @planned attributes {dist.plan = #dist.plan<dp = 4, sp = true, zero = 2, zero2_reduce = last, micro_batches = 4, schedule = "zb-h1", stage_layers = "7,8", recompute = "auto=1000", precision = bf16, optimizer = sgd, lr = 0.12345678901234559, momentum = 9.000000e-01, groups = "*.gamma:decay=0;w?:lr=0.5">}
 module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, dp = 4, sp = true, tp = 1, zero = 2, zero2_reduce = last,
     recompute = "auto=1000", optimizer = sgd, momentum = 0.9, beta1 = 0.9, lr = 0.1234567890123456, schedule = "zb-h1", stage_layers = "7,8",

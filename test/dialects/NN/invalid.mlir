@@ -19,7 +19,7 @@ func.func @scalar(%w: f32 {nn.param = "w"}) { return }
 // expected-error @+1 {{argument 0: expects no attribute 'nn.parm' on an argument; the nearest one known there is 'nn.param'}}
 func.func @misspelt(%w: tensor<16x4xf32> {nn.parm = "w"}) { return }
 // -----
-// Names become those of files.
+// Names become file names.
 // expected-error @+1 {{argument 0: nn.param: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got "../w"}}
 func.func @outside(%w: tensor<16x4xf32> {nn.param = "../w"}) { return }
 // -----
@@ -433,7 +433,7 @@ func.func @arg_reduce_c4(%x: tensor<4x8xf32>) {
 }
 // -----
 func.func @arg_reduce_c5(%x: tensor<4x129xf32>) {
-  // 127 is the last position that eight bits hold.
+  // 127 is the largest position that eight bits can hold.
   %0, %1 = nn.arg_reduce <max> %x dim 0 : tensor<4x129xf32> -> tensor<129xf32>, tensor<129xi8>
   // expected-error @+1 {{(C5) expects an index that can hold 128 but got 'tensor<4xi8>'}}
   %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x129xf32> -> tensor<4xf32>, tensor<4xi8>

@@ -123,7 +123,7 @@ func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
 func.func @shapes(%x: tensor<8x16xf32>, %i: index) {
   // CHECK: nn.reduce <max> %{{.*}} dims [1] : tensor<8x16xf32> -> tensor<8xf32>
   %0 = nn.reduce <max> %x dims [1] : tensor<8x16xf32> -> tensor<8xf32>
-  // To rank 0.
+  // A reduction to rank 0.
   // CHECK: nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
   %1 = nn.reduce <sum> %x dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
   // CHECK: nn.arg_reduce <max> %{{.*}} dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi32>

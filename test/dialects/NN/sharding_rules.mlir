@@ -51,7 +51,7 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>) {
 }
 
 func.func @lookups(%t: tensor<64x16xf32>, %ids: tensor<2x8xi32>, %x: tensor<2x8x64xf32>) {
-  // The rows of the table are a sum: a device gives zeros for those it lacks.
+  // Lookups are sums over rows: a device gives zeros for rows it does not have.
   // expected-remark @+1 {{([l,k],[i,j])->([i,j,k]) {i=2, j=8, k=16, l=64 sum positional}}}
   %0 = nn.embedding %t, %ids : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
   // expected-remark @+1 {{([i,j,k],[i,j])->([i,j]) {i=2, j=8, k=64 decomposed}}}
@@ -79,7 +79,7 @@ func.func @shapes(%x: tensor<8x16xf32>) {
   return
 }
 
-// One number is on each device; in products it is summed over nothing.
+// The scale is one number on each device; products do not reduce it.
 func.func @quantized(%x: tensor<2x16xbf16>, %w: tensor<16x8xf8E4M3FN>, %amax: tensor<bf16>) {
   // expected-remark @+1 {{([i,j],[])->([i,j],[]) {i=2, j=16}}}
   %q, %s = nn.quantize %x by %amax : tensor<2x16xbf16>, tensor<bf16> -> tensor<2x16xf8E4M3FN>

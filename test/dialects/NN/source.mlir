@@ -1,4 +1,4 @@
-// The view of a file's tensor that a parameter is; a tensor may have no dimensions.
+// A parameter's view of a tensor in a file; a tensor may have no dimensions.
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
 // CHECK: nn.source = #nn.source<"qkv", [8, 6], offset 2, strides [6, 1]>

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
-// Gradients and optimizers print as they are read.
+// Gradients and optimizers have the same printed and parsed form.
 
 // CHECK-LABEL: func @attention
 func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: index,

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 // RUN: tessera-opt %s --mlir-print-op-generic | tessera-opt | FileCheck %s
 
-// A matmul with each kind of what follows.
+// A matmul with each kind of epilogue.
 
 // CHECK-LABEL: func.func @records(
 func.func @records(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %t: tensor<16x8xbf16>,
