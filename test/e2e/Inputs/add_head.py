@@ -1,4 +1,5 @@
-"""Copies a safetensors file with a head beside the table: add_head.py IN OUT TABLE same|other."""
+"""Copies a safetensors file and adds a head next to the table: add_head.py IN OUT TABLE same|other.
+"""
 
 import json
 import pathlib

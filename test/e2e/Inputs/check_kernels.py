@@ -1,10 +1,9 @@
-"""Reads what `tessera compile --kernel-report FILE.json` wrote.
+"""Reads the output of `tessera compile --kernel-report FILE.json`.
 
     check_kernels.py FILE
 
-Prints for each architecture the number of kernels and the most registers of one;
-exit status 1 if a kernel spills or has a stack.
-"""
+Prints for each architecture the number of kernels and the largest number of registers; exit status
+1 if a kernel spills or has a stack."""
 
 import json
 import sys

@@ -1,11 +1,10 @@
-"""Compares what a planned step says of its memory with its arguments and arena.
+"""Compares the memory report of a planned step with its arguments and arena.
 
     check_memory.py SCHEDULE.mlir ...
 
-Prints, for each, the bytes of parameters and of state by the report and by the types of the
-arguments, each rounded up to 64 bytes, and the sum of all categories beside the
-size of the arena; of several, whether each arena is larger than the one before.
-"""
+Prints for each step the bytes of parameters and of state by the report and by the types of the
+arguments, each rounded up to 64 bytes, and the sum of all categories with the size of the arena;
+for several steps, whether each arena is larger than the one before."""
 
 import re
 import sys

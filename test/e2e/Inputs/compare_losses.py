@@ -2,12 +2,10 @@
 
     compare_losses.py [--tolerance X] [--norms] [--steps N] FIRST OTHER...
 
-Each file is what a program wrote with --log=jsonl, or a JSON file of golden
-values with "loss" and "grad_norm" lists. Every loss (with --norms also every
-gradient norm) of the others must be within X, relatively, of FIRST's; with a
-tolerance of 0 they must be equal. Prints the first and last loss and the largest
-difference of each; exit status 1 on a mismatch.
-"""
+Each file is the output of a program with --log=jsonl, or a JSON file of golden values with "loss"
+and "grad_norm" lists. Every loss (with --norms also every gradient norm) of the others must be
+within X, relatively, of FIRST's; with a tolerance of 0 they must be equal. Prints the first and
+last loss and the largest difference of each; exit status 1 on a mismatch."""
 
 import argparse
 import json
@@ -32,7 +30,7 @@ def read(path):
 
 
 def difference(ours, theirs):
-    """The largest relative difference; infinite where there is none."""
+    """The largest relative difference; infinite if a value is missing."""
     worst = 0.0
     for a, b in zip(ours, theirs):
         if a is None or b is None:

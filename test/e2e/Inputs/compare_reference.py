@@ -1,10 +1,8 @@
-"""Compares logits and gradients with those of Hugging Face transformers, of which
-reference-MODEL.json has the norm and every so-manyth number of each tensor: logits to
-1e-5 of the largest, gradients to 1e-4. A gradient is what one
-step of SGD took from a parameter, over its learning rate.
+"""Compares logits and gradients with Hugging Face transformers'. reference-MODEL.json has the norm
+and evenly spaced elements of each tensor. The tolerance is 1e-5 of the largest for logits, 1e-4 for
+gradients. A gradient is the change of a parameter in one step of SGD, over its learning rate.
 
-Usage: compare_reference.py REFERENCE.json LOGITS-DIR BEFORE-DIR AFTER-DIR
-"""
+Usage: compare_reference.py REFERENCE.json LOGITS-DIR BEFORE-DIR AFTER-DIR"""
 
 import json
 import math
@@ -15,15 +13,15 @@ import npy
 
 
 def difference(values, reference):
-    """The largest difference of the numbers that the file has, and of the norm."""
+    """The largest difference of the numbers in the file, and of the norm."""
     sample = values[::reference["stride"]]
     assert len(sample) == len(reference["values"]), "expects the sizes of the reference"
     differences = [abs(a - b) / reference["scale"] for a, b in zip(sample, reference["values"])]
     norm = math.sqrt(sum(v * v for v in values))
-    # What is zero (the bias of keys) has the rounding of each of its numbers.
+    # A zero tensor (the bias of keys) has the rounding error of each of its elements.
     least = reference["scale"] * (1 if reference["norm"] else math.sqrt(len(values)))
     differences.append(abs(norm - reference["norm"]) / max(reference["norm"], least))
-    # NaN compares with nothing.
+    # NaN never compares as larger.
     return math.nan if any(map(math.isnan, differences)) else max(differences)
 
 

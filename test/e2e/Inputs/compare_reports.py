@@ -1,8 +1,6 @@
-"""Says how many collectives one report has instead of another, and that both have
-the same bytes.
+"""Prints how many collectives one report has instead of another; both must have the same bytes.
 
-usage: compare_reports.py ONE.json OTHER.json   (of --dist-report)
-"""
+usage: compare_reports.py ONE.json OTHER.json   (of --dist-report)"""
 
 import json
 import sys

@@ -1,9 +1,8 @@
-"""Compiles a training program at each precision for several processors, looks up
-the undefined symbols of the objects and assembles their instructions again for the
-processor alone, and runs those that this machine can.
+"""Compiles a training program at each precision for several processors. Looks up the undefined
+symbols of the objects, assembles their instructions again for the processor alone, and runs the
+programs that this machine can run.
 
-Usage: compile_for.py PROGRAM.mlir DIRECTORY RUNTIME.a
-"""
+Usage: compile_for.py PROGRAM.mlir DIRECTORY RUNTIME.a"""
 
 import ctypes
 import json
@@ -24,7 +23,7 @@ def symbols(path, *flags):
 
 
 def lacking(path, cpu):
-    """The errors of GNU as for an object's instructions that the processor lacks."""
+    """The errors of GNU as for an object's instructions that the processor does not have."""
     text = subprocess.run(["llvm-objdump", "-d", "--no-show-raw-insn", "--no-leading-addr", path],
                           check=True, capture_output=True, text=True).stdout
     code = [re.sub(r"<[^>]*>", "", line.split("#")[0]) for line in text.splitlines() if line[:1].isspace()]
@@ -39,7 +38,7 @@ def lacking(path, cpu):
 def main():
     source, folder, runtime = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     ours = symbols(runtime, "--defined-only", "--extern-only")
-    libm = ctypes.CDLL("libm.so.6")  # Finds what is in libc too.
+    libm = ctypes.CDLL("libm.so.6")  # Also finds the symbols of libc.
     for precision, tolerance in TOLERANCES.items():
         unknown, lacked, losses = set(), [], {}
         for cpu in processors.FLAGS:

@@ -2,11 +2,10 @@
 
     documents.py CONFIG.json FOLDER [MESH:STRATEGY ...]
 
-A text of documents that end in newlines fills rows of 24 tokens. One step of SGD on
-it, with --eod, on one rank and under each mesh and strategy; and one step on a batch
-that has each row's documents in rows of their own, whose other labels do not count.
-The losses are the same within 1e-5, and so is every gradient, of its norm: it is in the
-momentum, as clipping is off. Exits with 1 where one is not.
+A text of documents that end in newlines fills rows of 24 tokens. Runs one step of SGD on it with
+--eod, on one rank and under each mesh and strategy, and one step on a batch with each document in
+its own row, where other labels do not count. The losses must agree within 1e-5, and so must every
+gradient, relative to its norm: it is in the momentum, as clipping is off. Exits with 1 otherwise.
 """
 
 import json
@@ -22,7 +21,7 @@ BATCH, SEQ, EOD = 4, 24, 10
 
 
 def make_text():
-    """Documents of 1 to 20 tokens; some go over the end of a row."""
+    """Documents of 1 to 20 tokens; some continue in the next row."""
     numbers = random.Random(3)
     text = []
     while len(text) <= BATCH * SEQ:
@@ -31,7 +30,7 @@ def make_text():
 
 
 def split(text):
-    """Each document of each row: its tokens, and its labels, -100 where there is none."""
+    """Each document of each row: its tokens, and its labels, -100 if there is none."""
     documents = []
     for row in range(0, BATCH * SEQ, SEQ):
         begin = row
@@ -80,7 +79,8 @@ def main():
         loss, got = train(folder / "packed.mlir", here, ["--data", folder / "text"], options)
         faults = [] if abs(loss - wanted) <= 1e-5 * abs(wanted) else [f"loss {loss}, not {wanted}"]
         for name, values in gradients.items():
-            # One that is truly zero, as a key bias's is, is rounding alone.
+            # A gradient that is truly zero, such as a key bias's, consists of rounding errors
+            # alone.
             size = norm(values)
             error = norm([x - y for x, y in zip(values, got[name], strict=True)])
             if size > 1e-6 * scale and error > 1e-5 * size:

@@ -1,8 +1,7 @@
-"""Runs a program of casts to 8 bits and back, and counts what is not the nearest
-number of the type, ties to the even code.
+"""Runs a program of casts to 8 bits and back, and counts results that are not the nearest number of
+the type, with ties to the even code.
 
-Usage: eight_bits.py PROGRAM DIRECTORY
-"""
+Usage: eight_bits.py PROGRAM DIRECTORY"""
 
 import bisect
 import math
@@ -22,7 +21,7 @@ def f32(x):
 
 
 class Format:
-    """A type as the sorted list of its numbers, none negative."""
+    """A type as the sorted list of its nonnegative numbers."""
 
     def __init__(self, fraction, bias, codes, beyond):
         self.numbers = []
@@ -31,7 +30,7 @@ class Format:
             one = 1 if exponent else 0
             scale = 2.0 ** (max(exponent, 1) - bias)
             self.numbers.append((one + digits / (1 << fraction)) * scale)
-        # What would be the next one: from the middle on all is beyond.
+        # The number after the largest: values from the middle on are out of range.
         self.next = 2 * self.numbers[-1] - self.numbers[-2]
         self.beyond = beyond
 

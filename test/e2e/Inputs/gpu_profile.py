@@ -1,6 +1,6 @@
-"""Reads the table of a profiler as bench/gpu/measure.py does: times and bytes in the
-units of its second line, sums over the calls of a kernel; and the matmuls of a tune
-file, the slowest first, beside the time of their operations."""
+"""Reads the table of a profiler as bench/gpu/measure.py does: times and bytes in the units of its
+second line, sums over the calls of a kernel; and the matmuls of a tune file, the slowest first,
+with the time of their operations."""
 
 import json
 

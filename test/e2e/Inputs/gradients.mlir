@@ -1,5 +1,5 @@
-// Every gradient and saved statistic, one result each. `H` stands for
-// the element type of activations, `W` for the type of statistics and state.
+// Every gradient and saved statistic, one result each. `H` stands for the
+// element type of activations, `W` for the type of statistics and state.
 dist.mesh @mesh ["x"=1]
 func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24xH>, %b: tensor<24xH>,
     %q: tensor<2x5x3x2x8xH>, %k: tensor<2x5x3x8xH>, %v: tensor<2x5x3x16xH>, %o: tensor<2x5x3x2x16xH>,
@@ -44,17 +44,17 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   %11 = nn.rope inverse %q dim 1 theta 1.0e4 offset %c2 : tensor<2x5x3x2x8xH>
   %12:2 = nn.attention causal scale 0.35 %q, %k, %v : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH> -> tensor<2x5x3x2x16xH> stats tensor<2x5x3x2xW>
   %13:3 = nn.attention_backward causal scale 0.35 %o, %q, %k, %v, %12#0, %12#1 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>
-  // A rank's keys begin at 2, and those from 5 on are padding.
+  // A rank's keys begin at 2, and keys from 5 on are padding.
   %14:2 = nn.attention scale 0.35 keys 5 %q, %k, %v k_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH> -> tensor<2x5x3x2x16xH> stats tensor<2x5x3x2xW>
   %15:3 = nn.attention_backward scale 0.35 keys 5 %o, %q, %k, %v, %14#0, %14#1 k_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>
-  // Queries begin at 2, and see two keys or one.
+  // Queries begin at 2, and see one or two keys.
   %18:2 = nn.attention causal window 2 scale 0.35 keys 4 %q, %k, %v q_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH> -> tensor<2x5x3x2x16xH> stats tensor<2x5x3x2xW>
   %19:3 = nn.attention_backward causal window 2 scale 0.35 keys 4 %o, %q, %k, %v, %18#0, %18#1 q_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>
   %id = arith.remsi %i5, %nine : tensor<10xi32>
   %ids = nn.broadcast %id dims [1] : tensor<10xi32> -> tensor<6x10xi32>
   %16 = nn.embedding_backward %x, %ids : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<9x24xH>
   %17 = nn.embedding_backward %x, %ids offset %c2 : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<9x24xW>
-  // A weight's gradient is summed, and kept, in the wider type.
+  // A weight's gradient is summed, and stored, in the wider type.
   %22 = nn.einsum "bsd,bsf->df" %x, %y : tensor<6x10x24xH>, tensor<6x10x24xH> -> tensor<24x24xW>
   %23 = nn.reduce <sum> %x dims [0, 1] : tensor<6x10x24xH> -> tensor<24xH>
   return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3, %4#0, %4#1, %5, %6, %7, %8, %9, %10, %11, %12#0, %12#1, %13#0, %13#1, %13#2, %15#0, %15#1, %15#2, %18#0, %18#1, %19#0, %19#1, %19#2, %16, %17, %22, %23

@@ -1,17 +1,13 @@
-"""Runs every function of one number that a program may compute over its whole
-domain, and prints for each the largest error in units in the last place and how
-many results are of a wrong kind: NaN, infinite, zero, or of a sign, where the
-reference is not.
+"""Runs every function of one number that a program may compute over its whole domain. Prints for
+each the largest error in units in the last place and the number of results of a wrong kind: NaN,
+infinite, zero, or another sign than the reference.
 
-f32: 48 numbers of each exponent and sign, zeros, infinities, NaN, the least and
-the largest denormal and normal numbers, numbers around the thresholds of the
-functions, and those nearest to multiples of pi/2. 16 bits: all numbers.
-Reference: the C library's functions of f64.
+f32: 48 numbers of each exponent and sign, zeros, infinities, NaN, the smallest and the largest
+denormal and normal numbers, numbers around the thresholds of the functions, and those nearest to
+multiples of pi/2. 16 bits: all numbers. The reference is the C library's functions of f64.
 
 Usage: math_accuracy.py DIRECTORY TYPE CPU [OPTION OF TESSERA COMPILE]...
-CPU: native, or a name of processors.py, which is native where this machine does not
-run it.
-"""
+CPU: native, or a name of processors.py; native is used if this machine does not support it."""
 
 import math
 import pathlib
@@ -32,7 +28,7 @@ FUNCTIONS = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "r
 
 
 def guarded(function, at_pole=math.nan):
-    """The function in IEEE's terms: poles and overflow are infinite."""
+    """The function by IEEE's rules: poles and overflow are infinite."""
     def evaluate(x):
         try:
             return function(x)
@@ -86,8 +82,8 @@ def from_bits(bits, exponents, fractions):
 
 
 def near_right_angles():
-    """For each exponent of f32 the number nearest to a multiple of pi/2, from
-    the continued fraction of the exponent's power of two over pi/2."""
+    """For each exponent of f32 the number nearest to a multiple of pi/2, from the continued
+    fraction of the exponent's power of two over pi/2."""
     # pi to 400 bits, by Machin's formula.
     bits = 400
     def arctan_inverse(n):
@@ -157,7 +153,7 @@ def same_kind(y, exact):
         return y == 0 and math.copysign(1, y) == math.copysign(1, exact)
     if math.isinf(exact):
         return y == exact
-    # Underflow and overflow are a matter of ulps.
+    # Underflow and overflow count in ulps.
     return math.copysign(1, y) == math.copysign(1, exact)
 
 

@@ -1,5 +1,5 @@
 // Every optimizer, one result each. `H` stands for the element type of the
-// parameter, `W` for that of state and scalars.
+// parameter, `W` for the type of state and scalars.
 dist.mesh @mesh ["x"=1]
 func.func @optimizers(%p: tensor<10x24xH>, %m: tensor<10x24xW>, %r: tensor<10x24xH>, %s: tensor<W>) -> (
     tensor<10x24xH> {nn.output = "adamw"}, tensor<10x24xW> {nn.output = "adamw_m"}, tensor<10x24xW> {nn.output = "adamw_v"},

@@ -2,9 +2,8 @@
 
     overlap_bits.py PROGRAM.mlir FOLDER MESH:STRATEGY:MICRO_BATCHES ...
 
-Parameters and state must be the same bits with `--overlap=off`, with overlap in
-watched memory, and without a byte to spare.
-"""
+Parameters and state must have the same bits with `--overlap=off`, with overlap in watched memory,
+and without spare memory."""
 
 import filecmp
 import pathlib

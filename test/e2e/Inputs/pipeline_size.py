@@ -2,9 +2,8 @@
 
     pipeline_size.py CONFIG.json FOLDER FEW MANY FLAGS...
 
-The code does not grow by more than 1 %, and tables not by more than 128 bytes for each
-action of the lists.
-"""
+The code must not grow by more than 1 %, and tables not by more than 128 bytes for each action of
+the lists."""
 
 import pathlib
 import re
@@ -52,7 +51,7 @@ def main():
     before, actions = make(config, folder, int(few), flags)
     after, more = make(config, folder, int(many), flags)
     code = after[".text"] / before[".text"] - 1
-    # The manifest is there as well: it does not grow with micro-batches.
+    # The section also has the manifest, which does not grow with micro-batches.
     table = (after[".rodata"] - before[".rodata"]) / (more - actions)
     print(f"{actions} and {more} actions: code {code:+.2%}, {table:.0f} bytes for each more")
     sys.exit(abs(code) > 0.01 or table > 128)

@@ -1,8 +1,7 @@
-"""Prints what the pipeline line of a run says, from its JSON lines on stdin, and by how
-much the measured time differs from that of the measured tasks and from given seconds.
+"""Prints the pipeline line of a run, from its JSON lines on stdin, and the difference of the
+measured time from the time of the measured tasks and from given seconds.
 
-    pipeline_time.py SECONDS TOLERANCE
-"""
+    pipeline_time.py SECONDS TOLERANCE"""
 
 import json
 import sys

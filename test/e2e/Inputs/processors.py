@@ -1,9 +1,9 @@
-"""The processors that generated code is tested for, and which of them this machine
-can stand for."""
+"""The processors that generated code is tested for, and those among them whose code this machine
+runs."""
 
 import pathlib
 
-# Flags of /proc/cpuinfo that each has more than the one it is based on.
+# Flags of /proc/cpuinfo that each processor adds to its base.
 FLAGS = {
     "x86-64": (None, ""),
     "x86-64-v2": ("x86-64", "cx16 lahf_lm pni popcnt sse4_1 sse4_2 ssse3"),
@@ -17,7 +17,7 @@ FLAGS = {
                                     "avx_vnni gfni serialize vaes vpclmulqdq"),
 }
 
-# What GNU as calls them, and what each has more than the one it is based on.
+# Names of GNU as, and the extensions that each processor adds to its base.
 ASSEMBLER = {
     "x86-64": "generic64",
     "x86-64-v2": "+sse4.2+popcnt",
@@ -38,7 +38,7 @@ def assembler(name):
 
 
 def runnable():
-    """The names of those whose programs this machine runs."""
+    """The names of the processors whose programs this machine runs."""
     text = pathlib.Path("/proc/cpuinfo").read_text()
     here = next((set(line.split()) for line in text.splitlines() if line.startswith("flags")), set())
 

@@ -1,11 +1,10 @@
-"""Writes the parameters of a tiny model, as `tessera verify --dump` has them, into a
-safetensors file with the names and layouts that its authors publish: by its own
-transpositions, in Python alone.
+"""Writes the parameters of a tiny model, from `tessera verify --dump`, into a safetensors file with
+the names and layouts that the model's authors publish. Its transpositions are independent, in
+Python alone.
 
 Usage: published_weights.py gpt2|llama DUMP-DIR OUT.safetensors [PREFIX-TO-DROP [TYPE...]]
 
-Numbers are rounded to each TYPE in turn and stored in the last, F32 if there is none.
-"""
+Numbers are rounded to each TYPE in turn and stored in the last, F32 if there is none."""
 
 import ast
 import json
@@ -28,7 +27,7 @@ def transposed(values, rows):
 
 
 def beside(parts, rows):
-    """Matrices of so many rows, side by side."""
+    """Concatenates matrices with `rows` rows along the columns."""
     rowed = [(p, len(p) // rows) for p in parts]
     return [x for r in range(rows) for p, width in rowed for x in p[r * width:(r + 1) * width]]
 
@@ -86,7 +85,7 @@ def llama(folder, layers):
     return out
 
 
-# Of struct; numbers of f8 are zeros.
+# Formats of the module struct; f8 tensors contain zeros only.
 FORMATS = {"F32": "f", "F16": "e", "I32": "i", "F8_E4M3": "x"}
 
 

@@ -2,10 +2,8 @@
 
     read_trace.py TRACE PP_RANKS MICRO_BATCHES
 
-Slices of a rank follow each other. Each task runs once; each arrow has one begin, in a
-slice of the sender, and one end, at which a task of the receiver begins that reads what
-was sent.
-"""
+Slices of a rank do not overlap. Each task runs once; each arrow has one begin, in a slice of the
+sender, and one end, where a task of the receiver begins that reads the sent value."""
 
 import collections
 import json

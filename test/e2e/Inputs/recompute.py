@@ -1,17 +1,15 @@
-"""Trains executables that repeat work in the backward beside one that keeps all.
+"""Trains executables with rematerialization and compares them with one that keeps all.
 
     recompute.py FOLDER CONFIG.json...
 
-Three steps of SGD with momentum in f32 on random tokens, from three seeds. Kernels of
-the three policies are cut differently and so round differently; what must hold, with
-each policy, is
-* the loss and the norm of the gradients of each step within 1e-6, relatively;
-* every parameter and its velocity (a sum of gradients) within 1e-6 of its norm, but
-  for those whose gradient is truly zero, as a key bias's is.
-`auto=<bytes>` keeps the planned arena within its bytes and does not repeat more than
-it must; fewer than can be is an error.
-Prints the worst of each model and policy; exits with 1 where it is more.
-"""
+Three steps of SGD with momentum in f32 on random tokens, from three seeds. Kernels of the three
+policies are fused differently and so round differently. For each policy must hold:
+* the loss and the norm of the gradients of each step are within 1e-6, relatively;
+* every parameter and its velocity (a sum of gradients) are within 1e-6 of its norm, except for
+  those whose gradient is truly zero, such as a key bias's.
+`auto=<bytes>` keeps the planned arena within its bytes and recomputes no more than necessary; fewer
+bytes than possible are an error.
+Prints the worst of each model and policy; exits with 1 if a bound is exceeded."""
 
 import json
 import math
@@ -49,7 +47,7 @@ def train(program, out, seed):
 
 
 def is_true_zero(name, tensors):
-    """Whether a parameter's gradient is rounding alone."""
+    """True if a parameter's gradient consists of rounding errors alone."""
     velocities = [v for n, v in tensors.items() if n.endswith(".velocity")]
     scale = math.sqrt(sum(norm(v) ** 2 for v in velocities))
     own = tensors.get(name.removesuffix(".velocity") + ".velocity")

@@ -1,14 +1,13 @@
-"""Compiles random annotated programs, runs each on the ranks of its mesh, and
-compares what it computes with the interpreter's result for the program as it was.
+"""Compiles random annotated programs, runs each on the ranks of its mesh, and compares its results
+with the interpreter's results for the original program.
 
 usage: run_random.py [--emulated] DIRECTORY FIRST COUNT NUMBER_OF_OPS [even]
 
-With --emulated the kernels are those of a GPU, and ranks are simulated.
+With --emulated the kernels are a GPU's, and ranks are simulated.
 
-Programs that are refused when they are partitioned are skipped. Prints what is
-wrong, by more than 1e-9 of the largest magnitude (in f64), and how many were
-right; exit status 1 if one is wrong.
-"""
+Programs that the partitioner rejects are skipped. Prints results that are wrong, by more than 1e-9
+of the largest magnitude (in f64), and the number of correct programs; exit status 1 if one is
+wrong."""
 
 import json
 import pathlib

@@ -1,8 +1,7 @@
-"""Compiles a program of casts to bf16 and f16 for each level of x86-64 that this
-machine runs, and counts results whose bits are not those of the nearest number.
+"""Compiles a program of casts to bf16 and f16 for each level of x86-64 that this machine runs, and
+counts results that differ in bits from the nearest number.
 
-Usage: sixteen_bits.py PROGRAM.mlir DIRECTORY
-"""
+Usage: sixteen_bits.py PROGRAM.mlir DIRECTORY"""
 
 import array
 import bisect
@@ -29,7 +28,7 @@ def float_of(bits):
 
 
 class Format:
-    """A type of 16 bits as the sorted list of its numbers, none negative."""
+    """A 16-bit type as the sorted list of its nonnegative numbers."""
 
     def __init__(self, fraction, bias):
         self.fraction = fraction
@@ -39,13 +38,13 @@ class Format:
             exponent, digits = code >> fraction, code & ((1 << fraction) - 1)
             scale = 2.0 ** (max(exponent, 1) - bias - fraction)
             self.numbers.append((digits + ((1 << fraction) if exponent else 0)) * scale)
-        # What would be the next number is infinity.
+        # The next number would be infinity.
         self.numbers.append(2 * self.numbers[-1] - self.numbers[-2])
         self.bits = [bits_of(x) for x in self.numbers[:-1]] + [INFINITY]
 
     def nearest(self, x):
-        """The bits, as f32, of the number of the type that is nearest to x, which
-        is no NaN; ties to the even code."""
+        """The bits, as f32, of the type's number that is nearest to x, which is not NaN; ties to
+        the even code."""
         magnitude = abs(x)
         sign = 0x80000000 if math.copysign(1, x) < 0 else 0
         code = bisect.bisect_right(self.numbers, magnitude) - 1
@@ -66,8 +65,8 @@ FORMATS = {"bf16": Format(7, 127), "f16": Format(10, 15)}
 
 
 def patterns():
-    """Bits of f32: every upper half with the lower halves at which bf16 rounds
-    differently, and for exponents of f16 those at which it does."""
+    """Bits of f32: every upper half with the lower halves for which bf16 rounds differently, and
+    for exponents of f16 those for which f16 does."""
     result = [upper << 16 | lower for upper in range(1 << 16)
               for lower in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)]
     for exponent in list(range(101, 114)) + [141, 142, 143]:
@@ -80,7 +79,7 @@ def patterns():
 
 
 def write(path, bits):
-    """npy.write of bits: a NaN stays as it is."""
+    """Writes bits with npy.write: a NaN stays unchanged."""
     npy.write(path, [0.0] * len(bits))
     head = path.read_bytes()[:-4 * len(bits)]
     path.write_bytes(head + array.array("I", bits).tobytes())
@@ -91,8 +90,8 @@ def read(path):
 
 
 def references(x, y):
-    """Results by name: what is expected at which positions. One in a few where
-    the same code is tried."""
+    """Results by name: the expected values and their positions. Only some positions are checked for
+    operations that share code."""
     result = {}
     for name, form in FORMATS.items():
         result[name] = [(i, form.of_f32(bits)) for i, bits in enumerate(x)]

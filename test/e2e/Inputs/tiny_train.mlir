@@ -1,4 +1,4 @@
-// A small model with a loss: a table, norms, linear layers, activations.
+// A small model with a loss: an embedding, norms, linear layers, activations.
 func.func @forward(%table: tensor<32x16xf32> {nn.param = "table", nn.init = #nn.init<normal, 0.1>},
                    %w1: tensor<16x48xf32> {nn.param = "w1", nn.init = #nn.init<normal, 0.1>},
                    %b1: tensor<48xf32> {nn.param = "b1", nn.init = #nn.init<zeros>},

@@ -2,18 +2,18 @@
 
     train_bytes.py CONFIG.json GROUPED.json TEXT FOLDER
 
-GROUPED has query heads in two groups. Two ranks, where an all-reduce moves what a bandwidth-optimal one does, in f32, with
-1 and 4 micro-batches. Calls and bytes are what the program's manifest says, and they
-are, with P the bytes of all parameters (tied ones once), n = 2 and m micro-batches:
-* over dp, but for scalars of at most 256 bytes: 2(n-1)/n P with zero=0 (or less) and 1,
+GROUPED has query heads in two groups. Trains on two ranks in f32, where an all-reduce moves as many
+bytes as a bandwidth-optimal one, with 1 and 4 micro-batches. Calls and bytes must be those in the
+program's manifest, and, with P the bytes of all parameters (tied ones once), n = 2 and m
+micro-batches:
+* over dp, except for scalars of at most 256 bytes: 2(n-1)/n P with zero=0 (or less) and 1,
   (m+1)(n-1)/n P with zero=2, at most 3m(n-1)/n P with zero=3;
-* over tp, whatever m: four all-reduces of batch x seq x hidden a block, one for the
-  embedding and one for the head, three of batch x seq in the loss; with sp as many
-  reduce-scatters and gathers, and the gradients of norms and biases.
-With GROUPED on four ranks two share each key and value head: over those two go the
-gradients of these heads' weights, once per step, and nothing else. There small
-reductions (the loss) are read whole from all ranks.
-"""
+* over tp, for any m: four all-reduces of batch x seq x hidden per block, one for the embedding and
+  one for the head, three of batch x seq in the loss; with sp as many reduce-scatters and gathers,
+  and the gradients of norms and biases.
+With GROUPED on four ranks two share each key and value head: over those two only the gradients of
+these heads' weights are reduced, once per step. There small reductions (the loss) are read whole
+from all ranks."""
 
 import json
 import pathlib
@@ -41,7 +41,7 @@ def measure(graph, text, mesh, strategy, micro):
 
 
 def count(folder, text, axis, strategy, micro):
-    """Kind to calls and bytes that a rank receives in a step; and the manifest."""
+    """Maps each kind to the calls and bytes that a rank receives in a step; and the manifest."""
     entries, manifest = measure(folder / "g.mlir", text, f"{axis}=2", strategy, micro)
     found = {}
     for entry in entries:
@@ -76,7 +76,7 @@ def check_dp(folder, text, micro):
                 parameters += size
         bound = {0: parameters, 1: parameters, 2: (micro + 1) * parameters // 2,
                  3: 3 * micro * parameters // 2}[zero]
-        # A gradient may be reduced where it is smaller, and a gather be reused.
+        # A gradient may be reduced as a smaller tensor, and a gather be reused.
         low = bound if zero in (1, 2) else int(0.8 * bound)
         expect(f"zero={zero}, {micro} micro-batches, over dp", total, low, bound + SCALARS)
 
@@ -102,7 +102,7 @@ def check_heads(folder, text, micro, model):
     entries, _ = measure(folder / "grouped.mlir", text, "tp=4", "tp", micro)
     found = {(e["op"], e["axes"]): e["bytes_received_per_rank"] // STEPS for e in entries}
     hidden, layers = model["hidden_size"], model["num_hidden_layers"]
-    # Of the tensors with 4 bytes per element 2 (n-1)/n are received; n-1 of small ones.
+    # Tensors with 4 bytes per element cost 2 (n-1)/n of their bytes; small ones n-1.
     sums = (4 * layers + 2) * BATCH * SEQ * hidden * 4 * 3 // 2
     loss = 3 * BATCH * SEQ * 4 * 3
     weights = 2 * layers * hidden * (hidden // model["num_attention_heads"]) * 4

@@ -3,18 +3,16 @@
     train_matrix.py [--adamw] [--layers N] CONFIG.json TEXT FOLDER
         [MESH:STRATEGY:MICRO_BATCHES[:SCHEDULE[:VPP]] ...]
 
-Without cases, all of ALL. With --adamw each case is compiled once, and what is said
-of SGD holds of AdamW, whose first moment after one step is a tenth of the gradient.
-Of each case, with f32 throughout:
-* thirty steps of AdamW (eps 1e-5) on the text: losses within 1e-5 of one rank's,
-  relatively, parameters at the end within 1e-4 of each tensor's largest;
-* one step of SGD on a batch with some labels masked: every gradient within 1e-5 of
-  its norm (those that are truly zero, as a key bias's is, apart), and thirty steps:
-  losses within 1e-5, parameters within 1e-4;
+Without cases, all of ALL. With --adamw each case is compiled once, and AdamW replaces SGD below:
+its first moment after one step is a tenth of the gradient. Each case must have, in f32:
+* thirty steps of AdamW (eps 1e-5) on the text: losses within 1e-5 of one rank's, relatively,
+  parameters at the end within 1e-4 of each tensor's largest;
+* one step of SGD on a batch with some labels masked: every gradient within 1e-5 of its norm (except
+  those that are truly zero, such as a key bias's), and thirty steps: losses within 1e-5,
+  parameters within 1e-4;
 * thirty steps again: the same bits.
-Prints a line for each case, and exits with 1 where one does not hold. One step of SGD with
-momentum leaves the gradient in its state, as clipping is off.
-"""
+Prints a line for each case, and exits with 1 if one fails. One step of SGD with momentum leaves the
+gradient in its state, as clipping is off."""
 
 import argparse
 import array
@@ -60,13 +58,13 @@ def write_ids(path, shape, ids):
 
 
 def write_masked(folder, micro):
-    """One batch of made-up tokens whose labels are partly masked, the same for any
-    number of micro-batches."""
+    """One batch of random tokens with partly masked labels, the same for any number of
+    micro-batches."""
     numbers = random.Random(1)
     tokens = [numbers.randrange(256) for _ in range(BATCH * SEQ)]
     labels = [-100 if numbers.random() < 0.3 else numbers.randrange(256)
               for _ in range(BATCH * SEQ)]
-    # Rows without any label, so that parts of the batch have different numbers.
+    # Rows without any label, so that parts of the batch have different numbers of labels.
     labels[:3 * SEQ] = [-100] * (3 * SEQ)
     folder.mkdir(parents=True, exist_ok=True)
     shape = (micro, BATCH // micro, SEQ)
@@ -75,7 +73,7 @@ def write_masked(folder, micro):
 
 
 class Trained:
-    """What a case, or one rank, gives."""
+    """The results of a case, or of one rank."""
 
     def __init__(self, graph, text, folder, flags, micro, masked):
         self.folder = folder
@@ -92,7 +90,7 @@ class Trained:
         self.train(masked, ["--inputs", folder / "masked", "--init-missing"], 1, "first.out")
 
     def gradients(self):
-        """Name to numbers that are a gradient, or all of them a tenth of one."""
+        """Maps names to the elements of gradients, or of tenths of gradients."""
         return {name[:-len(self.moment)]: values
                 for name, values in self.parameters("first.out", self.moment)}
 
@@ -103,7 +101,7 @@ class Trained:
         return [e["loss"] for e in events if e.get("event") == "step"]
 
     def parameters(self, out, suffix=""):
-        """Name to numbers; with a suffix those of state of that name."""
+        """Maps names to elements; with a suffix the state with that suffix."""
         states = (".m", ".v", ".master", ".velocity")
         for path in sorted((self.folder / out).glob("*.npy")):
             name = path.name[:-len(".npy")]
@@ -121,9 +119,9 @@ def largest(values):
 
 
 def true_gradients(one):
-    """One rank's gradients, without those that are truly zero: a key bias adds the
-    same to all scores of a query, and softmax does not see it. What is left of such
-    a gradient is rounding, and differs from mesh to mesh."""
+    """One rank's gradients, without those that are truly zero: a key bias adds the same to all
+    scores of a query, which does not change the softmax. Such a gradient consists of rounding
+    errors and differs from mesh to mesh."""
     gradients = one.gradients()
     scale = math.sqrt(sum(norm(v) ** 2 for v in gradients.values()))
     return {name: values for name, values in gradients.items() if norm(values) > 1e-6 * scale}
@@ -150,7 +148,7 @@ def compare_losses(ours, theirs):
 
 
 def repeats(case, text):
-    """Whether another run of the same program gives the same bits."""
+    """True if another run of the same program gives the same bits."""
     again = case.train("adamw", ["--data", text], STEPS, "again")
     same = again == case.losses["text"]
     for path in sorted((case.folder / "text.out").glob("*.npy")):

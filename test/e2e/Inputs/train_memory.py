@@ -1,18 +1,17 @@
-"""Memory of training programs: by plan, as they allocate it, and under a limit.
+"""Memory of training programs: as planned, as allocated, and under a limit.
 
     train_memory.py CONFIG.json UNEVEN.json TEXT FOLDER
 
-A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
-* parameters and state of a rank, from the manifest, are to the byte the sum over
-  tensors of ceil(elements / shards) x bytes, and so are the sums of gradients that
-  the loop over micro-batches carries; UNEVEN too, on dp=3, which divides none of
-  its matrices, alone and with tp=2, which divides what it shards;
-* what a rank really has, above a program that does nothing, is at most the plan,
-  2 % and the library's buffers;
-* zero=2 plans no more than zero=1, zero=3 no more than zero=2, also of the small
-  model itself and with 1 and 4 micro-batches: a scattered gradient ends in its sum;
-* under one limit for each process zero=3 trains, and zero=0 cannot.
-"""
+A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3 must satisfy:
+* parameters and state of a rank, from the manifest, are exactly the sum over tensors of
+  ceil(elements / shards) x bytes, and so are the sums of gradients that the loop over
+  micro-batches carries; UNEVEN too, on dp=3, which divides none of its matrices, alone and with
+  tp=2, which divides the dimensions that it shards;
+* the memory of a rank, above the memory of an idle program, is at most the plan, 2 % and the
+  library's buffers;
+* zero=2 plans no more than zero=1, zero=3 no more than zero=2, also for the small model itself and
+  with 1 and 4 micro-batches: a scattered gradient is added to its sum;
+* under one limit for each process zero=3 trains, and zero=0 cannot."""
 
 import json
 import math
@@ -46,9 +45,9 @@ def expect(name, ours, wanted):
 
 
 def check_plan(manifest, sums, zero, ranks=RANKS, name="", shards={}, precision="bf16"):
-    """Bytes of a rank by what they hold. `ranks` are those of dp; `shards` has by name into how
-    many tp splits a parameter."""
-    # Of an element; bf16 has a master copy beside two moments.
+    """Bytes of a rank by category. `ranks` is the size of dp; `shards` maps names to the number of
+    shards of tp."""
+    # Bytes per element, and copies; bf16 has a master copy in addition to two moments.
     bytes_of, copies = {"bf16": (2, 3), "f32": (4, 2)}[precision]
     name += f"zero={zero}"
     count = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
@@ -65,7 +64,7 @@ def check_plan(manifest, sums, zero, ranks=RANKS, name="", shards={}, precision=
     if sum(elements(s) for s in state) != copies * total:
         sys.exit(f"expects {copies} tensors of state for each parameter")
     wanted = sum(4 * part(p, "gradients") for p in params)
-    # With zero=1 the gradient of the few positions may be sharded like its state.
+    # Under zero=1 the gradient of the few positions may be sharded like its state.
     slack = 4 * sum(elements(p) for p in params if p["name"] == "wpe") if zero == 1 else 0
     if not wanted - slack <= sums <= wanted:
         sys.exit(f"{name} gradients: expects {wanted} bytes but got {sums}")
@@ -82,7 +81,7 @@ def sum_bytes(text):
 
 
 def check_uneven(graph, mesh, name, precision="bf16"):
-    """Three ranks that divide no matrix: flat state is split elsewhere."""
+    """Three ranks that divide no matrix: flat state is sharded by other boundaries."""
     shards = {}
     strategy = "dp,tp" if "tp" in mesh else "dp"
     for zero in range(4):
@@ -163,7 +162,7 @@ def main():
             sys.exit(f"zero={zero}: the plan is not used: {memory}")
         reports[zero] = memory
     small, large = reports[3], reports[0]
-    # Enough for zero=3 with all that a process has, and half of what is left to zero=0.
+    # Enough for zero=3 with all memory of a process, plus half of the difference to zero=0.
     needed = small["measured_bytes"] + small["private_bytes_at_start"]
     limit = (needed + large["planned_bytes"]) // 2
     if not needed < limit < large["planned_bytes"]:

@@ -1,8 +1,7 @@
-"""Runs `tessera verify` for every mesh and strategy; prints what fails.
+"""Runs `tessera verify` for every mesh and strategy; prints failures.
 
-A run counts only if it says that it ran on as many ranks as the mesh has: a
-program that was never partitioned would equal itself.
-"""
+A run counts only if its output has as many ranks as the mesh: a program that was never partitioned
+would equal itself."""
 
 import itertools
 import subprocess
@@ -14,7 +13,7 @@ DATA = [[], ["--integers"]]
 
 
 def verify(program, mesh, strategy, data):
-    """None, or why the run is not right."""
+    """None, or the reason why the run is wrong."""
     dp, tp = mesh
     run = subprocess.run(
         ["tessera", "verify", program, "--mesh", f"dp={dp},tp={tp}", "--strategy", strategy, "--forward", *data],

@@ -1,8 +1,7 @@
-"""Training steps below f32: right programs are found right, wrong ones wrong.
+"""Training steps below f32: correct programs must pass, wrong ones fail.
 
-A partitioned step differs from the original by roundings alone, on any mesh. Then
-one thing after the other is made wrong in it: a reduction left out, a scale changed.
-"""
+A partitioned step differs from the original by roundings alone, on any mesh. Then one error at a
+time is made in it: a reduction left out, a scale changed."""
 
 import itertools
 import re
@@ -16,7 +15,7 @@ SCALE = 2
 
 
 def verify(*arguments):
-    """None, or what is wrong."""
+    """None, or the error."""
     run = subprocess.run(["tessera", "verify", *arguments, "--no-proof"], capture_output=True, text=True)
     lines = (run.stdout + run.stderr).splitlines()
     if run.returncode:

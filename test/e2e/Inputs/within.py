@@ -1,9 +1,7 @@
-"""Judges what a program printed for --compare: how many results differ from what is
-expected by at most BOUND of their largest magnitude (of 1 where that is smaller),
-and which do not.
+"""Judges the output of a program with --compare: counts the results that differ from the expected
+ones by at most BOUND of their largest magnitude (at least 1), and prints the others.
 
-Usage: PROGRAM --compare DIR | within.py BOUND
-"""
+Usage: PROGRAM --compare DIR | within.py BOUND"""
 
 import re
 import sys
@@ -14,7 +12,7 @@ LINE = re.compile(r"(\S+): largest difference ([^\s,]+), largest magnitude ([^\s
 def main():
     bound, right = float(sys.argv[1]), 0
     for name, difference, magnitude in LINE.findall(sys.stdin.read()):
-        # NaN compares with nothing.
+        # NaN never compares as smaller.
         if float(difference) <= bound * max(1.0, float(magnitude)):
             right += 1
         else:

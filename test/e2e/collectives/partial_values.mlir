@@ -1,6 +1,6 @@
-// Reductions of a sharded dimension in front of ops that must wait for them, and
-// padding that must not count, compiled: four ranks, of which two or three have
-// no rows. The programs are those of exec/partial_values.mlir and
+// Reductions of a sharded dimension before ops that must wait for them, and
+// padding that must not count, compiled: on four ranks, two or three of them
+// without rows. The same programs are in exec/partial_values.mlir and
 // exec/padding_of_zeros.mlir.
 
 // RUN: rm -rf %t && mkdir %t

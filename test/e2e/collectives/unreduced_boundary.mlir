@@ -1,5 +1,5 @@
-// Partial arguments and results at the boundary of an executable are whole in
-// its files, and a sum of booleans is modulo 2 over ranks as within one.
+// Partial arguments and results of an executable are whole in its files, and a
+// sum of booleans is modulo 2 over ranks as well as within one.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data

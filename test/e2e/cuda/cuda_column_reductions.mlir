@@ -1,7 +1,7 @@
-// Column reductions in the kernels of their rows, on an emulated GPU, against the
-// interpreter: gradients of norms with those of gain and shift (in part of a warp,
-// a warp, a block), a bias beside an activation's gradient, odd numbers of parts and
-// columns. The order in which threads run is another in each run.
+// Column reductions in the kernels of their rows, on an emulated GPU, against
+// the interpreter: gradients of norms with their gain and shift (in part of a
+// warp, a warp, a block), a bias with an activation's gradient, odd numbers of
+// chunks and columns. Threads run in another order in each run.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera compile %s --target cuda-emulated --compile-to=kernels --quiet | FileCheck %s --check-prefix=IR
@@ -38,7 +38,7 @@ func.func @kernels(%d: tensor<4x512x48xf32>, %x: tensor<4x512x48xf32>, %g: tenso
   %dnw = arith.mulf %dw, %nw : tensor<2088x520xf32>
   %dgw = nn.reduce <sum> %dnw dims [0] : tensor<2088x520xf32> -> tensor<520xf32>
 
-  // Made in the kernel, and read by a matmul of another one as well.
+  // A value of the kernel that a matmul of another kernel reads as well.
   %do1 = nn.silu_backward %do, %xo : tensor<2072x33xf32>
   %dbo = nn.reduce <sum> %do1 dims [0] : tensor<2072x33xf32> -> tensor<33xf32>
   %so = nn.reduce <sum> %do dims [0] : tensor<2072x33xf32> -> tensor<33xf32>

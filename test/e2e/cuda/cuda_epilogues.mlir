@@ -1,6 +1,6 @@
-// Matmuls of a GPU with all that they may do besides, on an emulated one,
-// against the interpreter: by the host's code, by the runtime's kernels, and by a
-// library with cuBLASLt's rules; odd sizes, which it does not take, and even ones.
+// Matmuls of a GPU with all epilogues, on an emulated one, against the
+// interpreter: by the host's code, by the runtime's kernels, and by a library
+// with cuBLASLt's rules; odd sizes, which it does not support, and even ones.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera compile %s --target cuda-emulated --compile-to=rt | FileCheck %s --check-prefix=CALLS

@@ -1,7 +1,7 @@
 // Kernels of a GPU of every kind, on an emulated one, against the interpreter:
 // rows in part of a warp, a warp, a block's registers and a block's loops; odd
-// lengths; column reductions in parts; values that threads of a row exchange
-// through shared memory. The order in which threads run is another in each run.
+// lengths; column reductions in chunks; values that threads of a row exchange
+// through shared memory. Threads run in another order in each run.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --dump %t/data

@@ -1,6 +1,6 @@
 // The angle of every pair of infinities, NaN, zeros of both signs and ordinary
-// numbers, compiled: its sign and its quadrant are those of the interpreter. So
-// are their cube roots.
+// numbers, compiled: sign and quadrant equal the interpreter's. So do their
+// cube roots.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data
@@ -18,7 +18,7 @@ func.func @f(%unit: tensor<9xi32>) -> (
     tensor<9x9xf32> {nn.output = "f32"}, tensor<9x9xf64> {nn.output = "f64"},
     tensor<9x9xf32> {nn.output = "narrow"}, tensor<9x9xi32> {nn.output = "signs"},
     tensor<9xf32> {nn.output = "cube_roots"}) attributes {dist.local} {
-  // Infinity, -infinity, NaN, 0, -0, 1, -1, the least number, -3e38.
+  // Infinity, -infinity, NaN, 0, -0, 1, -1, the smallest number, -3e38.
   %bits = arith.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000, 0, 0x80000000, 0x3F800000, 0xBF800000, 1, 0xFF61B1E6]> : tensor<9xi32>
   %zero = arith.constant dense<0> : tensor<9xi32>
   %none = arith.andi %unit, %zero : tensor<9xi32>
@@ -44,7 +44,7 @@ func.func @f(%unit: tensor<9xi32>) -> (
     %s = arith.extf %t : bf16 to f32
     linalg.yield %s : f32
   } -> tensor<9x9xf32>
-  // The sign, where it is a number.
+  // The sign, if it is a number.
   %isNumber = arith.cmpf ord, %single, %single : tensor<9x9xf32>
   %word = arith.bitcast %single : tensor<9x9xf32> to tensor<9x9xi32>
   %shift = arith.constant dense<31> : tensor<9x9xi32>

@@ -1,7 +1,7 @@
 // Positions of the largest and the smallest, compiled: along the last, a middle
 // and the first dimension, long rows, ties, and one written by hand; on the
-// host, on an emulated GPU, and on two ranks with the dimension sharded. They are
-// the interpreter's exactly.
+// host, on an emulated GPU, and on two ranks with the dimension sharded. They
+// equal the interpreter's exactly.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --integers --dump %t/data

@@ -1,4 +1,4 @@
-// Functions that call others, with parts of their arguments sharded, compiled.
+// Functions that call others, with some of their arguments sharded, compiled.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --function main --dump %t/data

@@ -1,6 +1,6 @@
-// Ids that a program computes, most of which are no rows, labels or positions:
-// NaN, and no gradient, on every mesh and target, as the interpreter has it. 11
-// rows are padded where devices do not divide them, and so are 5 ids.
+// Ids that a program computes; most are not valid rows, labels or positions and
+// give NaN, and no gradient, on every mesh and target, as in the interpreter.
+// 11 rows are padded if devices do not divide them, and so are 5 ids.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: sed 's/"x"=2/"x"=3/' %s > %t/three.mlir
@@ -18,7 +18,7 @@
 // CHECK-COUNT-6: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(0[6-9]|[1-9][0-9]),)}}
 // CHECK-NOT: largest difference
 
-// The numbers of the reference itself.
+// The results of the reference itself.
 // RUN: python3 -c "import numpy, sys; d = sys.argv[1]; i = numpy.load(d + '/i.npy').astype(numpy.int64) + 3; e = numpy.load(d + '/expected/rows.npy'); t = numpy.load(d + '/t.npy'); ok = (i >= 0) & (i < 11); want = numpy.where(ok[:, None], t[numpy.where(ok, i, 0)], numpy.nan); assert ok.any() and not ok.all(); assert numpy.array_equal(e, want, equal_nan=True); assert numpy.isnan(numpy.load(d + '/expected/loss.npy')).tolist() == (~ok).tolist()" %t/data
 
 dist.mesh @mesh ["x"=2]

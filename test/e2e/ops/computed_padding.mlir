@@ -1,5 +1,5 @@
-// tensor.pad with what is computed, once or by its positions, of a tensor
-// without elements too, compiled: as the interpreter has it.
+// tensor.pad with a computed value, computed once or from its position, also of
+// a tensor without elements, compiled: as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --dump %t/data

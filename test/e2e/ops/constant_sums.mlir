@@ -1,5 +1,5 @@
-// Reductions of constants, in parts and by blocks of columns: a constant has no
-// memory that could be seen as another shape.
+// Reductions of constants, in chunks and by blocks of columns: a constant has
+// no memory that could be viewed with another shape.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --dump %t/data

@@ -1,5 +1,5 @@
-// Branches and loops, compiled: those that depend on data, within each other, and
-// in branches that are not taken.
+// Branches and loops, compiled: data-dependent, nested, and in branches that
+// are not taken.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --function main --dump %t/data
@@ -37,7 +37,7 @@ func.func @main(
   %seed = tensor.extract %n[] : tensor<i32>
   %isOdd = arith.trunci %seed : i32 to i1
 
-  // On data.
+  // Data-dependent.
   %chosen, %other = scf.if %isOdd -> (tensor<6x4xf32>, tensor<6x4xf32>) {
     %total = linalg.reduce { arith.addf } ins(%x : tensor<6x4xf32>) outs(%zero : tensor<f32>) dimensions = [0, 1]
     %t = tensor.extract %total[] : tensor<f32>
@@ -49,7 +49,7 @@ func.func @main(
     scf.yield %x, %0 : tensor<6x4xf32>, tensor<6x4xf32>
   }
 
-  // Collatz: how many steps to 1.
+  // Collatz: the number of steps to 1.
   %mask = arith.constant 63 : i32
   %low = arith.andi %seed, %mask : i32
   %start = arith.addi %low, %i2 : i32
@@ -73,7 +73,7 @@ func.func @main(
   %e32 = tensor.empty() : tensor<i32>
   %stepsOut = linalg.fill ins(%steps : i32) outs(%e32 : tensor<i32>) -> tensor<i32>
 
-  // Newton's root of the sum of squares, until it moves no more.
+  // Newton's root of the sum of squares, until it is constant.
   %squares = arith.mulf %x, %x : tensor<6x4xf32>
   %sumOfSquares = linalg.reduce { arith.addf } ins(%squares : tensor<6x4xf32>) outs(%zero : tensor<f32>) dimensions = [0, 1]
   %a0 = tensor.extract %sumOfSquares[] : tensor<f32>
@@ -107,7 +107,7 @@ func.func @main(
     scf.yield %0 : tensor<6x4xf32>
   }
 
-  // A loop in a loop in a branch that is not taken, where it would not end.
+  // A nested loop in a branch that is not taken; it would not end otherwise.
   %never = arith.cmpi eq, %seed, %last : i32
   %fresh = arith.xori %never, %true : i1
   %inner = scf.if %fresh -> (tensor<f32>) {
@@ -146,7 +146,7 @@ func.func @main(
   }
   %sumOut = linalg.fill ins(%sum : f32) outs(%empty : tensor<f32>) -> tensor<f32>
 
-  // A position that is none where it is not taken.
+  // A position that is invalid if the branch is not taken.
   %far = arith.index_cast %seed : i32 to index
   %six = arith.constant 6 : index
   %fits = arith.cmpi ult, %far, %six : index

@@ -1,5 +1,5 @@
-// A reduction of two results, one of which combines what the other has so far:
-// its iterations are done in order, by one thread.
+// A reduction of two results, where one combines the other's running values:
+// its iterations run in order, in one thread.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

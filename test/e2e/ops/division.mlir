@@ -1,5 +1,5 @@
-// Integer division at its limits, compiled. The least integer divided by -1
-// wraps and leaves 0, as the interpreter has it.
+// Integer division at its limits, compiled. The smallest integer divided by -1
+// wraps with the remainder 0, as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t && split-file %s %t/parts
 // RUN: tessera verify %t/parts/limits.mlir --partitioned %t/parts/limits.mlir --no-proof --dump %t/data
@@ -24,7 +24,7 @@ func.func @f(%a: tensor<3xi32>) -> (
     tensor<3xi32> {nn.output = "quotient"}, tensor<3xi32> {nn.output = "remainder"},
     tensor<3xi32> {nn.output = "up"}, tensor<3xi32> {nn.output = "down"},
     tensor<3xi8> {nn.output = "narrow"}, tensor<3xi64> {nn.output = "wide"}, tensor<3xi32> {nn.output = "one_bit"}) attributes {dist.local} {
-  // Nothing that the compiler knows of.
+  // Values that the compiler does not know.
   %one = arith.constant dense<1> : tensor<3xi32>
   %half = arith.shrui %a, %one : tensor<3xi32>
   %mask = arith.constant dense<1073741824> : tensor<3xi32>
@@ -52,7 +52,7 @@ func.func @f(%a: tensor<3xi32>) -> (
 }
 
 //--- zero.mlir
-// 1 for each op and element with the result that is wanted.
+// 1 for each op and element with the expected result.
 func.func @f(%a: tensor<3xi32>) -> (tensor<9xi32> {nn.output = "right"}) attributes {dist.local} {
   // Zeros that the compiler does not know.
   %one = arith.constant dense<1> : tensor<3xi32>

@@ -1,6 +1,6 @@
-// Numbers of 8 bits in kernels: casts of every bf16 number, of f32 numbers between
+// 8-bit floats in kernels: casts of every bf16 number, of f32 numbers between
 // them, of ties, infinities and NaN; scales and matmuls; on the host and with the
-// kernels of a GPU. The reference is made from what the types are.
+// kernels of a GPU. The reference is computed from the definitions of the types.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera compile %s --quiet -o %t/host

@@ -1,5 +1,5 @@
-// Generics that read their outs, alone and in front of reductions, and scalars
-// that are computed from tensors, compiled: as the interpreter has it.
+// Generics that read their outs, alone and before reductions, and scalars that
+// are computed from tensors, compiled: as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --dump %t/data

@@ -1,5 +1,5 @@
 // Integer powers, which wrap, with exponents of both signs, and slices that are
-// written at every third and second position, compiled: as the interpreter has it.
+// written at every third and second position, compiled: as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

@@ -9,7 +9,7 @@
 // RUN: tessera run %t/emulated --simulate-ranks=2 --inputs %t/data --compare %t/data/expected | FileCheck %s
 // CHECK-COUNT-9: {{[a-z0-9_]+}}: largest difference 0,
 
-// Files have no integers of 24 bits.
+// Files do not support 24-bit integers.
 // RUN: sed 's/-> (tensor<6xi16>/-> (tensor<4x6xi24>/; s/return %0,/return %w,/; s/ : tensor<6xi16>, tensor/ : tensor<4x6xi24>, tensor/' %s > %t/odd.mlir
 // RUN: not tessera compile %t/odd.mlir --quiet -o %t/odd 2>&1 | FileCheck %s --check-prefix=ODD
 // ODD: error: expects a type that the runtime has for "result0" but got 'tensor<2x6xi24>'
@@ -30,7 +30,7 @@ func.func @f(%a: tensor<4x6xi16> {dist.sharding = #dist.sharding<@mesh, [{"x"}, 
   %5 = arith.extsi %m : tensor<6xi5> to tensor<6xi32>
   %part = tensor.extract_slice %square[1, 0] [1, 3] [1, 2] : tensor<4x6xi24> to tensor<3xi24>
   %6 = arith.extui %part : tensor<3xi24> to tensor<3xi32>
-  // Five on two ranks: the padding is no divisor.
+  // Five on two ranks: a divisor is not 0 in the padding.
   %one = arith.constant dense<1> : tensor<5xi32>
   %odd = arith.ori %q, %one : tensor<5xi32>
   %7 = arith.divsi %p, %odd : tensor<5xi32>

@@ -1,4 +1,4 @@
-// Vectors of bf16 that are made element by element move bits: no function of a
+// Vectors of bf16 that are built from elements move bits: no function of a
 // compiler's library is called for them.
 
 // RUN: tessera compile %s --target cuda-emulated --cpu x86-64-v3 --quiet -o %t

@@ -1,4 +1,4 @@
-// A fill of a slice of a tensor that is read elsewhere: it reads nothing of it.
+// A fill of a slice of a tensor with other uses: it does not read the tensor.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

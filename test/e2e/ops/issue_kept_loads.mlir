@@ -1,5 +1,5 @@
-// Column reductions read a value of the row in a loop; what follows in the kernel
-// reads it again, and not what the loop has read.
+// Column reductions read a value of the row in a loop; later ops of the kernel
+// read it again, and not the loop's value.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

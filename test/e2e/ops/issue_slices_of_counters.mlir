@@ -1,5 +1,5 @@
-// Slices that are taken, and put, where the counters of loops say: of a dimension that
-// is dropped, of two at once, in steps, of one element, beside loops of no trip.
+// Slices that are taken and inserted at offsets from loop counters: with a dropped
+// dimension, two counters, strides, one element, and in loops without iterations.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data | FileCheck %s --check-prefix=PROVEN

@@ -1,5 +1,5 @@
-// linalg.softmax along the last and the first dimension, compiled: as the
-// interpreter has it.
+// linalg.softmax along the last and the first dimension, compiled: as in the
+// interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data

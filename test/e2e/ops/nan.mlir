@@ -1,5 +1,5 @@
 // NaN (logarithms of negative numbers) in maxima, minima and searches, and rows
-// that leave a tail after their vectors, compiled: as the interpreter has it.
+// with a tail after their vectors, compiled: as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data

@@ -1,5 +1,5 @@
-// Every op that the host has, compiled, against the interpreter: differences of
-// a few units in the last place.
+// Every op that the host supports, compiled, against the interpreter:
+// differences of a few units in the last place.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --dump %t/data

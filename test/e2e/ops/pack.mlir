@@ -1,4 +1,4 @@
-// linalg.pack and linalg.unpack, compiled: as the interpreter has them.
+// linalg.pack and linalg.unpack, compiled: as in the interpreter.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data

@@ -1,6 +1,6 @@
-// Powers of every pair of infinities, NaN, zeros of both signs, ones, the least
-// and the largest numbers and ordinary numbers, compiled: what the interpreter
-// has, which is what IEEE 754 says. So are remainders.
+// Powers of every pair of infinities, NaN, zeros of both signs, ones, the
+// smallest and the largest numbers and ordinary numbers, compiled: as in the
+// interpreter, which follows IEEE 754. So are remainders.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data
@@ -52,7 +52,7 @@ func.func @f(%unit: tensor<16xi32>) -> (
     %t = arith.remf %a, %b : f32
     linalg.yield %t : f32
   } -> tensor<16x16xf32>
-  // The sign, where it is a number.
+  // The sign, if it is a number.
   %isNumber = arith.cmpf ord, %single, %single : tensor<16x16xf32>
   %word = arith.bitcast %single : tensor<16x16xf32> to tensor<16x16xi32>
   %shift = arith.constant dense<31> : tensor<16x16xi32>

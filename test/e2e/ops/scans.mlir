@@ -1,5 +1,5 @@
 // Results that are read and written along a reduction loop: prefix sums, and
-// sums over diagonals that begin with a tensor.
+// sums over diagonals that start with a tensor.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

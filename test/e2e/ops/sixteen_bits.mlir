@@ -1,7 +1,7 @@
 // Casts to bf16 and f16 from f32, f64 and i32, and arithmetic in them, for each
-// level of x86-64 that this machine runs: bit for bit what rounding to the
-// nearest number, ties to even, gives. Denormals are exact, and a NaN keeps the
-// upper bits of its payload.
+// level of x86-64 that this machine runs: equal in bits to rounding to the
+// nearest number, ties to even. Denormals are exact, and a NaN keeps the upper
+// bits of its payload.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: %python %S/../Inputs/sixteen_bits.py %s %t | FileCheck %s
@@ -29,7 +29,7 @@ func.func @casts(%x: tensor<500000xf32> {nn.input = "x"}, %y: tensor<500000xf32>
   %f16 = arith.truncf %x : tensor<500000xf32> to tensor<500000xf16>
   %1 = arith.extf %f16 : tensor<500000xf16> to tensor<500000xf32>
 
-  // A little above or below x.
+  // Slightly above or below x.
   %wide = arith.extf %x : tensor<500000xf32> to tensor<500000xf64>
   %factor = arith.extf %y : tensor<500000xf32> to tensor<500000xf64>
   %c = arith.constant dense<0x3D70000000000000> : tensor<500000xf64>  // 2^-40
@@ -47,7 +47,7 @@ func.func @casts(%x: tensor<500000xf32> {nn.input = "x"}, %y: tensor<500000xf32>
   %8 = arith.sitofp %i32 : tensor<500000xi32> to tensor<500000xf16>
   %9 = arith.extf %8 : tensor<500000xf16> to tensor<500000xf32>
 
-  // x - y of numbers of 16 bits.
+  // x - y of 16-bit numbers.
   %bf16y = arith.truncf %y : tensor<500000xf32> to tensor<500000xbf16>
   %10 = arith.subf %bf16, %bf16y : tensor<500000xbf16>
   %11 = arith.extf %10 : tensor<500000xbf16> to tensor<500000xf32>

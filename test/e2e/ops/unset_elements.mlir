@@ -1,5 +1,5 @@
-// A tensor.empty as more than the outs of an op: what reads it, or an element
-// of it, without depending on it, what writes over it, and what passes it on.
+// A tensor.empty with other uses than outs: ops that read it, or an element of
+// it, without depending on it, that overwrite it, and that pass it on.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: split-file %s %t/parts
@@ -10,7 +10,7 @@
 // RUN: tessera run %t/emulated --inputs %t/data --compare %t/data/expected | FileCheck %s
 // CHECK-COUNT-4: {{[a-z0-9_]+}}: largest difference 0,
 
-// Returned, alone and through a collective: any elements are right.
+// Returned, alone and through a collective: any elements are correct.
 // RUN: tessera compile %t/parts/returned.mlir --quiet -o %t/returned
 // RUN: tessera run %t/returned --ranks 2 --save-outputs %t/out --quiet
 // RUN: tessera compile %t/parts/returned.mlir --target cuda-emulated --quiet -o %t/returned-emulated

@@ -1,5 +1,5 @@
 // f64 calls libm, whose errors are below one unit in the last place: near zero
-// expm1 and log1p have all their digits. What is infinite is, in every type.
+// expm1 and log1p are precise. Infinite results are infinite in every type.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data

@@ -1,5 +1,5 @@
-// A step that changes its arguments, written by hand: momentum SGD of a linear
-// model. The runtime runs it again and again on what the step before has left.
+// A hand-written step that changes its arguments: momentum SGD of a linear
+// model. The runtime repeats it on the state of the step before.
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera compile %s --quiet -o %t/one
 // RUN: %t/one --steps 8 --log=jsonl --save-outputs %t/w1 > %t/one.jsonl
@@ -10,13 +10,13 @@
 // FALLS: one.jsonl: 8 steps, loss 2.619{{[0-9]+}} to 0.903{{[0-9]+}}, largest difference loss 0.00e+00
 // FALLS: two.jsonl: 8 steps,
 
-// Results that are donated to are named after their arguments.
+// Results that are donated to have the names of their arguments.
 // RUN: %t/two --steps 8 --compare %t/w1 --quiet --report json | FileCheck %s --check-prefix=SAME
 // SAME: {"name": "w", "max_difference": {{0,|[0-9.]+e-0[6-9],}}
 // SAME-SAME: {"name": "w.m", "max_difference": {{0,|[0-9.]+e-0[6-9],}}
 // SAME-SAME: {"name": "loss",
 
-// Two runs are equal bit for bit; eight steps are four and four.
+// Two runs are equal bit for bit; eight steps equal four and four.
 // RUN: %t/two --steps 8 --quiet --save-outputs %t/again
 // RUN: cmp %t/w2/w.npy %t/again/w.npy
 // RUN: %t/two --steps 4 --quiet --save-outputs %t/half
@@ -36,7 +36,7 @@
 // LINES-NEXT: memory per rank after 2 steps: plan {{.*}} B, measured
 // LINES-NEXT: two: 2 ranks x
 
-// The argument's role, the initial value, and the result that follows it.
+// The argument's role, the initial value, and the result that replaces it.
 // RUN: %t/two --manifest | FileCheck %s --check-prefix=MANIFEST
 // MANIFEST: "donate":0,{{[^}]*}}"init":{"kind":"normal"{{.*}}"name":"w",{{.*}}"role":"param"
 // MANIFEST-SAME: "donate":1,{{.*}}"name":"w.m",{{.*}}"role":"state"
