@@ -18,7 +18,7 @@ func.func @reduced_once(%x: tensor<3x4x6xf32> {dist.sharding = #dist.sharding<@m
   return %g : tensor<6x8xf32>
 }
 
-// The sum is wanted in shards: scattered once, or in each micro-batch.
+// The result is sharded: scattered once, or in each micro-batch.
 // CHECK-LABEL: @scattered_once: 4 ranks
 // CHECK: yes
 // CHECK: reduce_scatter 1
@@ -45,8 +45,8 @@ func.func @scattered_each(%x: tensor<3x4x6xf32> {dist.sharding = #dist.sharding<
   return %g : tensor<6x6xf32>
 }
 
-// Partial over both axes: what is not scattered waits for the last one, and a
-// sum that is wanted whole waits for it altogether.
+// Partial over both axes: the axis without a shard waits for the last
+// micro-batch, and a sum with a whole result waits altogether.
 // CHECK-LABEL: @scattered_in_part: 4 ranks
 // CHECK: yes
 // CHECK: yes
@@ -82,7 +82,7 @@ func.func @uneven(%x: tensor<3x5x7xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %n, %g#1 : tensor<7xf32>, tensor<f32>
 }
 
-// Slices are taken from what has all micro-batches; a value from outside is
+// Slices are taken from values with all micro-batches; a value from outside is
 // resharded where it is used.
 // CHECK-LABEL: @whole_first_dimension: 4 ranks
 // CHECK: yes

@@ -1,4 +1,4 @@
-// A value and where it is, along a dimension that is sharded: pairs are combined,
+// A value and its position, along a sharded dimension: pairs are combined,
 // nothing is gathered. Integer data has many ties: the first of equals wins.
 // RUN: tessera verify %s --seeds 3 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 --seeds 3 | FileCheck %s
@@ -34,7 +34,7 @@ func.func @max_of_seventeen(%x: tensor<8x17xf32> {dist.sharding = #dist.sharding
   return %v, %i : tensor<8xf32>, tensor<8xi32>
 }
 
-// Of the first dimension, of integers, positions in 64 bits.
+// Along the first dimension, for integers, positions in 64 bits.
 // CHECK-LABEL: @min_of_integers
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2
@@ -48,7 +48,7 @@ func.func @min_of_integers(%x: tensor<17x6xi32> {dist.sharding = #dist.sharding<
   return %v, %i : tensor<6xi32>, tensor<6xi64>
 }
 
-// The first that is true; where none is, the first.
+// The first true element; if there is none, the first element.
 // CHECK-LABEL: @first_true
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2
@@ -62,8 +62,8 @@ func.func @first_true(%x: tensor<8x9xf32> {dist.sharding = #dist.sharding<@mesh,
   return %v, %i : tensor<8xi1>, tensor<8xi32>
 }
 
-// Where there are NaNs the position is that of the first; the value is compared
-// by what it is not.
+// NaN is the largest, and the first one's position counts; the function returns
+// whether the value is NaN, since NaN equals nothing.
 // CHECK-LABEL: @not_a_number
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2
@@ -80,7 +80,7 @@ func.func @not_a_number(%x: tensor<16x9xf32> {dist.sharding = #dist.sharding<@me
   return %1, %i : tensor<16xi1>, tensor<16xi32>
 }
 
-// Of rows of minus infinity the first element, and not one of the padding.
+// Rows of minus infinity give the first element, and not one of the padding.
 // CHECK-LABEL: @infinities
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2
@@ -96,8 +96,8 @@ func.func @infinities(%x: tensor<8x9xf32> {dist.sharding = #dist.sharding<@mesh,
   return %v, %i : tensor<8xf32>, tensor<8xi32>
 }
 
-// How many tokens the model would have guessed: logits are sharded over the
-// vocabulary and over the batch.
+// The number of tokens that the model guesses correctly: logits are sharded
+// over the vocabulary and over the batch.
 // CHECK-LABEL: @accuracy
 // CHECK: yes
 // CHECK-NOT: gather

@@ -1,4 +1,4 @@
-// Searches written by hand, the originals interpreted as they are.
+// Searches written by hand; the originals are interpreted unchanged.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 --seeds 3 | FileCheck %s
 
@@ -7,7 +7,7 @@ dist.mesh @mesh ["x"=2, "y"=4]
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 
-// As torch-mlir lowers max along a dimension; 17 on 8.
+// torch-mlir's lowering of max along a dimension; 17 on 8.
 // CHECK-LABEL: @torch
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 4 224
@@ -34,8 +34,8 @@ func.func @torch(%x: tensor<8x17xf32> {dist.sharding = #dist.sharding<@mesh, [{}
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
 }
 
-// The smallest of integers, the position first, along the first dimension,
-// against values that it starts with.
+// The smallest of integers, the position first, along the first dimension, with
+// initial values.
 // CHECK-LABEL: @with_start
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2
@@ -58,8 +58,8 @@ func.func @with_start(%x: tensor<16x6xi32> {dist.sharding = #dist.sharding<@mesh
   return %0#0, %0#1 : tensor<6xi64>, tensor<6xi32>
 }
 
-// A choice passes over NaN, in whole rows too, and what it starts
-// with stays where nothing is above it.
+// A choice ignores NaN, in whole rows too, and the initial value stays if no
+// element is above it.
 // CHECK-LABEL: @passes_over
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2

@@ -76,7 +76,7 @@ func.func @keys(%q: tensor<1x3x2x1x4xf32>,
   return %0 : tensor<1x3x2x1x4xf32>
 }
 
-// Keys that do not divide: the padding is seen by no query.
+// Keys that do not divide: no query sees the padding.
 // CHECK-LABEL: @uneven_keys
 // CHECK: yes
 func.func @uneven_keys(%q: tensor<1x3x2x1x4xf32>,
@@ -87,7 +87,7 @@ func.func @uneven_keys(%q: tensor<1x3x2x1x4xf32>,
   return %0 : tensor<1x3x2x1x4xf32>
 }
 
-// The dimension that scores are summed over.
+// The dimension that the scores contract.
 // CHECK-LABEL: @head_dim
 // CHECK: yes
 func.func @head_dim(

@@ -22,7 +22,7 @@ func.func @batch(
   return %0#0, %0#1, %0#2 : tensor<2x5x2x2x4xf32>, tensor<2x6x2x4xf32>, tensor<2x6x2x3xf32>
 }
 
-// Groups need nothing; dk and dv are sums over the heads of a group.
+// Groups need no communication; dk and dv are sums over the heads of a group.
 // CHECK-LABEL: @heads
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
@@ -105,7 +105,7 @@ func.func @queries(
   return %0#0, %0#1, %0#2 : tensor<1x8x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
 }
 
-// A sequence that does not divide: what is in padded queries is masked.
+// A sequence that does not divide: padded queries are masked.
 // CHECK-LABEL: @uneven_queries
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
@@ -147,7 +147,7 @@ func.func @keys(
   return %0#0, %0#1, %0#2 : tensor<1x8x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
 }
 
-// Padded keys are seen by no query.
+// No query sees padded keys.
 // CHECK-LABEL: @uneven_keys
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
@@ -207,7 +207,7 @@ func.func @sequence(
   return %0#0, %0#1, %0#2 : tensor<1x8x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
 }
 
-// Scores sum over the dim, their gradients over the value dim.
+// Scores contract the dim, their gradients the value dim.
 // CHECK-LABEL: @dim
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective

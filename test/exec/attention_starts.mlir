@@ -1,5 +1,5 @@
 // Attention within documents, and its gradients, sharded over each of their
-// dimensions: starts are sharded as queries are.
+// dimensions: starts are sharded like queries.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=4]

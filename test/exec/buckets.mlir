@@ -1,7 +1,7 @@
-// Buckets, and what they are expanded to: members of any size and rank, along
-// any dimension, with sizes that no alignment has; gathers and scatters over parts
-// of the devices. One device's result is the same with and without. A bucket is
-// proven as it is; the buffer of an expanded one has no counterpart in the reference.
+// Buckets, and their expansions: members of any size and rank, along any
+// dimension, with unaligned sizes; gathers and scatters over some of the axes.
+// One device's result is the same with and without. A bucket is proven as it
+// is; the buffer of an expanded one has no counterpart in the reference.
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s --check-prefix=PROVEN
 // PROVEN-COUNT-4: partition proven
@@ -41,7 +41,7 @@ func.func @largest(%a0: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %0, %1, %2 : tensor<16xf32>, tensor<f32>, tensor<3x5xf32>
 }
 
-// Parts of any dimension.
+// Shards of any dimension.
 // CHECK-LABEL: @scattered:
 // CHECK-COUNT-6: yes
 // CHECK: reduce_scatter 1

@@ -1,5 +1,5 @@
-// What each collective computes on four ranks. The values are written out, so
-// this does not depend on how the interpreter shards or assembles tensors.
+// Results of each collective on four ranks. The values are written out, so this
+// does not depend on how the interpreter shards or assembles tensors.
 // RUN: tessera verify %s --interpret | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=2]
@@ -28,7 +28,7 @@ func.func @all_gather_x_inner(%a: tensor<1x2xf32> {interpret.values = [
   return %0 : tensor<1x4xf32>
 }
 
-// Over (y, x), y major: the blocks are those of ranks 0, 2, 1, 3.
+// Over (y, x), y major: the blocks come from ranks 0, 2, 1, 3.
 // CHECK-LABEL: @all_gather_yx
 // CHECK-NEXT: result0, ranks 0-3: [1, 3, 2, 4]
 func.func @all_gather_yx(%a: tensor<1xi32> {interpret.values = [
@@ -49,7 +49,7 @@ func.func @all_reduce_sum(%a: tensor<2xf32> {interpret.values = [
   return %0 : tensor<2xf32>
 }
 
-// A maximum stays a maximum, a minimum a minimum, of integers too.
+// A maximum stays a maximum, a minimum a minimum, for integers too.
 // CHECK-LABEL: @all_reduce_max_min
 // CHECK-NEXT: result0, ranks 0,2: [5, -2]
 // CHECK-NEXT: result0, ranks 1,3: [7, 4]
@@ -76,8 +76,8 @@ func.func @all_reduce_booleans(%a: tensor<2xi1> {interpret.values = [
   return %0, %1 : tensor<2xi1>, tensor<2xi1>
 }
 
-// Partial bf16 values are summed in double and rounded once: 256 + 3 * 0.75 is 258
-// where adding one after the other would stay at 256.
+// Partial bf16 values are summed in double and rounded once: 256 + 3 * 0.75 is
+// 258, while adding one after the other would stay at 256.
 // CHECK-LABEL: @all_reduce_rounds_once
 // CHECK-NEXT: result0, ranks 0-3: [258]
 func.func @all_reduce_rounds_once(%a: tensor<1xbf16> {interpret.values = [
@@ -101,7 +101,7 @@ func.func @reduce_scatter(%a: tensor<4xf32> {interpret.values = [
   return %0 : tensor<1xf32>
 }
 
-// Of a maximum, along the inner dimension.
+// A maximum, along the inner dimension.
 // CHECK-LABEL: @reduce_scatter_max
 // CHECK-NEXT: result0, rank 0: {{\[\[}}5], [4]]
 // CHECK-NEXT: result0, rank 1: {{\[\[}}6], [8]]
@@ -164,8 +164,8 @@ func.func @broadcast(%a: tensor<1xi32> {interpret.values = [
   return %0 : tensor<1xi32>
 }
 
-// On coordinate 0 the value, elsewhere what leaves a reduction as it is; the
-// reduction gives the value back.
+// The value on coordinate 0, the neutral element on the others; the reduction
+// gives the value back.
 // CHECK-LABEL: @to_partial
 // CHECK-NEXT: result0, ranks 0,2: [1, 2]
 // CHECK-NEXT: result0, ranks 1,3: [0, 0]
@@ -195,7 +195,7 @@ func.func @axis_offset() -> (index, index) {
   return %0, %1 : index, index
 }
 
-// Devices at x=0 send to those at x=1, and those send back; the others get 0.
+// Devices at x=0 send to devices at x=1, and back; the others get 0.
 // CHECK-LABEL: @send_recv
 // CHECK-NEXT: result0, ranks 0-1: [0]
 // CHECK-NEXT: result0, rank 2: [1]

@@ -1,5 +1,5 @@
-// Collectives over parts of an axis, on eight ranks: rank = 2 * x + y, where x
-// is made of a major and a minor half: x = 2 * x:(1)2 + x:(2)2.
+// Collectives over sub-axes, on eight ranks: rank = 2 * x + y, where x has a
+// major and a minor half: x = 2 * x:(1)2 + x:(2)2.
 // RUN: tessera verify %s --interpret | FileCheck %s
 
 dist.mesh @mesh ["x"=4, "y"=2]

@@ -1,4 +1,4 @@
-// Every class of index of an einsum, sharded every way.
+// Every class of index of an einsum, with every sharding.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0
 
@@ -28,7 +28,7 @@ func.func @rows_and_columns(
   return %0 : tensor<8x16xf32>
 }
 
-// Summed: one reduction.
+// Contracted: one reduction.
 // CHECK-LABEL: @summed
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -40,7 +40,7 @@ func.func @summed(
   return %0 : tensor<8x16xf32>
 }
 
-// Summed over two axes: one reduction over both.
+// Contracted over two axes: one reduction over both.
 // CHECK-LABEL: @summed_over_two_axes
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -52,7 +52,7 @@ func.func @summed_over_two_axes(
   return %0 : tensor<8x4xf32>
 }
 
-// Summed, and the result wanted sharded over the same axis: a reduce-scatter.
+// Contracted, and the result sharded over the same axis: a reduce-scatter.
 // CHECK-LABEL: @summed_to_rows
 // CHECK: yes
 // CHECK: reduce_scatter 1
@@ -87,7 +87,7 @@ func.func @conflict(
   return %0 : tensor<8x16xf32>
 }
 
-// The operands disagree about the summed index.
+// The operands disagree about the contracted index.
 // CHECK-LABEL: @summed_conflict
 // CHECK: yes
 func.func @summed_conflict(
@@ -98,7 +98,7 @@ func.func @summed_conflict(
   return %0 : tensor<8x16xf32>
 }
 
-// A square by itself: one tensor is two operands, sharded differently.
+// The square of a tensor: one tensor is two operands with different shardings.
 // CHECK-LABEL: @square
 // CHECK: yes
 func.func @square(
@@ -108,7 +108,7 @@ func.func @square(
   return %0 : tensor<8x8xf32>
 }
 
-// Sizes that do not divide: 7 rows, 9 summed, 5 columns.
+// Sizes that do not divide: 7 rows, 9 contracted, 5 columns.
 // CHECK-LABEL: @uneven
 // CHECK: yes
 // CHECK: {{all_reduce|reduce_scatter}} 1
@@ -132,7 +132,7 @@ func.func @seventeen_rows(
   return %0 : tensor<17x5xf32>
 }
 
-// Parts of an axis: rows on the major half of y, summed on the minor half.
+// Sub-axes: rows on the major half of y, contracted on the minor half.
 // CHECK-LABEL: @sub_axes
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -157,7 +157,7 @@ func.func @columns_then_rows(%x: tensor<2x3x8xf32>,
   return %1 : tensor<2x3x8xf32>
 }
 
-// A sum of two partial matmuls is reduced once.
+// The sum of two partial matmuls is reduced once.
 // CHECK-LABEL: @sum_of_matmuls
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -185,7 +185,7 @@ func.func @partial_plus_whole(
   return %1 : tensor<4x4xf32>
 }
 
-// Nothing nonlinear sees a partial value.
+// Partial values are reduced before nonlinear ops.
 // CHECK-LABEL: @partial_squared
 // CHECK: yes
 // CHECK: {{all_reduce|reduce_scatter}} 1

@@ -1,4 +1,4 @@
-// Ops that run with the factors that dist.exact says, on whole and on partial
+// Ops that run with the factors in dist.exact, on whole and on partial
 // operands.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-insert-reshards \
@@ -6,7 +6,7 @@
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// Computed where its operands are; the result changes places.
+// Computed where its operands are; the result is resharded.
 // CHECK-LABEL: @product
 // CHECK: yes
 // CHECK: collective_permute 1
@@ -51,7 +51,7 @@ func.func @partial_sum(
   return %2 : tensor<8x8xf32>
 }
 
-// A weight is gathered for each product, since both have it apart.
+// A weight is gathered for each product, since both need it separately.
 // CHECK-LABEL: @gathered_apart
 // CHECK: yes
 // CHECK: all_gather 2
@@ -68,7 +68,7 @@ func.func @gathered_apart(
   return %1 : tensor<8x16xf32>
 }
 
-// A partial operand that may not stay so is reduced first.
+// A partial operand that may not stay partial is reduced first.
 // CHECK-LABEL: @reduced_first
 // CHECK: yes
 // IR-LABEL: @reduced_first

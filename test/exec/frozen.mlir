@@ -1,5 +1,5 @@
-// Adapters on weights that are not trained, and a target without gradients: training steps
-// on several ranks compute what one rank does.
+// Adapters on frozen weights, and a target without gradients: training steps on
+// several ranks compute the same as on one rank.
 // RUN: tessera verify %s --mesh dp=2 --strategy dp --steps 2 | FileCheck %s
 // RUN: tessera verify %s --mesh dp=2 --strategy dp,zero=1 | FileCheck %s
 // RUN: tessera verify %s --mesh dp=2 --strategy dp,zero=2 --micro-batches 2 | FileCheck %s
@@ -12,7 +12,7 @@
 // STAGES: grad_norm {{.*}} yes
 // STAGES: pipeline proven
 
-// What is frozen has neither gradient nor state; nothing says where gradients stop.
+// A frozen parameter has neither gradient nor state; no stop_gradient is left.
 // RUN: tessera compile %s --mesh dp=4 --strategy dp,zero=3 --precision bf16 --compile-to train --quiet | FileCheck %s --check-prefix=TRAIN
 // TRAIN: @train_step(
 // TRAIN-SAME: {dist.donate = 0 : i64, {{.*}}nn.frozen, nn.param = "blocks.0.w"}
@@ -22,7 +22,7 @@
 // TRAIN: return
 // TRAIN-NOT: nn.stop_gradient
 
-// The executable of it.
+// The executable of the step.
 // RUN: tessera verify %s --mesh dp=2,tp=2 --strategy dp,tp,zero=3 --no-proof --dump %t.data > /dev/null
 // RUN: tessera compile %s --mesh dp=2,tp=2 --strategy dp,tp,zero=3 --quiet -o %t.prog
 // RUN: %t.prog --inputs %t.data --compare %t.data/expected | FileCheck %s --check-prefix=PROG

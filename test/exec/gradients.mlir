@@ -85,7 +85,7 @@ func.func @embedding_tokens(
   return %0 : tensor<11x6xf32>
 }
 
-// The padding of the tokens counts nowhere.
+// The padding of the tokens never counts.
 // CHECK-LABEL: @embedding_uneven_tokens
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -131,7 +131,7 @@ func.func @embedding_tokens_to_rows(
   return %0 : tensor<11x6xf64>
 }
 
-// Tokens and rows over one axis: the sums are scattered, in one collective; of
+// Tokens and rows over one axis: the sums are scattered, in one collective; for
 // so few bytes two gathers of the operands would take longer.
 // CHECK-LABEL: @embedding_rows_and_tokens
 // CHECK: yes
@@ -215,7 +215,7 @@ func.func @silu_backward(
   return %0 : tensor<6x10xf32>
 }
 
-// Statistics over a dimension that is sharded and padded.
+// Statistics over a sharded and padded dimension.
 // CHECK-LABEL: @layer_norm_stats
 // CHECK-COUNT-3: yes
 // CHECK: all_reduce 2
@@ -253,7 +253,7 @@ func.func @cross_entropy_stats(
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// The logsumexp over keys that are sharded and padded.
+// The logsumexp over sharded and padded keys.
 // CHECK-LABEL: @attention_stats
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 3

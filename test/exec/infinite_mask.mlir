@@ -1,6 +1,6 @@
 // A mask of minus infinity before a softmax whose dimension is sharded: shards
-// that see none of a row, rows in part, and sizes that do not divide. Gradients
-// are those of the whole.
+// where a row is fully masked, partly masked rows, and sizes that do not
+// divide. Gradients equal the whole tensor's.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera-opt %s --dist-build-backward -o %t.mlir
 // RUN: tessera verify %t.mlir --seeds 2 | FileCheck %s
@@ -20,7 +20,7 @@ func.func @hidden_shard(
   return %0 : tensor<4x8xf32>
 }
 
-// The mask comes at run time; 77 stands for the NaN of a row that sees nothing.
+// The mask is an input; 77 replaces the NaN of a row that sees nothing.
 // CHECK-LABEL: @hidden_rows
 // CHECK-NOT: {{ no$}}
 // CHECK: all_reduce

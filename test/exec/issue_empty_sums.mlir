@@ -1,5 +1,5 @@
-// Sums over no elements, and tensors without any, on devices that share them:
-// reduced over devices, padded, gathered.
+// Sums over no elements, and empty tensors, on several devices: reduced over
+// devices, padded, gathered.
 // RUN: tessera verify %s | FileCheck %s
 // CHECK-COUNT-3: partition proven
 dist.mesh @mesh ["x"=3]

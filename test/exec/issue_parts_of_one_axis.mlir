@@ -1,5 +1,5 @@
-// Sums over parts of one axis that no list of axes unites, in blocks of 2 and of
-// 3 and in overlapping ones, are added each by itself.
+// Sums over sub-axes that no list of axes unites, in blocks of 2 and of 3 and
+// in overlapping ones, are reduced separately.
 // RUN: tessera verify %s --optimizer sgd --lr 1 --clip 0 --weight-decay 0 | FileCheck %s
 // CHECK: partition proven
 dist.mesh @mesh ["x"=6]

@@ -1,5 +1,5 @@
-// A slice whose position is known at run time, of a tensor that is sharded along
-// its other dimension.
+// A slice at a run-time position, of a tensor that is sharded along its other
+// dimension.
 // RUN: tessera verify %s | FileCheck %s
 // CHECK: partition proven
 dist.mesh @mesh ["x"=2]

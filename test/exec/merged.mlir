@@ -1,5 +1,5 @@
-// Reshards that meet at casts, transposes and reshapes; sums that are scattered
-// and gathered. Programs stay what they were.
+// Adjacent reshards at casts, transposes and reshapes; sums that are scattered
+// and gathered. Programs keep their results.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=4, "y"=2]

@@ -1,6 +1,6 @@
-// Attention in zig-zag order over devices that do not divide its chunks: shards of 3
-// of 12 elements in chunks of 2, and three elements of padding behind them. Keys are
-// gathered, or go around a ring; padding is behind all positions either way.
+// Attention in zig-zag order over devices that do not divide its chunks: shards
+// of 3 of 12 elements in chunks of 2, followed by three elements of padding. Keys
+// are gathered, or go around a ring; padding is after all positions either way.
 // RUN: tessera verify %s --pipeline "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s
 // RUN: sed 's/factors = /ring = #dist.axes<{"x"}>, dist.factors = /' %s > %t.ring.mlir
 // RUN: tessera verify %t.ring.mlir --pipeline "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s --check-prefixes=CHECK,RING

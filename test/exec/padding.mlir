@@ -1,5 +1,5 @@
-// Sizes that eight devices do not divide. Every function is interpreted as it
-// is and on eight ranks.
+// Sizes that eight devices do not divide. Every function is interpreted
+// unchanged and on eight ranks.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=8]
@@ -48,7 +48,7 @@ func.func @infinite_padding(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding
   return %1 : tensor<4x3xf32>
 }
 
-// 0 * infinity is no zero.
+// 0 * infinity is not zero.
 // CHECK-LABEL: @nan_padding: 8 ranks
 // CHECK: yes
 func.func @nan_padding(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {} ]>}) -> tensor<4xf32> {
@@ -59,7 +59,7 @@ func.func @nan_padding(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mes
   return %1 : tensor<4xf32>
 }
 
-// A body that is not linear, and an init that counts once.
+// A nonlinear body, and an init that counts once.
 // CHECK-LABEL: @linalg_sum_of_exp: 8 ranks
 // CHECK: yes
 func.func @linalg_sum_of_exp(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {} ]>}) -> tensor<4xf32> {
@@ -85,7 +85,7 @@ func.func @dense_constant(%x: tensor<3x3xf32> {dist.sharding = #dist.sharding<@m
   return %0 : tensor<3x3xf32>
 }
 
-// A vocabulary of 50257: the embedding and max, sum and label of the loss are
+// A vocabulary of 50257: the embedding and the loss's max, sum and label are
 // reduced.
 // CHECK-LABEL: @vocabulary: 8 ranks
 // CHECK: yes
@@ -122,7 +122,7 @@ func.func @flat_heads(%x: tensor<4x16xf32>, %w: tensor<16x96xf32> {dist.sharding
   return %r : tensor<4x12xf32>
 }
 
-// Nine keys: attention masks the padding of its own.
+// Nine keys: attention masks its own padding.
 // CHECK-LABEL: @key_sharded: 8 ranks
 // CHECK: yes
 func.func @key_sharded(%q: tensor<2x5x4x1x8xf32>,
@@ -132,7 +132,7 @@ func.func @key_sharded(%q: tensor<2x5x4x1x8xf32>,
   return %o : tensor<2x5x4x1x8xf32>
 }
 
-// What is neutral in a maximum is masked before it is summed, and before a
+// A constant that is neutral in a maximum is masked before a sum, and before a
 // minimum.
 // CHECK-LABEL: @lowest: 8 ranks
 // CHECK: yes

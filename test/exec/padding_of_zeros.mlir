@@ -1,5 +1,5 @@
-// Padding of zeros that an op makes something else of is masked before it is
-// summed.
+// Padding of zeros that an op turns into other numbers is masked before a
+// sum.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2]
@@ -50,8 +50,8 @@ func.func @reduced_logarithms(%p: tensor<5xf32> {dist.sharding = #dist.sharding<
   return %q : tensor<f32>
 }
 
-// (0 - zero point) (0 - zero point) is no 0: the product becomes a body that
-// masks what it adds, and stays sharded.
+// (0 - zero point) (0 - zero point) is not 0: the product becomes a body that
+// masks its terms, and stays sharded.
 // CHECK-LABEL: @quantized_matmul
 // CHECK: yes
 // CHECK: all_reduce 1

@@ -1,13 +1,13 @@
-// Ops after reductions of a sharded dimension. What does not commute with the
-// reduction waits for it: functions that are not defined or not increasing at
-// its neutral element, which a device without rows holds; integers that wrap or
-// have no sign; reductions of another kind.
+// Ops after reductions of a sharded dimension. Ops that do not commute with the
+// reduction wait for it: functions that are not defined or not increasing at
+// its neutral element, which a device without rows has; integers that wrap or
+// are unsigned; reductions of another kind.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0
 
 dist.mesh @mesh ["x"=2, "y"=4]
 
-// The least of a device without rows is INT_MAX, and INT_MAX + 1 wraps.
+// The minimum of a device without rows is INT_MAX, and INT_MAX + 1 wraps.
 // CHECK-LABEL: @min_plus_one
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -43,7 +43,7 @@ func.func @log_of_max(%a: tensor<6x5xf32> {dist.sharding = #dist.sharding<@mesh,
   return %r : tensor<5xf32>
 }
 
-// INT_MIN of a device without rows is 2147483648 without a sign.
+// INT_MIN of a device without rows is 2147483648 as an unsigned integer.
 // CHECK-LABEL: @unsigned_float_of_max
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -65,7 +65,7 @@ func.func @unsigned_max_of_max(%a: tensor<4x6xi32> {dist.sharding = #dist.shardi
   return %r : tensor<6xi32>
 }
 
-// Partial maxima wrap that the whole one does not reach.
+// Partial maxima wrap for numbers that the whole one does not reach.
 // CHECK-LABEL: @narrow_sum_with_max
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -110,7 +110,7 @@ func.func @product_of_sum(%a: tensor<4x6xf32> {dist.sharding = #dist.sharding<@m
   return %s : tensor<f32>
 }
 
-// The second sum runs over the running values of the first: no plain reduction.
+// The second sum is over the running values of the first: no plain reduction.
 // CHECK-LABEL: @sum_of_prefix_sums
 // CHECK: yes
 // CHECK: all_gather 1
@@ -129,7 +129,7 @@ func.func @sum_of_prefix_sums(%a: tensor<8xf32> {dist.sharding = #dist.sharding<
   return %s#0, %s#1 : tensor<f32>, tensor<f32>
 }
 
-// As a number with a sign true is -1: this is "all".
+// True is -1 as a signed integer: this is "all".
 // CHECK-LABEL: @signed_max_of_booleans
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -155,7 +155,7 @@ func.func @widened_booleans(%a: tensor<4x6xf32> {dist.sharding = #dist.sharding<
   return %r : tensor<6xi32>
 }
 
-// A sum that wraps is widened after it.
+// A sum that wraps is widened after the reduction.
 // CHECK-LABEL: @widened_sum
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -167,7 +167,7 @@ func.func @widened_sum(%a: tensor<4x6xi8> {dist.sharding = #dist.sharding<@mesh,
   return %r : tensor<6xi32>
 }
 
-// 0 / 0 of one device is NaN where the whole sum over 0 is infinite.
+// 0 / 0 of one device is NaN while the whole sum over 0 is infinite.
 // CHECK-LABEL: @sum_over_zero
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -185,8 +185,8 @@ func.func @sum_over_zero(%a: tensor<2x6xf32> {dist.sharding = #dist.sharding<@me
   return %i : tensor<6xi1>
 }
 
-// A partial argument that is sliced to its true size, and one that is summed over
-// the rest of the axis that it is partial over.
+// A partial argument that is sliced to its true size, and one that is summed
+// over the rest of its axis.
 // CHECK-LABEL: @partial_arguments
 // CHECK: yes
 // CHECK: partition proven

@@ -14,7 +14,7 @@ func.func @linalg_init(%x: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mes
   return %r : tensor<4xf32>
 }
 
-// Positions count on from device to device.
+// Positions continue from device to device.
 // CHECK-LABEL: @positions: 8 ranks
 // CHECK: yes
 func.func @positions(%q: tensor<2x16x4x1x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y", "x"}, {}, {}, {}]>},
@@ -34,7 +34,7 @@ func.func @causal_keys(%q: tensor<2x16x4x1x8xf32> {dist.sharding = #dist.shardin
   return %o : tensor<2x16x4x1x8xf32>
 }
 
-// A constant that is no splat is sliced by position.
+// A constant that is not a splat is sliced by position.
 // CHECK-LABEL: @dense_constant: 8 ranks
 // CHECK: yes
 func.func @dense_constant(%x: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<4x2xf32> {
@@ -51,7 +51,7 @@ func.func @iota(%x: tensor<16xi32> {dist.sharding = #dist.sharding<@mesh, [{"y",
   return %0 : tensor<16xi32>
 }
 
-// One axis, two dimensions: a transpose of it under one sharding moves blocks.
+// One axis, two dimensions: a transpose under one sharding moves blocks.
 // CHECK-LABEL: @transpose: 8 ranks
 // CHECK: yes
 func.func @transpose(%x: tensor<16x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
@@ -68,7 +68,7 @@ func.func @merge_and_split(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@
   return %1 : tensor<2x16xf32>
 }
 
-// A function that another calls is partitioned for its own shardings.
+// A callee is partitioned with its own shardings.
 // CHECK-LABEL: @call: 8 ranks
 // CHECK: yes
 func.func private @callee(%x: tensor<16x4xf32>) -> tensor<4xf32> {
@@ -80,7 +80,7 @@ func.func @call(%x: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x
   return %0 : tensor<4xf32>
 }
 
-// A constraint in the middle, and the value before it used again.
+// A constraint on a value that has another use before it.
 // CHECK-LABEL: @constraint: 8 ranks
 // CHECK: yes
 func.func @constraint(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<16x8xf32> {
@@ -91,7 +91,7 @@ func.func @constraint(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh
   return %3 : tensor<16x8xf32>
 }
 
-// Partial values run through linear ops; a product of two does not.
+// Partial values pass linear ops, but not a product of two.
 // CHECK-LABEL: @linear: 8 ranks
 // CHECK: yes
 func.func @linear(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},

@@ -23,7 +23,7 @@ func.func @sum(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}
   return %0 : tensor<6xf32>
 }
 
-// All elements are below zero, so that a padding of zeros would win.
+// All elements are negative, so that a padding of zeros would win.
 // CHECK-LABEL: @max_of_negative
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -46,7 +46,7 @@ func.func @min_of_integers(%x: tensor<7x6xi32> {dist.sharding = #dist.sharding<@
   return %1 : tensor<6xi32>
 }
 
-// A sum of what is not zero in the padding: 0 + 1 is 1.
+// A sum of values that are not zero in the padding: 0 + 1 is 1.
 // CHECK-LABEL: @sum_of_shifted
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -59,7 +59,7 @@ func.func @sum_of_shifted(
   return %1 : tensor<6xf32>
 }
 
-// Of two dimensions over two axes.
+// Two dimensions over two axes.
 // CHECK-LABEL: @all_dimensions
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -127,7 +127,7 @@ func.func @seventeen_rows(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@
   return %1, %0 : tensor<4xf32>, tensor<17x4xf32>
 }
 
-// Of booleans, or and and: a max and a min, padded by what changes nothing.
+// Or and and of booleans: a max and a min, padded with the neutral element.
 // CHECK-LABEL: @any_and_all
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 2

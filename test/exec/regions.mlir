@@ -1,5 +1,5 @@
-// Ops with regions: loops and branches run whole on every device, whatever they
-// use from outside; tensor.pad, tensor.generate and linalg.softmax are sharded.
+// Ops with regions: loops and branches run whole on every device and may use
+// outside values; tensor.pad, tensor.generate and linalg.softmax are sharded.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=3]
@@ -24,7 +24,7 @@ func.func @while(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{},
   return %r#0 : tensor<4x8xf32>
 }
 
-// Tensors from outside of a loop, of a branch within it, and what they make is
+// Tensors from outside of a loop and of a branch within it; their results are
 // sharded again.
 // CHECK-LABEL: @captured
 // CHECK: yes
@@ -74,7 +74,7 @@ func.func @partial(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{
   return %1 : tensor<4x6xf32>
 }
 
-// A scalar of a branch, and one that is taken out of a tensor.
+// A scalar of a branch, and one that is extracted from a tensor.
 // CHECK-LABEL: @scalars
 // CHECK: yes
 // CHECK: partition proven
@@ -94,7 +94,7 @@ func.func @scalars(%a: tensor<6x8xf32> {dist.sharding = #dist.sharding<@mesh, [{
   return %r : tensor<6x8xf32>
 }
 
-// Scalars by themselves.
+// Scalars alone.
 // CHECK-LABEL: @fill
 // CHECK: yes
 // CHECK: no collectives
@@ -127,7 +127,7 @@ func.func @pad(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {
   return %r : tensor<6x8xf32>
 }
 
-// The one that is padded is gathered; what is there counts positions of the
+// The padded one is gathered; the padding value depends on positions of the
 // other, which is uneven.
 // CHECK-LABEL: @pad_positions
 // CHECK: yes
@@ -143,7 +143,7 @@ func.func @pad_positions(%a: tensor<4x7xf32> {dist.sharding = #dist.sharding<@me
   return %r : tensor<6x7xf32>
 }
 
-// A sum passes a pad with zeros, but no other.
+// A sum passes a pad with zeros, but no other pad.
 // CHECK-LABEL: @pad_partial
 // CHECK: yes
 // CHECK: partition proven
@@ -162,7 +162,7 @@ func.func @pad_partial(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh
   return %0, %1 : tensor<6xf32>, tensor<6xf32>
 }
 
-// Each device generates its own part.
+// Each device generates its own shard.
 // CHECK-LABEL: @generate
 // CHECK: yes
 // CHECK-NEXT: no collectives
@@ -180,7 +180,7 @@ func.func @generate(%a: tensor<4x7xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %r : tensor<4x7xf32>
 }
 
-// What a region reads of a tensor is anywhere in it.
+// A region may read any element of a tensor.
 // CHECK-LABEL: @generate_captured
 // CHECK: yes
 // CHECK: all_gather
@@ -254,7 +254,7 @@ func.func @pack(%a: tensor<4x7xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   return %s : tensor<4x7xf32>
 }
 
-// A branch on what another made, beside the same that uses one value less.
+// A branch on another one's result, and the same with one value less.
 // CHECK-LABEL: @branches_in_a_row
 // CHECK: yes
 // CHECK: partition proven

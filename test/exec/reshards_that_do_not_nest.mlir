@@ -1,4 +1,4 @@
-// Parts of an axis of 6 as 2 x 3 become parts as 3 x 2.
+// Sub-axes of an axis of 6 as 2 x 3 become sub-axes as 3 x 2.
 // RUN: tessera verify %s --tolerance 0 | FileCheck %s
 
 dist.mesh @mesh ["x"=6, "y"=2]

@@ -1,6 +1,6 @@
-// Records of library calls that few programs have: sums of a matmul's left operand,
-// sums that are added to, reads and chunks at positions known at run time, elements
-// that are outside.
+// Records of rare library calls: sums of a matmul's left operand, sums with an
+// initial value, reads and chunks at run-time positions, elements that are out
+// of range.
 // RUN: tessera verify %s --interpret --function sums | FileCheck %s --check-prefix=SUMS
 // SUMS: result0: {{\[\[}}10, 14], [14, 20]]
 // SUMS-NEXT: result1: [4, 6]

@@ -1,5 +1,5 @@
-// A forward function with shardings of its own is trained without a strategy:
-// state follows its parameter, what is donated keeps its place.
+// A forward function with its own shardings is trained without a strategy:
+// state has its parameter's sharding, donated arguments keep theirs.
 // RUN: tessera verify %s --micro-batches 2 --optimizer sgd --momentum 0.5 --steps 3 | FileCheck %s
 // RUN: tessera-opt %s --compile-to="partition training=micro-batches=2" | FileCheck %s --check-prefix=LOCAL
 

@@ -1,5 +1,5 @@
 // Sizes that the mesh does not divide, at ops that cannot take padding. Every
-// function is interpreted as it is and on four ranks.
+// function is interpreted unchanged and on four ranks.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=4]
@@ -46,7 +46,7 @@ func.func @no_common_ratio(%x: tensor<30xf32> {dist.sharding = #dist.sharding<@m
   return %0, %1 : tensor<6x5xf32>, tensor<10x3xf32>
 }
 
-// A dimension of one element is padded for its user, not for the reshape.
+// A dimension of size 1 is padded for its user, not for the reshape.
 // CHECK-LABEL: @unit_dimension: 4 ranks
 // CHECK: yes
 // CHECK: partition proven
@@ -58,8 +58,8 @@ func.func @unit_dimension(%x: tensor<6xf32> {dist.sharding = #dist.sharding<@mes
   return %1, %2 : tensor<1x6xf32>, tensor<6xf32>
 }
 
-// A softmax that is not decomposed, since nothing is sharded along it, beside a
-// user that pads the dimension.
+// A softmax that is not decomposed, since its dimension is not sharded, and
+// another user that pads the dimension.
 // CHECK-LABEL: @own_reduction: 4 ranks
 // CHECK: yes
 // CHECK: partition proven
@@ -69,7 +69,7 @@ func.func @own_reduction(%x: tensor<3x6xf32>, %w: tensor<6x5xf32> {dist.sharding
   return %1 : tensor<3x5xf32>
 }
 
-// The callee's sizes are its own, and its arguments have zeros in their padding.
+// The callee has its own sizes, and its arguments have zeros in their padding.
 // CHECK-LABEL: @caller: 4 ranks
 // CHECK: yes
 // CHECK: partition proven
@@ -83,7 +83,7 @@ func.func @caller(%x: tensor<5x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"
   return %0 : tensor<3xf32>
 }
 
-// Divisors and counts of shifts are what they must be where there is no element.
+// Divisors and shift counts are valid in the padding.
 // CHECK-LABEL: @divisors: 4 ranks
 // CHECK: yes
 // CHECK: partition proven
@@ -107,7 +107,7 @@ func.func @divisors(%a: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"
   return %g : tensor<6xi32>
 }
 
-// A dimension of one element that the slice drops is not padded to one on each
+// A dimension of size 1 that the slice drops is not padded to one on each
 // device.
 // CHECK-LABEL: @dropped_dimension
 // CHECK: yes
@@ -117,8 +117,8 @@ func.func @dropped_dimension(%a: tensor<1x6xf32> {dist.sharding = #dist.sharding
   return %0 : tensor<6xf32>
 }
 
-// What counts positions, or is the same all along, says no size of its own: its
-// true elements are those that are asked for.
+// Positions and splats have no size of their own: their true elements are those
+// that the users need.
 // CHECK-LABEL: @positions: 4 ranks
 // CHECK: yes
 // CHECK: partition proven

@@ -20,7 +20,7 @@ func.func @elementwise(
   return %5 : tensor<7x6xf32>
 }
 
-// Operands sharded differently.
+// Operands with different shardings.
 // CHECK-LABEL: @elementwise_conflict
 // CHECK: yes
 func.func @elementwise_conflict(
@@ -31,7 +31,7 @@ func.func @elementwise_conflict(
   return %0 : tensor<8x8xf32>
 }
 
-// A constant that is no splat: each rank needs its part.
+// A constant that is not a splat: each rank needs its shard.
 // CHECK-LABEL: @constant
 // CHECK: yes
 func.func @constant(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
@@ -41,7 +41,7 @@ func.func @constant(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %0 : tensor<4x2xf32>
 }
 
-// One that is padded on the way, and summed: its padding does not count.
+// A constant that is padded, and summed: its padding does not count.
 // CHECK-LABEL: @uneven_constant
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -66,7 +66,7 @@ func.func @merge_and_split(
   return %2 : tensor<4x8xf32>
 }
 
-// One axis over a flat dimension falls apart into two parts.
+// One axis on a flat dimension is split into two sub-axes.
 // CHECK-LABEL: @split_into_sub_axes
 // CHECK: yes
 // CHECK-NEXT: no collectives
@@ -96,7 +96,7 @@ func.func @slice_other_dimension(
   return %0 : tensor<8x2xf32>
 }
 
-// A slice of the dimension that is sharded.
+// A slice of the sharded dimension.
 // CHECK-LABEL: @slice_split_dimension
 // CHECK: yes
 func.func @slice_split_dimension(
@@ -142,7 +142,7 @@ func.func @linalg_matmul(
   return %0 : tensor<6x5xf32>
 }
 
-// The init of a matmul is no fill: it counts once.
+// The init of a matmul is not a fill: it counts once.
 // CHECK-LABEL: @linalg_matmul_with_init
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -174,7 +174,7 @@ func.func @linalg_generic(
   return %0 : tensor<6x8xf32>
 }
 
-// A body that reads its position may not be sharded unless it is given its position.
+// A body that reads its position may be sharded only with an offset.
 // CHECK-LABEL: @linalg_index
 // CHECK: yes
 func.func @linalg_index(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})
@@ -192,7 +192,7 @@ func.func @linalg_index(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh,
   return %0 : tensor<8xf32>
 }
 
-// An op without a rule: replicated, and still right.
+// An op without a rule: replicated, and still correct.
 // CHECK-LABEL: @without_rule
 // CHECK: yes
 func.func @without_rule(%a: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>},

@@ -1,5 +1,5 @@
-// embedding, cross_entropy, pick, iota, mask_padding, rope: ops whose value
-// depends on a position or an index.
+// embedding, cross_entropy, take_along_axis, iota, mask_padding, rope: ops
+// whose value depends on a position or an index.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=4]
@@ -47,7 +47,7 @@ func.func @cross_entropy_rows(
   return %0 : tensor<5xf32>
 }
 
-// Reductions of the size of the labels: the maximum; sum and picked logit as one.
+// Reductions of the size of the labels: the maximum; sum and picked logit merged.
 // CHECK-LABEL: @cross_entropy_classes
 // CHECK: yes
 // CHECK: all_reduce 2
@@ -99,7 +99,7 @@ func.func @rope_sequence(
   return %0 : tensor<2x7x3x4xf32>
 }
 
-// Frequencies that are given; the last elements stay, and the heads are padded.
+// Given frequencies; the last elements stay, and the heads are padded.
 // CHECK-LABEL: @rope_frequencies
 // CHECK: yes
 // CHECK-NEXT: no collectives

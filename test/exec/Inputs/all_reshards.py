@@ -1,19 +1,18 @@
-"""Prints a program with one function for each pair of shardings of a tensor:
-it takes the argument as the first says and returns it as the second says.
+"""Prints a program with one function for each pair of shardings of a tensor: the argument has the
+first sharding, the result the second.
 
 usage: all_reshards.py AXIS=SIZE,... SHAPE ATOM,... [partial]
 
-ATOM is an axis or a part of one, as x or x:(1)2. The shardings are all those
-that put each atom on one of the dimensions, in any order, or on none. With
-`partial` the first ones are those that are partial over some of the other atoms.
-"""
+ATOM is an axis or a sub-axis, as x or x:(1)2. The shardings are all those that put each atom on one
+of the dimensions, in any order, or on none. With `partial` the first ones are those that are
+partial over some of the other atoms."""
 
 import itertools
 import sys
 
 
 def shardings(atoms, rank):
-    """Each as a tuple of tuples of atoms, one per dimension."""
+    """Each sharding as a tuple of tuples of atoms, one per dimension."""
     found = set()
     for order in itertools.permutations(atoms):
         for dims_of in itertools.product(range(rank + 1), repeat=len(atoms)):
@@ -32,7 +31,7 @@ def part(atom):
 
 
 def written(dim, sizes):
-    """The axes of a dimension, adjacent sub-axes merged as the attribute wants."""
+    """The axes of a dimension, with adjacent sub-axes merged as the attribute requires."""
     parts = []
     for axis, pre, size in map(part, dim):
         if parts and size and parts[-1][0] == axis:

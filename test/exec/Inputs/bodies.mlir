@@ -1,4 +1,4 @@
-// Bodies, constants and calls, for programs that are changed in one place.
+// Bodies, constants and calls, for tests that change one thing in a program.
 dist.mesh @mesh ["a"=2, "b"=2]
 
 func.func private @squash(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>) -> tensor<6x8xf32> {
@@ -19,7 +19,7 @@ func.func @step(%w: tensor<8x4xf32> {dist.donate = 0 : i64, dist.sharding = #dis
   %table = arith.constant dense<[1.0, -2.0, 3.0, 0.5]> : tensor<4xf32>
   %offsets = arith.constant dense<[[1], [2], [3], [4], [5], [6]]> : tensor<6x1xi32>
 
-  // A call twice, with its arguments one way and the other.
+  // Two calls, with the arguments in both orders.
   %0 = func.call @squash(%x, %y) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   %1 = func.call @squash(%y, %0) : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
 
@@ -36,7 +36,7 @@ func.func @step(%w: tensor<8x4xf32> {dist.donate = 0 : i64, dist.sharding = #dis
     linalg.yield %c : f32
   } -> tensor<6x8xf32>
 
-  // Named ops, whose bodies only their generic form shows.
+  // Named ops, whose bodies only the generic form shows.
   %e1 = tensor.empty() : tensor<6x4xf32>
   %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<6x4xf32>) -> tensor<6x4xf32>
   %3 = linalg.matmul ins(%2, %w : tensor<6x8xf32>, tensor<8x4xf32>) outs(%f1 : tensor<6x4xf32>) -> tensor<6x4xf32>

@@ -1,11 +1,10 @@
-"""Prints a program of matmuls whose operand is gathered or whose result is
-reduce-scattered, over one mesh: all small sizes of a ring.
+"""Prints a program of matmuls whose operand is gathered or whose result is reduce-scattered, over
+one mesh: all small sizes of a ring.
 
     collective_matmuls.py AXES > PROGRAM.mlir
 
-AXES as `tp=4` or `x=2,y=2`; the ring is over all of them together. Each function is a
-matmul on global types with shardings that ask for the collective; `mlp` has both.
-"""
+AXES as `tp=4` or `x=2,y=2`; the ring is over all of them together. Each function is a matmul on
+global types with shardings that need the collective; `mlp` has both."""
 
 import sys
 
@@ -18,7 +17,7 @@ print(f"dist.mesh @mesh [" + ", ".join(f'"{n}"={s}' for n, s in axes) + "]")
 
 
 def sharding(shape, dim):
-    """On dimension `dim`, or on none."""
+    """A sharding of dimension `dim`, or of none."""
     dims = ", ".join("{%s}" % (names if i == dim else "") for i in range(len(shape)))
     return f"{{dist.sharding = #dist.sharding<@mesh, [{dims} ]>}}"
 
@@ -28,7 +27,7 @@ def tensor(letters, size):
 
 
 def function(name, spec, size, lhs, rhs, result):
-    """A matmul; `lhs`, `rhs` and `result` are the letters that are sharded over the ring."""
+    """A matmul; `lhs`, `rhs` and `result` are the letters that the ring shards."""
     operands, out = spec.split("->")
     left, right = operands.split(",")
     types = [tensor(t, size) for t in (left, right, out)]
@@ -53,8 +52,8 @@ for rows in (1, 2, 3):
             function(f"scatter_{number}", spec, size, "e", "e", "s")
             number += 1
 
-# Column parallel, then row parallel, between shards of the sequence: three matmuls
-# of one gathered value.
+# Column parallel, then row parallel, between shards of the sequence: three matmuls of one gathered
+# value.
 size = {"b": 2, "s": 2 * count, "d": 3, "e": 2 * count}
 x, w, v = (tensor(t, size) for t in ("bsd", "de", "ed"))
 h = tensor("bse", size)

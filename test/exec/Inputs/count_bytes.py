@@ -1,13 +1,11 @@
-"""Counts what a training step moves, by axis: the bytes that a rank receives in
-the collectives of a local program, by bandwidth-optimal algorithms, those in a
-dist.accumulate as often as it has micro-batches.
+"""Counts the communication of a training step by axis: the elements that a rank receives in the
+collectives of a local program, with bandwidth-optimal algorithms. Collectives in a dist.accumulate
+count once per micro-batch.
 
 usage: count_bytes.py PROGRAM.mlir   (a local program in text)
 
-Prints for each set of axes `AXES KIND COUNT ELEMENTS` for collectives of more
-than one element, and a line of all scalars together. A bucket is one collective;
-scalars in it are not counted.
-"""
+Prints for each set of axes `AXES KIND COUNT ELEMENTS` for collectives of more than one element, and
+a line for all scalars together. A bucket is one collective; scalars in it are not counted."""
 
 import collections
 import re
@@ -41,7 +39,7 @@ def received(kind, before, after, n):
 def count(path):
     """{(axes, kind): [count, elements]} and the number of scalar collectives."""
     sizes, times, totals, scalars = {}, 1, collections.defaultdict(lambda: [0, 0.0]), 0
-    members = None  # of the bucket that the line is in: (key, elements); none outside
+    members = None  # (key, elements) of the bucket that contains the line; None outside
     for line in open(path):
         if "dist.mesh" in line:
             sizes = {name: int(size) for name, size in MESH.findall(line)}

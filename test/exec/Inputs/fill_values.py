@@ -1,8 +1,7 @@
-"""Gives each argument of the functions of a program on ranks its values: small
-integers, others on each rank, so that `tessera verify --interpret` can run it.
+"""Gives each argument of a program's functions values on each rank: small integers that differ
+between ranks, so that `tessera verify --interpret` can run it.
 
-usage: fill_values.py PROGRAM.mlir RANKS   (prints the program)
-"""
+usage: fill_values.py PROGRAM.mlir RANKS   (prints the program)"""
 
 import random
 import re
@@ -10,7 +9,7 @@ import sys
 
 
 def values(shape, draw):
-    """A literal of the elements; one value where there are many."""
+    """A literal of the elements; a single value if there are many."""
     count = 1
     for size in shape:
         count *= size

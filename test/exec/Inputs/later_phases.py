@@ -1,10 +1,9 @@
-"""Whether the program computes at phases kernels and schedule what it computed at phase
-train: of each case, and with one collective over another axis, which must be found.
+"""Checks that programs compute the same at phases kernels and schedule as at phase train, for each
+case. A collective over another axis must be found.
 
     later_phases.py MODELS FOLDER
 
-Prints a line for each case and phase, with the ops of rt that were in it.
-"""
+Prints a line for each case and phase, with the rt ops of the program."""
 
 import collections
 import re

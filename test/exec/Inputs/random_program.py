@@ -2,13 +2,11 @@
 
 usage: random_program.py SEED NUMBER_OF_OPS [even]
 
-Dimensions are letters, each with one size; some divide by nothing, unless `even`
-is given: then every sharding divides every dimension but one of size 1, which is
-left alone, and nothing has to be refused. Arguments,
-some values in between (by dist.constraint) and results get random shardings
-over the axes of a mesh and their halves. Everything is f64, so that a
-comparison may be strict.
-"""
+Dimensions are letters, each with one size; axes do not divide some, unless `even` is given: then
+every sharding divides every dimension except dimensions of size 1, which are not sharded, and
+nothing has to be rejected. Arguments, some intermediate values (by dist.constraint) and results get
+random shardings over the axes of a mesh and their halves. Everything is f64, so that a comparison
+may be strict."""
 
 import random
 import sys
@@ -39,7 +37,7 @@ class Program:
         return "tensor<" + "".join(f"{SIZES[l]}x" for l in letters) + element + ">"
 
     def atoms(self):
-        """Parts of axes to hand out: whole axes, or both halves of one of 4."""
+        """Axes to distribute: whole axes, or both halves of one of 4."""
         atoms = []
         for axis, size in self.mesh.items():
             if size in (4, 8) and self.random.random() < 0.3:
@@ -56,7 +54,7 @@ class Program:
                 dim = self.random.randrange(len(letters))
                 if self.even and SIZES[letters[dim]] == 1:
                     continue
-                # Halves in order would have to be written as one.
+                # Adjacent halves would have to be merged.
                 before = dims[dim][-1] if dims[dim] else ""
                 if ":(1)2" in before and atom.startswith(before[:3] + ":(2)"):
                     continue
@@ -87,7 +85,7 @@ class Program:
         return name
 
     def value(self, rank=None):
-        """A value of at least this rank, an old one if there is any."""
+        """A value of at least this rank, an existing one if possible."""
         known = [v for v in self.values if rank is None or len(v[1]) >= rank]
         if known and self.random.random() < 0.8:
             return self.random.choice(known[-4:])
@@ -104,7 +102,7 @@ class Program:
             return self.random.choice(known)
         return self.argument(letters)
 
-    # One method an op.
+    # One method per op.
 
     def unary(self):
         v, l = self.value()
@@ -132,7 +130,7 @@ class Program:
         result += [c for c in other if c not in l]
         self.random.shuffle(result)
         result = "".join(result[:5])
-        # Every letter that was cut off must be shared.
+        # Every dropped letter must be shared.
         if any(c not in shared for c in set(l + "".join(other)) - set(result)):
             return
         other = "".join(other)
@@ -363,7 +361,7 @@ class Program:
         if not l:
             return
         dim = self.random.randrange(len(l))
-        # Two sizes of which the sum is a size, too.
+        # Two sizes whose sum is a size, too.
         pairs = [
             (c, r)
             for c in sorted(SIZES)

@@ -1,9 +1,7 @@
-"""Prints a program of attentions around a ring of N devices: forward and backward,
-causal or not, within windows and within documents, sequences of 2 N to 4 N, those
-that 2 N divides in zig-zag order, too.
+"""Prints a program of ring attentions over N devices: forward and backward, causal or not, within
+windows and within documents, sequences of 2 N to 4 N; those that 2 N divides in zig-zag order, too.
 
-    ring_attentions.py N [TYPE] > PROGRAM.mlir
-"""
+    ring_attentions.py N [TYPE] > PROGRAM.mlir"""
 
 import itertools
 import sys

@@ -3,10 +3,9 @@
 usage: verify_context.py CONFIG.json [options of tessera model] [--zero]
 [-- options of tessera verify]
 
-Each method of `cp=` is tried on meshes of cp with dp, tp and sp; with --zero
-each mesh with ZeRO 1, 2 and 3, over dp and cp. Prints a line
-for each run that fails and a count; exit status 1 if one fails.
-"""
+Each method of `cp=` is tried on meshes of cp with dp, tp and sp; with --zero each mesh with ZeRO 1,
+2 and 3, over dp and cp. Prints a line for each run that fails and a count; exit status 1 if one
+fails."""
 
 import itertools
 import subprocess

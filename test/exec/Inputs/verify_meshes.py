@@ -1,12 +1,11 @@
-"""Verifies a model on every mesh of 1, 2, 4, 6 and 8 ranks made of dp and tp.
+"""Verifies a model on every mesh of 1, 2, 4, 6 and 8 ranks with dp and tp.
 
 usage: verify_meshes.py CONFIG.json [options of tessera model] [--gradients]
 [-- options of tessera verify]
 
-Each mesh is tried with and without sequence sharding and with and without
-parameters sharded at rest; with --gradients the program also returns the
-gradients of its parameters. Prints a line for each; exit status 1 if one fails.
-"""
+Each mesh is tried with and without sequence sharding and with and without parameters stored
+sharded; with --gradients the program also returns the gradients of its parameters. Prints a line
+for each; exit status 1 if one fails."""
 
 import re
 import subprocess
@@ -23,8 +22,8 @@ def meshes():
                 yield dp, ranks // dp
 
 
-# Softmax does not see a shift of all scores: a key bias has a gradient of zero,
-# of which rounding is all there is.
+# A shift of all scores does not change the softmax: a key bias has a gradient of zero, which
+# consists of rounding errors alone.
 TRULY_ZERO = re.compile(r"attn\.bk\.grad ")
 
 

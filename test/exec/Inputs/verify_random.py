@@ -2,10 +2,9 @@
 
 usage: verify_random.py FIRST COUNT NUMBER_OF_OPS [even]
 
-Each must be right, within 1e-9 in f64, or be refused with an error that says
-why. Prints what is not, and the number of right and of refused programs; exit
-status 1 if one is wrong, crashes, or is refused without a reason.
-"""
+Each must be correct, within 1e-9 in f64, or be rejected with an error that gives the reason. Prints
+the others, and the number of correct and of rejected programs; exit status 1 if one is wrong,
+crashes, or is rejected without a reason."""
 
 import os
 import subprocess
@@ -29,7 +28,7 @@ def verify(seed, options):
     )
     if run.returncode == 0:
         return "right"
-    # Compared and different, or stopped by a signal, or silent: wrong.
+    # Wrong results, an end by a signal, or no output: wrong.
     refused = run.returncode == 1 and not run.stdout and "expects" in run.stderr
     if refused and "expects devices" not in run.stderr:
         return "refused"

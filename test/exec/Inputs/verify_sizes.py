@@ -1,12 +1,11 @@
-"""Verifies training steps of models whose sizes divide by few meshes.
+"""Verifies training steps of models whose sizes few meshes divide.
 
 usage: verify_sizes.py FOLDER_OF_MODELS
 
-Widths, heads, vocabulary, sequence and batch leave a remainder on most of the
-meshes; every strategy that a mesh has is tried. A run counts as right if every
-output agrees, on as many ranks as the mesh has, and the partition is proven.
-Prints a line for each that is not right and a count; exit status 1 if there is one.
-"""
+Widths, heads, vocabulary, sequence and batch leave a remainder on most of the meshes; every
+strategy that a mesh allows is tried. A run counts as correct if every output agrees, on as many
+ranks as the mesh has, and the partition is proven. Prints a line for each wrong run and a count;
+exit status 1 if there is one."""
 
 import json
 import math
@@ -20,7 +19,7 @@ GPT2 = {"n_layer": 1, "vocab_size": 17, "n_positions": 8, "n_ctx": 8}
 LLAMA = {"num_hidden_layers": 1, "vocab_size": 17, "intermediate_size": 20, "max_position_embeddings": 8,
          "rope_scaling": None}
 END = {"bos_token_id": 0, "eos_token_id": 0}
-# The published config that a model varies, and what it changes.
+# The published config that a model is derived from, and its changes.
 MODELS = [
     ("tiny-gpt2", {**GPT2, "n_embd": 14, "n_head": 2}),
     ("tiny-gpt2", {**GPT2, "n_embd": 18, "n_head": 6}),

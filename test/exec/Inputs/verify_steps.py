@@ -1,15 +1,12 @@
-"""Verifies the training step of a model on every mesh of 1, 2, 4, 6 and 8 ranks
-made of dp and tp: the partitioned step equals the one-rank step in every
-parameter, state and output.
+"""Verifies the training step of a model on every mesh of 1, 2, 4, 6 and 8 ranks with dp and tp: the
+partitioned step equals the one-rank step in every parameter, state and output.
 
 usage: verify_steps.py CONFIG.json [options of tessera model] [-- options of
 tessera verify]
 
-Each mesh is tried with all kinds of ZeRO, with and without sequence sharding,
-with 1 and 4 micro-batches; every other run trains with SGD, of which an error
-in a gradient shows undamped. Prints a line for each that fails and a count;
-exit status 1 if one fails.
-"""
+Each mesh is tried with all kinds of ZeRO, with and without sequence sharding, with 1 and 4
+micro-batches; every other run trains with SGD, which shows an error in a gradient undamped. Prints
+a line for each that fails and a count; exit status 1 if one fails."""
 
 import itertools
 import subprocess
