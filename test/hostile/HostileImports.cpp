@@ -3,13 +3,13 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Changes modules of the given files at random, whatever their size, and does
-// with each what tessera import does, in a process of its own. A module is
-// refused with one error or accepted, and what is accepted is read again; a
-// crash, a report of a sanitizer, a minute of work, or a failure without an
-// error or with several is a defect. A crash of MLIR's own parser is one too,
-// unless ParserGuard makes an error of it. It needs no library but those of
-// imports, so that it builds in minutes under a sanitizer.
+// Changes modules of the given files at random, whatever their size, and
+// imports each as tessera import does, in its own process. A module is rejected
+// with one error or accepted, and an accepted module is parsed again; a crash,
+// a report of a sanitizer, a minute of work, or a failure without an error or
+// with several is a defect. A crash of MLIR's own parser is a defect, too,
+// unless ParserGuard turns it into an error. The program links the import
+// libraries only, so that it builds in minutes under a sanitizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ using namespace tessera;
 using namespace tessera::hostile;
 namespace cl = llvm::cl;
 
-/// MLIR's libraries are not instrumented: what this program's share of their
-/// allocators poisons, theirs does not unpoison.
+/// MLIR's libraries are not instrumented: memory that this program's inlined
+/// code of their allocators poisons is not unpoisoned by the libraries' code.
 extern "C" const char *__asan_default_options();
 const char *__asan_default_options() { return "allow_user_poisoning=0"; }
 
@@ -56,7 +56,7 @@ static cl::opt<std::string> save("save", cl::cat(category),
 
 namespace {
 
-/// What a process that tries a module ends with; sanitizers end it with others.
+/// Exit statuses of a process that tries a module; sanitizers use others.
 enum Outcome : int {
   Accepted = 10,
   Refused,
@@ -66,7 +66,7 @@ enum Outcome : int {
   Unreadable
 };
 
-/// A module of a file, and one that it became.
+/// A module of a file, or the module that it was imported to.
 struct Source {
   std::string name, text;
 };
@@ -124,7 +124,7 @@ static Outcome importModule(StringRef text, const DialectRegistry &registry,
   int errors = 0;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
-    // Messages are printed too: that may crash as well.
+    // Messages are printed too, since that may crash as well.
     (void)diagnostic.str();
     return success();
   });

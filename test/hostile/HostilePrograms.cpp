@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Changes the programs of the given files at random and sends each through
-// passes, phases or the interpreter, in a process of its own. A program is
-// refused with an error or accepted; a crash, ten seconds of work, or a failure
-// without an error is a defect. Crashes of MLIR's own reader are counted apart:
-// those with no function of ours between it and the crash.
+// Changes the programs of the given files at random and runs each through
+// passes, phases or the interpreter, in its own process. A program is rejected
+// with an error or accepted; a crash, ten seconds of work, or a failure without
+// an error is a defect. Crashes of MLIR's own parser, with no function of ours
+// between the parser and the crash, are counted separately.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,11 +58,11 @@ static cl::opt<std::string> save("save", cl::cat(category),
 
 namespace {
 
-/// A program and the passes that its file runs it through.
+/// A program and the passes that its file runs.
 struct Seed {
   std::string name, text;
   std::vector<std::string> pipelines;
-  /// Whether it is a source's, with ops of dialects that are not registered.
+  /// True for a source, with ops of dialects that are not registered.
   bool isSource = false;
 };
 
@@ -81,11 +81,12 @@ struct Trial {
 // Seeds
 //===----------------------------------------------------------------------===//
 
-/// `--name=a=1 b=2` as `name{a=1 b=2}`; none if it names no pass of ours.
+/// Converts `--name=a=1 b=2` to `name{a=1 b=2}`; none if it names no pass of
+/// ours.
 static std::optional<std::string> toPipeline(StringRef flag) {
   if (!flag.consume_front("--") && !flag.consume_front("-"))
     return std::nullopt;
-  // A substitution of lit: the name of a file.
+  // A substitution of lit, which is a file name.
   if (flag.contains('%'))
     return std::nullopt;
   auto [name, options] = flag.split('=');
@@ -98,7 +99,7 @@ static std::optional<std::string> toPipeline(StringRef flag) {
   return text;
 }
 
-/// The words of a command, with quoted text kept together.
+/// Splits a command into words; quoted text is one word.
 static std::vector<std::string> splitWords(StringRef line) {
   std::vector<std::string> words(1);
   char quote = 0;
@@ -156,7 +157,7 @@ static std::vector<Seed> readSeeds() {
     SmallVector<StringRef> parts;
     text.split(parts, "// -----");
     for (StringRef part : parts) {
-      // A large program takes its time by itself.
+      // Large programs take too long.
       std::string program = withoutComments(part);
       if (StringRef(program).contains("func") && program.size() < 20000)
         seeds.push_back({file, program, pipelines, isSource});
@@ -190,7 +191,7 @@ static std::string choosePipeline(const Seed &from, Random &random) {
   return kind < 8 ? kPhases[random.below(kPhases.size())] : "verify";
 }
 
-/// Whether the interpreter is done with a program in seconds.
+/// True if the interpreter needs only seconds for a program.
 static bool isSmall(ModuleOp module) {
   constexpr int64_t kMaxElements = 1 << 22;
   bool allSmall = true;
@@ -206,7 +207,7 @@ static bool isSmall(ModuleOp module) {
   return allSmall;
 }
 
-/// What `tessera verify` does with a program.
+/// Runs the steps of `tessera verify` on a program.
 static LogicalResult runVerify(ModuleOp module) {
   PassManager before(module->getContext());
   buildPhasesUpTo(before, Phase::Train, PipelineOptions());
@@ -237,7 +238,7 @@ static Outcome run(const Trial &trial, MLIRContext &context,
   bool hasError = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-    // Messages are printed too: that may crash as well.
+    // Messages are printed too, since that may crash as well.
     (void)diagnostic.str();
     return success();
   });
@@ -284,7 +285,7 @@ private:
   void note(const Trial &trial, StringRef what);
 
   std::vector<Seed> seeds;
-  /// With --sizes: all programs, and the seed that each is of.
+  /// All programs of --sizes, each with its seed.
   std::vector<std::pair<const Seed *, std::string>> resized;
   MLIRContext &context;
   std::unique_ptr<Mangler> mangler;

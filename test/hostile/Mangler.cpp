@@ -21,8 +21,8 @@ static bool isWord(char c) {
   return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$';
 }
 
-/// Length of the token that `text` begins with. Words have a sigil, and may be
-/// `dialect.op`; everything else is one character.
+/// Length of the first token of `text`. Words have a sigil, and may be
+/// `dialect.op`; all other tokens are one character.
 static size_t tokenLength(StringRef text) {
   if (text[0] == '"') {
     size_t end = text.find('"', 1);
@@ -58,7 +58,7 @@ static bool isNumber(StringRef text) {
   return !text.empty() && llvm::all_of(text, llvm::isDigit);
 }
 
-/// `8x16xf32`: what is between the brackets of a tensor.
+/// True for `8x16xf32`, the text between the brackets of a tensor type.
 static bool isShape(StringRef text) {
   return !text.empty() && (llvm::isDigit(text[0]) || text[0] == 'x') &&
          text.contains('x') && !text.starts_with("0x");
@@ -71,7 +71,7 @@ static bool isElement(StringRef text) {
 }
 
 //===----------------------------------------------------------------------===//
-// What there is instead
+// Replacements
 //===----------------------------------------------------------------------===//
 
 // clang-format off
@@ -91,7 +91,7 @@ static const std::vector<std::string> kElements{
     "f128", "vector<2xf32>"};
 // clang-format on
 
-/// One size of a shape changed, dropped or added, or its elements.
+/// Changes, drops or adds one size of a shape, or changes its element type.
 static std::string changeShape(StringRef shape, Random &random) {
   llvm::SmallVector<StringRef> parts;
   shape.split(parts, 'x');
@@ -168,14 +168,15 @@ Mangler::Mangler(const std::vector<std::string> &donors) {
   attributes.assign(attributeNames.begin(), attributeNames.end());
 }
 
-/// True for what a change of says something: sizes, elements, values, names.
+/// True for tokens whose change has an effect: sizes, element types, values,
+/// names.
 static bool isTelling(const std::string &text) {
   return isShape(text) || isElement(text) || isNumber(text) ||
          StringRef("%@#\"").contains(text[0]) ||
          (llvm::isAlpha(text[0]) && text.find('.') != std::string::npos);
 }
 
-/// `to` instead of `from` in all shapes and, if wanted, where it is alone.
+/// Replaces `from` by `to` in all shapes and, with `alone`, outside of shapes.
 static void replaceAlike(std::vector<Token> &tokens, StringRef from,
                          StringRef to, bool alone) {
   for (Token &token : tokens) {
@@ -218,7 +219,7 @@ std::vector<std::string> tessera::hostile::changeSizes(StringRef program) {
   return programs;
 }
 
-/// A size, or the elements, of all tensors alike.
+/// Changes a size, or the element type, in all tensor types.
 static void changeAlike(std::vector<Token> &tokens, Random &random) {
   std::vector<std::string> shapes;
   for (const Token &token : tokens)
@@ -236,7 +237,7 @@ static void changeAlike(std::vector<Token> &tokens, Random &random) {
                inNumbers || !isSize);
 }
 
-/// A dimension of a sharding: `{"x"}` becomes `{}`, `{}` gets an axis.
+/// Changes a dimension of a sharding: `{"x"}` becomes `{}`, `{}` gets an axis.
 static void changeSharding(std::vector<Token> &tokens, Random &random) {
   std::vector<size_t> braces;
   std::vector<std::string> axes;
@@ -258,7 +259,7 @@ static void changeSharding(std::vector<Token> &tokens, Random &random) {
     tokens.erase(tokens.begin() + at + 1);
 }
 
-/// Another op of the same dialect.
+/// Replaces an op by another op of the same dialect.
 static void changeOp(std::vector<Token> &tokens,
                      const std::vector<std::string> &ops, Random &random) {
   for (int tries = 0; tries < 50; ++tries) {
@@ -333,7 +334,7 @@ void Mangler::changeLines(std::string &text, Random &random) const {
 std::string Mangler::mangle(StringRef program, size_t most,
                             Random &random) const {
   std::string text = program.str();
-  // Mostly few: each may be one that no parser takes.
+  // Mostly few changes, since each may make the program invalid.
   size_t count = most ? 1 + random.below(1 + random.below(most)) : 0;
   for (size_t i = 0; i < count; ++i) {
     if (random.oneIn(5)) {

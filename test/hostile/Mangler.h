@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Works on the text of a program, which knows no rules: lines are dropped and
+// Changes the text of a program without regard to rules: lines are dropped and
 // copied, sizes become 0, huge, negative or dynamic, values, types, attributes
-// and names of ops are exchanged, regions lose their ends. A change of a type
-// is mostly made wherever the type stands, so that many programs stay valid.
+// and names of ops are exchanged, regions lose their ends. A type is mostly
+// changed at all its occurrences, so that many programs stay valid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,26 +22,27 @@ namespace tessera::hostile {
 
 using test::Random;
 
-/// A word, a number, a string, a type of one word or a sign of a program.
+/// A word, a number, a string, a type of one word or a punctuation character.
 struct Token {
   std::string text;
-  /// White space before it.
+  /// White space before the token.
   std::string space;
 };
 
 std::vector<Token> tokenize(llvm::StringRef text);
 std::string join(const std::vector<Token> &tokens);
 
-/// The programs that `program` becomes if one of its sizes is 0, 1 or 2^32 in
-/// all shapes, and where the number stands alone as well.
+/// The programs with one of the sizes of `program` replaced by 0, 1 or 2^32 in
+/// all shapes, and those where the number outside of shapes is replaced as
+/// well.
 std::vector<std::string> changeSizes(llvm::StringRef program);
 
 class Mangler {
 public:
-  /// `donors` are programs to take tokens and lines of.
+  /// Takes tokens and lines from the programs `donors`.
   explicit Mangler(const std::vector<std::string> &donors);
 
-  /// `program` with one change to as many as `most`; unchanged for 0.
+  /// Makes one to `most` changes in `program`; none for 0.
   std::string mangle(llvm::StringRef program, size_t most,
                      Random &random) const;
 

@@ -23,20 +23,20 @@ using llvm::StringRef;
 
 static volatile int *crashStage = nullptr;
 static void *frames[512];
-/// The signals, and what was done at each before.
+/// The signals, and their previous handlers.
 static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct sigaction before[std::size(kSignals)];
 
-/// Whether an address is in this program. The dialects do, MLIR's parser does
-/// not: it is in a library.
+/// True if an address is in this program. The dialects are, MLIR's parser is in
+/// a library.
 static bool isInProgram(void *address) {
   Dl_info here, info;
   return dladdr(reinterpret_cast<void *>(&isInProgram), &here) &&
          dladdr(address, &info) && info.dli_fbase == here.dli_fbase;
 }
 
-/// Whether an address is in MLIR's parser: a member function, or what calls
-/// them for a file.
+/// True if an address is in MLIR's parser: a member function, or its entry
+/// point for files.
 static bool isInParser(void *address) {
   Dl_info info;
   if (!dladdr(address, &info) || !info.dli_sname)
@@ -46,10 +46,11 @@ static bool isInParser(void *address) {
          name.starts_with("_ZN4mlir18parseAsmSourceFile");
 }
 
-/// Notes a crash where the parser was the last to be called by this program: a
-/// dialect that asks for any attribute gets the crashes of MLIR's reader of it.
+/// Records a crash if no function of this program was called by the parser
+/// before it: a dialect that parses any attribute gets the crashes of MLIR's
+/// parser in it.
 static void onCrash(int number) {
-  // The first two frames are this handler and the signal's.
+  // The first two frames are this handler and the signal's trampoline.
   int count = backtrace(frames, std::size(frames));
   bool inParser = false;
   for (int i = 2; i < count && !isInProgram(frames[i]); ++i)
@@ -68,7 +69,7 @@ static void onCrash(int number) {
 
 void tessera::hostile::watchCrashes(volatile int *stage) {
   crashStage = stage;
-  // Loads what it needs.
+  // A first call loads the libraries that backtrace needs.
   backtrace(frames, std::size(frames));
   static char memory[1 << 16];
   stack_t stack{memory, 0, sizeof(memory)};

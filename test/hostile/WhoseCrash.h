@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A crash of MLIR's own reader is one with no function of this program between
-// it and the crash.
+// Distinguishes crashes of MLIR's own parser: no function of this program is
+// between the parser and the crash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +13,13 @@
 
 namespace tessera::hostile {
 
-/// How far a child got; in memory that the parent sees.
+/// The progress of a child process, in memory that the parent sees.
 enum Stage : int { Parsing, Running, Done, InReader };
 
-/// Lets crashes of this process be told apart, also where the stack is full:
-/// one of MLIR's reader while `*stage` is Parsing makes it InReader, and goes
-/// on to the handler of before, if there is one. The process ends by any other.
+/// Installs handlers for crashes of this process, also for a full stack. A
+/// crash of MLIR's parser while `*stage` is Parsing sets it to InReader and
+/// calls the previous handler, if there is one. Any other crash ends the
+/// process.
 void watchCrashes(volatile int *stage);
 
 } // namespace tessera::hostile
