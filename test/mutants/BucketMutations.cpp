@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bucket has an error of its own besides those of each member: results or
-// operands that belong to another member.
+// Errors that only buckets have, in addition to the errors of each member:
+// results or operands that belong to another member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@ using namespace tessera;
 
 namespace {
 
-/// The op of a bucket's region that stands for member `i`.
+/// The op in a bucket's region for member `i`.
 Operation *getMember(Operation *op, unsigned i) {
   return cast<dist::BucketOp>(op).getMembers()[i];
 }
 
-/// Something local takes the place of result `i`; the member stays, unused.
+/// Replaces result `i` by a local value; the member stays, unused.
 Operation *leaveOut(Operation *op, unsigned i) {
   OpResult result = op->getResult(i);
   Value input = op->getOperand(i);
@@ -29,7 +29,7 @@ Operation *leaveOut(Operation *op, unsigned i) {
     return nullptr;
   OpBuilder b(op);
   auto type = cast<RankedTensorType>(result.getType());
-  // An error is due at the first op that reads it.
+  // The error must be found at the first op that reads the value.
   Operation *user = *result.user_begin();
   for (Operation *other : result.getUsers())
     if (other->getBlock() == user->getBlock() && other->isBeforeInBlock(user))
@@ -39,7 +39,7 @@ Operation *leaveOut(Operation *op, unsigned i) {
   return value == input ? user : value.getDefiningOp();
 }
 
-/// Results of two members are exchanged.
+/// Exchanges the results of two members.
 Operation *exchangeResults(Operation *op, unsigned i, unsigned j) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getResult(i).getUses())
@@ -57,7 +57,7 @@ Operation *exchangeOperands(Operation *op, unsigned i, unsigned j) {
   return getMember(op, std::min(i, j));
 }
 
-/// Result `i` is reduced once more.
+/// Reduces result `i` once more.
 Operation *reduceAgain(Operation *op, unsigned i) {
   auto member = cast<dist::CollectiveOpInterface>(getMember(op, i));
   OpBuilder b(op);
@@ -74,7 +74,7 @@ Operation *reduceAgain(Operation *op, unsigned i) {
   return again;
 }
 
-/// All members with another attribute.
+/// Sets an attribute of all members.
 Operation *setAll(Operation *op, StringRef name, Attribute attribute) {
   for (dist::CollectiveOpInterface member :
        cast<dist::BucketOp>(op).getMembers())
@@ -82,8 +82,8 @@ Operation *setAll(Operation *op, StringRef name, Attribute attribute) {
   return getMember(op, 0);
 }
 
-/// Member `i` along another dimension; its elements then get the shape that is
-/// needed.
+/// Changes the dimension of member `i`; its result is then reshaped to the
+/// needed type.
 Operation *setDim(Operation *op, unsigned i, int64_t dim, int64_t groupSize) {
   auto member = cast<dist::CollectiveOpInterface>(getMember(op, i));
   member->setAttr("dim", Builder(op->getContext()).getI64IntegerAttr(dim));

@@ -70,8 +70,8 @@ Value tessera::cutAndPad(OpBuilder &b, Location loc, Value value,
                                        offsets, counts, strides);
 }
 
-/// Copies of `value` side by side; null if `type` is no multiple of its type in
-/// one dimension.
+/// Concatenates copies of `value`; null if `type` is not a multiple of its type
+/// in one dimension.
 static Value repeat(OpBuilder &b, Location loc, Value value,
                     RankedTensorType type) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
@@ -151,7 +151,7 @@ public:
     });
   }
 
-  /// The divisor of a mean, a scale, an epsilon.
+  /// Changes a splat of floats: the divisor of a mean, a scale, an epsilon.
   void addConstant(DenseElementsAttr value) {
     if (!value.isSplat() || !isa<FloatType>(value.getElementType()))
       return;
@@ -181,7 +181,7 @@ private:
     return op->getAttrOfType<dist::AxesAttr>("axes").toAxes(mesh);
   }
 
-  /// The op is left out. Where types differ something local takes its place.
+  /// Replaces the op by its operand, or by a local value if the types differ.
   void addReplacements() {
     RankedTensorType from = typeOf(op->getOperand(0));
     RankedTensorType to = typeOf(op->getResult(0));
@@ -225,8 +225,8 @@ private:
             });
   }
 
-  /// Done again on its result; where types differ, what it reduces is reduced
-  /// once more.
+  /// Repeats the op on its result; if the types differ, the operand of its
+  /// reduction is reduced once more.
   void addTwice() {
     if (op->getOperand(0).getType() == op->getResult(0).getType()) {
       add("twice", [](Operation *op) {
@@ -256,7 +256,7 @@ private:
     });
   }
 
-  /// Every other list of axes, whole ones, in any order.
+  /// Tries every other list of whole axes, in any order.
   void addAxes() {
     AxisList mine = axesOf(op);
     std::vector<AxisList> all{{}};
@@ -291,7 +291,7 @@ private:
                      dist::ReductionKindAttr::get(op->getContext(), other));
   }
 
-  /// Along other dimensions; the elements then get the shape that is needed.
+  /// Changes dimensions; the result is then reshaped to the needed type.
   void addDims() {
     Builder b(op->getContext());
     for (StringRef name : {"dim", "gather_dim", "split_dim"}) {
@@ -336,7 +336,8 @@ private:
     });
   }
 
-  /// A reduction after a user of its result, or before what gave its operand.
+  /// Moves a reduction after a user of its result, or before the op of its
+  /// operand.
   void addPlacements(dist::CollectiveOpInterface) {
     if (!isa<dist::AllReduceOp>(op))
       return;

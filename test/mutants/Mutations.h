@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Single changes to a local function: each communication, offset, mask and
-// constant in it deleted, doubled or altered; operands, attributes and bodies
-// of what it computes; donations.
+// constant is deleted, doubled or altered; operands, attributes and bodies of
+// its computations; donations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,27 @@ namespace tessera {
 
 /// One change at one op.
 struct Mutation {
-  /// What is done: "delete", "axes {"dp"}", "kind max", ...
+  /// The name of the change: "delete", "axes {"dp"}", "kind max", ...
   std::string what;
-  /// Does it at an op equal to the one that it was made for; gives the op that
-  /// stands for the changed one, null if it cannot be done there.
+  /// Applies the change at a copy of its op; returns the op that replaces the
+  /// changed one, null if the change cannot be applied there.
   std::function<mlir::Operation *(mlir::Operation *)> apply;
-  /// How often the function must run until the change can show.
+  /// Number of runs of the function until the change can have an effect.
   unsigned steps = 1;
 };
 
-/// Something local of a type in the place of a collective's result: the
-/// elements of `value` where there are any, zeros after them.
+/// A local value with the type of a collective's result: the elements of
+/// `value` as far as they go, then zeros.
 mlir::Value cutAndPad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                       mlir::RankedTensorType type);
-/// The elements of `value` in row-major order under another shape; null if
-/// there are not as many.
+/// Reshapes `value` in row-major order; null if the number of elements differs.
 mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                       mlir::RankedTensorType type);
 
-/// All changes at a bucket: of one member, of two, of what they share.
+/// All changes at a bucket: to one member, two members, or all of them.
 std::vector<Mutation> getBucketMutations(mlir::Operation *op, const Mesh &mesh);
 
-/// All changes at `op` that are not of communication.
+/// All changes at `op` that do not concern communication.
 std::vector<Mutation> getOpMutations(mlir::Operation *op);
 
 /// All changes of communication at `op`; none if there is nothing to change.

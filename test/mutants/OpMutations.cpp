@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands, attributes, constants and bodies of ops that do not communicate,
-// and which argument is donated to what.
+// Changes operands, attributes, constants and bodies of ops that do not
+// communicate, and donations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace tessera;
 
 namespace {
 
-/// Ops with the operands and results of one another.
+/// Pairs of ops with the same types of operands and results.
 constexpr std::pair<StringLiteral, StringLiteral> kAlike[] = {
     {"arith.addf", "arith.mulf"},       {"arith.subf", "arith.addf"},
     {"arith.mulf", "arith.addf"},       {"arith.divf", "arith.mulf"},
@@ -39,8 +39,8 @@ public:
 
   std::vector<Mutation> take() { return std::move(list); }
 
-  /// Two operands of equal type exchanged, and each replaced by a value of its
-  /// type that is made just before.
+  /// Exchanges two operands of equal type, and replaces each operand by an
+  /// earlier value of its type.
   void addOperands() {
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {
       for (unsigned j = i + 1; j < op->getNumOperands(); ++j)
@@ -65,7 +65,7 @@ public:
     Builder b(op->getContext());
     for (StringAttr name : op->getName().getAttributeNames()) {
       Attribute value = op->getAttr(name);
-      // Segments of operands belong to what the op is made of.
+      // Segment sizes describe the op's operands and cannot change.
       if (name.strref().contains("egmentSizes"))
         continue;
       if (!value || isa<UnitAttr>(value)) {
@@ -102,7 +102,7 @@ public:
     }
   }
 
-  /// Another op in its place: the body of a linalg op does something else.
+  /// Replaces the op by a similar one, for example in the body of a linalg op.
   void addAlike() {
     for (auto [name, other] : kAlike)
       if (op->getName().getStringRef() == name)
@@ -117,7 +117,7 @@ public:
         });
   }
 
-  /// What is done in one case is done in the other.
+  /// Exchanges the regions of two cases.
   void addRegions() {
     if (op->getNumRegions() == 2)
       add("regions exchanged", [](Operation *op) {
@@ -129,7 +129,7 @@ public:
       });
   }
 
-  /// Other arguments are donated to results, or none.
+  /// Changes or removes the donations of arguments.
   void addDonations(func::FuncOp func) {
     StringRef name = dist::DistDialect::kDonateAttr;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
@@ -201,7 +201,7 @@ private:
     }
   }
 
-  /// One element is another: the first, or that of a splat of integers.
+  /// Changes one element: the first, or all of a splat of integers.
   void addDense(StringAttr name, DenseElementsAttr dense) {
     Builder b(op->getContext());
     Type element = dense.getElementType();
@@ -224,8 +224,8 @@ private:
     addAttribute(name, DenseElementsAttr::get(dense.getType(), values));
   }
 
-  /// The last value of an operand's type that is made before the op, in its
-  /// block; null if there is none but the operand.
+  /// The last earlier value of an operand's type in its block; null if there is
+  /// only the operand.
   static Value findOther(Operation *op, unsigned index) {
     Value mine = op->getOperand(index);
     auto fits = [&](Value value) {

@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Partitions a program and changes the result in one place at a time. The
-// interpreter says which changes change what the program computes; each of
-// those must be refuted by VerifyPartition, at the changed op or where its
-// value goes.
+// Partitions a program and changes one thing at a time in the result. The
+// interpreter finds the changes that change the program's results;
+// VerifyPartition must refute each of these, at the changed op or at a use of
+// its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,10 +50,10 @@ static cl::opt<bool> verbose("verbose", cl::cat(category),
 
 namespace {
 
-/// What became of a mutant.
+/// The number of mutants with each outcome.
 struct Score {
   unsigned invalid = 0;
-  /// By what the interpreter says and what the analysis says.
+  /// Counts by the interpreter's and the analysis's verdict.
   unsigned refuted = 0, notProvable = 0, missed = 0;
   unsigned equalProven = 0, equalRefuted = 0, equalNotProvable = 0;
   unsigned rounding = 0;
@@ -65,7 +65,7 @@ public:
   Mutants(func::FuncOp reference, func::FuncOp local)
       : reference(reference), local(local) {}
 
-  /// False: the unchanged program is not proven or cannot be run.
+  /// Returns false if the unchanged program is not proven or cannot be run.
   bool prepare();
   void run();
   const Score &getScore() const { return score; }
@@ -79,7 +79,8 @@ private:
 
   func::FuncOp reference, local;
   Mesh mesh;
-  /// For each set of data; what comes of one step and of two.
+  /// For each set of data: the inputs, and the results after one step and after
+  /// two.
   std::vector<RankTensors> inputs;
   std::vector<RankTensors> expected[2];
   Score score;
@@ -111,7 +112,7 @@ bool Mutants::prepare() {
          getEffect(local, /*steps=*/2) != Effect::Changed;
 }
 
-/// Whether any output of any set of data is another than the original's.
+/// Compares all outputs for all sets of data with the original's.
 Mutants::Effect Mutants::getEffect(func::FuncOp mutant, unsigned steps) {
   Effect effect = Effect::None;
   for (auto [in, out] : llvm::zip_equal(inputs, expected[steps - 1])) {
@@ -131,13 +132,14 @@ Mutants::Effect Mutants::getEffect(func::FuncOp mutant, unsigned steps) {
   return effect;
 }
 
-/// How far from the changed op the named one is, along uses.
+/// Counts the distance along uses from the changed op to the op that the error
+/// names.
 void Mutants::countMutant(Operation *changed, Operation *named,
                           const Twine &what) {
-  // What is in it is changed as well.
+  // Ops inside of the changed op are changed as well.
   if (changed->isProperAncestor(named) && !isa<func::FuncOp>(changed))
     named = changed;
-  // An op in a ring stands for the ring, which uses what comes from outside.
+  // An op in a ring counts as the ring, which uses the values from outside.
   if (Operation *ring = named->getParentOp();
       isa<dist::RingAttentionOp>(ring) && !ring->isAncestor(changed))
     named = ring;
@@ -153,7 +155,7 @@ void Mutants::countMutant(Operation *changed, Operation *named,
     unsigned d = distance.lookup(op) + 1;
     for (Operation *user : op->getUsers())
       reach(user, d);
-    // What a region yields are the results of its op.
+    // Values that a region yields are the results of its op.
     if (op->hasTrait<OpTrait::IsTerminator>() &&
         !isa<func::FuncOp>(op->getParentOp()))
       reach(op->getParentOp(), d - 1);
@@ -233,7 +235,7 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
   auto fail = [&](llvm::Error error) {
     return module.emitError(llvm::toString(std::move(error)));
   };
-  // Without one, the module's own.
+  // Without a mesh the module's own is used.
   if (!mesh.empty()) {
     llvm::Expected<Mesh> parsed = parseMesh(mesh);
     if (!parsed)
@@ -273,7 +275,7 @@ int main(int argc, char **argv) {
       llvm::errs() << "the unchanged program is not proven or not right\n";
       return 1;
     }
-    // Mutants that are no programs make errors; they are counted.
+    // Invalid mutants cause errors; they are counted.
     ScopedDiagnosticHandler silent(&context,
                                    [](Diagnostic &) { return success(); });
     mutants.run();

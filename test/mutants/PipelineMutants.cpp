@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes a pipeline program and changes it in one place at a time: lists, what
-// tasks take, keep, send and add, exchanges, reductions. The interpreter says
-// which changes change what the program computes; none of those may be proven.
+// Builds a pipeline program and changes one thing at a time: lists, the
+// operands that tasks take, keep, send and add, exchanges, reductions. The
+// interpreter finds the changes that change the program's results; none of
+// these may be proven.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,7 @@ namespace {
 struct Mutation {
   std::string what;
   unsigned number;
-  /// False if it cannot be done.
+  /// Returns false if the change cannot be applied.
   std::function<bool(Operation *)> apply;
 };
 
@@ -68,7 +69,7 @@ private:
 
 } // namespace
 
-/// Changes the list to what `change` makes of its words.
+/// Applies `change` to the words of the list.
 static bool
 changeList(Operation *op,
            llvm::function_ref<void(std::vector<std::string> &)> change) {
@@ -130,7 +131,7 @@ void Mutations::addToPipeline(dist::PipelineOp pipeline) {
       }
 }
 
-/// The task with another source of an argument.
+/// Sets the source of a task's argument.
 static bool setSource(Operation *op, unsigned i, int64_t index) {
   auto task = cast<dist::TaskOp>(op);
   SmallVector<Attribute> sources(task.getSources().getValue());
@@ -251,7 +252,7 @@ void Mutations::addToExchange(dist::ExchangeOp exchange) {
               auto here = cast<dist::ExchangeOp>(op);
               SmallVector<int64_t> ranks(here.getFrom());
               ranks[i] = other;
-              // All members say the same.
+              // All members of a bucket must agree.
               auto module = op->getParentOfType<ModuleOp>();
               ArrayRef<int64_t> old = here.getFrom();
               SmallVector<dist::ExchangeOp> same;
@@ -314,8 +315,8 @@ std::vector<Mutation> Mutations::get() {
 
 namespace {
 
-/// What became of the mutants: of those that change a result, of those that do
-/// not, and of those that cannot be run.
+/// The number of mutants with each outcome: with other results, with the same
+/// results, and invalid ones.
 struct Score {
   unsigned changed = 0, refuted = 0, notProvable = 0, missed = 0;
   unsigned equal = 0, equalProven = 0, stuck = 0, invalid = 0;
@@ -326,7 +327,7 @@ public:
   Judge(func::FuncOp reference, ModuleOp module)
       : reference(reference), module(module) {}
 
-  /// False: the unchanged program is not proven or not right.
+  /// Returns false if the unchanged program is not proven or not correct.
   bool prepare();
   void judge(const Mutation &mutation);
 
@@ -339,7 +340,8 @@ private:
         return function;
     return {};
   }
-  /// True if all results are the original's; none if it cannot be run.
+  /// True if all results equal the original's; none if the mutant cannot be
+  /// run.
   std::optional<bool> isEqual(ModuleOp mutant);
   LogicalResult prove(ModuleOp mutant);
 
@@ -397,7 +399,7 @@ void Judge::judge(const Mutation &mutation) {
     if (count++ == mutation.number)
       target = op;
   });
-  // What is said of a mutant is kept for its line.
+  // Diagnostics of a mutant are kept for its line.
   std::string why;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
     if (why.empty() && d.getSeverity() == DiagnosticSeverity::Error)
@@ -418,7 +420,7 @@ void Judge::judge(const Mutation &mutation) {
                                   : "refuted";
   const char *effect = !equal ? "stuck" : *equal ? "equal" : "changed";
   if (!equal) {
-    // It is not run because the check refuses it.
+    // The check rejects it, so it is not run.
     ++score.stuck;
     score.missed += isProven;
   } else if (*equal) {
