@@ -1,5 +1,5 @@
-// Another compiler's program: no op of ours, one annotated weight. It comes to
-// the Megatron form in a stock mlir-opt.
+// Another compiler's program: no op of ours, one annotated weight. A stock
+// mlir-opt partitions it to the Megatron form.
 
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline="builtin.module(tessera-propagate,tessera-partition)" | FileCheck %s
