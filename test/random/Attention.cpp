@@ -11,7 +11,7 @@
 
 using namespace tessera::test;
 
-/// A query's scores of the keys that it sees, from `first` on.
+/// A query's scores of the keys that it sees, starting at key `first`.
 static std::vector<Number> getScores(const Data &q, const Data &k,
                                      const Shape &query, bool causal,
                                      int64_t first, Number scale, Elem elem) {
@@ -30,8 +30,9 @@ static std::vector<Number> getScores(const Data &q, const Data &k,
   return scores;
 }
 
-/// A key's weight that is subnormal in f32, beside 1 of the largest, may be 0:
-/// the libraries' exponentials have none. Twice that, since scores are rounded.
+/// Allows 0 for a key's weight that is subnormal in f32, relative to 1 for the
+/// largest, since the libraries' exponentials have no subnormals. The bound is
+/// doubled, since scores are rounded.
 static void allowZeros(std::vector<Number> &powers, Elem elem) {
   if (elem == Elem::F64)
     return;
@@ -41,7 +42,7 @@ static void allowZeros(std::vector<Number> &powers, Elem elem) {
       power.error = std::max(power.error, static_cast<double>(power.v));
 }
 
-/// Grouped queries, with keys of their own number. q is any tensor of rank 5,
+/// Grouped queries, with a separate number of keys. q is any tensor of rank 5,
 /// or a new argument.
 static bool addAttention(Generator &g) {
   Type q{g.drawElem(), true, {}};
@@ -97,7 +98,7 @@ static bool addAttention(Generator &g) {
             for (position[4] = 0; position[4] < result.shape[4];
                  ++position[4]) {
               std::vector<Number> products;
-              // A key that is not seen may hold what is not finite.
+              // A key that is not seen may have values that are not finite.
               bool isFinite = plain;
               for (int64_t key = 0; key < k.shape[1]; ++key) {
                 const Number &x =
@@ -107,7 +108,7 @@ static bool addAttention(Generator &g) {
                 if (seen >= 0 && seen < static_cast<int64_t>(powers.size()))
                   products.push_back(multiply(powers[seen], x, q.elem));
               }
-              // Divided at the end: before it the sum may be infinite.
+              // The division comes last: before it the sum may be infinite.
               made[0].at(position) =
                   isFinite ? divide(sum(products, q.elem), total, q.elem)
                            : makeUnknown();
@@ -118,7 +119,7 @@ static bool addAttention(Generator &g) {
   return true;
 }
 
-/// Pairs half a row apart are turned by an angle that grows with the position.
+/// Rotates pairs half a row apart by an angle that grows with the position.
 static bool addRope(Generator &g) {
   int value = g.pickTensor([](const Type &type) {
     return isFloat(type.elem) && type.rank() >= 2 && type.rank() <= 5 &&
@@ -149,7 +150,7 @@ static bool addRope(Generator &g) {
           other[last] += isFirst ? half : -half;
           long double exponent = -2.0L * (index[last] % half) / width;
           long double angle = index[dim] * powl(100, exponent);
-          // Of the angle the relative error is that of one rounding or so.
+          // The angle has a relative error of about one rounding.
           auto factor = [&](long double x) {
             return finish(x, 0, 1 + std::fabs(angle), false,
                           type.elem == Elem::F64 ? Elem::F64 : Elem::F32, 8);

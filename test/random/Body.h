@@ -14,7 +14,8 @@
 
 namespace tessera::test {
 
-/// Ops on elements, in order, on numbered locals: first the block's arguments.
+/// Ops on elements, in order, on numbered locals; the block's arguments are the
+/// first locals.
 class Body {
 public:
   explicit Body(std::string prefix) : prefix(std::move(prefix)) {}
@@ -23,28 +24,28 @@ public:
   /// The position along a dimension, as an integer.
   int addPosition(int dim, Elem elem);
   int addConstant(Elem elem, const Number &number);
-  /// -1 if the op does not take it.
+  /// Returns -1 if the op does not accept the operands.
   int add(const ScalarOp &op, std::vector<int> operands, Random &random);
-  /// An op drawn among those that take some local; its local.
+  /// Adds an op that accepts some locals; returns its local.
   int addRandom(Random &random);
 
-  /// No op that is drawn uses it.
+  /// Excludes a local from the operands of random ops.
   void hide(int local) { hidden.insert(local); }
 
   Elem elemOf(int local) const { return elems[local]; }
   int size() const { return static_cast<int>(elems.size()); }
   int getNumArguments() const { return numArguments; }
-  /// A local of this type that is not before `first`; -1: none.
+  /// A local of this type, `first` or later; -1: none.
   int find(Elem elem, Random &random, int first = 0) const;
   std::string nameOf(int local) const { return prefix + std::to_string(local); }
 
-  /// The local that `yield` multiplies the running value by, as a product of
-  /// floats does; -1: it is another op.
+  /// The local that `yield` multiplies the running value by, if `yield` is a
+  /// product of floats; -1 for another op.
   int getFactor(int yield, int running) const;
 
   /// `^bb0(...):` and the lines of the ops.
   std::string print(const std::string &indent) const;
-  /// Sets the locals that follow the arguments, which are set; false: not
+  /// Sets the locals after the arguments, which are set already; false: not
   /// defined.
   bool run(std::vector<Number> &locals, const Shape &index) const;
 
@@ -59,7 +60,7 @@ private:
   int numArguments = 0;
   std::set<int> hidden;
   std::vector<Elem> elems;
-  /// Of the locals that follow the arguments.
+  /// The ops of the locals that follow the arguments.
   std::vector<Line> lines;
 };
 

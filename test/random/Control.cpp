@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The region of an op is a block of its own, whose arguments are what it takes
-// from outside.
+// The region of an op is a separate block, whose arguments are the values from
+// outside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ static bool isPlainTensor(const Type &type) {
   return type.isTensor && type.elem != Elem::Index;
 }
 
-/// Some tensors of the block, and their types.
+/// Draws some tensors of the block; also returns their types.
 static std::vector<int> pickTensors(Generator &g, int count,
                                     std::vector<Type> &types) {
   std::vector<int> values;
@@ -124,7 +124,7 @@ static bool addIf(Generator &g) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Runs a body some times on what it carries and what it takes from outside.
+/// Runs a body `count` times on carried values and values from outside.
 static bool iterate(const Block &body, int64_t first, int64_t count,
                     int64_t step, size_t numCarried, const Inputs &values,
                     std::vector<Data> &made) {

@@ -15,7 +15,8 @@ static Type withElem(Type type, Elem elem) {
   return type;
 }
 
-/// An integer that is not known decides nothing, but must not divide.
+/// True if the operands leave the op undefined: an unknown integer may be an
+/// operand, but not a divisor.
 static bool isUndefined(const ScalarOp &op, const Number *x, Elem elem) {
   return op.guard == Guard::Divisor && (!x[1].isKnown() || x[1].i == 0);
 }
@@ -43,7 +44,7 @@ static int apply(Generator &g, const ScalarOp &op, std::vector<int> operands) {
                });
 }
 
-/// An op of some form on a value: of tensors, or of scalars.
+/// Adds an op on a value: on tensors, or on scalars.
 static bool addOp(Generator &g, bool isTensor,
                   const std::function<bool(const ScalarOp &)> &wanted) {
   int value = g.pick([&](const Type &type) {

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks, zeros after a value, and bodies that take elements out of a tensor
-// from outside: what the padding of a partitioned program looks like, in the
-// program itself.
+// Masks, zeros after a value, and bodies that extract elements of a tensor from
+// outside: the forms that padding has in a partitioned program, in the program
+// itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 using namespace tessera::test;
 
-/// A tensor, often one of equal elements, whose length nothing says.
+/// Picks a tensor, often one of equal elements, whose length is not apparent.
 static int pickEnding(Generator &g, int64_t most) {
   if (g.random.oneIn(2))
     return pickRanked(g, 1, most);
@@ -61,7 +61,7 @@ static bool addZeros(Generator &g) {
   return true;
 }
 
-/// A body that reads a tensor from outside at its own index.
+/// Adds a body that reads a tensor from outside at its own index.
 static bool addCapture(Generator &g) {
   int value = pickEnding(g, 2);
   if (value < 0)

@@ -63,7 +63,7 @@ template <typename T> static T readAs(const char *bytes) {
   return value;
 }
 
-/// Reads a .npy of a type that the header names; false if it is none of it.
+/// Reads a .npy file with the type in its header; false if the file is invalid.
 static bool readNpy(const std::string &path, Data &data) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer || (*buffer)->getBufferSize() < 10)
@@ -103,7 +103,7 @@ static bool readNpy(const std::string &path, Data &data) {
 
 namespace {
 
-/// How a command ended: right, or the first line of what it said.
+/// The outcome of a command: success, or the first line of its output.
 struct Ended {
   Outcome outcome = Outcome::Right;
   std::string said;
@@ -111,7 +111,8 @@ struct Ended {
 
 } // namespace
 
-/// Ends a command that takes longer than `seconds`. One that fails is refused.
+/// Runs a command for at most `seconds`. A command that fails counts as a
+/// rejection.
 static Ended execute(std::vector<std::string> words, const std::string &log,
                      unsigned seconds) {
   std::vector<StringRef> args(words.begin(), words.end());
@@ -123,7 +124,7 @@ static Ended execute(std::vector<std::string> words, const std::string &log,
                                          /*MemoryLimit=*/0, &fault);
   if (status == 0)
     return {};
-  // LLVM's word for a command that it ended.
+  // LLVM's message for a command that it ended.
   if (status < 0 && StringRef(fault).starts_with("Child timed out"))
     return {Outcome::Hang, llvm::sys::path::filename(words[0]).str() +
                                " was ended after " + std::to_string(seconds) +
@@ -142,7 +143,7 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
                                          unsigned seconds,
                                          mlir::MLIRContext &context) {
   TrialResult result;
-  // Without the folder there is no program, which the compiler says.
+  // Without the folder there is no program, and the compiler reports that.
   std::error_code error = llvm::sys::fs::create_directories(folder + "/data");
   llvm::raw_fd_ostream(folder + "/program.mlir", error) << program.print();
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
@@ -170,7 +171,7 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
     std::vector<std::string> run{executable,       "--inputs",
                                  folder + "/data", "--save-outputs",
                                  folder + "/out",  "--quiet"};
-    // A rank that waits for another names it before the command is ended.
+    // A rank names the rank that it waits for before the command is ended.
     if (target == "host")
       run.insert(run.end(), {"--ranks", ranks, "--threads", "1", "--timeout",
                              std::to_string((seconds + 1) / 2)});

@@ -12,14 +12,14 @@
 
 namespace tessera::test {
 
-/// False for a program that no executable can be made of: one with scalars at
-/// its boundary.
+/// False for a program that cannot be compiled to an executable: one with
+/// scalar arguments or results.
 bool mayBeExecutable(const Program &program);
 
-/// Compiles a program by the `tessera` beside this tool for host or
-/// cuda-emulated, runs it on the ranks of its mesh and judges what it saves.
-/// Files are left in `folder`, which is made. A command that takes longer than
-/// `seconds` is a hang. Commands use this process's alarm.
+/// Compiles a program with the `tessera` next to this tool for host or
+/// cuda-emulated, runs it on the ranks of its mesh and judges its results.
+/// Files are left in `folder`, which is created. A command that takes longer
+/// than `seconds` is a hang. Commands use this process's alarm.
 TrialResult runExecutable(const Program &program, uint64_t seed,
                           const std::string &target, const std::string &folder,
                           unsigned seconds, mlir::MLIRContext &context);

@@ -19,7 +19,7 @@ static bool isFinite(const Number &a) {
 // Functions of one number
 //===----------------------------------------------------------------------===//
 
-/// One row for each function; a template gives each a plain function.
+/// One row for each function; the template gives each a plain function.
 template <long double (*fn)(long double)> struct Unary {
   static constexpr long double kAll = INFINITY;
   static Number monotone(const Number *x, Elem, Elem out) {
@@ -49,7 +49,7 @@ static long double inverseRoot(long double x) {
   return 1 / std::sqrt(std::fabs(x));
 }
 
-/// The sign of a zero is not known, and neither that of its inverse root.
+/// The sign of a zero is unknown, and so is the sign of its inverse root.
 static Number rsqrt(const Number *x, Elem, Elem out) {
   if (x[0].isExact() && x[0].v == 0) {
     Number number;
@@ -63,7 +63,7 @@ static Number rsqrt(const Number *x, Elem, Elem out) {
 // Functions of several
 //===----------------------------------------------------------------------===//
 
-/// A function that is smooth and monotone in both where the operands are:
+/// A function that is smooth and monotone in both arguments near the operands:
 /// the largest difference is at a corner.
 static Number applyAtCorners(long double (*fn)(long double, long double),
                              const Number &a, const Number &b, Elem elem) {

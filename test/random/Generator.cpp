@@ -22,7 +22,7 @@ int Generator::pick(const std::function<bool(const Type &)> &accepts) {
       found.push_back(value);
   if (found.empty())
     return -1;
-  // The later of two: chains get long.
+  // The later of two random values: chains get long.
   return found[std::max(random.below(found.size()),
                         random.below(found.size()))];
 }
@@ -57,7 +57,7 @@ int Generator::addConstant(const Type &type) {
   return addConstant(type, numbers);
 }
 
-/// `[[1, 2], [3, 4]]`.
+/// Formats `[[1, 2], [3, 4]]`.
 static std::string printList(const std::vector<Number> &numbers,
                              const Type &type, size_t dim, size_t &next) {
   if (dim == type.shape.size())
@@ -86,7 +86,7 @@ int Generator::addConstant(const Type &type, std::vector<Number> numbers) {
     text = printList(numbers, type, 0, next);
   if (type.isTensor && !numbers.empty())
     text = "dense<" + text + ">";
-  // A literal says that it is an i1.
+  // A literal of i1 needs no type.
   std::string suffix =
       type.elem == Elem::I1 && !type.isTensor ? "" : " : " + type.print();
   return add("arith.constant " + text + suffix, {}, type,
@@ -144,7 +144,7 @@ Number Generator::drawNumber(Elem elem) {
   int64_t small = random.between(-4, 4);
   if (!isFloat(elem))
     return makeInt(small, elem);
-  // Few digits: any float type holds them.
+  // Few digits, so that any float type represents them.
   return makeFloat(random.oneIn(2) ? small : small * 0.25L + 0.5L);
 }
 
@@ -208,7 +208,7 @@ static std::vector<Elem> drawElems(Random &random) {
   return choices[random.below(choices.size())];
 }
 
-/// Values that no op uses, and sometimes others.
+/// Chooses values without uses, and sometimes others.
 static void chooseResults(Random &random, Block &block) {
   std::set<int> used;
   for (const Op &op : block.ops)

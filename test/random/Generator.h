@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each family of ops is a list of functions that try to add an op to a block:
-// they draw operands among its values, and make what is missing. A new op is
-// one such function.
+// they draw operands among its values, and create missing ones. A new op is one
+// such function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace tessera::test {
 
 class Generator {
 public:
-  /// `program` is null in the block of a region, where nothing is an argument
+  /// `program` is null in the block of a region, where no value is an argument
   /// of the function.
   Generator(Random &random, Block &block, Program *program, int &names)
       : random(random), block(block), program(program), names(names) {}
@@ -29,18 +29,18 @@ public:
   Block &block;
   std::vector<int64_t> sizes{2, 3, 4};
   std::vector<Elem> elems{Elem::F32};
-  /// Families of getEndFamilies() are drawn too.
+  /// True to draw families of getEndFamilies(), too.
   bool hasEnds = false;
-  /// The family that adds an op takes tensors without elements.
+  /// True if the family that adds an op accepts tensors without elements.
   bool takesEmpty = false;
 
   bool isTopLevel() const { return program != nullptr; }
   const Type &typeOf(int value) const { return block.types[value]; }
 
-  /// A value, mostly a late one, of those that `accepts` takes; -1: none.
+  /// Picks a value that `accepts` accepts, mostly a late one; -1: none.
   int pick(const std::function<bool(const Type &)> &accepts);
   int pickTensor(const std::function<bool(const Type &)> &accepts);
-  /// A value of this type: one there is, an argument or a constant.
+  /// Returns a value of this type: an existing one, an argument or a constant.
   int get(const Type &type);
   int addArgument(const Type &type, int64_t bound = 0, bool ascends = false);
   int addConstant(const Type &type);
@@ -48,27 +48,28 @@ public:
   /// A scalar.
   int addIndex(int64_t value);
 
-  /// An op with one result; `$A` is in front of the types.
+  /// Adds an op with one result; `$A` precedes the types.
   int add(const std::string &text, std::vector<int> operands, Type result,
           Meaning meaning);
   std::vector<int> add(const std::string &text, std::vector<int> operands,
                        std::vector<Type> results, Meaning meaning);
 
-  /// No op that is drawn takes it: what it holds is not defined.
+  /// Excludes a value from the operands of random ops: its contents are
+  /// undefined.
   void hide(int value) { hidden.insert(value); }
 
   int64_t drawSize();
   Elem drawElem() { return random.pick(elems); }
-  /// A rank up to `most` and sizes.
+  /// Draws a rank up to `most` and sizes.
   Shape drawShape(int64_t most);
-  /// A number that a literal holds.
+  /// Draws a number that a literal represents.
   Number drawNumber(Elem elem);
-  /// `%r3_`: in front of names in a region.
+  /// A prefix `%r3_` for names in a region.
   std::string drawPrefix() { return "%r" + std::to_string(names++) + "_"; }
 
-  /// Adds ops of random families until there are so many more.
+  /// Adds `count` ops of random families.
   void addOps(int count);
-  /// A generator of the block of a region of an op of this one's.
+  /// Returns a generator for the block of a region of one of this block's ops.
   Generator makeInner(Block &inner);
 
 private:
@@ -78,12 +79,12 @@ private:
 };
 
 using Family = bool (*)(Generator &);
-/// How often a function is drawn beside the others.
+/// A function and its relative frequency.
 struct Weighted {
   Family add;
   int weight;
   bool onlyTopLevel = false;
-  /// It takes tensors without elements.
+  /// True if it accepts tensors without elements.
   bool takesEmpty = false;
 };
 
@@ -97,10 +98,10 @@ std::vector<Weighted> getAttentionFamilies();
 std::vector<Weighted> getEndFamilies();
 
 /// Programs of seeds from here on have masks, ends, tensors without elements
-/// and any parts of axes. Those before are as they were when tests named them.
+/// and any sub-axes. Smaller seeds keep the programs that tests refer to.
 constexpr uint64_t kWideSeeds = 10'000'000;
 
-/// The program of a seed.
+/// Draws the program of a seed.
 Program drawProgram(uint64_t seed);
 
 } // namespace tessera::test

@@ -24,16 +24,16 @@ static Shape project(const Shape &index, const Map &map) {
 
 namespace {
 
-/// An output that is a product: what its elements are on the way.
+/// An output that is a product: the partial products of its elements.
 struct Product {
-  /// The local that the body multiplies by; -1: the output is no product.
+  /// The local that the body multiplies by; -1: the output is not a product.
   int factor = -1;
   std::vector<PartialProduct> elements;
 };
 
 } // namespace
 
-/// Products begin with what the outputs start as.
+/// Products start with the initial values of the outputs.
 static std::vector<Product> startProducts(const Loops &loops, const Body &body,
                                           const std::vector<Data> &results) {
   std::vector<Product> products(results.size());
@@ -148,7 +148,7 @@ const ScalarOp &tessera::test::drawCombiner(Random &random, Elem elem) {
   for (const ScalarOp &op : getScalarOps())
     if (op.combines && accepts(op, elem))
       combiners.push_back(&op);
-  // Sums and maxima more often than the others.
+  // Sums and maxima are more frequent than the others.
   return *combiners[random.oneIn(3) ? 0 : random.below(combiners.size())];
 }
 
@@ -187,7 +187,7 @@ Type Drawing::typeOf(const Map &map, Elem elem) const {
   return type;
 }
 
-/// Some of the loops, mostly in order.
+/// Draws some of the loops, mostly in order.
 static Map drawMap(Random &random, size_t count, size_t percent) {
   Map map;
   for (size_t d = 0; d < count; ++d)
@@ -215,7 +215,7 @@ bool Drawing::drawInputs() {
   operands.push_back(first);
   loops.maps.push_back(all);
   body.addArgument(type.elem);
-  // What has the new loop too, and sometimes others.
+  // Inputs with the new loop, and sometimes others.
   for (int i = 0, n = (more || g.random.oneIn(2)) + g.random.oneIn(5); i < n;
        ++i) {
     Map map = drawMap(g.random, loops.sizes.size(), 70);

@@ -13,15 +13,16 @@
 
 namespace tessera::test {
 
-/// Which dimension of the loops each dimension of an operand is.
+/// The dimension of the loops for each dimension of an operand.
 using Map = std::vector<int>;
 
-/// Loops over a body: inputs, then outputs, which start as their operands.
+/// Loops over a body: inputs, then outputs, which are initialized by their
+/// operands.
 struct Loops {
   Shape sizes;
   std::vector<Map> maps;
   size_t numInputs = 0;
-  /// What the body gives to each output.
+  /// The locals that the body yields, one for each output.
   std::vector<int> yields;
   /// Loops that the outputs do not have.
   std::vector<bool> isReduction;
@@ -31,14 +32,14 @@ struct Loops {
 bool runLoops(const Loops &loops, const Body &body, const Inputs &inputs,
               std::vector<Data> &results);
 
-/// A tensor to write to: empty.
+/// Adds an empty tensor to write to.
 int addEmpty(Generator &g, const Type &type);
-/// A tensor that holds one number.
+/// Adds a tensor that is filled with one number.
 int addFill(Generator &g, const Type &type, const Number &number);
-/// What a reduction with this combiner starts with, mostly: its neutral
+/// The usual initial value of a reduction with this combiner: its neutral
 /// element.
 Number getNeutral(const ScalarOp &combiner, Elem elem);
-/// A combiner of these elements.
+/// Draws a combiner of these elements.
 const ScalarOp &drawCombiner(Random &random, Elem elem);
 
 } // namespace tessera::test

@@ -18,7 +18,7 @@ static uint64_t bitsOf(const Number &x) { return static_cast<uint64_t>(x.i); }
 
 enum class Round { ToZero, Up, Down };
 
-/// Unknown where it is not defined.
+/// Unknown if the division is not defined.
 template <Round round, bool isRemainder>
 static Number divideSigned(const Number *x, Elem elem, Elem) {
   __int128 a = toSigned(x[0].i, elem), b = toSigned(x[1].i, elem);
@@ -32,7 +32,7 @@ static Number divideSigned(const Number *x, Elem elem, Elem) {
   Number result =
       makeInt(static_cast<int64_t>(isRemainder ? rest : quotient), elem);
   bool overflows = toSigned(result.i, elem) != (isRemainder ? rest : quotient);
-  // The quotient of the least number and -1 is none.
+  // The quotient of the smallest number and -1 overflows.
   if (overflows || (b == -1 && a == -((__int128)1 << (getInfo(elem).bits - 1))))
     return makeUnknown();
   return result;

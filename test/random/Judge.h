@@ -16,35 +16,36 @@
 namespace tessera::test {
 
 enum class DataKind {
-  /// Of both signs, with zeros and larger numbers.
+  /// Numbers of both signs, with zeros and larger numbers.
   Ordinary,
-  /// And some NaN, infinities, the largest and the least numbers.
+  /// In addition some NaN, infinities, the largest and the smallest numbers.
   Extreme
 };
 
-/// The arguments of a program, by its seed.
+/// Draws the arguments of a program, by its seed.
 std::vector<Data> drawData(const Program &program, uint64_t seed,
                            DataKind kind);
 
-/// A tensor of the type of a value of the compiler's program.
+/// Converts to a tensor with the type of a value of the compiler's program.
 interp::TensorRef toTensor(const Data &data, mlir::Type type);
 
 struct Judgement {
-  /// Empty: right.
+  /// Empty if correct.
   std::string difference;
-  /// Elements that were compared, of how many.
+  /// The number of elements that were compared, and of all elements.
   int64_t judged = 0, total = 0;
 };
 
-/// What a tensor holds, as values of this type.
+/// Converts a tensor to values of this type.
 Data fromTensor(const interp::Tensor &tensor, const Type &type);
 
-/// Whether some number of `data` is infinite or NaN.
+/// True if some number of `data` is infinite or NaN.
 bool hasNotFinite(llvm::ArrayRef<Data> data);
 
-/// Compares results with what they may be. Of a partitioned program: padding of
-/// zeros times a number that is not finite is NaN, so with `inputsNotFinite` an
-/// element that is NaN is not judged (see docs/VerifyPartition.md).
+/// Compares results with the values that they may have. For a partitioned
+/// program, padding of zeros times a number that is not finite is NaN, so with
+/// `inputsNotFinite` an element that is NaN is not judged (see
+/// docs/VerifyPartition.md).
 Judgement judge(llvm::ArrayRef<Data> expected, llvm::ArrayRef<Data> actual,
                 bool inputsNotFinite = false);
 

@@ -11,7 +11,7 @@
 
 using namespace tessera::test;
 
-/// ` ins($0, $1 : T, U) outs($2 : R)`.
+/// Formats ` ins($0, $1 : T, U) outs($2 : R)`.
 static std::string printOperands(const Generator &g,
                                  const std::vector<int> &operands) {
   std::string names, types;
@@ -208,7 +208,8 @@ static bool addReduce(Generator &g) {
   return true;
 }
 
-/// Named elementwise ops and what they are of floats and of integers.
+/// Adds named elementwise ops, which correspond to ops on floats and on
+/// integers.
 static bool addNamed(Generator &g) {
   static const std::vector<std::pair<const char *, const char *>> names = {
       {"linalg.add", "arith.add"},   {"linalg.sub", "arith.sub"},

@@ -25,7 +25,7 @@ void tessera::test::addMask(Generator &g, int value, size_t dim, int64_t size,
                             const Number &filler) {
   Type type = g.typeOf(value);
   std::string literal = printLiteral(filler, type.elem);
-  // A literal says that it is an i1.
+  // A literal of i1 needs no type.
   if (type.elem != Elem::I1)
     literal += std::string(" : ") + getInfo(type.elem).name;
   g.add("nn.mask_padding $0 dim " + std::to_string(dim) + " size " +
@@ -68,7 +68,7 @@ struct Slice {
 };
 } // namespace
 
-/// Mostly whole along all dimensions but one.
+/// Draws a slice, mostly whole along all dimensions but one.
 static Slice drawSlice(Generator &g, const Shape &shape) {
   Slice slice;
   size_t sliced = g.random.below(shape.size());
@@ -98,7 +98,7 @@ static bool addExtractSlice(Generator &g) {
   Type type = g.typeOf(value), result = type;
   Slice slice = drawSlice(g, type.shape);
   result.shape.clear();
-  // Dimensions of one element may be dropped.
+  // Dimensions of size 1 may be dropped.
   std::vector<int> position;
   bool drops = g.random.oneIn(4);
   for (size_t d = 0; d < type.shape.size(); ++d) {
@@ -222,7 +222,7 @@ static bool addPad(Generator &g) {
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// The same elements in order.
+/// Adds a reshape: the same elements in order.
 static void addReshape(Generator &g, const std::string &text, int value,
                        const Type &result) {
   g.add(text, {value}, result,
@@ -232,7 +232,7 @@ static void addReshape(Generator &g, const std::string &text, int value,
         });
 }
 
-/// `[[0, 1], [2]]`: groups of neighbours.
+/// Formats `[[0, 1], [2]]`, groups of neighbours.
 static std::string printGroups(const std::vector<Shape> &groups) {
   std::string text;
   for (const Shape &group : groups)

@@ -12,18 +12,18 @@
 
 namespace tessera::test {
 
-/// Which element of the first operand an element of the result is.
+/// Maps an element of the result to an element of the first operand.
 using Source = std::function<Shape(const Shape &)>;
 int addMove(Generator &g, const std::string &text, std::vector<int> operands,
             const Type &result, const Source &source);
 
-/// `value`, with `filler` from index `size` of a dimension on.
+/// Replaces `value` by `filler` from index `size` of a dimension on.
 void addMask(Generator &g, int value, size_t dim, int64_t size,
              const Number &filler);
 
-/// `[1, 2]`.
+/// Formats `[1, 2]`.
 std::string printInts(const Shape &numbers);
-/// A tensor with so many dimensions, and elements; -1: none.
+/// A tensor of rank `least` to `most`, with elements; -1: none.
 int pickRanked(Generator &g, int64_t least, int64_t most);
 
 } // namespace tessera::test

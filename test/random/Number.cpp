@@ -98,14 +98,14 @@ static bool isInfinite(const Number &a) {
 static bool isFinite(const Number &a) {
   return a.isKnown() && std::isfinite(a.v);
 }
-/// Finite and not 0, whatever its error.
+/// True if the number is finite and not 0, for any error within its bound.
 static bool isNonZero(const Number &a) {
   return isFinite(a) && std::fabs(a.v) > a.error;
 }
-/// Largest magnitude that it may have.
+/// The largest possible magnitude.
 static double reach(const Number &a) { return std::fabs(a.v) + a.error; }
 
-/// Half the distance of subnormal numbers: how far one is rounded.
+/// Half the distance of subnormal numbers, the error of rounding one.
 static double getLeast(Elem elem) {
   const ElemInfo &info = getInfo(elem);
   return std::max(std::ldexp(1.0, info.minExponent - info.bits),
@@ -135,8 +135,8 @@ Number tessera::test::finish(long double v, double error, double mass,
   return number;
 }
 
-/// The result where an operand is no known finite number, for ops that make NaN
-/// of NaN; false where both are.
+/// Computes the result if an operand is not a known finite number, for ops that
+/// propagate NaN; returns false if both operands are.
 static bool isSpecial(const Number &a, const Number &b, Number &result) {
   if (isNaN(a) || isNaN(b)) {
     result = makeFloat(NAN);
@@ -174,7 +174,7 @@ Number tessera::test::multiply(const Number &a, const Number &b, Elem elem) {
   }
   double error =
       std::fabs(a.v) * b.error + std::fabs(b.v) * a.error + a.error * b.error;
-  // Either may be in parts, not both.
+  // Either operand may be partial, not both.
   double mass = std::max(a.mass * reach(b), b.mass * reach(a));
   return finish(a.v * b.v, error, mass, a.integral && b.integral, elem);
 }
@@ -271,8 +271,8 @@ Number PartialProduct::loosen(const Number &product, int64_t factors,
   if (!isFinite(product))
     return product;
   double roundings = factors + kPartialRoundings;
-  // A partial product that is subnormal loses digits, and the rest multiplies
-  // what is lost.
+  // A partial product that is subnormal loses digits, and the remaining factors
+  // multiply the loss.
   double lost =
       product.error == 0 ? 0 : roundings * getLeast(elem) * double(largest);
   if (!(largest + lost < getLargest(elem)))
@@ -305,7 +305,7 @@ Number tessera::test::apply(const Function &function, const Number &a,
     return makeUnknown();
   if (function.exact && error == 0)
     return makeFloat(v);
-  // Approximations of a few units in the last place are right.
+  // Approximations with an error of a few units in the last place are correct.
   return finish(v, error, std::fabs(v) + error, false, elem, 8);
 }
 

@@ -23,7 +23,7 @@ using Shape = std::vector<int64_t>;
 
 struct Type {
   Elem elem = Elem::F32;
-  /// Else it is a scalar, without a shape.
+  /// False for a scalar, without a shape.
   bool isTensor = true;
   Shape shape;
 
@@ -35,7 +35,7 @@ struct Type {
   }
 };
 
-/// Elements in row-major order; one of a scalar.
+/// Elements in row-major order; a single one for a scalar.
 struct Data {
   Type type;
   std::vector<Number> numbers;
@@ -48,33 +48,32 @@ struct Data {
   const Number &at(const Shape &index) const;
 };
 
-/// Where the element of an index is in row-major order.
+/// The row-major offset of the element at an index.
 int64_t flatten(const Shape &shape, const Shape &index);
 
-/// Calls `fn(index)` for each index of a shape, the last fastest.
+/// Calls `fn(index)` for each index of a shape, the last dimension fastest.
 void forEachIndex(const Shape &shape,
                   const std::function<void(const Shape &)> &fn);
 
 using Inputs = std::vector<const Data *>;
 
-/// Computes results, whose types are set; false: what the op does is not
-/// defined on these operands (a condition that is not known, a division by
-/// zero).
+/// Computes results, whose types are set. Returns false if the op is not
+/// defined on these operands (an unknown condition, a division by zero).
 using Meaning = std::function<bool(const Inputs &, std::vector<Data> &)>;
 
 struct Op {
   std::vector<int> operands, results;
-  /// `$0` stands for the first operand, `$A` for the attributes, `$B` for them
-  /// with `attrs =` in front, `$F` for a name that no other function has.
+  /// `$0` is the first operand, `$A` the attributes, `$B` the attributes after
+  /// `attrs =`, `$F` a name that no other function has.
   std::string text;
   Meaning meaning;
   /// Nothing, or `{...}`.
   std::string attributes;
-  /// A function that it calls, with `$F` for its name; empty: none.
+  /// The callee's text, with `$F` for its name; empty: none.
   std::string callee;
 };
 
-/// Ops in order, on values that are arguments or results of ops before.
+/// Ops in order, on values that are arguments or results of earlier ops.
 struct Block {
   std::vector<Type> types;
   std::vector<int> arguments;
@@ -82,18 +81,19 @@ struct Block {
   std::vector<int> results;
 
   int addValue(Type type);
-  /// Drops ops that no result needs.
+  /// Erases ops that no result needs.
   void dropUnused();
-  /// All values, of the block's results. False: see Meaning.
+  /// Computes all values, then the block's results. False: see Meaning.
   bool evaluate(const Inputs &inputs, std::vector<Data> &results) const;
 };
 
-/// Prints ops and gives the operands of the terminator.
+/// Prints ops and returns the operands of the terminator.
 class Printer {
 public:
-  /// New values are named by the prefix and a number.
+  /// Names of new values are the prefix and a number.
   explicit Printer(std::string prefix = "%v") : prefix(std::move(prefix)) {}
-  /// `names` of the block's arguments. The text of callees goes to `callees`.
+  /// `names` are the names of the block's arguments. The text of callees is
+  /// appended to `callees`.
   std::string print(const Block &block, const std::vector<std::string> &names,
                     const std::string &indent,
                     std::vector<std::string> &resultNames);
@@ -105,9 +105,9 @@ private:
 };
 
 struct Argument {
-  /// What its integers may be: in [0, bound); 0: anything.
+  /// The range of its integers: [0, bound); 0: any.
   int64_t bound = 0;
-  /// They do not decrease along the last dimension.
+  /// True if they do not decrease along the last dimension.
   bool ascends = false;
   std::string attributes;
 };

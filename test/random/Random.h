@@ -23,9 +23,9 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// In [0, n).
+  /// A number in [0, n).
   size_t below(size_t n) { return n ? bits() % n : 0; }
-  /// In [low, high].
+  /// A number in [low, high].
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(high - low + 1));
   }

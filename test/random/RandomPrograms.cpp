@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Draws a program for each seed, partitions it, and compares what the
-// interpreter computes, before and after, with an evaluation of its own
-// (Number.h, Program.h) that shares no code with the compiler. Programs run in
-// processes of their own, many in each, so that a crash is one finding.
+// Draws a program for each seed, partitions it, and compares the interpreter's
+// results before and after with a separate evaluation (Number.h, Program.h)
+// that shares no code with the compiler. Programs run in child processes, many
+// in each, so that a crash is one finding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ static cl::opt<bool> verbose("verbose", cl::cat(category),
 
 namespace {
 
-/// What a child says; in memory that the parent sees.
+/// The report of a child, in memory that the parent sees.
 struct Shared {
   volatile uint64_t current;
   uint64_t counts[kNumOutcomes];
@@ -67,7 +67,7 @@ struct Shared {
   uint64_t executables;
 };
 
-/// Seeds from `next` to `end`, in a process.
+/// Seeds from `next` to `end`, for one process.
 struct Chunk {
   uint64_t next = 0, end = 0;
   Shared *shared = nullptr;
@@ -93,13 +93,13 @@ private:
   uint64_t judged = 0, total = 0, made = 0;
   uint64_t *numExecutables = nullptr;
   std::map<std::string, uint64_t> messages;
-  /// For each message the first seed.
+  /// Maps each message to the first seed with it.
   std::map<std::string, uint64_t> examples;
 };
 
 } // namespace
 
-/// A message without names, numbers and types: what rule it is of.
+/// Removes names, numbers and types from a message, which leaves its rule.
 static std::string generalize(llvm::StringRef message) {
   std::string general;
   for (size_t i = 0; i < message.size(); ++i) {
@@ -116,7 +116,7 @@ static std::string generalize(llvm::StringRef message) {
   return general.substr(0, 160);
 }
 
-/// Judges a program, and where it is one of those its executables.
+/// Judges a program, and if it is selected also its executables.
 TrialResult Runner::tryProgram(uint64_t number) {
   Program program = drawProgram(number);
   TrialResult result = test::run(program, number, context);
@@ -130,7 +130,7 @@ TrialResult Runner::tryProgram(uint64_t number) {
     TrialResult made =
         runExecutable(program, number, target, path, commandTimeout, context);
     if (made.outcome == Outcome::Right) {
-      // A folder that stays is in nobody's way.
+      // A folder that cannot be removed does no harm.
       (void)llvm::sys::fs::remove_directories(path);
       ++*numExecutables;
       continue;
@@ -141,7 +141,7 @@ TrialResult Runner::tryProgram(uint64_t number) {
   return result;
 }
 
-/// One line: outcome, seed, message.
+/// Writes one line per program: outcome, seed, message.
 void Runner::work(const Chunk &chunk, int output) {
   numExecutables = &chunk.shared->executables;
   for (uint64_t each = chunk.next; each < chunk.end; ++each) {
@@ -190,7 +190,7 @@ void Runner::note(Outcome outcome, uint64_t seed, const std::string &message) {
   examples.try_emplace(general, seed);
 }
 
-/// Reads to the end of one child's lines, then asks how it ended.
+/// Reads the remaining lines of one child, then its exit status.
 void Runner::finish() {
   auto it = children.begin();
   auto [pid, chunk] = *it;
@@ -271,7 +271,7 @@ int Runner::run() {
 // One program made smaller
 //===----------------------------------------------------------------------===//
 
-/// How a program ends, run by a child: its outcome and rule.
+/// Runs a program in a child process; returns its outcome and rule.
 static std::string runApart(const Program &program,
                             mlir::MLIRContext &context) {
   int ends[2];

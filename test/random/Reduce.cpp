@@ -10,7 +10,7 @@
 
 using namespace tessera::test;
 
-/// Drops ops and arguments that nothing uses.
+/// Erases unused ops and arguments.
 static void dropUnused(Program &program) {
   Block &block = program.block;
   block.dropUnused();
@@ -30,7 +30,8 @@ static void dropUnused(Program &program) {
 
 static bool isIndex(const Type &type) { return type.elem == Elem::Index; }
 
-/// Arguments in place of the results of an op; false if there are none such.
+/// Replaces the results of an op by arguments; false if arguments cannot have
+/// their types.
 static bool cutOp(Program &program, size_t i) {
   Op op = program.block.ops[i];
   for (int result : op.results)
@@ -51,7 +52,7 @@ static void dropResult(Program &program, size_t i) {
   dropUnused(program);
 }
 
-/// All texts of annotations.
+/// The texts of all annotations.
 static std::vector<std::string *> getAnnotations(Program &program) {
   std::vector<std::string *> texts;
   for (Argument &argument : program.arguments)
@@ -101,12 +102,13 @@ private:
       else
         ++i;
     }
-    // An op in front of its result: the operands are results.
+    // Moves results up: the operands of an op become results instead of its
+    // result.
     for (size_t i = 0; i < program.block.results.size(); ++i)
       changed |= moveResult(i);
     return changed;
   }
-  /// An operand of a result's op as the result.
+  /// Replaces a result by an operand of its op.
   bool moveResult(size_t i) {
     for (const Op &op : program.block.ops)
       for (int result : op.results)

@@ -12,8 +12,8 @@
 
 namespace tessera::test {
 
-/// A smaller program that `isWanted` still holds of, as it does of `program`:
-/// without results, ops (what they computed becomes an argument) and
+/// Returns a smaller program for which `isWanted` still holds, as it does for
+/// `program`: without results, ops (their values become arguments) and
 /// annotations that do not matter.
 Program reduce(Program program,
                const std::function<bool(const Program &)> &isWanted);

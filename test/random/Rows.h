@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A row is all elements along one dimension, at one index of the others.
+// A row has all elements along one dimension, at one index of the other
+// dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +15,23 @@
 
 namespace tessera::test {
 
-/// Calls `fn(row, index)` for each row along `dim`, in order; `index` is that
-/// of its first element, also where it has none.
+/// Calls `fn(row, index)` for each row along `dim`, in order; `index` is the
+/// index of its first element, even if it has none.
 void forEachRow(
     const Data &x, size_t dim,
     const std::function<void(std::vector<Number>, const Shape &)> &fn);
 
-/// The elements of a row of `to` from `index` on.
+/// Sets the elements of a row of `to` from `index` on.
 void setRow(Data &to, Shape index, size_t dim,
             const std::vector<Number> &numbers);
 
 Number sum(const std::vector<Number> &numbers, Elem elem);
-/// Of at least one number.
+/// The largest of at least one number.
 Number largest(const std::vector<Number> &numbers);
-/// Exponentials, less the largest, and their sum.
+/// Exponentials minus the largest, and their sum.
 std::vector<Number> exponentials(const std::vector<Number> &row, Elem elem,
                                  Number &total);
-/// What is not finite is not judged: no formula says what becomes of it.
+/// Numbers that are not finite are not judged: no formula gives their results.
 bool isFiniteNumber(const Number &number);
 bool areFinite(const std::vector<Number> &numbers);
 

@@ -76,7 +76,7 @@ bool tessera::test::accepts(const ScalarOp &op, Elem in) {
     return true;
   if (isFloat(in) != op.ofFloats || in == Elem::Index)
     return false;
-  // One bit has no odd divisor but 1, and no shift but by 0.
+  // One bit has no odd divisor except 1, and no shift except by 0.
   if (in == Elem::I1 && op.guard != Guard::None)
     return false;
   return op.form != Form::Cast || !getResults(op, in).empty();

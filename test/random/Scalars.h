@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops of arith and math, by a table: how each is written and what it means.
-// A tensor op, the body of a linalg op and a scalar op are made of the same
-// rows.
+// The ops of arith and math in a table: the syntax and the meaning of each.
+// Tensor ops, bodies of linalg ops and scalar ops use the same rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,19 +16,19 @@
 
 namespace tessera::test {
 
-/// How the types of an op relate.
+/// The relation of an op's operand and result types.
 enum class Form {
-  /// Operands and result of one type.
+  /// Operands and result have one type.
   Same,
-  /// Operands of one type, an i1.
+  /// Operands have one type, the result is an i1.
   Predicate,
-  /// One operand, another type.
+  /// One operand, and a result of another type.
   Cast,
-  /// An i1 and two of one type.
+  /// Operands are an i1 and two of one type.
   Select
 };
 
-/// What an operand must be for the op to be defined.
+/// A condition on an operand for which the op is defined.
 enum class Guard {
   None,
   /// The second operand is odd.
@@ -41,32 +40,32 @@ enum class Guard {
 };
 
 struct ScalarOp {
-  /// Followed by the predicate: `arith.cmpf olt,`.
+  /// May include the predicate: `arith.cmpf olt,`.
   const char *name;
   Form form;
   bool ofFloats;
   int arity;
   Number (*fn)(const Number *x, Elem in, Elem out);
-  /// Combines elements in any order.
+  /// True if it combines elements in any order.
   bool combines = false;
   Guard guard = Guard::None;
-  /// Casts: floats, of how many bits more (1) or less (-1).
+  /// For casts: true for a float result, and more (1) or fewer (-1) bits.
   bool toFloat = false;
   int width = 0;
 };
 
 const std::vector<ScalarOp> &getScalarOps();
 
-/// Whether an op takes these elements; `arith.select` takes any.
+/// True if an op accepts these elements; `arith.select` accepts any.
 bool accepts(const ScalarOp &op, Elem in);
-/// Type of the result; random among what a cast may give, or `in` if none.
+/// Draws the result type among those that a cast may have; `in` for other ops.
 Elem chooseResult(const ScalarOp &op, Elem in, Random &random);
 
 /// Evaluates; unknown integer operands give an unknown result.
 Number evaluate(const ScalarOp &op, const Number *x, Elem in, Elem out);
 
-/// A constant that makes an operand safe for the guard, and the op that
-/// applies it: `arith.ori` with 1.
+/// A constant that makes an operand satisfy the guard, and the op that applies
+/// it: `arith.ori` with 1.
 struct GuardOp {
   const ScalarOp *op;
   int64_t constant;
@@ -74,8 +73,8 @@ struct GuardOp {
 GuardOp getGuardOp(Guard guard, Elem elem);
 const ScalarOp &findScalarOp(const std::string &name);
 
-/// `name operands attributes : types`. The type of a select's condition is
-/// written where it is a tensor, else it is empty.
+/// Formats `name operands attributes : types`. `conditionType` is the type of a
+/// select's condition if it is a tensor, else empty.
 std::string printScalarOp(const ScalarOp &op,
                           const std::vector<std::string> &operands,
                           const std::string &attributes,

@@ -26,7 +26,7 @@ static Mesh drawMesh(Random &random) {
 
 namespace {
 
-/// An axis or a part of one: `size` blocks after `pre` larger ones.
+/// An axis or a sub-axis: `size` blocks after `pre` larger ones.
 struct Part {
   std::string axis;
   int pre, size;
@@ -42,13 +42,13 @@ struct Part {
 struct Drawing {
   Random &random;
   Mesh mesh;
-  /// Axes are split at any factor, else at 2.
+  /// True if axes are split at any factor, else at 2.
   bool anyParts;
 };
 
 } // namespace
 
-/// Parts of axes to hand out, in random order: whole axes, or both parts of
+/// Draws sub-axes to distribute, in random order: whole axes, or both parts of
 /// one.
 static std::vector<Part> drawParts(const Drawing &drawing) {
   Random &random = drawing.random;
@@ -79,7 +79,8 @@ static std::string join(const std::vector<std::string> &texts) {
   return joined;
 }
 
-/// Two parts of an axis in order would have to be written as one.
+/// True if the part follows the last one of a dimension: both would have to be
+/// merged.
 static bool follows(const std::vector<Part> &dim, const Part &part) {
   return !dim.empty() && dim.back().axis == part.axis &&
          dim.back().pre * dim.back().size == part.pre;

@@ -14,8 +14,8 @@
 namespace tessera::test {
 
 /// Gives a program a mesh, and shardings to some of its arguments, results and
-/// ops: open and closed, uneven, with sub-axes, priorities and axes that
-/// must not be used. `anyParts`: axes are split at any factor, else at 2.
+/// ops: open and closed, uneven, with sub-axes, priorities and `replicated`
+/// axes. With `anyParts` axes are split at any factor, else at 2.
 void drawShardings(Random &random, Program &program, bool anyParts);
 
 } // namespace tessera::test

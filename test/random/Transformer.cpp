@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops with a reduction of their own are computed step by step, each rounded to
-// the element type: an implementation that rounds less often is within that.
+// Ops with an internal reduction are computed step by step, each rounded to the
+// element type: an implementation that rounds less often is within that error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,8 +109,8 @@ static bool addNorm(Generator &g) {
   return true;
 }
 
-/// Where the first of the largest or least elements is; not known where two
-/// may be exchanged.
+/// Adds a search for the first of the largest or smallest elements; unknown if
+/// rounding may exchange two of them.
 static bool addArgReduce(Generator &g) {
   int value = g.pickTensor([](const Type &type) {
     return type.elem != Elem::Index && type.elem != Elem::I1 &&
@@ -138,7 +138,7 @@ static bool addArgReduce(Generator &g) {
                           : !isKnown          ? 3
                           : row[i].i < best.i ? -1
                                               : row[i].i > best.i;
-              // The first NaN is found, and the best so far may be one.
+              // The first NaN wins, and the best so far may be one.
               if (order == 2 && !best.isKnown())
                 order = 3;
               bool bestIsNaN = real && best.isKnown() && std::isnan(best.v);
@@ -229,7 +229,7 @@ static bool addEinsum(Generator &g) {
   Map left, right, kept;
   for (int d = 0; d < static_cast<int>(lhs.rank()); ++d) {
     left.push_back(d);
-    // Of one operand, or of both: then it may be summed.
+    // Loops of one operand, or of both: shared loops may be summed.
     bool shared = g.random.percent(60);
     bool isSummed = shared && g.random.percent(70);
     if (shared)
@@ -315,7 +315,7 @@ static bool addActivation(Generator &g) {
               made[0][i] = isNaN ? x : makeUnknown();
               continue;
             }
-            // Far from 0 on the left it is a difference of larger numbers.
+            // Far to the left of 0 it is a difference of larger numbers.
             double reach = std::fabs(static_cast<double>(x.v)) + x.error;
             made[0][i] =
                 finish(fn(x.v), 1.2 * x.error, reach, false, type.elem, 8);
@@ -351,7 +351,7 @@ static bool addMaskPadding(Generator &g) {
   return true;
 }
 
-/// The element of a row that an index names, 0 where it names none.
+/// Picks the element of a row at an index, 0 for an invalid index.
 static bool addPick(Generator &g) {
   int value = g.isTopLevel() ? pickFloats(g, 1, 3) : -1;
   if (value < 0)
@@ -405,7 +405,7 @@ static bool addCrossEntropy(Generator &g) {
   result.elem = type.elem == Elem::F64 ? Elem::F64 : Elem::F32;
   Type labels = result;
   labels.elem = Elem::I32;
-  // The last class is ignored, now and then.
+  // Sometimes the last class is ignored.
   int64_t ignored = g.random.oneIn(2) ? size - 1 : -100;
   int which = g.addArgument(labels, size);
   g.add("nn.cross_entropy $0, $1 ignore " + std::to_string(ignored) + "$A : " +

@@ -35,7 +35,7 @@ const char *tessera::test::stringify(Outcome outcome) {
 
 namespace {
 
-/// A set of data, and what comes of it.
+/// A set of data, and its results.
 struct Sample {
   interp::RankTensors inputs;
   std::vector<Data> expected;
@@ -51,7 +51,7 @@ public:
 private:
   Outcome runAll();
   std::vector<Sample> makeSamples(func::FuncOp function);
-  /// Empty: right on all samples.
+  /// Empty if correct on all samples.
   std::optional<std::string> compare(func::FuncOp function,
                                      llvm::ArrayRef<Sample> samples,
                                      bool isPartitioned);
@@ -75,7 +75,7 @@ std::vector<Sample> Trial::makeSamples(func::FuncOp function) {
       inputs.push_back(&each);
     Sample sample;
     sample.inputsNotFinite = hasNotFinite(data);
-    // What is not defined on these data says nothing.
+    // Data for which the program is not defined are skipped.
     if (!program.block.evaluate(inputs, sample.expected))
       continue;
     for (auto [each, type] : llvm::zip_equal(data, function.getArgumentTypes()))

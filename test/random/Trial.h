@@ -13,16 +13,16 @@
 
 namespace tessera::test {
 
-/// What became of a program.
+/// The outcome of a program.
 enum class Outcome {
   Right,
-  /// Refused with an error.
+  /// Rejected with an error.
   Refused,
-  /// Right, and not provable: allowed, but an error in a compilation.
+  /// Correct, and not provable: allowed, but an error in a compilation.
   RightNotProvable,
-  // What follows is a defect.
+  // All following outcomes are defects.
   NotParsed,
-  /// The interpreter refuses the program as it was.
+  /// The interpreter rejects the original program.
   OriginalRefused,
   OriginalWrong,
   LocalRefused,
