@@ -5,7 +5,7 @@ import sys
 import lit.formats
 
 config.name = "Tessera"
-# lit's internal shell: no process for the shell of each RUN line.
+# lit's internal shell avoids a process for the shell of each RUN line.
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "runtime"]
@@ -28,13 +28,13 @@ config.environment["TESSERA_VERIFY_EACH"] = "1"
 # Errors that no reader of the Python package expected are faults: shown whole.
 config.environment["TESSERA_TRACEBACK"] = "1"
 
-# What programs are compiled for and run with, where it is not this machine's
-# processor: see docs/host-target.md.
+# The processor that programs are compiled for and run with, if it is not this machine's: see
+# docs/host-target.md.
 for variable in ["TESSERA_CPU", "TESSERA_RT_ISA"]:
     if os.environ.get(variable):
         config.environment[variable] = os.environ[variable]
 
-# A CUDA toolkit, as `tessera compile --target cuda` finds it.
+# A CUDA toolkit, found like `tessera compile --target cuda` finds it.
 toolkit = None
 for variable in ["TESSERA_CUDA_PATH", "CUDA_HOME"]:
     if os.environ.get(variable):
@@ -51,7 +51,7 @@ if toolkit and os.path.exists(
 ):
     config.available_features.add("cuda-toolkit")
 
-# ./dev tidy installs it, a test does not.
+# ./dev tidy installs clang-tidy, a test does not.
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
 
@@ -59,13 +59,13 @@ if shutil.which("clang-tidy-22"):
 if shutil.which("toulbar2"):
     config.available_features.add("toulbar2")
 
-# A Python with jax, one with torch and transformers, and one with torch and onnx, with which
-# their functions, modules and files are imported.
+# Pythons with jax, with torch and transformers, and with torch and onnx, which import functions,
+# modules and files.
 for framework in ["jax", "torch", "onnx"]:
     python = os.environ.get(f"TESSERA_{framework.upper()}_PYTHON")
     if python:
         config.available_features.add(framework)
         config.substitutions.append((f"%{framework}_python", python))
-# torch keeps a cache, which is not to be among temporary files.
+# torch has a cache, which must not be among temporary files.
 config.environment["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(
     config.tessera_bin_dir, os.pardir, "torchinductor")
