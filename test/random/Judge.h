@@ -42,10 +42,9 @@ Data fromTensor(const interp::Tensor &tensor, const Type &type);
 /// True if some number of `data` is infinite or NaN.
 bool hasNotFinite(llvm::ArrayRef<Data> data);
 
-/// Compares results with the values that they may have. For a partitioned
-/// program, padding of zeros times a number that is not finite is NaN, so with
-/// `inputsNotFinite` an element that is NaN is not judged (see
-/// docs/VerifyPartition.md).
+/// Compares results with what they may be. Of a partitioned program: padding of
+/// zeros times a number that is not finite is NaN, so with `inputsNotFinite` an
+/// element that is NaN is not judged (see docs/proof.md).
 Judgement judge(llvm::ArrayRef<Data> expected, llvm::ArrayRef<Data> actual,
                 bool inputsNotFinite = false);
 
