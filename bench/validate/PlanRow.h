@@ -4,9 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Maps one row of a table to a model, a plan, a cluster and a measured value,
-// or gives the reason why it cannot. Values that a source omits and its
-// framework fixes are set here, by framework and never by row; docs/cost.md
-// lists them.
+// or says why it cannot. What a source leaves out and its framework fixes is
+// filled here, by framework and never by row; docs/scores.md lists it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Maps a table's framework to a preset, and sets facts of the published runs
-// that are not settings of a plan. They depend on the framework's name, never
-// on a row; docs/cost.md lists them.
+// Which preset a table's framework is, and facts of the runs that it was
+// published with which are no settings of a plan. They go by the framework's
+// name, never by a row; docs/scores.md lists them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,9 +19,9 @@
 //
 // The devices of a node drive their outer links in parallel rings: BW is the
 // smaller of the near link and g outer links. As in NCCL's own model
-// (src/graph/tuning.cc) a collective takes a latency and bytes over a
-// bandwidth, by algorithm and protocol; docs/cost.md compares the formulas with
-// measured collectives. Times are monotone in bytes.
+// (src/graph/tuning.cc) a collective takes a latency and bytes over a bandwidth
+// by algorithm and protocol; docs/scores.md scores the forms on measured
+// collectives. Times are monotone in bytes.
 //
 //===----------------------------------------------------------------------===//
 
