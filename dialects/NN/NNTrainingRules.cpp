@@ -23,9 +23,9 @@ static bool isLinearInGrad(::tessera::ReductionKind kind, const Bits &partial) {
 // attention
 //===----------------------------------------------------------------------===//
 
-/// Given the logsumexp, each score stands for itself: dq sums over keys, dk and
-/// dv over queries and the heads of a group. Scores sum over the dim, and their
-/// gradients over that of the values.
+/// Given the logsumexp, each score is independent of the others: dq sums over
+/// keys, dk and dv over queries and the heads of a group. Scores sum over the
+/// dim, and their gradients over the dim of the values.
 ShardingRule AttentionBackwardOp::getShardingRule() {
   RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
   ShardingRule rule;

@@ -24,8 +24,8 @@ using llvm::Value;
 namespace {
 
 constexpr uint32_t kMagnitudeBits = 0x7fffffff, kInfinityBits = 0x7f800000;
-/// f16: bits of fraction that f32 has more, exponents that f32 has more, and
-/// the code of infinity.
+/// f16: the number of fraction bits that f32 has in addition, the difference of
+/// the exponent biases, and the code of infinity.
 constexpr uint32_t kHalfShift = 13, kHalfBias = 112, kHalfInfinity = 0x7c00;
 /// An integer with fewer bits is exact in f32.
 constexpr unsigned kExactBits = 25;

@@ -25,7 +25,7 @@ using namespace tessera;
 
 namespace {
 
-/// A collective and the matmuls that it could run beside.
+/// A collective and the matmuls that can overlap with it.
 struct RingCandidate {
   dist::CollectiveOpInterface collective;
   SmallVector<Operation *> matmuls;
@@ -62,8 +62,8 @@ static void keepEarliest(Operation *&first, Operation *op) {
     first = op;
 }
 
-/// Matmuls of a gathered value, as far as all that they need is there before
-/// anything that they make is used.
+/// Returns the matmuls of a gathered value whose other operands are all ready
+/// before the first use of any of their results.
 static std::optional<RingCandidate> findGather(dist::AllGatherOp gather) {
   RingCandidate found{gather, {}, {}, nullptr, false};
   Block *block = gather->getBlock();

@@ -34,7 +34,7 @@ namespace {
 /// order.
 using Chain = SmallVector<Operation *>;
 
-/// A gather of a loop that could be before it.
+/// A gather of a loop that can move before the loop.
 struct GatherCandidate {
   dist::WaitOp wait;
   /// Seconds that this would save if nothing else changed.
@@ -140,7 +140,7 @@ static void hoist(scf::ForOp loop, dist::WaitOp wait) {
   }
 }
 
-/// Gathers that are exposed, those first that save most.
+/// Returns the exposed gathers that save the most time, best first.
 static SmallVector<GatherCandidate> findCandidates(scf::ForOp loop,
                                                    int64_t slack) {
   BlockTasks tasks = buildOverlapTasks(*loop.getBody());
@@ -226,7 +226,7 @@ void tessera::hoistExposedGathers(func::FuncOp func, int64_t slack,
       continue;
     std::optional<double> best = tryHoisted(func, loop, {}, evaluate);
     for (const GatherCandidate &candidate : candidates) {
-      // Another one may have made it superfluous.
+      // Hoisting another gather may have removed this one.
       auto waits = loop.getBody()->getOps<dist::WaitOp>();
       if (!llvm::is_contained(waits, candidate.wait))
         continue;

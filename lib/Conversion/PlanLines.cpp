@@ -314,7 +314,7 @@ std::string tessera::getScheduleName(func::FuncOp step) {
   return plan ? findPlanField("schedule")->print(plan.getPlan()) : "own list";
 }
 
-/// Stages, micro-batches and what runs of them at one time.
+/// Describes the schedule, stages, pp ranks and micro-batches.
 static std::string tellPipeline(ArrayRef<func::FuncOp> steps) {
   func::FuncOp step = steps.front();
   auto ops = step.front().getOps<rt::PipelineOp>();

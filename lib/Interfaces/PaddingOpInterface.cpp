@@ -86,7 +86,7 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
 
 namespace {
 
-/// An operand in whose padding `element` must be.
+/// An integer op that needs `element` in the padding of operand `number`.
 template <unsigned number, int64_t element>
 struct IntegerPadding
     : PaddingOpInterface::ExternalModel<IntegerPadding<number, element>,
@@ -99,8 +99,8 @@ struct IntegerPadding
   }
 };
 
-/// What the body needs its arguments to hold in padding, null where any value
-/// will do; none if it needs that of a value that it computes.
+/// Returns the elements that the body's arguments need in padding, null for
+/// any. Returns none if it needs an element in a value that it computes.
 std::optional<SmallVector<TypedAttr>> getSafeArguments(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   SmallVector<TypedAttr> safe(body->getNumArguments());
@@ -148,7 +148,7 @@ void tessera::registerUpstreamPadding(DialectRegistry &registry) {
     using namespace arith;
     attachToAll<IntegerPadding<1, 1>, DivSIOp, DivUIOp, RemSIOp, RemUIOp,
                 CeilDivSIOp, CeilDivUIOp, FloorDivSIOp>(context);
-    // Nothing is shifted by its width or more.
+    // A shift amount must be less than the width.
     attachToAll<IntegerPadding<1, 0>, ShLIOp, ShRSIOp, ShRUIOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {

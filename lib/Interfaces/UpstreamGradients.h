@@ -34,7 +34,7 @@ void attachGradients(mlir::MLIRContext *context) {
   Op::template attachInterface<GradientModel<Op, build>>(*context);
 }
 
-/// arith and math.
+/// Registers arith and math.
 void registerArithGradients(mlir::DialectRegistry &registry);
 /// Registers tensor: ops that change shapes.
 void registerTensorGradients(mlir::DialectRegistry &registry);

@@ -28,7 +28,7 @@ void attachToAll(mlir::MLIRContext *context) {
         ->attachInterface<Model>();
 }
 
-/// arith and math.
+/// Registers arith and math.
 void registerElementwiseModels(mlir::DialectRegistry &registry);
 /// Registers tensor: ops that change shapes.
 void registerTensorModels(mlir::DialectRegistry &registry);

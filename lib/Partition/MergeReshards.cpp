@@ -69,8 +69,8 @@ private:
 
 } // namespace
 
-/// Shorter, with no more bytes: after an op that enlarges its operand a
-/// reshard may have fewer steps but moves what was small before.
+/// True if it takes less time, and no more bytes. After an op that enlarges its
+/// operand, a reshard may have fewer steps but would move more bytes.
 static bool isBetter(const TransferSum &a, const TransferSum &b) {
   return isShorter(a, b) && a.bytes <= b.bytes;
 }

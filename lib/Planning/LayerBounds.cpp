@@ -21,7 +21,7 @@ static LayerWork makeEmpty(LayerWork layer) {
   for (OpWork &op : layer.ops) {
     op.kind = OpClass::Elementwise;
     op.flops = op.bytesRead = op.bytesWritten = 0;
-    // The sum of a parameter's gradients is written however few rows there are.
+    // The sum of a parameter's gradients is written for any number of rows.
     if (op.pass != cost::Pass::BackwardWeight)
       op.epilogueBytes = 0;
   }

@@ -32,9 +32,9 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Where each dimension is among those of its group, if a reshape only adds or
-/// leaves out dimensions of size 1: `groups` are those of `whole`, one for each
-/// dimension of `small`. None of another reshape.
+/// The position of each dimension of `small` in `whole`, if a reshape only adds
+/// or drops dimensions of size 1. `groups` has one group of dimensions of
+/// `whole` for each dimension of `small`. None for other reshapes.
 static std::optional<SmallVector<int64_t>>
 matchUnits(ArrayRef<ReassociationIndices> groups, RankedTensorType whole,
            RankedTensorType small) {

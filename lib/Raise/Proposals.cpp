@@ -17,8 +17,8 @@ using namespace tessera;
 /// The largest number that counts as an eps.
 static constexpr double kMaxEps = 0.1;
 
-/// How often ops of the region read x, or x in another float type or with a
-/// constraint.
+/// How often ops of the region read x, directly or through float casts and
+/// constraints.
 static int64_t countReads(const RowRegion &region) {
   SmallVector<Value> same{region.x};
   int64_t reads = 0;

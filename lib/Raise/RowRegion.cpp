@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The most ops of a region, and regions of a value.
+/// The most ops of a region, and the most regions of a value.
 static constexpr size_t kMaxRegionOps = 96, kMaxRegions = 24;
 
 namespace {

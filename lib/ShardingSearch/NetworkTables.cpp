@@ -17,7 +17,7 @@ using namespace tessera;
 using llvm::ArrayRef;
 using search::kInfinite;
 
-/// Reshards that are planned around one of a solution where links are far.
+/// Reshards that are planned around one of a solution on far links.
 static constexpr size_t kMostAround = 16;
 
 static bool hasSameDims(const Sharding &a, const Sharding &b) {

@@ -13,7 +13,7 @@
 
 using namespace tessera;
 
-/// How far around an op others must look equal.
+/// How many steps around an op the others must look equal.
 static constexpr unsigned kSteps = 2;
 /// The least share of the best run's savings that a run must save: shorter ones
 /// are repetitions within a layer.

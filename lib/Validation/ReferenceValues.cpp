@@ -51,7 +51,7 @@ bool tessera::haveSameProperties(Operation *a, Operation *b) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// True if a dimension whose size belongs to the value has no elements.
+/// True if a dimension whose size belongs to the value is empty.
 static bool hasNoElement(Type type, const llvm::SmallBitVector &free) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   for (int64_t dim = 0, rank = tensor ? tensor.getRank() : 0; dim < rank; ++dim)

@@ -49,8 +49,7 @@ inline bool isShorter(const TransferSum &a, const TransferSum &b) {
   return a.time < b.time * (1 - 1e-9);
 }
 
-/// The cost of the way of a tensor from one sharding to another; an infinite
-/// time if there is none.
+/// The cost of resharding a tensor; an infinite time if there is no plan.
 TransferSum getReshardCost(ReshardPlanner &planner, const Sharding &from,
                            const Sharding &to, llvm::ArrayRef<int64_t> shape,
                            int64_t elementBytes);
