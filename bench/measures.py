@@ -1,4 +1,4 @@
-"""Measures of the sources: lengths, comments, tests, documentation, repetition.
+"""Measures of the sources: lengths, comments, tests, documentation, repetition, words.
 
     measures.py [--root FOLDER] [--list]
 
@@ -16,6 +16,8 @@ import collections
 import pathlib
 import re
 import subprocess
+
+from prose import Prose
 
 SHARED_LINES = 12
 FOLDER_FILES = 25
@@ -264,6 +266,8 @@ def main():
     )
     large = sorted(folder for folder, size in sizes.items() if size > FOLDER_FILES)
     print(f"folders of more than {FOLDER_FILES} sources: {len(large)}")
+    prose = Prose(args.root, names)
+    print("\n".join(prose.summarize()))
     if not args.list:
         return
     for name, number, head in undocumented:
@@ -272,6 +276,7 @@ def main():
         print(f"{a}:{i} and {b}:{j} share {length} lines")
     for folder in large:
         print(f"{folder}: {sizes[folder]} sources")
+    print("\n".join(prose.places()))
     longest = sorted(sources, key=lambda s: -len(s.lines))[:10]
     for source in longest:
         print(f"{source.name}: {len(source.lines)} lines")

@@ -42,7 +42,7 @@ mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
 /// has an infinite difference.
 double relativeDifference(const Tensor &actual, const Tensor &expected);
 
-/// What is allowed whatever the program: 0 for integers, 1e-12 for f64, 1e-5
+/// The difference allowed for any program: 0 for integers, 1e-12 for f64, 1e-5
 /// for f32. For narrower floats 2^(1-p) with their p bits of precision, which
 /// is what the last rounding of either program may make of one number: 7.8e-3
 /// for bf16. `verify` allows more where the roundings of the original do: see
