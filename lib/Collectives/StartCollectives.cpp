@@ -65,6 +65,12 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
         waitForOldest(op);
       assignSlots(*loop.getBody(), taken);
     }
+    // What an exchange sends is in flight beside what it receives.
+    if (isa<dist::ExchangeOp>(op)) {
+      if (taken.all())
+        waitForOldest(op);
+      op->setAttr(rt::RTDialect::kSlotAttr, slotAttr(taken.find_first_unset()));
+    }
     auto start = dyn_cast<dist::StartOp>(op);
     if (!start)
       continue;

@@ -164,35 +164,39 @@ void StepLowering::lowerExchange(dist::ExchangeOp op) {
   AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   int64_t pair[] = {axis.stride, axis.size};
   int64_t here = *op.getPPRank();
+  // Of its own, as a receive is in flight in the one for transfers.
+  auto sendSlot = static_cast<int32_t>(
+      op->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt());
   SmallVector<Value> mine(op.getInputs());
-  auto send = [&](int64_t peer) {
-    for (Value input : mine) {
-      auto type = cast<RankedTensorType>(input.getType());
-      rt::SendStartOp::create(b, rt::kTransferSlot, numbers.others++, pair,
-                              peer, kExchangeTag, type.getNumElements(),
-                              offsetOf(input), type.getElementType());
-      rt::WaitOp::create(b, rt::kTransferSlot);
-    }
+  auto send = [&](int64_t peer, size_t number) {
+    auto type = cast<RankedTensorType>(mine[number].getType());
+    rt::SendStartOp::create(b, sendSlot, numbers.others++, pair, peer,
+                            kExchangeTag, type.getNumElements(),
+                            offsetOf(mine[number]), type.getElementType());
   };
-  auto receive = [&](int64_t peer) {
-    for (auto [output, from] : llvm::zip(op.getOutputs(), op.getFrom())) {
-      auto type = cast<RankedTensorType>(output.getType());
-      if (from != peer)
-        continue;
-      rt::RecvStartOp::create(b, rt::kTransferSlot, numbers.others++, pair,
-                              peer, kExchangeTag, type.getNumElements(),
-                              offsetOf(output), type.getElementType());
-      rt::WaitOp::create(b, rt::kTransferSlot);
-    }
+  auto receive = [&](int64_t peer, Value output) {
+    auto type = cast<RankedTensorType>(output.getType());
+    rt::RecvStartOp::create(b, rt::kTransferSlot, numbers.others++, pair, peer,
+                            kExchangeTag, type.getNumElements(),
+                            offsetOf(output), type.getElementType());
   };
   for (int64_t peer : op.getAmong()) {
     if (peer == here)
       continue;
-    if (here < peer)
-      send(peer);
-    receive(peer);
-    if (here > peer)
-      send(peer);
+    SmallVector<Value> theirs;
+    for (auto [output, from] : llvm::zip(op.getOutputs(), op.getFrom()))
+      if (from == peer)
+        theirs.push_back(output);
+    for (size_t i = 0; i < std::max(mine.size(), theirs.size()); ++i) {
+      if (i < theirs.size())
+        receive(peer, theirs[i]);
+      if (i < mine.size())
+        send(peer, i);
+      if (i < theirs.size())
+        rt::WaitOp::create(b, rt::kTransferSlot);
+      if (i < mine.size())
+        rt::WaitOp::create(b, sendSlot);
+    }
   }
   size_t own = 0;
   for (auto [output, from] : llvm::zip(op.getOutputs(), op.getFrom()))
