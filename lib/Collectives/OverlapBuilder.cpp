@@ -281,6 +281,10 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
   task.isBarrier =
       op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op) ||
       (op.getNumRegions() && isa<scf::ForOp, dist::AccumulateOp>(op));
+  if (auto exchange = dyn_cast<dist::ExchangeOp>(op)) {
+    task.seconds = getExchangeSeconds(exchange);
+    return;
+  }
   if (!isa<scf::ForOp, dist::AccumulateOp>(op)) {
     task.seconds = isPartOfCollective(op) ? 0 : getKernelSeconds(&op, rates);
     return;

@@ -100,22 +100,46 @@ static void addReceives(CollectiveRow &row, StringRef list,
   }
 }
 
-std::vector<CollectiveRow>
-tessera::getPipelineTransfers(FunctionOpInterface func) {
-  auto module = func->getParentOfType<ModuleOp>();
-  auto meshes = module.getOps<dist::MeshOp>();
+namespace {
+
+/// The links between pp ranks.
+struct StageLinks {
+  Mesh mesh;
+  MeshLinks links;
+  AxisList axes;
+
+  /// Seconds of a message.
+  double getTime(int64_t bytes) const {
+    return getCollectiveTime(links, mesh, CollectiveKind::Permute,
+                             static_cast<double>(bytes), axes);
+  }
+};
+
+} // namespace
+
+static std::optional<StageLinks> findStageLinks(Operation *op) {
+  auto meshes = op->getParentOfType<ModuleOp>().getOps<dist::MeshOp>();
   if (!llvm::hasSingleElement(meshes))
-    return {};
+    return std::nullopt;
   dist::MeshOp meshOp = *meshes.begin();
   Mesh mesh = meshOp.getMesh().toMesh();
   if (!mesh.stageAxis)
-    return {};
-  MeshLinks links = getMeshLinks(meshOp);
+    return std::nullopt;
   AxisList axes{mesh.fullAxis(*mesh.stageAxis)};
-  auto getTime = [&](int64_t bytes) {
-    return getCollectiveTime(links, mesh, CollectiveKind::Permute,
-                             static_cast<double>(bytes), axes);
-  };
+  return StageLinks{std::move(mesh), getMeshLinks(meshOp), std::move(axes)};
+}
+
+double tessera::getExchangeSeconds(dist::ExchangeOp op) {
+  std::optional<StageLinks> links = findStageLinks(op);
+  return links ? links->getTime(op.getBytesReceived()) : 0;
+}
+
+std::vector<CollectiveRow>
+tessera::getPipelineTransfers(FunctionOpInterface func) {
+  std::optional<StageLinks> links = findStageLinks(func);
+  if (!links)
+    return {};
+  auto getTime = [&](int64_t bytes) { return links->getTime(bytes); };
   CollectiveRow receives, exchanges;
   receives.name = "recv";
   exchanges.name = "exchange";
@@ -137,7 +161,7 @@ tessera::getPipelineTransfers(FunctionOpInterface func) {
   std::vector<CollectiveRow> rows;
   for (CollectiveRow *row : {&receives, &exchanges}) {
     llvm::raw_string_ostream os(row->axes);
-    mesh.print(os, axes);
+    links->mesh.print(os, links->axes);
     if (row->count)
       rows.push_back(std::move(*row));
   }
