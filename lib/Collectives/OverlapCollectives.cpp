@@ -130,6 +130,10 @@ void FunctionOverlap::apply(Block &block, const BlockTasks &tasks,
     if (event.kind == OverlapEvent::Wait)
       op = findWait(cast<dist::StartOp>(op));
     op->moveBefore(&block, block.end());
+    // One that is no transfer of the problem runs at once.
+    if (auto start = dyn_cast<dist::StartOp>(op);
+        start && event.kind == OverlapEvent::Run)
+      findWait(start)->moveBefore(&block, block.end());
   }
 }
 

@@ -19,6 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Cost/MemoryModel.h"
@@ -452,10 +453,20 @@ bool isLocal(mlir::ModuleOp module) {
                       });
 }
 
-/// True if the phase has something to do. A program without a mesh runs on one
-/// rank and is not partitioned, but its training step may still be
-/// rematerialized and its sizes padded.
+/// A program whose memory is planned has been through phase schedule.
+bool isScheduled(mlir::ModuleOp module) {
+  return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
+                      [](mlir::func::FuncOp func) {
+                        return func->hasAttr(rt::RTDialect::kArenaBytesAttr);
+                      });
+}
+
+/// Whether a phase has something to do: without a mesh the program is that of
+/// one rank, which is not partitioned; a training step still chooses what it
+/// repeats, and sizes may be padded.
 bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
+  if (phase != Phase::Input && phase <= Phase::Schedule && isScheduled(module))
+    return false;
   if (phase == Phase::Input || phase >= Phase::Kernels)
     return true;
   if (isLocal(module))
@@ -487,8 +498,29 @@ void warnIfCopied(mlir::ModuleOp module, const Job &job) {
         job.pipeline.mesh->numDevices());
 }
 
+/// Options that say what phases up to schedule do come too late for a program
+/// of phase schedule. The report of its collectives can still be made.
+llvm::Error takeScheduled(mlir::ModuleOp module, const Job &job) {
+  auto attr =
+      module->getAttrOfType<mlir::StringAttr>(rt::RTDialect::kTargetAttr);
+  StringRef target = attr ? attr.getValue() : "host";
+  if (!job.pipeline.target.empty() && job.pipeline.target != target)
+    return llvm::createStringError("--target expects " + target +
+                                   ", for which the program of phase schedule "
+                                   "was compiled, but got '" +
+                                   job.pipeline.target + "'");
+  if (!job.pipeline.collectiveReport.empty() &&
+      job.pipeline.reportPhase == Phase::Schedule &&
+      failed(reportCollectives(module, job.pipeline.collectiveReport)))
+    return llvm::make_error<Reported>();
+  return llvm::Error::success();
+}
+
 llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
                       Progress &progress) {
+  if (isScheduled(module))
+    if (llvm::Error error = takeScheduled(module, job))
+      return error;
   int last = static_cast<int>(job.last.value_or(Phase::LLVM));
   for (int i = 0; i <= last; ++i) {
     auto phase = static_cast<Phase>(i);
