@@ -261,13 +261,47 @@ static double exposedSeconds(double comm, double window, double slowdown) {
   return std::max(0.0, comm - window) + slowdown * std::min(comm, window);
 }
 
-/// Returns the seconds of the optimizer: its pass over the state, or the
-/// transfer of offloaded state to its memory and back.
+/// A bidirectional pipeline has each stage twice, on two ranks.
+static bool hasTwoCopies(const Plan &plan) {
+  return plan.schedule == ScheduleKind::DualPipe && plan.pp > 1;
+}
+
+/// Seconds in which the two ranks of a stage exchange its gradients, layer by
+/// layer, after their reduction: each sends the other what it has, and both add
+/// it up. Ranks that share the state of both copies reduce over both at once,
+/// which is in gradientSeconds() where there are others to reduce over.
+static double exchangeSeconds(const PricedModel &model,
+                              ArrayRef<ModelWork::Run> runs, const Plan &plan,
+                              const Machine &machine) {
+  static const std::string stages[] = {"pp"};
+  double data = double(plan.dp) * double(plan.cp);
+  if (!hasTwoCopies(plan) || (plan.gradBuffers && data > 1))
+    return 0;
+  double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
+  double shards = 1, expertShards = 1;
+  if (plan.zero > 0) {
+    shards = plan.shardRanks ? double(plan.shardRanks) : data;
+    expertShards = std::min(shards, data / double(plan.ep));
+  }
+  double seconds = 0;
+  for (const ModelWork::Run &run : runs) {
+    const ChunkTime &layer = model.kinds[run.kind].sum;
+    double elements =
+        (layer.trained - layer.experts) / shards + layer.experts / expertShards;
+    if (elements > 0)
+      seconds += run.count * machine.seconds(CollectiveKind::Permute,
+                                             elements * gradBytes, stages);
+  }
+  return seconds;
+}
+
+/// Seconds of the optimizer: its pass over the state, or the state's way to
+/// where it rests and back.
 static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                                const Machine &machine) {
   double data = double(plan.dp) * plan.cp;
-  double copies =
-      plan.schedule == ScheduleKind::DualPipe && plan.pp > 1 ? 2 : 1;
+  // Our programs shard each copy for itself.
+  double copies = hasTwoCopies(plan) && plan.gradBuffers ? 2 : 1;
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
     shards = copies * (plan.shardRanks ? double(plan.shardRanks) : data);
@@ -307,6 +341,7 @@ static void addStepTail(StepTime &step, const PricedModel &model,
       step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, slowdown);
     }
   }
+  step.gradComm += exchangeSeconds(model, runs, plan, machine);
   step.optimizer = optimizerSeconds(stage, plan, machine);
 }
 

@@ -830,6 +830,35 @@ TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
   EXPECT_EQ(price(l).gradComm, all);
 }
 
+/// Copies of a stage that share no state exchange its gradients, of which each
+/// device has its shards; all of them update their copy's state.
+TEST(StepTime, two_copies_of_a_stage_exchange_gradients) {
+  auto exchange = [](Plan l) {
+    l.schedule = ScheduleKind::DualPipe;
+    l.gradBuffers = false;
+    StepTime apart = price(l);
+    l.gradBuffers = true;
+    StepTime shared = price(l);
+    EXPECT_EQ(apart.optimizer, (l.zero ? 2 : 1) * shared.optimizer);
+    return apart.gradComm - shared.gradComm;
+  };
+  Plan l = pipelined(4, 8);
+  l.dp = 8;
+  double whole = exchange(l);
+  EXPECT_GT(whole, 0);
+  l.zero = 1;
+  EXPECT_NEAR(exchange(l), whole / 8, 0.02 * whole);
+  // One device of each copy: nothing else adds up the gradients.
+  l = pipelined(4, 8);
+  EXPECT_EQ(price(l).gradComm, 0);
+  EXPECT_EQ(exchange(l), 0);
+  l.schedule = ScheduleKind::DualPipe;
+  EXPECT_GT(price(l).gradComm, 0);
+  // A V has one copy of the model.
+  l.schedule = ScheduleKind::DualPipeV;
+  EXPECT_EQ(price(l).gradComm, 0);
+}
+
 TEST(StepTime, the_slowest_of_more_devices_is_slower) {
   EXPECT_EQ(stragglerShare(1), 0);
   // The mean maximum of 8, 128 and 2048 normal numbers (Tippett 1925). The
