@@ -9,6 +9,8 @@
 //     pp rank 0   a b c        a b c | d - -     (-: padding)
 //     pp rank 1   d      ->    a b c | d - -
 //
+// Where some do, an exchange is of these rows, without padding.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
@@ -120,15 +122,65 @@ void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
   }
 }
 
-/// Expands an exchange among all pp ranks to one gather per element type,
-/// unless most of the sent bytes would be padding.
+/// Exchanges one vector of all values of an element type and a pp rank, where
+/// there are several.
+void pack(dist::ExchangeOp op, int64_t rank) {
+  llvm::MapVector<std::pair<Type, int64_t>, SmallVector<unsigned>> vectors;
+  for (auto [i, from] : llvm::enumerate(op.getFrom()))
+    vectors[{getElementTypeOrSelf(op.getOutputs()[i].getType()), from}]
+        .push_back(i);
+  if (vectors.size() == op.getFrom().size())
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  // Numbers of the own values among the operands.
+  llvm::DenseMap<unsigned, unsigned> own;
+  for (auto [i, from] : llvm::enumerate(op.getFrom()))
+    if (from == rank)
+      own.try_emplace(i, own.size());
+  SmallVector<Value> mine;
+  SmallVector<Type> types;
+  SmallVector<int64_t> from;
+  for (auto &[key, results] : vectors) {
+    auto [element, owner] = key;
+    int64_t length = 0;
+    SmallVector<Value> parts;
+    for (unsigned i : results) {
+      length +=
+          cast<RankedTensorType>(op.getOutputs()[i].getType()).getNumElements();
+      if (owner == rank)
+        parts.push_back(flatten(b, op.getInputs()[own.lookup(i)]));
+    }
+    types.push_back(RankedTensorType::get({length}, element));
+    from.push_back(owner);
+    if (parts.size() == 1)
+      mine.push_back(parts.front());
+    else if (!parts.empty())
+      mine.push_back(rt::ConcatOp::create(b, types.back(), parts, /*dim=*/0));
+  }
+  auto packed = dist::ExchangeOp::create(b, types, mine, from, op.getAmong());
+  for (auto [vector, entry] : llvm::zip_equal(packed.getOutputs(), vectors)) {
+    int64_t begin = 0;
+    for (unsigned i : entry.second) {
+      Value output = op.getOutputs()[i];
+      auto type = cast<RankedTensorType>(output.getType());
+      output.replaceAllUsesWith(unflatten(b, vector, type, begin));
+      begin += type.getNumElements();
+    }
+  }
+  op.erase();
+}
+
+/// An exchange among all pp ranks becomes a gather for each type of elements,
+/// unless padding would be most of what is sent.
 void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
   Mesh mesh = meshOp.getMesh().toMesh();
   int64_t ranks = mesh.sizes[*mesh.stageAxis];
   auto rank = op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(
       dist::DistDialect::kPPRankAttr);
-  if (!rank || static_cast<int64_t>(op.getAmong().size()) != ranks)
+  if (!rank)
     return;
+  if (static_cast<int64_t>(op.getAmong().size()) != ranks)
+    return pack(op, rank.getInt());
   llvm::MapVector<Type, RankValues> byType;
   llvm::MapVector<Type, SmallVector<Value>> mine;
   size_t own = 0;
@@ -146,7 +198,7 @@ void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
   for (auto &[element, values] : byType)
     sent += ranks * getRowLength(op, values) * rt::getElementBytes(element);
   if (sent > 2 * useful && sent > kSmallBytes)
-    return;
+    return pack(op, rank.getInt());
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto axes = dist::AxesAttr::get(op.getContext(), mesh,
                                   {mesh.fullAxis(*mesh.stageAxis)});

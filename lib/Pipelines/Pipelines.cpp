@@ -140,10 +140,16 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createBucketCollectivesPass(buckets));
 }
 
-/// Adds the passes from a partitioned module to a planned arena.
+static void addStages(OpPassManager &pm, const PipelineOptions &options) {
+  SplitStagesPassOptions stages;
+  stages.bucketBytes = options.bucketBytes;
+  pm.addPass(createSplitStagesPass(stages));
+}
+
+/// Adds what leads from a partitioned module to a planned arena.
 static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFormRingAttentionPass());
-  pm.addPass(createSplitStagesPass());
+  addStages(pm, options);
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   buildKernels(pm, options);
@@ -205,7 +211,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   setTarget(pm, options);
   addRecompute(pm, options);
   pm.addPass(createFormRingAttentionPass());
-  pm.addPass(createSplitStagesPass());
+  addStages(pm, options);
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   pm.addPass(createVerifyLocalPass());

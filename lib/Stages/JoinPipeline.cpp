@@ -212,7 +212,7 @@ LogicalResult Joiner::joinExchange(ArrayRef<int64_t> members) {
     for (Value operand : next[rank]->getOperands())
       isSum |= isPart(values[rank].lookup(operand));
   if (isSum)
-    return joinSum(members);
+    return joinSums(members);
   llvm::DenseMap<int64_t, unsigned> used;
   for (auto [i, from] : llvm::enumerate(first.getFrom())) {
     Value value = values[from].lookup(next[from]->getOperand(used[from]++));

@@ -51,7 +51,8 @@ private:
   void cloneMembers(dist::BucketOp bucket, mlir::IRMapping &map);
   void advance(int64_t rank);
   mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
-  mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members);
+  mlir::LogicalResult joinSums(llvm::ArrayRef<int64_t> members);
+  mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members, size_t number);
   void addResults();
   mlir::Value addToAccumulate(llvm::ArrayRef<mlir::Value> terms,
                               mlir::Type type);

@@ -11,8 +11,11 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The linear ops from a sum over micro-batches to a value; none if other ops
-/// are between.
+static constexpr const char *kNoSum =
+    "what pp ranks exchange is no sum of their gradients";
+
+/// The linear ops that lead from a sum over micro-batches to a value; none if
+/// others do.
 static std::optional<SmallVector<Operation *>>
 findChain(Value value, dist::AccumulateOp accumulate) {
   SmallVector<Operation *> chain;
@@ -42,12 +45,12 @@ bool Joiner::isPart(Value value) {
   return !isWhole(cast<OpResult>(value).getResultNumber());
 }
 
-/// The additions of an exchange's results in order; empty if these have other
-/// uses.
-static SmallVector<Operation *> findAdditions(Operation *exchange) {
+/// The additions of the parts of one sum, in their order; empty if they are
+/// used otherwise.
+static SmallVector<Operation *> findAdditions(ValueRange parts) {
   SmallVector<Operation *> additions;
-  Value sum = exchange->getResult(0);
-  for (Value part : exchange->getResults().drop_front()) {
+  Value sum = parts.front();
+  for (Value part : parts.drop_front()) {
     if (!sum.hasOneUse() || !part.hasOneUse())
       return {};
     Operation *add = *sum.user_begin();
@@ -60,29 +63,46 @@ static SmallVector<Operation *> findAdditions(Operation *exchange) {
   return additions;
 }
 
-/// Joins terms of one sum, which each pp rank has reduced alike and now adds
-/// up. Sums are linear, so the terms are added in the micro-batch instead, in
-/// program order, and reduced once.
-LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
+LogicalResult Joiner::joinSums(ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(*next[members.front()]);
-  auto fail = [&] {
-    return giveUp(first, "what pp ranks exchange is no sum of their gradients");
+  ArrayRef<int64_t> from = first.getFrom();
+  size_t count = members.size();
+  // Sum by sum, a part of each member in one order.
+  auto isRepeated = [&](size_t i) { return from[i] == from[i % count]; };
+  if (!accumulate || from.size() % count ||
+      !llvm::all_of(llvm::seq(from.size()), isRepeated) ||
+      llvm::SmallDenseSet<int64_t>(from.begin(), from.end()).size() != count)
+    return giveUp(first, kNoSum);
+  for (size_t sum = 0; sum < from.size() / count; ++sum)
+    if (failed(joinSum(members, sum)))
+      return failure();
+  return success();
+}
+
+/// Parts of one sum, which each pp rank has reduced alike and now adds up: sums
+/// are linear, so they are added in the micro-batch instead, in the order in
+/// which it makes them, and reduced once.
+LogicalResult Joiner::joinSum(ArrayRef<int64_t> members, size_t number) {
+  auto first = cast<dist::ExchangeOp>(*next[members.front()]);
+  auto fail = [&] { return giveUp(first, kNoSum); };
+  auto getParts = [&](int64_t rank) {
+    return ValueRange(next[rank]->getResults())
+        .slice(number * members.size(), members.size());
   };
-  if (!accumulate || first.getFrom().size() != members.size())
-    return fail();
-  // The terms that all members add in one micro-batch, by path.
+  auto isUnused = [&](int64_t rank) {
+    return llvm::all_of(getParts(rank), [](Value v) { return v.use_empty(); });
+  };
+  // What all members add in one micro-batch, by path.
   SmallVector<SmallVector<Value>, 2> added(program.problem.numPaths());
   SmallVector<Operation *> chain;
   Type sumType;
   bool isFirst = true;
   for (int64_t rank : members) {
-    Operation *exchange = &*next[rank];
-    SmallVector<Operation *> additions = findAdditions(exchange);
-    // A member may only provide its term.
-    if (exchange->getNumOperands() != 1 ||
-        (additions.size() + 1 != members.size() && !exchange->use_empty()))
+    SmallVector<Operation *> additions = findAdditions(getParts(rank));
+    // A member may only give its part.
+    if (additions.size() + 1 != members.size() && !isUnused(rank))
       return fail();
-    Value part = values[rank].lookup(exchange->getOperand(0));
+    Value part = values[rank].lookup(next[rank]->getOperand(number));
     auto mine = findChain(part, accumulate);
     if (!mine ||
         (!isFirst && !llvm::equal(*mine, chain, [](Operation *a, Operation *b) {
@@ -94,10 +114,10 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     isFirst = false;
     Value sum = chain.empty() ? part : chain.front()->getOperand(0);
     sumType = sum.getType();
-    size_t number = cast<OpResult>(sum).getResultNumber();
-    if (number >= terms.size() || accumulate.isStacked(number))
+    size_t result = cast<OpResult>(sum).getResultNumber();
+    if (result >= terms.size() || accumulate.isStacked(result))
       return fail();
-    for (auto [all, own] : llvm::zip_equal(added, terms[number]))
+    for (auto [all, own] : llvm::zip_equal(added, terms[result]))
       llvm::append_range(all, own);
     skipped.insert(additions.begin(), additions.end());
   }
@@ -115,8 +135,9 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     whole = builder.clone(*op, map)->getResult(0);
   }
   for (int64_t rank : members)
-    if (!next[rank]->use_empty())
-      values[rank].map(findAdditions(&*next[rank]).back()->getResult(0), whole);
+    if (!isUnused(rank))
+      values[rank].map(findAdditions(getParts(rank)).back()->getResult(0),
+                       whole);
   return success();
 }
 

@@ -14,6 +14,7 @@
 #include "Splitter.h"
 #include "SumOps.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Stages/PipelineProgram.h"
 
 using namespace mlir;
@@ -82,23 +83,72 @@ LogicalResult Splitter::placeOp(Operation *op) {
   return success();
 }
 
-/// Adds up a sum that several pp ranks have terms of.
+/// True for a part of a sum that nothing but the whole sum is made of.
+bool Splitter::isLastPart(Value value) const {
+  return parts.count(value) && !value.use_empty() &&
+         !(value.hasOneUse() && isLinear(*value.user_begin()));
+}
+
+/// The sums that are exchanged together with one that is needed: of the same pp
+/// ranks, reduced over other axes before, and so many bytes at most, an eighth
+/// of all those sums, since they are there twice meanwhile. They follow it in
+/// the program; those too large for any bucket are passed over.
+SmallVector<Value> Splitter::findBucket(Value value) const {
+  const auto &from = contributors[parts.lookup(value)];
+  SmallVector<Value> others;
+  double most = 0;
+  for (Value sum : sums) {
+    if (contributors[sumOf.lookup(sum)] != from)
+      continue;
+    most += getTensorBytes(sum.getType());
+    if (sum != value && parts.count(sum) &&
+        ranks[from.front()].values.contains(sum))
+      others.push_back(sum);
+  }
+  most = std::min(most / 8, double(bucketBytes));
+  SmallVector<Value> bucket{value};
+  double bytes = getTensorBytes(value.getType());
+  for (Value sum : others) {
+    double more = getTensorBytes(sum.getType());
+    if (more > most)
+      continue;
+    bytes += more;
+    if (bytes > most)
+      break;
+    bucket.push_back(sum);
+  }
+  return bucket;
+}
+
+/// Makes a sum whole that several pp ranks have parts of, and others of its
+/// bucket.
 void Splitter::addSum(Value value) {
+  const SmallVector<Value> bucket = findBucket(value);
   ArrayRef<int> contributed = contributors[parts.lookup(value)];
-  SmallVector<int64_t> from(contributed.begin(), contributed.end());
-  parts.erase(value);
-  SmallVector<int64_t> among(from);
+  SmallVector<int64_t> members(contributed.begin(), contributed.end()), from;
+  SmallVector<Type> types;
+  for (Value sum : bucket) {
+    llvm::append_range(from, members);
+    types.append(members.size(), sum.getType());
+    parts.erase(sum);
+  }
+  SmallVector<int64_t> among(members);
   llvm::sort(among);
-  SmallVector<Type> types(from.size(), value.getType());
   for (int64_t number : among) {
     RankFunction &rank = ranks[number];
     builder.setInsertionPointToEnd(&rank.function.getBody().front());
-    auto exchange = dist::ExchangeOp::create(
-        builder, value.getLoc(), types, rank.values.lookup(value), from, among);
-    Value sum = exchange.getResult(0);
-    for (Value part : exchange.getResults().drop_front())
-      sum = addValues(builder, value.getLoc(), sum, part);
-    rank.values.map(value, sum);
+    auto mine = llvm::map_to_vector(
+        bucket, [&](Value sum) { return rank.values.lookup(sum); });
+    auto exchange = dist::ExchangeOp::create(builder, value.getLoc(), types,
+                                             mine, from, among);
+    ValueRange results = exchange.getResults();
+    for (auto [i, whole] : llvm::enumerate(bucket)) {
+      ValueRange all = results.slice(i * members.size(), members.size());
+      Value sum = all.front();
+      for (Value part : all.drop_front())
+        sum = addValues(builder, whole.getLoc(), sum, part);
+      rank.values.map(whole, sum);
+    }
   }
 }
 
@@ -164,6 +214,16 @@ LogicalResult Splitter::placeEpilogue() {
     ops.push_back(op);
     last = std::max(last, levels[op]);
   }
+  auto addParts = [&](ValueRange values) {
+    for (Value value : values)
+      if (isLastPart(value)) {
+        sums.push_back(value);
+        sumOf[value] = parts.lookup(value);
+      }
+  };
+  addParts(accumulate->getResults());
+  for (Operation *op : ops)
+    addParts(op->getResults());
   for (unsigned level = 0; level <= last; ++level) {
     for (Operation *op : ops)
       if (levels[op] == level)

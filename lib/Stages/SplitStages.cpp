@@ -72,6 +72,8 @@ LogicalResult Splitter::run() {
 
 namespace {
 struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
+  using SplitStagesPassBase::SplitStagesPassBase;
+
   LogicalResult split(func::FuncOp function, const Plan &plan) {
     FailureOr<Staging> made = Staging::make(function, plan);
     if (failed(made))
@@ -90,7 +92,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     StageAssignment stages(accumulate, staging.getStarts());
     BoundarySlices slices(function);
     return Splitter(function, accumulate, stages, slices, staging.problem,
-                    staging.schedule)
+                    staging.schedule, bucketBytes)
         .run();
   }
 

@@ -53,11 +53,11 @@ public:
   Splitter(mlir::func::FuncOp whole, dist::AccumulateOp accumulate,
            const StageAssignment &stages, const BoundarySlices &slices,
            const schedule::ScheduleProblem &problem,
-           const schedule::Schedule &schedule)
+           const schedule::Schedule &schedule, int64_t bucketBytes)
       : whole(whole), accumulate(accumulate),
         body(accumulate.getBody().front()), stages(stages), slices(slices),
-        problem(problem), schedule(schedule), builder(whole.getContext()),
-        ranks(problem.ranks) {}
+        problem(problem), schedule(schedule), bucketBytes(bucketBytes),
+        builder(whole.getContext()), ranks(problem.ranks) {}
 
   /// Replaces the whole function by the functions of all pp ranks.
   mlir::LogicalResult run();
@@ -96,6 +96,8 @@ private:
   mlir::LogicalResult placeEpilogue();
   mlir::LogicalResult placeOp(mlir::Operation *op);
   void emitOp(mlir::Operation *op);
+  bool isLastPart(mlir::Value value) const;
+  llvm::SmallVector<mlir::Value> findBucket(mlir::Value value) const;
   void addSum(mlir::Value value);
   void exchange(llvm::ArrayRef<mlir::Value> scalars);
   llvm::SmallBitVector getPlace(mlir::Value value) const;
@@ -112,6 +114,8 @@ private:
   const BoundarySlices &slices;
   const schedule::ScheduleProblem &problem;
   const schedule::Schedule &schedule;
+  /// Bytes of the sums of one exchange, at most; a larger sum has its own.
+  int64_t bucketBytes;
   mlir::OpBuilder builder;
   std::vector<RankFunction> ranks;
   /// The tasks that the schedule runs, by path, stage and kind.
@@ -136,6 +140,9 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> levels;
   llvm::DenseMap<mlir::Value, unsigned> valueLevels;
   llvm::SmallVector<mlir::Value> rootScalars;
+  /// Parts that the exchanges are of, in the order of the program.
+  llvm::SmallVector<mlir::Value> sums;
+  llvm::DenseMap<mlir::Value, unsigned> sumOf;
 };
 
 } // namespace tessera

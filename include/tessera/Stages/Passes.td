@@ -55,6 +55,9 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     stage that has all its operands; where the schedule has B and W apart,
     matmuls and table gradients that reach only sums are W. What comes after the
     micro-batches stays with its pp rank; scalars that all need are exchanged.
+    Sums that the same pp ranks have parts of are exchanged together, in buckets
+    of `bucket-bytes`, and of an eighth of these sums, at most; a larger one has
+    an exchange of its own.
 
     ```mlir
     func.func @train_step(...) attributes {dist.local} {
@@ -69,6 +72,8 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tessera::dist::DistDialect",
                            "::mlir::arith::ArithDialect"];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400",
+                        "bytes of sums that one exchange is of; 0: each sum has its own">];
 }
 
 #endif // TESSERA_STAGES_PASSES_TD
