@@ -94,6 +94,8 @@ static std::vector<Cause> listCauses(const StepTime &step,
   causes.push_back(
       {"gradients over dp", step.gradComm,
        levelOf(cluster, machine, {std::string("dp"), std::string("cp")})});
+  causes.push_back({"gradients over pp", step.exchange,
+                    levelOf(cluster, machine, {std::string("pp")})});
   causes.push_back(
       {"optimizer", step.optimizer,
        plan.offload == Offload::None ? "memory bandwidth" : "host link"});

@@ -266,31 +266,36 @@ static bool hasTwoCopies(const Plan &plan) {
   return plan.schedule == ScheduleKind::DualPipe && plan.pp > 1;
 }
 
-/// Seconds in which the two ranks of a stage exchange its gradients, layer by
-/// layer, after their reduction: each sends the other what it has, and both add
-/// it up. Ranks that share the state of both copies reduce over both at once,
-/// which is in gradientSeconds() where there are others to reduce over.
-static double exchangeSeconds(const PricedModel &model,
-                              ArrayRef<ModelWork::Run> runs, const Plan &plan,
-                              const Machine &machine) {
-  static const std::string stages[] = {"pp"};
+double tessera::cost::exchangedBytes(double elements, double experts,
+                                     const Plan &plan) {
   double data = double(plan.dp) * double(plan.cp);
+  // Ranks that share the state of both copies reduce over both at once, which
+  // is in gradientSeconds() where there are others to reduce over.
   if (!hasTwoCopies(plan) || (plan.gradBuffers && data > 1))
     return 0;
-  double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
     shards = plan.shardRanks ? double(plan.shardRanks) : data;
     expertShards = std::min(shards, data / double(plan.ep));
   }
+  double bytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
+  return bytes * (elements / shards + experts / expertShards);
+}
+
+/// Seconds in which the two ranks of a stage exchange its gradients, layer by
+/// layer, after their reduction.
+static double exchangeSeconds(const PricedModel &model,
+                              ArrayRef<ModelWork::Run> runs, const Plan &plan,
+                              const Machine &machine) {
+  static const std::string stages[] = {"pp"};
   double seconds = 0;
   for (const ModelWork::Run &run : runs) {
     const ChunkTime &layer = model.kinds[run.kind].sum;
-    double elements =
-        (layer.trained - layer.experts) / shards + layer.experts / expertShards;
-    if (elements > 0)
-      seconds += run.count * machine.seconds(CollectiveKind::Permute,
-                                             elements * gradBytes, stages);
+    double bytes =
+        exchangedBytes(layer.trained - layer.experts, layer.experts, plan);
+    if (bytes > 0)
+      seconds +=
+          run.count * machine.seconds(CollectiveKind::Permute, bytes, stages);
   }
   return seconds;
 }
@@ -341,7 +346,7 @@ static void addStepTail(StepTime &step, const PricedModel &model,
       step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, slowdown);
     }
   }
-  step.gradComm += exchangeSeconds(model, runs, plan, machine);
+  step.exchange = exchangeSeconds(model, runs, plan, machine);
   step.optimizer = optimizerSeconds(stage, plan, machine);
 }
 
@@ -640,7 +645,8 @@ StepTime StagedModel::price(const Plan &wanted, double pipelined) const {
   step.bubble = pipelined - working;
   step.fixed = machine->device.stepFloor;
   addStepTail(step, *model, runsOf(busiest), rank, wanted, *machine);
-  double seconds = pipelined + step.gradComm + step.optimizer + step.fixed;
+  double seconds =
+      pipelined + step.gradComm + step.exchange + step.optimizer + step.fixed;
   step.stragglers = stragglerShare(plan.gpus()) * seconds;
   step.total = seconds + step.stragglers;
   return step;

@@ -128,7 +128,22 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
   }
 }
 
-/// Adds activations from the previous stage and gradients from the next one.
+/// Gradients of the other copy of the stages.
+static void addExchange(const ModelWork &work, const StageMemory &stage,
+                        const Plan &plan, TrafficSum &sum) {
+  static const std::string stages[] = {"pp"};
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerWork &layer = work.kinds[entry.run.kind];
+    double elements = layer.frozen ? layer.adapterElements() : 0, experts = 0;
+    if (!layer.frozen)
+      for (const ParameterWork &parameter : layer.parameters)
+        (parameter.expertRanks > 1 ? experts : elements) += parameter.elements;
+    sum.add(CollectiveKind::Permute, stages,
+            entry.run.count * exchangedBytes(elements, experts, plan));
+  }
+}
+
+/// Activations from the stage before and gradients from the one after.
 static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
                          const schedule::ScheduleProblem &problem,
                          double microBatches, TrafficSum &sum) {
@@ -161,6 +176,7 @@ tessera::cost::listTraffic(const ModelWork &work, const StageMemory &stage,
                                     : double(plan.microBatches);
   addLayers(work, stage, microBatches, sum);
   addGradients(work, stage, plan, sum);
+  addExchange(work, stage, plan, sum);
   if (plan.pp > 1)
     addTransfers(work, rank, plan, problem, microBatches, sum);
   return sum.list();

@@ -78,6 +78,8 @@ struct StepTime {
   double bubble = 0;
   /// Exposed reduction of gradients and gather of new parameters.
   double gradComm = 0;
+  /// Exchange of gradients between the ranks of both copies of a stage.
+  double exchange = 0;
   double optimizer = 0;
   /// Time outside all layers.
   double fixed = 0;
@@ -94,6 +96,12 @@ struct StepTime {
 /// collectives do not; the mean of the largest of n is the asymptotic form
 /// (Cramer 1946, section 28.6).
 double stragglerShare(int64_t devices);
+
+/// Bytes of gradients that a device receives of the one with the other copy of
+/// its stage, for so many parameters beside those of experts: of its shards,
+/// once they are reduced. 0 where each stage is there once, or where the copies
+/// reduce together.
+double exchangedBytes(double elements, double experts, const Plan &plan);
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
 double optimizerBytes(const Plan &plan);

@@ -833,30 +833,38 @@ TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
 /// Copies of a stage that share no state exchange its gradients, of which each
 /// device has its shards; all of them update their copy's state.
 TEST(StepTime, two_copies_of_a_stage_exchange_gradients) {
-  auto exchange = [](Plan l) {
-    l.schedule = ScheduleKind::DualPipe;
-    l.gradBuffers = false;
-    StepTime apart = price(l);
-    l.gradBuffers = true;
-    StepTime shared = price(l);
-    EXPECT_EQ(apart.optimizer, (l.zero ? 2 : 1) * shared.optimizer);
-    return apart.gradComm - shared.gradComm;
-  };
   Plan l = pipelined(4, 8);
   l.dp = 8;
-  double whole = exchange(l);
+  l.schedule = ScheduleKind::DualPipe;
+  auto apart = [&] {
+    l.gradBuffers = false;
+    StepTime step = price(l);
+    l.gradBuffers = true;
+    StepTime shared = price(l);
+    EXPECT_EQ(shared.exchange, 0);
+    EXPECT_EQ(step.gradComm, shared.gradComm);
+    EXPECT_EQ(step.optimizer, (l.zero ? 2 : 1) * shared.optimizer);
+    return step;
+  };
+  double whole = apart().exchange;
   EXPECT_GT(whole, 0);
   l.zero = 1;
-  EXPECT_NEAR(exchange(l), whole / 8, 0.02 * whole);
+  StepTime s = apart();
+  EXPECT_NEAR(s.exchange, whole / 8, 0.02 * whole);
+  EXPECT_NEAR(s.total,
+              s.compute + s.memoryBound + s.hostBound + s.layerComm + s.bubble +
+                  s.gradComm + s.exchange + s.optimizer + s.fixed +
+                  s.stragglers,
+              1e-12);
   // One device of each copy: nothing else adds up the gradients.
-  l = pipelined(4, 8);
+  l.zero = 0;
+  l.dp = 1;
+  EXPECT_GT(price(l).exchange, 0);
   EXPECT_EQ(price(l).gradComm, 0);
-  EXPECT_EQ(exchange(l), 0);
-  l.schedule = ScheduleKind::DualPipe;
-  EXPECT_GT(price(l).gradComm, 0);
-  // A V has one copy of the model.
+  // A V has one copy of the model, and so has one stage.
   l.schedule = ScheduleKind::DualPipeV;
-  EXPECT_EQ(price(l).gradComm, 0);
+  EXPECT_EQ(price(l).exchange, 0);
+  EXPECT_EQ(price(pipelined(4, 8)).exchange, 0);
 }
 
 TEST(StepTime, the_slowest_of_more_devices_is_slower) {
