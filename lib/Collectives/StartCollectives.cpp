@@ -65,7 +65,7 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
         waitForOldest(op);
       assignSlots(*loop.getBody(), taken);
     }
-    // What an exchange sends is in flight beside what it receives.
+    // An exchange sends and receives at once: a slot for its send.
     if (isa<dist::ExchangeOp>(op)) {
       if (taken.all())
         waitForOldest(op);

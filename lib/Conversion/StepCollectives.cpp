@@ -164,7 +164,7 @@ void StepLowering::lowerExchange(dist::ExchangeOp op) {
   AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   int64_t pair[] = {axis.stride, axis.size};
   int64_t here = *op.getPPRank();
-  // Of its own, as a receive is in flight in the one for transfers.
+  // The slot for transfers has the receive.
   auto sendSlot = static_cast<int32_t>(
       op->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt());
   SmallVector<Value> mine(op.getInputs());

@@ -9,7 +9,8 @@
 //     pp rank 0   a b c        a b c | d - -     (-: padding)
 //     pp rank 1   d      ->    a b c | d - -
 //
-// Where some do, an exchange is of these rows, without padding.
+// An exchange of some pp ranks stays one, with these rows as its values and
+// without padding.
 //
 //===----------------------------------------------------------------------===//
 

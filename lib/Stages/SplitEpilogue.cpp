@@ -90,9 +90,9 @@ bool Splitter::isLastPart(Value value) const {
 }
 
 /// The sums that are exchanged together with one that is needed: of the same pp
-/// ranks, reduced over other axes before, and so many bytes at most, an eighth
-/// of all those sums, since they are there twice meanwhile. They follow it in
-/// the program; those too large for any bucket are passed over.
+/// ranks, reduced over other axes before, and of an eighth of the bytes of all
+/// such sums at most, since they are there twice meanwhile. They follow it in
+/// the program; sums too large for any bucket are passed over.
 SmallVector<Value> Splitter::findBucket(Value value) const {
   const auto &from = contributors[parts.lookup(value)];
   SmallVector<Value> others;

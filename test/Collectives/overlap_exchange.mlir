@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --dist-overlap-collectives --dist-report | FileCheck %s
 
 // An exchange with another pp rank takes as long as its message on the links
-// between them; a reduction within the pp rank runs beside it.
+// between them; a reduction within the pp rank runs meanwhile.
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 // CHECK: @step_0: what a device receives in one call
 // CHECK: {{^}}  all_reduce       {"dp"} {{ *}}1 {{ *}}2097152 {{ *}}0 {{ *}}

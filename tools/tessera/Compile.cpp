@@ -498,8 +498,8 @@ void warnIfCopied(mlir::ModuleOp module, const Job &job) {
         job.pipeline.mesh->numDevices());
 }
 
-/// Options that say what phases up to schedule do come too late for a program
-/// of phase schedule. The report of its collectives can still be made.
+/// A program of phase schedule keeps its target, order and memory; the report of
+/// its collectives can still be made.
 llvm::Error takeScheduled(mlir::ModuleOp module, const Job &job) {
   auto attr =
       module->getAttrOfType<mlir::StringAttr>(rt::RTDialect::kTargetAttr);

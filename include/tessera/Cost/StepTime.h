@@ -97,10 +97,10 @@ struct StepTime {
 /// (Cramer 1946, section 28.6).
 double stragglerShare(int64_t devices);
 
-/// Bytes of gradients that a device receives of the one with the other copy of
-/// its stage, for so many parameters beside those of experts: of its shards,
-/// once they are reduced. 0 where each stage is there once, or where the copies
-/// reduce together.
+/// Bytes of gradients that a device receives from the one with the other copy
+/// of its stage, for parameters of `elements` elements and experts of
+/// `experts`: its shards, once they are reduced. 0 if there is one copy of each
+/// stage, or if both copies reduce together.
 double exchangedBytes(double elements, double experts, const Plan &plan);
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.

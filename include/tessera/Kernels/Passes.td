@@ -76,8 +76,8 @@ def ExpandExchangePass : Pass<"dist-expand-exchange", "::mlir::ModuleOp"> {
   let description = [{
     On a local program. Each pp rank lays its operands of one element type side
     by side, and all gather these rows over the stage axis. Exchanges of which
-    padding would be the larger part, and those of some pp ranks, stay, but are
-    of these rows.
+    padding would be the larger part, and exchanges of some pp ranks, stay, with
+    these rows as their values.
 
     ```mlir
     %n:2 = dist.exchange (%mine) from [0, 1] among [0, 1]

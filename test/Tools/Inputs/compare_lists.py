@@ -1,4 +1,4 @@
-"""Compares the lists of a pipeline program with those of a CSV.
+"""Compares the lists of a pipeline program with the lists of a CSV.
 
     compare_lists.py PROGRAM.mlir LISTS.csv
 
