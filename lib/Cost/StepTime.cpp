@@ -300,8 +300,8 @@ static double exchangeSeconds(const PricedModel &model,
   return seconds;
 }
 
-/// Seconds of the optimizer: its pass over the state, or the state's way to
-/// where it rests and back.
+/// Returns the seconds of the optimizer: its pass over the state, or the
+/// transfer of offloaded state to its memory and back.
 static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                                const Machine &machine) {
   double data = double(plan.dp) * plan.cp;

@@ -143,7 +143,7 @@ static void addExchange(const ModelWork &work, const StageMemory &stage,
   }
 }
 
-/// Activations from the stage before and gradients from the one after.
+/// Adds activations from the previous stage and gradients from the next one.
 static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
                          const schedule::ScheduleProblem &problem,
                          double microBatches, TrafficSum &sum) {

@@ -171,8 +171,8 @@ void pack(dist::ExchangeOp op, int64_t rank) {
   op.erase();
 }
 
-/// An exchange among all pp ranks becomes a gather for each type of elements,
-/// unless padding would be most of what is sent.
+/// Expands an exchange among all pp ranks to one gather per element type,
+/// unless most of the sent bytes would be padding.
 void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
   Mesh mesh = meshOp.getMesh().toMesh();
   int64_t ranks = mesh.sizes[*mesh.stageAxis];

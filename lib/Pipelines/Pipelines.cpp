@@ -146,7 +146,7 @@ static void addStages(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createSplitStagesPass(stages));
 }
 
-/// Adds what leads from a partitioned module to a planned arena.
+/// Adds the passes from a partitioned module to a planned arena.
 static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFormRingAttentionPass());
   addStages(pm, options);

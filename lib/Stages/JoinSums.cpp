@@ -14,8 +14,8 @@ using namespace tessera;
 static constexpr const char *kNoSum =
     "what pp ranks exchange is no sum of their gradients";
 
-/// The linear ops that lead from a sum over micro-batches to a value; none if
-/// others do.
+/// The linear ops from a sum over micro-batches to a value; none if other ops
+/// are between.
 static std::optional<SmallVector<Operation *>>
 findChain(Value value, dist::AccumulateOp accumulate) {
   SmallVector<Operation *> chain;
@@ -45,8 +45,8 @@ bool Joiner::isPart(Value value) {
   return !isWhole(cast<OpResult>(value).getResultNumber());
 }
 
-/// The additions of the parts of one sum, in their order; empty if they are
-/// used otherwise.
+/// The additions of the terms of one sum, in order; empty if the terms have
+/// other uses.
 static SmallVector<Operation *> findAdditions(ValueRange parts) {
   SmallVector<Operation *> additions;
   Value sum = parts.front();
@@ -79,9 +79,9 @@ LogicalResult Joiner::joinSums(ArrayRef<int64_t> members) {
   return success();
 }
 
-/// Parts of one sum, which each pp rank has reduced alike and now adds up: sums
-/// are linear, so they are added in the micro-batch instead, in the order in
-/// which it makes them, and reduced once.
+/// Joins terms of one sum, which each pp rank has reduced alike and now adds
+/// up. Sums are linear, so the terms are added in the micro-batch instead, in
+/// program order, and reduced once.
 LogicalResult Joiner::joinSum(ArrayRef<int64_t> members, size_t number) {
   auto first = cast<dist::ExchangeOp>(*next[members.front()]);
   auto fail = [&] { return giveUp(first, kNoSum); };
@@ -92,14 +92,14 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members, size_t number) {
   auto isUnused = [&](int64_t rank) {
     return llvm::all_of(getParts(rank), [](Value v) { return v.use_empty(); });
   };
-  // What all members add in one micro-batch, by path.
+  // The terms that all members add in one micro-batch, by path.
   SmallVector<SmallVector<Value>, 2> added(program.problem.numPaths());
   SmallVector<Operation *> chain;
   Type sumType;
   bool isFirst = true;
   for (int64_t rank : members) {
     SmallVector<Operation *> additions = findAdditions(getParts(rank));
-    // A member may only give its part.
+    // A member may only provide its term.
     if (additions.size() + 1 != members.size() && !isUnused(rank))
       return fail();
     Value part = values[rank].lookup(next[rank]->getOperand(number));

@@ -453,7 +453,7 @@ bool isLocal(mlir::ModuleOp module) {
                       });
 }
 
-/// A program whose memory is planned has been through phase schedule.
+/// True if the program has been through phase schedule: its memory is planned.
 bool isScheduled(mlir::ModuleOp module) {
   return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
                       [](mlir::func::FuncOp func) {
@@ -461,9 +461,9 @@ bool isScheduled(mlir::ModuleOp module) {
                       });
 }
 
-/// Whether a phase has something to do: without a mesh the program is that of
-/// one rank, which is not partitioned; a training step still chooses what it
-/// repeats, and sizes may be padded.
+/// True if the phase has something to do. A program without a mesh runs on one
+/// rank and is not partitioned, but its training step may still be
+/// rematerialized and its sizes padded.
 bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
   if (phase != Phase::Input && phase <= Phase::Schedule && isScheduled(module))
     return false;

@@ -78,8 +78,8 @@ std::vector<CollectiveRow> getPipelineTransfers(mlir::FunctionOpInterface func);
 /// both directions at once; 0 in a module without a stage axis.
 double getExchangeSeconds(dist::ExchangeOp op);
 
-/// The fewest and the most pairs of a query and a key that it sees on a device;
-/// none without attention.
+/// The fewest and the most pairs of a query and a visible key on a device; none
+/// without attention.
 using AttentionPairs = std::optional<std::pair<int64_t, int64_t>>;
 
 /// Prints an aligned table with a line of totals, and a line on attention if

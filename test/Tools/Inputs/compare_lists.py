@@ -26,7 +26,7 @@ def name(stages, action):
 
 
 def read_program(path):
-    """By pp rank, the names of its actions."""
+    """Names of the actions of each pp rank."""
     text = open(path).read()
     lists = []
     for rank, (ranks, actions) in enumerate(

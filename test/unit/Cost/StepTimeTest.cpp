@@ -830,8 +830,8 @@ TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
   EXPECT_EQ(price(l).gradComm, all);
 }
 
-/// Copies of a stage that share no state exchange its gradients: each device the
-/// shards that it has. All of them update their copy's state.
+/// Copies of a stage that share no state exchange its gradients: each device
+/// the shards that it has. All of them update their copy's state.
 TEST(StepTime, two_copies_of_a_stage_exchange_gradients) {
   Plan l = pipelined(4, 8);
   l.dp = 8;
