@@ -49,7 +49,7 @@ ListedCollective tessera::listOp(Operation *op) {
           type.getNumElements(), type.getElementType()};
 }
 
-ListedCollective tessera::listRotation(Value chunk, Type element,
+ListedCollective tessera::listRotation(RankedTensorType chunk,
                                        dist::AxesAttr axes, int64_t count,
                                        int64_t distance) {
   Builder b(chunk.getContext());
@@ -59,7 +59,7 @@ ListedCollective tessera::listRotation(Value chunk, Type element,
   return listNew<dist::CollectivePermuteOp>(
       {b.getNamedAttr("axes", axes),
        b.getNamedAttr("targets", b.getDenseI64ArrayAttr(targets))},
-      cast<RankedTensorType>(chunk.getType()).getNumElements(), element);
+      chunk.getNumElements(), chunk.getElementType());
 }
 
 int64_t tessera::getTimesRun(Operation *op) {

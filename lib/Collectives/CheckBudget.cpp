@@ -53,7 +53,7 @@ static std::string describe(const CollectiveUse &use) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << stringifyCollective(use.kind) << " over " << use.axes << " of "
-     << use.op->getOperand(0).getType();
+     << use.operand;
   if (use.members > 1)
     os << " and " << use.members - 1 << " more";
   os << " (";

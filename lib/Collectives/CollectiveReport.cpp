@@ -9,6 +9,7 @@
 #include "OverlapBuilder.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Passes.h"
+#include "tessera/Rings/RingSteps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,25 +44,40 @@ static double getLocalBytes(RankedTensorType type) {
   return static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
 }
 
-std::optional<CollectiveUse>
-CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
-  std::optional<CollectiveKind> kind = op.getCollectiveKind();
-  if (!kind)
-    return std::nullopt;
+CollectiveUse CollectivePricer::price(dist::CollectiveOpInterface op,
+                                      CollectiveKind kind,
+                                      RankedTensorType operand, double local) {
   if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
     meshOp = dist::lookupMesh(op, op.getMeshAttr());
     mesh = meshOp.getMesh().toMesh();
     links = getMeshLinks(meshOp);
   }
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   AxisList axes = op.getAxes().toAxes(mesh);
-  CollectiveUse use{op, *kind, {}};
+  CollectiveUse use{op, kind, operand, {}};
   llvm::raw_string_ostream os(use.axes);
   mesh.print(os, axes);
-  use.bytes = op.getBytesReceived(type, numShards(axes));
-  use.time =
-      getCollectiveTime(links, mesh, *kind, local + getLocalBytes(type), axes);
+  use.bytes = getBytesReceived(
+      kind, static_cast<int64_t>(getLocalBytes(operand)), numShards(axes));
+  use.time = getCollectiveTime(links, mesh, kind,
+                               local + getLocalBytes(operand), axes);
   return use;
+}
+
+std::optional<CollectiveUse>
+CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
+  std::optional<CollectiveKind> kind = op.getCollectiveKind();
+  if (!kind)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return price(op, *kind, type, local);
+}
+
+std::vector<CollectiveUse> CollectivePricer::price(dist::RingAttentionOp op) {
+  std::vector<CollectiveUse> uses;
+  for (const RingTransfer &transfer : getRingTransfers(op))
+    uses.push_back(price(transfer.op, CollectiveKind::Permute, transfer.chunk,
+                         /*local=*/0));
+  return uses;
 }
 
 std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
@@ -69,11 +85,22 @@ std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
   CollectivePricer pricer;
   llvm::DenseMap<Operation *, double> exposed = getExposedShares(func);
   double local = 0;
-  func->walk([&](dist::CollectiveOpInterface op) {
+  func->walk<WalkOrder::PreOrder>([&](Operation *any) {
+    // A ring sends chunks, whatever its region says that it computes.
+    if (auto ring = dyn_cast<dist::RingAttentionOp>(any)) {
+      for (CollectiveUse &use : pricer.price(ring)) {
+        use.count = getRuns(ring);
+        uses.push_back(std::move(use));
+      }
+      return WalkResult::skip();
+    }
+    auto op = dyn_cast<dist::CollectiveOpInterface>(any);
+    if (!op)
+      return WalkResult::advance();
     bool joins = isa<dist::BucketOp>(op->getParentOp()) && op->getPrevNode();
     std::optional<CollectiveUse> use = pricer.price(op, joins ? local : 0);
     if (!use)
-      return;
+      return WalkResult::advance();
     double own =
         getLocalBytes(cast<RankedTensorType>(op->getOperand(0).getType()));
     local = joins ? local + own : own;
@@ -85,9 +112,10 @@ std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
       uses.back().bytes += use->bytes;
       uses.back().time = use->time;
       ++uses.back().members;
-      return;
+      return WalkResult::advance();
     }
     uses.push_back(std::move(*use));
+    return WalkResult::advance();
   });
   return uses;
 }

@@ -54,7 +54,7 @@ public:
   /// tensor, or sums of the scattered shards.
   void expect(Value chunk, int64_t distance) {
     addExpected(op,
-                listRotation(chunk, getElementTypeOrSelf(chunk),
+                listRotation(cast<RankedTensorType>(chunk.getType()),
                              collective.getAxes(), count, distance),
                 count - 1);
   }

@@ -39,10 +39,10 @@
 #include "AttentionPieces.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
-#include "dialects/RT/RT.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/CollectiveLists/CollectiveList.h"
 #include "tessera/Rings/Passes.h"
+#include "tessera/Rings/RingSteps.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_EXPANDRINGATTENTIONPASS
@@ -56,14 +56,14 @@ namespace {
 
 class RingExpander {
 public:
-  /// `roundsGradients`: gradients of a step have the operands' type.
-  RingExpander(dist::RingAttentionOp op, bool roundsGradients);
+  explicit RingExpander(dist::RingAttentionOp op);
   void expand();
 
 private:
   /// The type of an operand's gradient in one step.
   Type getGradientType(Value operand) const {
-    return roundsGradients ? operand.getType() : widenType(operand.getType());
+    return ring.roundsGradients ? operand.getType()
+                                : widenType(operand.getType());
   }
   /// A sum in at least f32; `value` unchanged if `sum` is null.
   Value add(Value sum, Value value) {
@@ -73,14 +73,8 @@ private:
   }
   Value receive(Value value, int64_t distance);
   void receiveChunk(Value &k, Value &v, int64_t distance);
-  template <typename Op> void findSteps(Op attention);
-  template <typename Op> void expect(Op attention);
-  void expectChunk(Value k, Value v, int64_t distance, bool isWide);
-  /// The distance that the chunk travels from the step before.
-  int64_t getDistance(unsigned number) const {
-    return steps[number] - steps[number - 1];
-  }
-  /// The device's own chunk of a gathered value.
+  void expect();
+  /// The own chunk of what the region gathers.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
         gathered.getDefiningOp<dist::AllGatherOp>().getInput());
@@ -91,7 +85,6 @@ private:
   SmallVector<Value> expandPlain(nn::AttentionOp attention);
   SmallVector<Value> expandPlain(nn::AttentionBackwardOp attention);
 
-  template <typename Op> bool isZigzag(Op attention) const;
   template <typename Op> void expand(Op attention);
   Value getHalf(int64_t step);
   Value getOtherHalf(Value half);
@@ -114,23 +107,17 @@ private:
   dist::RingAttentionOp op;
   ImplicitLocOpBuilder b;
   dist::AllGatherOp gather;
-  bool roundsGradients;
-  /// Devices of the ring, and keys per chunk.
-  int64_t count = 0, size = 0;
-  /// Steps in which a query of some device sees a key; the first one is 0.
-  SmallVector<int64_t> steps;
+  RingSteps ring;
+  /// Devices of the ring, and keys of a chunk.
+  int64_t count, size;
   IRMapping inputs;
 };
 
 } // namespace
 
-RingExpander::RingExpander(dist::RingAttentionOp op, bool roundsGradients)
+RingExpander::RingExpander(dist::RingAttentionOp op)
     : op(op), b(op.getLoc(), op), gather(op.getGathers().front()),
-      roundsGradients(roundsGradients) {
-  Mesh mesh = dist::lookupMesh(op, gather.getMeshAttr()).getMesh().toMesh();
-  count = numShards(gather.getAxes().toAxes(mesh));
-  size = cast<RankedTensorType>(gather.getInput().getType())
-             .getDimSize(gather.getDim());
+      ring(getRingSteps(op)), count(ring.count), size(ring.size) {
   for (auto [argument, input] :
        llvm::zip_equal(op.getBody().getArguments(), op.getInputs()))
     inputs.map(argument, input);
@@ -160,45 +147,7 @@ Value RingExpander::getOffset(int64_t step) {
   return arith::RemUIOp::create(b, arith::AddIOp::create(b, own, shift), whole);
 }
 
-/// Whether a query at positions [query, query + size) sees one of the keys
-/// [key, key + size). The two ranges are equal or disjoint.
-static bool meet(int64_t query, int64_t key, int64_t size, bool causal,
-                 std::optional<int64_t> window) {
-  if (!causal || query == key)
-    return true;
-  int64_t nearest = query - (key + size - 1);
-  return nearest > 0 && (!window || nearest < static_cast<int64_t>(*window));
-}
-
-template <typename Op> void RingExpander::findSteps(Op attention) {
-  nn::ZigzagAttr order = attention.getOrderAttr();
-  // Positions are consecutive within a piece of a chunk.
-  int64_t pieces = order ? countPieces(order, size) : 1, piece = size / pieces;
-  auto isNeeded = [&](int64_t step) {
-    // Their expansion fails with an error for this many pieces.
-    if (order && pieces > 2 * order.getShards())
-      return true;
-    for (int64_t device = 0; device < count; ++device)
-      for (int64_t q = 0; q < size; q += piece)
-        for (int64_t k = 0; k < size; k += piece) {
-          int64_t query = device * size + q;
-          int64_t key = (device + count - step) % count * size + k;
-          if (order) {
-            query = order.getPosition(query);
-            key = order.getPosition(key);
-          }
-          if (meet(query, key, piece, attention.getCausal(),
-                   attention.getWindow()))
-            return true;
-        }
-    return false;
-  };
-  for (int64_t step = 0; step < count; ++step)
-    if (isNeeded(step))
-      steps.push_back(step);
-}
-
-/// The attention of the device's own queries to the chunk of a step.
+/// The attention of the own queries to the chunk of a step.
 Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
                               Value v, int64_t step) {
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
@@ -222,10 +171,10 @@ SmallVector<Value> RingExpander::expandPlain(nn::AttentionOp attention) {
   Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
   Value q = inputs.lookup(attention.getQ());
   std::optional<Attended> all;
-  for (auto [number, step] : llvm::enumerate(steps)) {
+  for (auto [number, step] : llvm::enumerate(ring.steps)) {
     Value nextK = k, nextV = v;
-    if (number + 1 < steps.size())
-      receiveChunk(nextK, nextV, getDistance(number + 1));
+    if (number + 1 < ring.steps.size())
+      receiveChunk(nextK, nextV, ring.getDistance(number + 1));
     Attended partial = attend(attention, q, k, v, step);
     all = all ? combine(b, *all, partial) : partial;
     k = nextK;
@@ -243,12 +192,12 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
         out = own(attention.getOut()), l = own(attention.getLogsumexp());
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
   Value dq, ownK, ownV, dk, dv;
-  for (auto [number, step] : llvm::enumerate(steps)) {
+  for (auto [number, step] : llvm::enumerate(ring.steps)) {
     Value nextK = k, nextV = v;
-    if (number + 1 < steps.size())
-      receiveChunk(nextK, nextV, getDistance(number + 1));
+    if (number + 1 < ring.steps.size())
+      receiveChunk(nextK, nextV, ring.getDistance(number + 1));
     if (dk)
-      receiveChunk(dk, dv, getDistance(number));
+      receiveChunk(dk, dv, ring.getDistance(number));
     auto partial = nn::AttentionBackwardOp::create(
         b, getGradientType(q), getGradientType(k), getGradientType(v), grad, q,
         k, v, out, l, queryOffset, getOffset(step),
@@ -267,7 +216,7 @@ RingExpander::expandPlain(nn::AttentionBackwardOp attention) {
     v = nextV;
   }
   if (dk)
-    receiveChunk(dk, dv, -steps.back());
+    receiveChunk(dk, dv, -ring.steps.back());
   return {dq, add(dk, ownK), add(dv, ownV)};
 }
 
@@ -430,56 +379,17 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
           add(dk, own[1]), add(dv, own[2])};
 }
 
-/// Whether a query only needs to know about halves of chunks.
-template <typename Op> bool RingExpander::isZigzag(Op attention) const {
-  nn::ZigzagAttr order = attention.getOrderAttr();
-  return order && order.getShards() == count && attention.getCausal() &&
-         !attention.getWindow() && !attention.getStarts() &&
-         !attention.getKeySize();
-}
-
-/// Keys and values, or their gradients, which may be in f32, travel.
-void RingExpander::expectChunk(Value k, Value v, int64_t distance,
-                               bool isWide) {
-  for (Value chunk : {k, v}) {
-    Type type = isWide ? Type(widenType(chunk.getType())) : chunk.getType();
-    addExpected(op, listRotation(chunk, getElementTypeOrSelf(type),
-                                 gather.getAxes(), count, distance));
-  }
-}
-
-/// Lists the expected collectives of the ring: a chunk per step but the first
-/// and, in the backward, the sums of its gradients, which return to the owner
-/// at the end.
-template <typename Op> void RingExpander::expect(Op attention) {
-  bool isZigzag = this->isZigzag(attention);
-  Value k = chunkOf(attention.getK()), v = chunkOf(attention.getV());
-  int64_t last = 0;
-  for (unsigned number = 1, end = isZigzag ? count : steps.size(); number < end;
-       ++number) {
-    int64_t distance = isZigzag ? 1 : getDistance(number);
-    expectChunk(k, v, distance, /*isWide=*/false);
-    last += distance;
-    if (!isa<nn::AttentionBackwardOp>(attention))
-      continue;
-    // The first gradient is not a sum yet.
-    bool isSum = isZigzag || number > 2 || !roundsGradients;
-    if (number > 1)
-      expectChunk(k, v, distance, isSum);
-  }
-  if (isa<nn::AttentionBackwardOp>(attention) && last)
-    expectChunk(k, v, -last, isZigzag || steps.size() > 2 || !roundsGradients);
+/// Lists what must come of the ring.
+void RingExpander::expect() {
+  for (const RingTransfer &transfer : getRingTransfers(op))
+    addExpected(op, listRotation(transfer.chunk, gather.getAxes(), count,
+                                 transfer.distance));
 }
 
 template <typename Op> void RingExpander::expand(Op attention) {
-  SmallVector<Value> values;
-  if (!isZigzag(attention))
-    findSteps(attention);
-  expect(attention);
-  if (isZigzag(attention))
-    values = expandZigzag(attention);
-  else
-    values = expandPlain(attention);
+  expect();
+  SmallVector<Value> values =
+      ring.isZigzag ? expandZigzag(attention) : expandPlain(attention);
   for (auto [value, result] : llvm::zip(values, op.getResults()))
     result.replaceAllUsesWith(narrow(b, value, result.getType()));
   op.erase();
@@ -498,9 +408,8 @@ struct ExpandRingAttentionPass
   void runOnOperation() override {
     SmallVector<dist::RingAttentionOp> ops;
     getOperation().walk([&](dist::RingAttentionOp op) { ops.push_back(op); });
-    bool isOnDevice = rt::getTarget(getOperation()) != rt::Target::Host;
     for (dist::RingAttentionOp op : ops)
-      RingExpander(op, /*roundsGradients=*/isOnDevice).expand();
+      RingExpander(op).expand();
   }
 };
 } // namespace

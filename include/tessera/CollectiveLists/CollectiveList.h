@@ -55,12 +55,10 @@ ListedCollective listNew(llvm::ArrayRef<mlir::NamedAttribute> attributes,
   return listed;
 }
 
-/// The entry of a permute along a ring of the `count` devices of `axes`, with
-/// as many elements as `chunk`: each device sends to the one at `distance`
-/// after it.
-ListedCollective listRotation(mlir::Value chunk, mlir::Type element,
-                              dist::AxesAttr axes, int64_t count,
-                              int64_t distance);
+/// A permute of a chunk along a ring of the `count` devices of `axes`: each
+/// sends to the one `distance` after it.
+ListedCollective listRotation(mlir::RankedTensorType chunk, dist::AxesAttr axes,
+                              int64_t count, int64_t distance);
 
 /// Number of times that a run of the function runs `op`: the product of the
 /// trips of the loops around it; a loop with unknown bounds counts as one.

@@ -22,6 +22,8 @@ struct CollectiveUse {
   /// The first collective of a bucket.
   dist::CollectiveOpInterface op;
   CollectiveKind kind;
+  /// The tensor that a device puts into it.
+  mlir::RankedTensorType operand;
   /// `{"x", "y"}`.
   std::string axes;
   /// Number of runs in one call of the function.
@@ -43,8 +45,13 @@ public:
   /// along.
   std::optional<CollectiveUse> price(dist::CollectiveOpInterface op,
                                      double local = 0);
+  /// Each transfer of an attention around a ring.
+  std::vector<CollectiveUse> price(dist::RingAttentionOp op);
 
 private:
+  CollectiveUse price(dist::CollectiveOpInterface op, CollectiveKind kind,
+                      mlir::RankedTensorType operand, double local);
+
   dist::MeshOp meshOp;
   Mesh mesh;
   MeshLinks links;

@@ -242,7 +242,8 @@ def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
     (what of the time between start and wait passes while nothing else runs, by
     the times that `dist-overlap-collectives` orders by), and the time on the
     mesh's links. What is in a `dist.accumulate` or a loop counts as often as
-    it runs. Changes nothing.
+    it runs; an attention around a ring counts as the permutes that come of it.
+    Changes nothing.
 
     ```mlir
     %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
