@@ -530,11 +530,12 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
     where the label is `ignore`, and NaN where it is another that is no class.
     Logits at positions from `classes` on are padding.
-    With `stats` it also returns log(sum(exp(logits))) of each row, for the
-    backward.
+    With `stats` it also returns of each row the maximum and
+    log(sum(exp(logits - maximum))), for the backward. Their sum in one number
+    would lose the digits of the logarithm where the maximum is large.
     (C1) the labels have the shape of the logits without the last dimension, the
     result the shape of the labels and element type f32 (f64 for f64 logits);
-    (C2) there is no stat or one, of the result's type; (C3) classes, where
+    (C2) there are no stats or two, of the result's type; (C3) classes, where
     given, is above 0 and no more than a row has.
 
     ```mlir

@@ -98,18 +98,18 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
         getNeutralElement(b.typeOf(logits).getElementType(),
                           ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
-  Value logSum = b.add(b.make<math::LogOp>(sum), max);
-  // Widens one logit per row instead of a copy of all.
+  Value logSum = b.make<math::LogOp>(sum);
+  // One logit of a row is widened, not a copy of all.
   Value picked = b.widen(b.make<TakeAlongAxisOp>(
       b.typeOf(max).clone(b.typeOf(getLogits()).getElementType()), getLogits(),
       getLabels(), /*offset=*/Value(), getClassesAttr()));
-  Value loss = b.sub(logSum, picked);
+  Value loss = b.sub(logSum, b.sub(picked, max));
   Value ignored = b.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, getLabels(),
       b.splat(getLabels(),
               static_cast<double>(static_cast<int64_t>(getIgnore()))));
   return resultsOf(b, *this, b.select(ignored, b.splat(loss, 0.0), loss),
-                   {logSum});
+                   {max, logSum});
 }
 
 /// Computes the best value, and the least of the positions that have it; other

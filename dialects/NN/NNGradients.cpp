@@ -228,7 +228,7 @@ LogicalResult EmbeddingOp::buildGradients(GradientBuilder &g) {
 }
 
 Operation *CrossEntropyOp::saveForBackward(OpBuilder &builder) {
-  return addStats(builder, *this, getLogits(), 1);
+  return addStats(builder, *this, getLogits(), 2);
 }
 
 LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {
@@ -236,8 +236,8 @@ LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {
     return failure();
   g.setOperand(0, at(g).make<CrossEntropyBackwardOp>(
                       getLogits().getType(), g.ofResult(0), getLogits(),
-                      getLabels(), getStats().front(), /*offset=*/Value(),
-                      getIgnoreAttr(), getClassesAttr()));
+                      getLabels(), getStats()[0], getStats()[1],
+                      /*offset=*/Value(), getIgnoreAttr(), getClassesAttr()));
   return success();
 }
 

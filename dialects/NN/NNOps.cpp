@@ -430,7 +430,7 @@ LogicalResult CrossEntropyOp::verify() {
     return emitOpError("(C3) expects from 1 to ")
            << logits.getShape().back() << " classes but got "
            << static_cast<int64_t>(*getClasses());
-  return verifyStats(*this, "(C2)", getStats(), 1, logits);
+  return verifyStats(*this, "(C2)", getStats(), 2, logits);
 }
 
 LogicalResult TakeAlongAxisOp::verify() {

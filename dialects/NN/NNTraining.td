@@ -150,29 +150,29 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
 
 def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
     ["setPositionOffset", "absorbPadding", "commutesWithReduction"],
-    [AllTypesMatch<["logits", "result"]>, AllTypesMatch<["grad", "logsumexp"]>]> {
+    [AllTypesMatch<["logits", "result"]>, AllTypesMatch<["grad", "max", "log_sum"]>]> {
   let summary = "gradient of cross_entropy's logits";
   let description = [{
-    grad (exp(logits - logsumexp) - [v = label - offset]) at position v of the
-    last dimension; 0 where the label is `ignore` and at positions from `classes`
+    grad (exp((logits - max) - log_sum) - [v = label - offset]) at position v of
+    the last dimension; 0 where the label is `ignore` and at positions from `classes`
     on, counted from the offset, which are padding.
     (C1) grad has the shape of the labels and f32 (f64 for f64
     logits); (C2) the labels have the shape of the logits without the last
     dimension; (C3) classes, where given, is above 0.
 
     ```mlir
-    %dl = nn.cross_entropy_backward %grad, %logits, %labels, %lse ignore -100
+    %dl = nn.cross_entropy_backward %grad, %logits, %labels, %max, %log ignore -100
         : tensor<2x8xf32>, tensor<2x8x64xf32>, tensor<2x8xi32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$grad, NN_FloatTensor:$logits,
-                       NN_IntTensor:$labels, NN_FloatTensor:$logsumexp,
-                       Optional<Index>:$offset,
+                       NN_IntTensor:$labels, NN_FloatTensor:$max,
+                       NN_FloatTensor:$log_sum, Optional<Index>:$offset,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore,
                        OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    $grad `,` $logits `,` $labels `,` $logsumexp `ignore` $ignore
+    $grad `,` $logits `,` $labels `,` $max `,` $log_sum `ignore` $ignore
     (`classes` $classes^)? (`offset` $offset^)? attr-dict `:` type($grad) `,`
     type($logits) `,` type($labels)
   }];

@@ -133,7 +133,7 @@ ShardingRule CrossEntropyBackwardOp::getShardingRule() {
   TensorFactors dims = newDims(rule, getType());
   setPositional(rule, dims, dims.size() - 1);
   TensorFactors tokens(dims.begin(), dims.end() - 1);
-  rule.operands = {tokens, dims, tokens, tokens};
+  rule.operands = {tokens, dims, tokens, tokens, tokens};
   rule.operands.resize(getNumOperands());
   rule.results = {dims};
   return rule;

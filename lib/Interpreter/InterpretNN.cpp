@@ -235,7 +235,7 @@ static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
                                           Evaluation &e) {
   const Tensor &logits = e.operand(0), &labels = e.operand(1);
   Tensor result = e.makeResult();
-  std::vector<double> logSums;
+  std::vector<double> largest, logSums;
   int64_t width = logits.getShape().back();
   int64_t classes = static_cast<int64_t>(op.getClasses().value_or(width));
   int64_t ignore = static_cast<int64_t>(op.getIgnore());
@@ -246,14 +246,16 @@ static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
       max = std::fmax(max, row[j].f);
     for (int64_t j = 0; j < classes; ++j)
       sum += std::exp(row[j].f - max);
-    logSums.push_back(std::log(sum) + max);
+    largest.push_back(max);
+    logSums.push_back(std::log(sum));
     int64_t label = labels[i].i;
     if (label == ignore)
       continue;
     bool isClass = label >= 0 && label < classes;
-    result[i] = floatCell(isClass ? logSums.back() - row[label].f : NAN);
+    result[i] =
+        floatCell(isClass ? logSums.back() - (row[label].f - max) : NAN);
   }
-  return yieldWithStats(e, std::move(result), {logSums});
+  return yieldWithStats(e, std::move(result), {largest, logSums});
 }
 
 /// Returns the angle per position of each pair of elements in a line.

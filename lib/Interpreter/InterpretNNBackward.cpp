@@ -138,7 +138,8 @@ static LogicalResult evaluateEmbeddingBackward(nn::EmbeddingBackwardOp op,
 static LogicalResult evaluateCrossEntropyBackward(nn::CrossEntropyBackwardOp op,
                                                   Evaluation &e) {
   const Tensor &grad = e.operand(0), &logits = e.operand(1),
-               &labels = e.operand(2), &logSums = e.operand(3);
+               &labels = e.operand(2), &largest = e.operand(3),
+               &logSums = e.operand(4);
   Tensor result = e.makeResult();
   int64_t width = logits.getShape().back();
   int64_t ignore = static_cast<int64_t>(op.getIgnore());
@@ -151,7 +152,8 @@ static LogicalResult evaluateCrossEntropyBackward(nn::CrossEntropyBackwardOp op,
       continue;
     int64_t label = labels[i].i - offset;
     for (int64_t j = 0; j < end; ++j) {
-      double p = std::exp(logits[i * width + j].f - logSums[i].f);
+      double p =
+          std::exp(logits[i * width + j].f - largest[i].f - logSums[i].f);
       result[i * width + j] = floatCell(grad[i].f * (p - (j == label)));
     }
   }

@@ -116,16 +116,18 @@ struct ConvertCrossEntropyBackward
         r.shape, r.type.getElementType(),
         {{op.getLogits(), r.all},
          {op.getGrad(), r.row},
-         {op.getLogsumexp(), r.row},
+         {op.getMax(), r.row},
+         {op.getLogSum(), r.row},
          {op.getLabels(), r.row}},
         [&](ValueRange v) {
-          Value share = math::ExpOp::create(
-              b, arith::SubFOp::create(b, b.widen(v[0]), v[2]));
-          Value hit = isHere(b, r.rank - 1, v[3], op.getOffset());
+          Value below = arith::SubFOp::create(b, b.widen(v[0]), v[2]);
+          Value share =
+              math::ExpOp::create(b, arith::SubFOp::create(b, below, v[3]));
+          Value hit = isHere(b, r.rank - 1, v[4], op.getOffset());
           Value less = arith::SubFOp::create(b, share, b.constant(r.wide, 1.0));
           share = arith::SelectOp::create(b, hit, less, share);
           Value ignored = arith::CmpIOp::create(
-              b, arith::CmpIPredicate::eq, v[3],
+              b, arith::CmpIPredicate::eq, v[4],
               b.constant(labelType, int64_t(op.getIgnore())));
           Value slope =
               arith::SelectOp::create(b, ignored, b.constant(r.wide, 0), v[1]);

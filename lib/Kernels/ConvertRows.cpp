@@ -170,34 +170,37 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
                                arith::SubFOp::create(b, b.widen(v[0]), v[1]);
                            return ofClass(math::ExpOp::create(b, d), 0.0);
                          });
-    Value logsumexp = b.map(
-        r.outer, r.wide, {{largest, r.rowOnly}, {sum, r.rowOnly}},
-        [&](ValueRange v) {
-          return arith::AddFOp::create(b, math::LogOp::create(b, v[1]), v[0]);
-        });
+    Value logSum =
+        b.map(r.outer, r.wide, {{sum, r.rowOnly}},
+              [&](ValueRange v) { return math::LogOp::create(b, v[0]); });
     auto labelType = op.getLabels().getType().getElementType();
     int64_t classes = static_cast<int64_t>(
         op.getClasses().value_or(r.type.getShape().back()));
-    Value result = b.map(
-        r.outer, r.wide, {{logsumexp, r.rowOnly}, {op.getLabels(), r.rowOnly}},
-        [&](ValueRange v) {
-          Value ignored = arith::CmpIOp::create(
-              b, arith::CmpIPredicate::eq, v[1],
-              b.constant(labelType, int64_t(op.getIgnore())));
-          Lookup label = lookUp(b, v[1], /*offset=*/Value(), classes, classes);
-          SmallVector<Value> position;
-          for (int64_t i = 0; i + 1 < r.rank; ++i)
-            position.push_back(b.loop(i));
-          position.push_back(label.position);
-          Value read = tensor::ExtractOp::create(b, x, position);
-          Value picked = b.widen(chooseRead(b, label, read));
-          Value loss = arith::SubFOp::create(b, v[0], picked);
-          return arith::SelectOp::create(b, ignored, b.constant(r.wide, 0),
-                                         loss);
-        });
+    Value result =
+        b.map(r.outer, r.wide,
+              {{largest, r.rowOnly},
+               {logSum, r.rowOnly},
+               {op.getLabels(), r.rowOnly}},
+              [&](ValueRange v) {
+                Value ignored = arith::CmpIOp::create(
+                    b, arith::CmpIPredicate::eq, v[2],
+                    b.constant(labelType, int64_t(op.getIgnore())));
+                Lookup label =
+                    lookUp(b, v[2], /*offset=*/Value(), classes, classes);
+                SmallVector<Value> position;
+                for (int64_t i = 0; i + 1 < r.rank; ++i)
+                  position.push_back(b.loop(i));
+                position.push_back(label.position);
+                Value read = tensor::ExtractOp::create(b, x, position);
+                Value picked = b.widen(chooseRead(b, label, read));
+                Value below = arith::SubFOp::create(b, picked, v[0]);
+                Value loss = arith::SubFOp::create(b, v[1], below);
+                return arith::SelectOp::create(b, ignored,
+                                               b.constant(r.wide, 0), loss);
+              });
     SmallVector<Value> results{result};
     if (!op.getStats().empty())
-      results.push_back(logsumexp);
+      results.append({largest, logSum});
     rewriter.replaceOp(op, results);
     return success();
   }

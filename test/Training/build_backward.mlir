@@ -152,11 +152,11 @@ func.func @transformer(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
 // The loss needs the labels and the logsumexp of each token.
 // CHECK-LABEL: func @loss
 func.func @loss(%logits: tensor<2x8x64xbf16>, %labels: tensor<2x8xi32>) -> tensor<f32> {
-  // CHECK: %{{.*}}, %[[LSE:.*]] = nn.cross_entropy
+  // CHECK: %{{.*}}, %[[STATS:.*]]:2 = nn.cross_entropy
   %0 = nn.cross_entropy %logits, %labels ignore -100
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
   %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x8xf32> -> tensor<f32>
   // CHECK: %[[D:.*]] = nn.broadcast %arg2 dims [] {dist.backward} : tensor<f32> -> tensor<2x8xf32>
-  // CHECK-NEXT: nn.cross_entropy_backward %[[D]], %arg0, %arg1, %[[LSE]] ignore -100
+  // CHECK-NEXT: nn.cross_entropy_backward %[[D]], %arg0, %arg1, %[[STATS]]#0, %[[STATS]]#1 ignore -100
   return %1 : tensor<f32>
 }

@@ -151,9 +151,10 @@ func.func @cross_entropy_tokens(
     %g: tensor<5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
     %x: tensor<5x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>},
     %l: tensor<5xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
+    %m: tensor<5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
     %s: tensor<5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})
     -> (tensor<5x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}) {
-  %0 = nn.cross_entropy_backward %g, %x, %l, %s ignore -100 : tensor<5xf32>, tensor<5x11xf32>, tensor<5xi32>
+  %0 = nn.cross_entropy_backward %g, %x, %l, %m, %s ignore -100 : tensor<5xf32>, tensor<5x11xf32>, tensor<5xi32>
   return %0 : tensor<5x11xf32>
 }
 
@@ -165,9 +166,10 @@ func.func @cross_entropy_classes(
     %g: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
     %x: tensor<6x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
     %l: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
+    %m: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
     %s: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<6x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
-  %0 = nn.cross_entropy_backward %g, %x, %l, %s ignore -100 : tensor<6xf32>, tensor<6x11xf32>, tensor<6xi32>
+  %0 = nn.cross_entropy_backward %g, %x, %l, %m, %s ignore -100 : tensor<6xf32>, tensor<6x11xf32>, tensor<6xi32>
   return %0 : tensor<6x11xf32>
 }
 
@@ -242,15 +244,16 @@ func.func @rms_norm_stats(
 }
 
 // CHECK-LABEL: @cross_entropy_stats
-// CHECK-COUNT-2: yes
+// CHECK-COUNT-3: yes
 // CHECK: all_reduce 2
 func.func @cross_entropy_stats(
     %x: tensor<16x11xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>},
     %l: tensor<16xi32> {dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
         tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
-  %0, %1 = nn.cross_entropy %x, %l ignore -100 : tensor<16x11xf32>, tensor<16xi32> -> tensor<16xf32> stats tensor<16xf32>
-  return %0, %1 : tensor<16xf32>, tensor<16xf32>
+  %0, %1, %2 = nn.cross_entropy %x, %l ignore -100 : tensor<16x11xf32>, tensor<16xi32> -> tensor<16xf32> stats tensor<16xf32>, tensor<16xf32>
+  return %0, %1, %2 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
 // The logsumexp over sharded and padded keys.

@@ -418,9 +418,8 @@ static bool addCrossEntropy(Generator &g) {
             Elem elem = result.elem;
             Number total;
             exponentials(row, elem, total);
-            Number loss =
-                add(call("math.log", total, elem), largest(row), elem);
-            loss = subtract(loss, row[label], elem);
+            Number below = subtract(row[label], largest(row), elem);
+            Number loss = subtract(call("math.log", total, elem), below, elem);
             if (label == ignored)
               loss = makeFloat(0);
             made[0][next++] = areFinite(row) ? loss : makeUnknown();

@@ -27,8 +27,8 @@ func.func @step(%t: tensor<50x64xf32> {dist.donate = 0 : i64}, %m: tensor<50x64x
     -> (tensor<50x64xf32>, tensor<50x64xf32>, tensor<50x64xf32>, tensor<8xf32>, tensor<f32>) {
   %x = nn.embedding %t, %i : tensor<50x64xf32>, tensor<8xi32> -> tensor<8x64xf32>
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x64xf32>, tensor<50x64xf32> -> tensor<8x50xf32>
-  %loss, %lse = nn.cross_entropy %y, %l ignore -100 : tensor<8x50xf32>, tensor<8xi32> -> tensor<8xf32> stats tensor<8xf32>
-  %dy = nn.cross_entropy_backward %g, %y, %l, %lse ignore -100 : tensor<8xf32>, tensor<8x50xf32>, tensor<8xi32>
+  %loss, %max, %log = nn.cross_entropy %y, %l ignore -100 : tensor<8x50xf32>, tensor<8xi32> -> tensor<8xf32> stats tensor<8xf32>, tensor<8xf32>
+  %dy = nn.cross_entropy_backward %g, %y, %l, %max, %log ignore -100 : tensor<8xf32>, tensor<8x50xf32>, tensor<8xi32>
   %dx = nn.einsum "bv,vd->bd" %dy, %t : tensor<8x50xf32>, tensor<50x64xf32> -> tensor<8x64xf32>
   %dt = nn.einsum "bv,bd->vd" %dy, %x : tensor<8x50xf32>, tensor<8x64xf32> -> tensor<50x64xf32>
   %de = nn.embedding_backward %dx, %i : tensor<8x64xf32>, tensor<8xi32> -> tensor<50x64xf32>

@@ -32,7 +32,7 @@ func.func @rms_norm_c2(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>) {
 // -----
 func.func @cross_entropy_c2(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32>) {
   // expected-error @+1 {{(C2) expects stats of f32 (f64 for f64) but got 'tensor<2x8xbf16>'}}
-  %0, %1 = nn.cross_entropy %x, %i ignore -100 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<2x8xf32> stats tensor<2x8xbf16>
+  %0, %1, %2 = nn.cross_entropy %x, %i ignore -100 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<2x8xf32> stats tensor<2x8xf32>, tensor<2x8xbf16>
   return
 }
 // -----
@@ -116,19 +116,19 @@ func.func @embedding_backward_c3(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32>) {
 // -----
 func.func @cross_entropy_backward_c1(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf64>, %i: tensor<2x8xi32>) {
   // expected-error @+1 {{(C1) expects stats of f32 (f64 for f64)}}
-  %0 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100 : tensor<2x8xf64>, tensor<2x8x16xf32>, tensor<2x8xi32>
+  %0 = nn.cross_entropy_backward %s, %x, %i, %s, %s ignore -100 : tensor<2x8xf64>, tensor<2x8x16xf32>, tensor<2x8xi32>
   return
 }
 // -----
 func.func @cross_entropy_backward_c2(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf32>, %i: tensor<2x7xi32>) {
   // expected-error @+1 {{(C2) expects labels of shape [2, 8] but got 'tensor<2x7xi32>'}}
-  %0 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100 : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x7xi32>
+  %0 = nn.cross_entropy_backward %s, %x, %i, %s, %s ignore -100 : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x7xi32>
   return
 }
 // -----
 func.func @cross_entropy_backward_c3(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf32>, %i: tensor<2x8xi32>) {
   // expected-error @+1 {{(C3) expects 1 class at least but got 0}}
-  %0 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100 classes 0 : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x8xi32>
+  %0 = nn.cross_entropy_backward %s, %x, %i, %s, %s ignore -100 classes 0 : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x8xi32>
   return
 }
 // -----

@@ -29,8 +29,8 @@ func.func @lookups(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32>, %s: tensor<2x8xf
   // Each device sums its tokens into the rows it holds.
   // expected-remark @+1 {{([i,j,k],[i,j])->([l,k]) {i=2 sum, j=8 sum, k=16, l=64 positional}; partial sum in {0}}}
   %0 = nn.embedding_backward %x, %i : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
-  // expected-remark @+1 {{([i,j],[i,j,k],[i,j],[i,j])->([i,j,k]) {i=2, j=8, k=16 positional}; partial sum in {0}}}
-  %1 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100
+  // expected-remark @+1 {{([i,j],[i,j,k],[i,j],[i,j],[i,j])->([i,j,k]) {i=2, j=8, k=16 positional}; partial sum in {0}}}
+  %1 = nn.cross_entropy_backward %s, %x, %i, %s, %s ignore -100
       : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x8xi32>
   // expected-remark @+1 {{([i,j],[i,j])->([i,j,k]) {i=2, j=8, k=16 positional}; partial sum in {0}}}
   %2 = nn.take_along_axis_backward %s, %i : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>

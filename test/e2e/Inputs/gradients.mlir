@@ -6,7 +6,7 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
     %w: tensor<6x10xW>) -> (
     tensor<6x10x24xH> {nn.output = "layer_norm"}, tensor<6x10xW> {nn.output = "mean"}, tensor<6x10xW> {nn.output = "rstd"}, tensor<6x10x24xH> {nn.output = "layer_norm_backward"},
     tensor<6x10x24xH> {nn.output = "rms_norm"}, tensor<6x10xW> {nn.output = "rms_rstd"}, tensor<6x10x24xH> {nn.output = "rms_norm_backward"},
-    tensor<6x10xW> {nn.output = "loss"}, tensor<6x10xW> {nn.output = "logsumexp"}, tensor<6x10x24xH> {nn.output = "cross_entropy_backward"}, tensor<6x10x24xH> {nn.output = "cross_entropy_backward_offset"},
+    tensor<6x10xW> {nn.output = "loss"}, tensor<6x10xW> {nn.output = "max"}, tensor<6x10xW> {nn.output = "log_sum"}, tensor<6x10x24xH> {nn.output = "cross_entropy_backward"}, tensor<6x10x24xH> {nn.output = "cross_entropy_backward_offset"},
     tensor<6x10x24xH> {nn.output = "pick_backward"}, tensor<6x10x24xH> {nn.output = "gelu_tanh_backward"}, tensor<6x10x24xH> {nn.output = "gelu_erf_backward"}, tensor<6x10x24xH> {nn.output = "silu_backward"},
     tensor<2x5x3x2x8xH> {nn.output = "rope_inverse"}, tensor<2x5x3x2x16xH> {nn.output = "attention"}, tensor<2x5x3x2xW> {nn.output = "attention_logsumexp"},
     tensor<2x5x3x2x8xH> {nn.output = "dq"}, tensor<2x5x3x8xH> {nn.output = "dk"}, tensor<2x5x3x16xH> {nn.output = "dv"},
@@ -33,9 +33,9 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   %label1 = arith.select %isOne, %none, %label0 : tensor<10xi1>, tensor<10xi32>
   %labels = nn.broadcast %label1 dims [1] : tensor<10xi32> -> tensor<6x10xi32>
   %c2 = arith.constant 2 : index
-  %4:2 = nn.cross_entropy %x, %labels ignore -100 : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xW> stats tensor<6x10xW>
-  %5 = nn.cross_entropy_backward %w, %x, %labels, %4#1 ignore -100 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
-  %6 = nn.cross_entropy_backward %w, %x, %labels, %4#1 ignore -100 offset %c2 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
+  %4:3 = nn.cross_entropy %x, %labels ignore -100 : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xW> stats tensor<6x10xW>, tensor<6x10xW>
+  %5 = nn.cross_entropy_backward %w, %x, %labels, %4#1, %4#2 ignore -100 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
+  %6 = nn.cross_entropy_backward %w, %x, %labels, %4#1, %4#2 ignore -100 offset %c2 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
   %wh = nn.take_along_axis %y, %labels : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xH>
   %7 = nn.take_along_axis_backward %wh, %labels offset %c2 : tensor<6x10xH>, tensor<6x10xi32> -> tensor<6x10x24xH>
   %8 = nn.gelu_backward <tanh> %y, %x : tensor<6x10x24xH>
@@ -57,8 +57,8 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   // A weight's gradient is summed, and stored, in the wider type.
   %22 = nn.einsum "bsd,bsf->df" %x, %y : tensor<6x10x24xH>, tensor<6x10x24xH> -> tensor<24x24xW>
   %23 = nn.reduce <sum> %x dims [0, 1] : tensor<6x10x24xH> -> tensor<24xH>
-  return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3, %4#0, %4#1, %5, %6, %7, %8, %9, %10, %11, %12#0, %12#1, %13#0, %13#1, %13#2, %15#0, %15#1, %15#2, %18#0, %18#1, %19#0, %19#1, %19#2, %16, %17, %22, %23
-    : tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>,
+  return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3, %4#0, %4#1, %4#2, %5, %6, %7, %8, %9, %10, %11, %12#0, %12#1, %13#0, %13#1, %13#2, %15#0, %15#1, %15#2, %18#0, %18#1, %19#0, %19#1, %19#2, %16, %17, %22, %23
+    : tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>,
       tensor<2x5x3x2x8xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>,
       tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<9x24xH>, tensor<9x24xW>,
       tensor<24x24xW>, tensor<24xH>

@@ -81,10 +81,10 @@ static void addLookups(Strings &all) {
   all.push_back(getText("nn.embedding_backward",
                         {tensor("2x2x3"), tensor("2x2", "i32")},
                         {tensor("4x3")}));
-  for (const Strings &results : {Strings{left}, Strings{left, left}})
+  for (const Strings &results : {Strings{left}, Strings{left, left, left}})
     all.push_back(getText("nn.cross_entropy", {x, ids}, results));
   all.push_back(
-      getText("nn.cross_entropy_backward", {left, x, ids, left}, {x}));
+      getText("nn.cross_entropy_backward", {left, x, ids, left, left}, {x}));
   all.push_back(getText("nn.take_along_axis", {x, ids}, {left}));
   all.push_back(getText("nn.take_along_axis_backward", {left, ids}, {x}));
 }

@@ -153,11 +153,11 @@ TEST(DecomposeTest, cross_entropy) {
   checkStats("nn.cross_entropy %a0, %a1 ignore -100 : tensor<4x7xf32>, "
              "tensor<4xi32> -> tensor<4xf32>",
              {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>",
-             {"tensor<4xf32>"}, {6, -100, 0, 3});
+             {"tensor<4xf32>", "tensor<4xf32>"}, {6, -100, 0, 3});
   checkStats("nn.cross_entropy %a0, %a1 ignore -100 classes 5 : "
              "tensor<4x7xf32>, tensor<4xi32> -> tensor<4xf32>",
              {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>",
-             {"tensor<4xf32>"}, {4, -100, 0, 3});
+             {"tensor<4xf32>", "tensor<4xf32>"}, {4, -100, 0, 3});
 }
 
 TEST(DecomposeTest, attention) {
