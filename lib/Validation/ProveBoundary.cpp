@@ -284,9 +284,16 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
   }
   // Readers of a result ignore its padding.
   SmallVector<int64_t> numTrue = getFacts(got, value.getType()).numTrueBlocks;
-  for (auto [mine, theirs, count] : llvm::zip(got.dims, needed.dims, numTrue))
-    if (placements.holdsTrue(mine.placement, theirs.placement, count))
+  for (auto [dim, mine, theirs, count] :
+       llvm::enumerate(got.dims, needed.dims, numTrue)) {
+    // A value that is of any length is read as far as the result goes.
+    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    int64_t numRead = size ? llvm::divideCeil(shape[dim], size) : count;
+    bool isFree = count == GlobalFacts::kAnyLength;
+    if (placements.holdsTrue(mine.placement, theirs.placement,
+                             isFree ? numRead : count))
       mine.placement = theirs.placement;
+  }
   if (!checkPlace(terminator, got, needed, name))
     return false;
   auto tensor = dyn_cast<RankedTensorType>(value.getType());

@@ -19,8 +19,7 @@ using namespace tessera;
 GlobalFacts PartitionProver::getFacts(const ShardState &state,
                                       Type type) const {
   GlobalFacts facts;
-  facts.numTrueBlocks.assign(state.dims.size(),
-                             std::numeric_limits<int64_t>::max());
+  facts.numTrueBlocks.assign(state.dims.size(), GlobalFacts::kAnyLength);
   if (state.value < 0)
     return facts;
   const ReferenceValue &value = reference.getValue(state.value);
