@@ -83,14 +83,17 @@ void MemoryModel::addArenaBuffers(StageMemory &stage, const Plan &plan,
   double added = plan.microBatches > 1 ? gradient : 0;
 
   Buffers block, head, table;
-  block.gathered = 2 * sizes.block * gathered;
+  double ofBlock =
+      sizes.block *
+      (plan.zero == 3 ? copyBytes(plan, /*isBlock=*/true, gathered) : 0);
+  block.gathered = 2 * ofBlock;
   block.reduced = scattersEach ? 2 * sizes.block * gradient : 0;
   block.workspace =
       sizes.blockWork + sizes.output + (scattersEach ? 0 : sizes.block * added);
   // At the turn, the head's parameter is gathered for the forward and again for
   // the backward. In a pipeline these are two tasks.
   double twice = isPipeline ? 1 : 2;
-  head.gathered = twice * (sizes.head + sizes.block) * gathered;
+  head.gathered = twice * (sizes.head * gathered + ofBlock);
   head.reduced = scattersEach ? sizes.head * gradient : 0;
   head.workspace =
       sizes.headWork + sizes.output + (scattersEach ? 0 : sizes.head * added);

@@ -387,17 +387,18 @@ void tessera::cost::keepWideResults(LayerWork &layer,
       tensor.bytes *= wide;
 }
 
-void tessera::cost::narrowGathers(LayerWork &layer,
-                                  const MatmulFormat &format) {
-  if (!format.travels)
-    return;
+void tessera::cost::narrowGathers(LayerWork &layer, const MatmulFormat &format,
+                                  int64_t weightBytes) {
   for (CommWork &comm : layer.comms) {
     bool isTensor = !comm.axes.empty() && comm.axes.front() == "tp";
     bool isGather = comm.kind == CollectiveKind::AllGather;
     if (!comm.parameter &&
         !(isTensor && (isGather || comm.kind == CollectiveKind::ReduceScatter)))
       continue;
-    comm.gatherShare = format.elementBytes / 2;
+    bool isKept = comm.parameter && weightBytes;
+    if (!format.travels && !isKept)
+      continue;
+    comm.gatherShare = (isKept ? double(weightBytes) : format.elementBytes) / 2;
     if (isGather)
       comm.bytes *= comm.gatherShare;
   }

@@ -76,6 +76,11 @@ StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
   return bytes;
 }
 
+double tessera::cost::copyBytes(const Plan &plan, bool isBlock,
+                                double otherwise) {
+  return isBlock && plan.weightBytes ? double(plan.weightBytes) : otherwise;
+}
+
 StateBytes tessera::cost::shardedState(double parameters,
                                        const StateBytes &each, int zero,
                                        double ranks) {
@@ -153,7 +158,8 @@ MemoryModel::MemoryModel(const ModelWork &work) {
     for (const OpWork &op : layer.ops)
       if (op.pass == Pass::Forward && op.weight)
         addWeightOperands(op, memory);
-    if (layer.name == "block")
+    memory.isBlock = layer.name == "block";
+    if (memory.isBlock)
       for (const OpWork &op : layer.ops)
         if (op.pass == Pass::Forward)
           memory.gradients = std::max(memory.gradients, gradientBytes(op));
@@ -200,8 +206,12 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
     else
       stage.offloaded += state.optimizer;
   };
+  StateBytes own = each;
+  // Parameters in f32 are the master copy: another one comes and goes.
+  if (!plan.f32Parameters)
+    own.parameter = copyBytes(plan, layer.isBlock, each.parameter);
   for (const ParameterWork &group : layer.groups)
-    add(group, each);
+    add(group, own);
   if (layer.adapters > 0)
     add({"", layer.adapters, 1}, trainedStateBytes(plan));
 }
@@ -289,12 +299,16 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
 
 void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
                                      const StateBytes &each) const {
-  double largestLayer = 0, largestParameter = 0;
+  double largestLayer = 0, largestParameter = 0, gathered = 0;
+  double width =
+      plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0);
   SmallVector<double, 8> chunks;
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerMemory &layer = kinds[entry.run.kind];
     largestLayer = std::max(largestLayer, layer.parameters);
-    // When the first layer's gradient is computed, its micro-batch is over.
+    gathered = std::max(gathered, layer.parameters *
+                                      copyBytes(plan, layer.isBlock, width));
+    // When the first layer's gradient is made, its micro-batch is gone.
     if (!layer.isFirst)
       largestParameter = std::max(largestParameter, layer.largestParameter);
     chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));
@@ -315,9 +329,7 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
         2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
   // One layer in use and the next one in transfer, in the type of matmuls.
   if (plan.zero == 3)
-    stage.bytes.gathered =
-        2 * largestLayer *
-        (plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0));
+    stage.bytes.gathered = 2 * gathered;
 }
 
 /// Returns the bytes of the device's context and of the collective library.

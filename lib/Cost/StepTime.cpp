@@ -34,6 +34,7 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
     for (const ParameterWork &parameter : layer.parameters)
       if (parameter.expertRanks > 1 && !layer.frozen)
         kind.sum.experts += parameter.elements;
+    kind.isBlock = layer.name == "block" && !layer.frozen;
     kind.outputBytes = layer.outputBytes;
     kind.savedBytes = layer.savedBytes();
     model.kinds.push_back(std::move(kind));
@@ -234,7 +235,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
                               : CollectiveKind::ReduceScatter;
   static const std::string sharding[] = {"shard"};
   GradientTime time;
-  auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
+  auto add = [&](double elements, double bytes, ArrayRef<std::string> axes,
+                 double count) {
     if (elements <= 0 || count <= 0)
       return;
     double whole = count * elements;
@@ -244,13 +246,14 @@ static GradientTime gradientSeconds(const PricedModel &model,
     if (plan.zero > 0)
       time.gather +=
           count *
-          machine.seconds(CollectiveKind::AllGather, elements * 2,
+          machine.seconds(CollectiveKind::AllGather, elements * bytes,
                           isPart ? ArrayRef<std::string>(sharding) : axes);
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
-    add(kind.sum.trained - kind.sum.experts, kDataAxes, run.count);
-    add(kind.sum.experts, experts, run.count);
+    double bytes = copyBytes(plan, kind.isBlock, 2);
+    add(kind.sum.trained - kind.sum.experts, bytes, kDataAxes, run.count);
+    add(kind.sum.experts, bytes, experts, run.count);
   }
   return time;
 }
@@ -503,7 +506,9 @@ static double leastGradientSeconds(double parameters, const Plan &plan,
   double whole = machine.seconds(CollectiveKind::AllReduce, bytes, kDataAxes);
   double sharded =
       machine.seconds(CollectiveKind::ReduceScatter, bytes, kDataAxes) +
-      machine.seconds(CollectiveKind::AllGather, parameters * 2, kDataAxes);
+      machine.seconds(CollectiveKind::AllGather,
+                      parameters * copyBytes(plan, /*isBlock=*/true, 2),
+                      kDataAxes);
   return std::min(machine.dataSlowdown(kDataAxes), 1.0) *
          std::min(whole, sharded);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Traffic.h"
+#include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -108,22 +109,23 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
     return;
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   static const std::string data[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
-  auto add = [&](double elements, ArrayRef<std::string> axes) {
+  auto add = [&](double elements, double bytes, ArrayRef<std::string> axes) {
     if (plan.zero == 0)
       return sum.add(CollectiveKind::AllReduce, axes, elements * gradBytes);
     sum.add(CollectiveKind::ReduceScatter, axes,
             (plan.zero == 2 ? double(plan.scatters()) : 1) * elements *
                 gradBytes);
-    sum.add(CollectiveKind::AllGather, axes, elements * 2);
+    sum.add(CollectiveKind::AllGather, axes, elements * bytes);
   };
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerWork &layer = work.kinds[entry.run.kind];
     if (layer.frozen) {
-      add(entry.run.count * layer.adapterElements(), data);
+      add(entry.run.count * layer.adapterElements(), 2, data);
       continue;
     }
     for (const ParameterWork &parameter : layer.parameters)
       add(entry.run.count * parameter.elements,
+          copyBytes(plan, layer.name == "block", 2),
           parameter.expertRanks > 1 ? experts : data);
   }
 }

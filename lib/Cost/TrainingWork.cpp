@@ -314,7 +314,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     if (format && layer.name == "block") {
       quantizeMatmuls(layer, *format);
       keepWideResults(layer, *format);
-      narrowGathers(layer, *format);
+      narrowGathers(layer, *format, plan.weightBytes);
     }
     setGradientBytes(layer, parameterBytes, scatteredBytes);
     if (plan.overlapTp)

@@ -119,6 +119,11 @@ static void checkAxes(Error &errors, const Plan &l) {
   if (l.recompute == Recompute::Auto)
     addError(errors, "recompute: expects none, selective, full or matmuls for "
                      "a price but got auto");
+  if (l.weightBytes && !hasNarrowMatmuls(l.precision))
+    addError(errors,
+             formatv("weight-bytes: expects 0 with precision {0}, whose "
+                     "matmuls are not below 16 bits, but got {1}",
+                     stringify(l.precision), l.weightBytes));
   int64_t shared = l.cpMethod.headDevices;
   if (shared && l.cp % shared)
     addError(errors, formatv("cp-method: expects a divisor of cp = {0} after "

@@ -309,6 +309,10 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "frees, not buffers of their own"},
       {"f32-parameters", "", kOnlyPriced, Field::Flag{&Plan::f32Parameters},
        "parameters are stored in f32 without a master copy, cast in use"},
+      {"weight-bytes", "N", kOnlyPriced,
+       Field::Integer{&Plan::weightBytes, 0, 2},
+       "with matmuls below 16 bits, bytes of each parameter of a block as they "
+       "read it, kept and gathered so; 0: those of the precision"},
       {"optimizer", "NAME", kBoth, choice<&Plan::optimizer>(),
        "{}; compiled: adamw, sgd"},
       {"offload", "WHERE", kOnlyPriced, choice<&Plan::offload>(),

@@ -40,9 +40,13 @@ StateBytes trainedStateBytes(const Plan &plan);
 /// gradient and optimizer state if Plan::loraRank is set.
 StateBytes stateBytes(const Plan &plan);
 
-/// Bytes of the state of `parameters` on one of the `ranks` devices that share
-/// them: ZeRO 1 shards the optimizer state, 2 also the gradients, 3 also the
-/// parameters.
+/// Bytes of a parameter that is kept or gathered in so many where nothing else
+/// says so: a block's in Plan::weightBytes.
+double copyBytes(const Plan &plan, bool isBlock, double otherwise);
+
+/// Bytes of the state of `parameters` on one of `ranks` devices that share
+/// them: ZeRO 1 shards the optimizer state, 2 the gradients too, 3 the
+/// parameters too.
 StateBytes shardedState(double parameters, const StateBytes &each, int zero,
                         double ranks);
 
@@ -125,7 +129,7 @@ struct LayerMemory {
   /// Largest number of bytes of gradients that one op of a block reads and
   /// writes.
   double gradients = 0;
-  bool isRecomputed = false, isHead = false, isFirst = false;
+  bool isRecomputed = false, isHead = false, isFirst = false, isBlock = false;
   std::vector<SavedTensor> tensors, results;
 };
 

@@ -289,7 +289,33 @@ TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
   EXPECT_EQ(bytes.gathered, 2 * 200);
 }
 
-/// Experts are sharded over fewer ranks than the rest of a layer.
+/// What matmuls of blocks read is kept, and gathered, in 8 bits; the embedding
+/// and the head are not.
+TEST_F(Memory, parameters_of_blocks_in_8_bits) {
+  addBlocks(1);
+  work.kinds.push_back(work.kinds[0]);
+  work.kinds.back().name = "head";
+  work.layers.push_back({1, 1});
+  plan.precision = Precision::FP8Block;
+  plan.dp = 4;
+  plan.zero = 1;
+  MemoryBytes wide = stages()[0].bytes;
+  EXPECT_EQ(wide.parameters, 2 * 100 + 2 * 100);
+  plan.weightBytes = 1;
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.parameters, 1 * 100 + 2 * 100);
+  EXPECT_EQ(bytes.gradients, wide.gradients);
+  EXPECT_EQ(bytes.optimizer, wide.optimizer);
+  plan.zero = 3;
+  bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.parameters, (1 * 100 + 2 * 100) / 4.0);
+  // Two of the largest at once: the head, in 16 bits.
+  EXPECT_EQ(bytes.gathered, 2 * 200);
+  plan.f32Parameters = true;
+  EXPECT_EQ(stages()[0].bytes.parameters, 4 * 200 / 4);
+}
+
+/// Experts are shared by fewer ranks than the rest of a layer.
 TEST_F(Memory, each_parameter_has_its_own_ranks) {
   plan.dp = 8;
   plan.zero = 1;

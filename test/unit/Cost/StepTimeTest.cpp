@@ -547,8 +547,9 @@ TEST(TrainingWork, gathered_parameters_are_copied) {
 }
 
 TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
-  // Bytes of the gather and of the scatter for 1000 parameters of a block.
-  auto moved = [](Precision precision, GradDType type) {
+  // Bytes of the gather and of the scatter of 1000 parameters of a block.
+  auto moved = [](Precision precision, GradDType type,
+                  int64_t weightBytes = 0) {
     ModelWork model;
     model.kinds.resize(1);
     model.kinds[0].name = "block";
@@ -561,6 +562,7 @@ TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
     Plan plan;
     plan.precision = precision;
     plan.gradDType = type;
+    plan.weightBytes = weightBytes;
     buildTrainingWork(model, plan);
     const std::vector<CommWork> &comms = model.kinds[0].comms;
     EXPECT_EQ(comms.size(), 3u); // forward; backward: again, and its dual
@@ -573,6 +575,9 @@ TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
   EXPECT_EQ(moved(Precision::FP8, GradDType::BF16), std::pair(1.0, 2.0));
   // Ranks cast after the gather if each row has a scale.
   EXPECT_EQ(moved(Precision::FP8Row, GradDType::BF16), std::pair(2.0, 2.0));
+  // Copies that are kept in 8 bits are what is gathered.
+  EXPECT_EQ(moved(Precision::FP8Block, GradDType::F32, 1), std::pair(1.0, 4.0));
+  EXPECT_EQ(moved(Precision::FP8, GradDType::F32, 2), std::pair(2.0, 4.0));
 }
 
 TEST(TrainingWork, activations_travel_over_tp_in_8_bits) {
@@ -585,7 +590,7 @@ TEST(TrainingWork, activations_travel_over_tp_in_8_bits) {
     comm.axes = {"tp"};
     layer.add(comm);
   }
-  narrowGathers(layer, *getMatmulFormat(Precision::FP8));
+  narrowGathers(layer, *getMatmulFormat(Precision::FP8), /*weightBytes=*/0);
   appendBackward(layer, Recompute::None, 2, /*frozen=*/false);
   ASSERT_EQ(layer.comms.size(), 4u);
   // Gathers move 8 bits in forward and backward, scatters move 16.

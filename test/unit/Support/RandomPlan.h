@@ -40,6 +40,7 @@ inline Plan draw(unsigned seed) {
                  {"grad-copy-bytes", {"2"}},
                  {"grad-buffers", {"false"}},
                  {"f32-parameters", {"true"}},
+                 {"weight-bytes", {"1"}},
                  {"optimizer", {"adamw-no-master", "adamw-8bit", "sgd"}},
                  {"offload", {"host", "nvme"}},
                  {"attention", {"naive"}},

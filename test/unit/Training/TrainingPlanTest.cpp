@@ -81,6 +81,8 @@ TEST(TrainingPlan, what_is_not_compiled) {
   EXPECT_EQ(error("ep=2,dp=2"), "ep: expects 1 to be compiled but got 2");
   EXPECT_EQ(error("offload=host"),
             "offload: expects none to be compiled but got host");
+  EXPECT_EQ(error("precision=fp8,weight-bytes=1"),
+            "weight-bytes: expects 0 to be compiled but got 1");
   EXPECT_EQ(error("zero2-reduce=round"),
             "zero2-reduce: expects each or last to be compiled but got round");
   EXPECT_EQ(error("recompute=matmuls"),
