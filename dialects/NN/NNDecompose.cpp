@@ -99,7 +99,7 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                           ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
   Value logSum = b.make<math::LogOp>(sum);
-  // One logit of a row is widened, not a copy of all.
+  // Widens one logit per row instead of a copy of all.
   Value picked = b.widen(b.make<TakeAlongAxisOp>(
       b.typeOf(max).clone(b.typeOf(getLogits()).getElementType()), getLogits(),
       getLabels(), /*offset=*/Value(), getClassesAttr()));

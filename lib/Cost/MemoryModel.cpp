@@ -308,7 +308,7 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
     largestLayer = std::max(largestLayer, layer.parameters);
     gathered = std::max(gathered, layer.parameters *
                                       copyBytes(plan, layer.isBlock, width));
-    // When the first layer's gradient is made, its micro-batch is gone.
+    // When the first layer's gradient is computed, its micro-batch is over.
     if (!layer.isFirst)
       largestParameter = std::max(largestParameter, layer.largestParameter);
     chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));

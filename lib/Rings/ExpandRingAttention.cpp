@@ -74,7 +74,7 @@ private:
   Value receive(Value value, int64_t distance);
   void receiveChunk(Value &k, Value &v, int64_t distance);
   void expect();
-  /// The own chunk of what the region gathers.
+  /// The device's own chunk of a gathered value.
   Value chunkOf(Value gathered) {
     return inputs.lookup(
         gathered.getDefiningOp<dist::AllGatherOp>().getInput());
@@ -147,7 +147,7 @@ Value RingExpander::getOffset(int64_t step) {
   return arith::RemUIOp::create(b, arith::AddIOp::create(b, own, shift), whole);
 }
 
-/// The attention of the own queries to the chunk of a step.
+/// The attention of the device's own queries to the chunk of a step.
 Attended RingExpander::attend(nn::AttentionOp attention, Value q, Value k,
                               Value v, int64_t step) {
   Value queryOffset = inputs.lookupOrNull(attention.getQOffset());
@@ -379,7 +379,7 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
           add(dk, own[1]), add(dv, own[2])};
 }
 
-/// Lists what must come of the ring.
+/// Lists the expected collectives of the ring.
 void RingExpander::expect() {
   for (const RingTransfer &transfer : getRingTransfers(op))
     addExpected(op, listRotation(transfer.chunk, gather.getAxes(), count,

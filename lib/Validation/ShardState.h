@@ -78,10 +78,10 @@ std::vector<int32_t> getSources(dist::CollectivePermuteOp op,
 
 /// Facts about the global value that a collective may use.
 struct GlobalFacts {
-  /// In place of a number of blocks where the value is of any length.
+  /// The number of blocks of a value of any length.
   static constexpr int64_t kAnyLength = std::numeric_limits<int64_t>::max();
 
-  /// It is its own sum over any devices.
+  /// True if it equals its own sum over any devices.
   bool isZero = false;
   /// The number of blocks with true elements, per dimension. Later blocks may
   /// hold anything.

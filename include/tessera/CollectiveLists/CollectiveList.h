@@ -56,7 +56,7 @@ ListedCollective listNew(llvm::ArrayRef<mlir::NamedAttribute> attributes,
 }
 
 /// A permute of a chunk along a ring of the `count` devices of `axes`: each
-/// sends to the one `distance` after it.
+/// device sends to the one at `distance` after it.
 ListedCollective listRotation(mlir::RankedTensorType chunk, dist::AxesAttr axes,
                               int64_t count, int64_t distance);
 

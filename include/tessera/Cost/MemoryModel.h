@@ -41,12 +41,12 @@ StateBytes trainedStateBytes(const Plan &plan);
 StateBytes stateBytes(const Plan &plan);
 
 /// Bytes of a parameter that is kept or gathered in so many where nothing else
-/// says so: a block's in Plan::weightBytes.
+/// says so: a block's parameter has Plan::weightBytes.
 double copyBytes(const Plan &plan, bool isBlock, double otherwise);
 
-/// Bytes of the state of `parameters` on one of `ranks` devices that share
-/// them: ZeRO 1 shards the optimizer state, 2 the gradients too, 3 the
-/// parameters too.
+/// Bytes of the state of `parameters` on one of the `ranks` devices that share
+/// them: ZeRO 1 shards the optimizer state, 2 also the gradients, 3 also the
+/// parameters.
 StateBytes shardedState(double parameters, const StateBytes &each, int zero,
                         double ranks);
 

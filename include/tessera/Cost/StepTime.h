@@ -54,7 +54,7 @@ struct PricedModel {
     /// ZeRO shards them; among them those that only a part of the data axis
     /// shares (experts).
     ChunkTime sum;
-    /// What is trained are a block's own parameters.
+    /// True if the trained parameters are a block's own.
     bool isBlock = false;
     double outputBytes = 0;
     double savedBytes = 0;

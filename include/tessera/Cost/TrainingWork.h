@@ -79,10 +79,10 @@ void quantizeMatmuls(LayerWork &layer, const MatmulFormat &format);
 /// Recompute::Matmuls does not know: a share of the mean block.
 void keepWideResults(LayerWork &layer, const MatmulFormat &format);
 
-/// Around matmuls of a format whose operands are cast before they travel,
-/// gathers of activations over tp and of parameters move its bytes, here and in
-/// the backward; scatters move 16 bits. With `weightBytes` gathers of
-/// parameters move those, whatever the format (Plan::weightBytes).
+/// Makes gathers of activations over tp and of parameters around matmuls move
+/// the bytes of a format whose operands are cast before they travel, forward
+/// and backward; scatters move 16 bits. With `weightBytes`, gathers of
+/// parameters move that many bytes each in any format (Plan::weightBytes).
 void narrowGathers(LayerWork &layer, const MatmulFormat &format,
                    int64_t weightBytes);
 

@@ -30,12 +30,13 @@ struct RingSteps {
   /// s a device has the chunk of the device s before it.
   llvm::SmallVector<int64_t> steps;
 
-  /// How far the chunk of a step comes from the one of the step before.
+  /// The distance that the chunk travels from the step before.
   int64_t getDistance(unsigned number) const {
     return steps[number] - steps[number - 1];
   }
 };
 
+/// Returns the steps that the expansion of `op` has on its target.
 RingSteps getRingSteps(dist::RingAttentionOp op);
 
 /// A chunk that each device sends to the one `distance` after it.

@@ -256,10 +256,10 @@ struct Plan {
   /// Parameters are stored in f32, which is the master copy, and are cast at
   /// each use.
   bool f32Parameters = false;
-  /// With matmuls below 16 bits: bytes of each parameter of a block as they
-  /// read it, which is kept and gathered so, beside the master copy, as in
-  /// DeepSeek-V3's recipe. 0: parameters are kept as the precision says and
-  /// cast for each matmul.
+  /// With matmuls below 16 bits: bytes per parameter of the copy of a block's
+  /// parameters that its matmuls read. The copy is kept and gathered in
+  /// addition to the master copy, as in DeepSeek-V3's recipe. 0: parameters are
+  /// kept in the type of the precision and cast for each matmul.
   int64_t weightBytes = 0;
   Recompute recompute = Recompute::None;
   /// For Recompute::Auto: the limit of a rank's arena, in bytes.

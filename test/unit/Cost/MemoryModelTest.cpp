@@ -289,8 +289,8 @@ TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
   EXPECT_EQ(bytes.gathered, 2 * 200);
 }
 
-/// What matmuls of blocks read is kept, and gathered, in 8 bits; the embedding
-/// and the head are not.
+/// The parameters that matmuls of blocks read are kept and gathered in 8 bits;
+/// the embedding and the head are not.
 TEST_F(Memory, parameters_of_blocks_in_8_bits) {
   addBlocks(1);
   work.kinds.push_back(work.kinds[0]);
