@@ -20,6 +20,8 @@
 #include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Proof/Passes.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Rings/Passes.h"
@@ -28,8 +30,6 @@
 #include "tessera/Stages/Passes.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Validation/Passes.h"
-#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -28,6 +28,7 @@
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/ImportPipeline.h"
 #include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Proof/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Recompute/Passes.h"
@@ -37,7 +38,6 @@
 #include "tessera/StableHLO/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Validation/Passes.h"
 
 using namespace mlir;
 
@@ -57,7 +57,7 @@ void tessera::registerPasses() {
   registerTrainingPasses();
   registerCollectiveListsPasses();
   registerCollectivesPasses();
-  registerValidationPasses();
+  registerProofPasses();
   registerRecomputePasses();
   registerStagesPasses();
   registerShardingSearchPasses();

@@ -10,8 +10,8 @@
 
 #include "ValueNumbers.h"
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Stages/PipelineProgram.h"
-#include "tessera/Validation/VerifyPartition.h"
 #include <map>
 
 namespace tessera {

@@ -7,7 +7,7 @@
 
 #include "tessera/Stages/VerifyPipeline.h"
 #include "JoinPipeline.h"
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/VerifyPartition.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -17,8 +17,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
-#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>

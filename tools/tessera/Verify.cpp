@@ -20,10 +20,10 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Stages/VerifyPipeline.h"
-#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 

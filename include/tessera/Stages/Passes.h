@@ -10,7 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/VerifyPartition.h"
 
 namespace tessera {
 

@@ -19,7 +19,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "tessera/Interfaces/ShardingRule.h"
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

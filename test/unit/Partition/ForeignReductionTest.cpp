@@ -15,8 +15,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
-#include "tessera/Validation/VerifyPartition.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

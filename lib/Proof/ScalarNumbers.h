@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_SCALARNUMBERS_H
-#define TESSERA_LIB_VALIDATION_SCALARNUMBERS_H
+#ifndef TESSERA_LIB_PROOF_SCALARNUMBERS_H
+#define TESSERA_LIB_PROOF_SCALARNUMBERS_H
 
 #include "mlir/IR/Operation.h"
 #include <optional>
@@ -22,4 +22,4 @@ foldNumbers(mlir::Operation *op, llvm::ArrayRef<std::vector<int64_t>> operands,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_SCALARNUMBERS_H
+#endif // TESSERA_LIB_PROOF_SCALARNUMBERS_H

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_STATEMAP_H
-#define TESSERA_LIB_VALIDATION_STATEMAP_H
+#ifndef TESSERA_LIB_PROOF_STATEMAP_H
+#define TESSERA_LIB_PROOF_STATEMAP_H
 
 #include "ShardState.h"
 
@@ -73,4 +73,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_STATEMAP_H
+#endif // TESSERA_LIB_PROOF_STATEMAP_H

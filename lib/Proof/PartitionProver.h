@@ -8,14 +8,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
-#define TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
+#ifndef TESSERA_LIB_PROOF_PARTITIONPROVER_H
+#define TESSERA_LIB_PROOF_PARTITIONPROVER_H
 
 #include "ForeignValues.h"
 #include "OpMatcher.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <deque>
 #include <map>
@@ -216,4 +216,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
+#endif // TESSERA_LIB_PROOF_PARTITIONPROVER_H

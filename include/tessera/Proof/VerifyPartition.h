@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_VALIDATION_VERIFYPARTITION_H
-#define TESSERA_VALIDATION_VERIFYPARTITION_H
+#ifndef TESSERA_PROOF_VERIFYPARTITION_H
+#define TESSERA_PROOF_VERIFYPARTITION_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -79,4 +79,4 @@ createVerifyPartitionPass(std::shared_ptr<ReferenceProgram> reference);
 
 } // namespace tessera
 
-#endif // TESSERA_VALIDATION_VERIFYPARTITION_H
+#endif // TESSERA_PROOF_VERIFYPARTITION_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_NEEDEDBLOCKS_H
-#define TESSERA_LIB_VALIDATION_NEEDEDBLOCKS_H
+#ifndef TESSERA_LIB_PROOF_NEEDEDBLOCKS_H
+#define TESSERA_LIB_PROOF_NEEDEDBLOCKS_H
 
 #include "StateMap.h"
 
@@ -26,4 +26,4 @@ std::optional<Placements::Id> findNeededBlocks(mlir::Value value, int64_t dim,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_NEEDEDBLOCKS_H
+#endif // TESSERA_LIB_PROOF_NEEDEDBLOCKS_H

@@ -5,7 +5,7 @@
 //
 // The transfer function of a forward data-flow analysis (G. A. Kildall: A
 // Unified Approach to Global Program Optimization, 1973) that does translation
-// validation (A. Pnueli, M. Siegel, E. Singerman: Translation Validation,
+// validation (A. Pnueli, M. Siegel, E. Singerman: Translation Proof,
 // 1998). It compares an op of the local program with one of the reference, on
 // the blocks of the reference's values that each device holds. Blocks of
 // operands map to the factors of the op's sharding rule, where operands must
@@ -29,7 +29,7 @@
 //     OpMatcherFactors      blocks of operands -> factors, which must agree
 //     OpMatcherExpected     the op itself: properties, body, offsets
 //     OpMatcherPadding      reduced padding must not change the result
-//     OpMatcherReductions   the axes over which the results are partial
+//     OpMatcherPartialSums   the axes over which the results are partial
 //     OpMatcherResults      factors -> blocks of results
 //
 // This file has that order, and the copies of a target that were told padding.

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_OPMATCHER_H
-#define TESSERA_LIB_VALIDATION_OPMATCHER_H
+#ifndef TESSERA_LIB_PROOF_OPMATCHER_H
+#define TESSERA_LIB_PROOF_OPMATCHER_H
 
 #include "ExpectedOps.h"
 #include "ReferenceValues.h"
@@ -65,4 +65,4 @@ bool isOffset(const Placements &placements, const ShardState *offset,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_OPMATCHER_H
+#endif // TESSERA_LIB_PROOF_OPMATCHER_H

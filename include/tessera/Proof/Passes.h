@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_VALIDATION_PASSES_H
-#define TESSERA_VALIDATION_PASSES_H
+#ifndef TESSERA_PROOF_PASSES_H
+#define TESSERA_PROOF_PASSES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -15,8 +15,8 @@ namespace tessera {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "tessera/Validation/Passes.h.inc"
+#include "tessera/Proof/Passes.h.inc"
 
 } // namespace tessera
 
-#endif // TESSERA_VALIDATION_PASSES_H
+#endif // TESSERA_PROOF_PASSES_H

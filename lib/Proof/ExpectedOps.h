@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_EXPECTEDOPS_H
-#define TESSERA_LIB_VALIDATION_EXPECTEDOPS_H
+#ifndef TESSERA_LIB_PROOF_EXPECTEDOPS_H
+#define TESSERA_LIB_PROOF_EXPECTEDOPS_H
 
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -64,4 +64,4 @@ bool isSameRegion(
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_EXPECTEDOPS_H
+#endif // TESSERA_LIB_PROOF_EXPECTEDOPS_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_SHARDSTATE_H
-#define TESSERA_LIB_VALIDATION_SHARDSTATE_H
+#ifndef TESSERA_LIB_PROOF_SHARDSTATE_H
+#define TESSERA_LIB_PROOF_SHARDSTATE_H
 
 #include "Placements.h"
 #include "dialects/Dist/Dist.h"
@@ -103,4 +103,4 @@ llvm::Expected<ShardState> applyToPartial(dist::ToPartialOp op,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_SHARDSTATE_H
+#endif // TESSERA_LIB_PROOF_SHARDSTATE_H

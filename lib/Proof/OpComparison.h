@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_OPCOMPARISON_H
-#define TESSERA_LIB_VALIDATION_OPCOMPARISON_H
+#ifndef TESSERA_LIB_PROOF_OPCOMPARISON_H
+#define TESSERA_LIB_PROOF_OPCOMPARISON_H
 
 #include "OpMatcher.h"
 
@@ -151,7 +151,7 @@ PadContent getResultPadding(const OpComparison &c, unsigned factor);
 /// Checks that reduced padding does not change the result.
 CheckResult checkPadding(const OpComparison &c);
 
-// OpMatcherReductions.cpp
+// OpMatcherPartialSums.cpp
 
 /// Whether the op is linear in `operands`, according to its interface.
 bool isLinear(mlir::Operation *op, ReductionKind kind,
@@ -176,4 +176,4 @@ Match matchBlocks(const OpComparison &c);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_OPCOMPARISON_H
+#endif // TESSERA_LIB_PROOF_OPCOMPARISON_H

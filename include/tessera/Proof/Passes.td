@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_VALIDATION_PASSES_TD
-#define TESSERA_VALIDATION_PASSES_TD
+#ifndef TESSERA_PROOF_PASSES_TD
+#define TESSERA_PROOF_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
@@ -46,4 +46,4 @@ def DropReferencesPass : Pass<"dist-drop-references", "::mlir::ModuleOp"> {
   }];
 }
 
-#endif // TESSERA_VALIDATION_PASSES_TD
+#endif // TESSERA_PROOF_PASSES_TD

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_REFERENCEVALUES_H
-#define TESSERA_LIB_VALIDATION_REFERENCEVALUES_H
+#ifndef TESSERA_LIB_PROOF_REFERENCEVALUES_H
+#define TESSERA_LIB_PROOF_REFERENCEVALUES_H
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -134,4 +134,4 @@ bool haveSameProperties(mlir::Operation *a, mlir::Operation *b);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_REFERENCEVALUES_H
+#endif // TESSERA_LIB_PROOF_REFERENCEVALUES_H

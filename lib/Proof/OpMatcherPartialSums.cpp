@@ -1,4 +1,5 @@
-//===- OpMatcherReductions.cpp - Axes over which results are partial ------===//
+//===- OpMatcherPartialSums.cpp - Axes over which results are partial
+//------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_REPLICATEDOPS_H
-#define TESSERA_LIB_VALIDATION_REPLICATEDOPS_H
+#ifndef TESSERA_LIB_PROOF_REPLICATEDOPS_H
+#define TESSERA_LIB_PROOF_REPLICATEDOPS_H
 
 #include "OpMatcher.h"
 
@@ -25,4 +25,4 @@ matchReplicated(mlir::Operation *op, ReferenceValues &reference,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_REPLICATEDOPS_H
+#endif // TESSERA_LIB_PROOF_REPLICATEDOPS_H

@@ -11,12 +11,12 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Validation/Passes.h"
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/Passes.h"
+#include "tessera/Proof/VerifyPartition.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DROPREFERENCESPASS
-#include "tessera/Validation/Passes.h.inc"
+#include "tessera/Proof/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Validation/VerifyPartition.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
-#include "tessera/Validation/Passes.h"
+#include "tessera/Proof/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_VERIFYPARTITIONPASS
-#include "tessera/Validation/Passes.h.inc"
+#include "tessera/Proof/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_PLACEMENTS_H
-#define TESSERA_LIB_VALIDATION_PLACEMENTS_H
+#ifndef TESSERA_LIB_PROOF_PLACEMENTS_H
+#define TESSERA_LIB_PROOF_PLACEMENTS_H
 
 #include "tessera/Interfaces/Axes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -115,4 +115,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_PLACEMENTS_H
+#endif // TESSERA_LIB_PROOF_PLACEMENTS_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_VALIDATION_FOREIGNVALUES_H
-#define TESSERA_LIB_VALIDATION_FOREIGNVALUES_H
+#ifndef TESSERA_LIB_PROOF_FOREIGNVALUES_H
+#define TESSERA_LIB_PROOF_FOREIGNVALUES_H
 
 #include "ReferenceValues.h"
 #include <map>
@@ -71,4 +71,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_VALIDATION_FOREIGNVALUES_H
+#endif // TESSERA_LIB_PROOF_FOREIGNVALUES_H
