@@ -20,7 +20,7 @@
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Planning/ReadWork.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"

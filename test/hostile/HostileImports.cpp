@@ -21,7 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Interfaces/Passes.h"
-#include "tessera/Pipelines/ImportPipeline.h"
+#include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Support/ModuleText.h"
 #include "tessera/Support/ParserGuard.h"
 #include "llvm/Support/CommandLine.h"

@@ -20,7 +20,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interfaces/Limits.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/ADT/StringExtras.h"

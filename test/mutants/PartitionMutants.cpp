@@ -16,7 +16,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/CommandLine.h"

@@ -15,7 +15,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/VerifyPipeline.h"
 #include "llvm/ADT/StringExtras.h"

@@ -11,7 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, progress, and input and output files. lib/Pipelines defines what
+// Options, progress, and input and output files. lib/Phases defines what
 // each phase does, lib/Conversion how LLVM dialect becomes an object.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/TextTable.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Support/Bytes.h"
@@ -498,8 +498,8 @@ void warnIfCopied(mlir::ModuleOp module, const Job &job) {
         job.pipeline.mesh->numDevices());
 }
 
-/// A program of phase schedule keeps its target, order and memory; the report of
-/// its collectives can still be made.
+/// A program of phase schedule keeps its target, order and memory; the report
+/// of its collectives can still be made.
 llvm::Error takeScheduled(mlir::ModuleOp module, const Job &job) {
   auto attr =
       module->getAttrOfType<mlir::StringAttr>(rt::RTDialect::kTargetAttr);

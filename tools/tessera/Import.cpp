@@ -14,7 +14,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "tessera/Pipelines/ImportPipeline.h"
+#include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Support/ModuleText.h"
 #include "llvm/Support/MemoryBuffer.h"

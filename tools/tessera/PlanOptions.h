@@ -13,7 +13,7 @@
 
 #include "Options.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Support/PlanFields.h"
 
 namespace tessera {

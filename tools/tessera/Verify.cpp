@@ -19,7 +19,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"

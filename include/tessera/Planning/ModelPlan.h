@@ -17,7 +17,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Import/ModelConfig.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "tessera/Support/Plan.h"
 #include <deque>
 #include <memory>

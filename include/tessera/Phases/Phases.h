@@ -1,4 +1,4 @@
-//===- Pipelines.h - Phases and named pipelines -----------------*- C++ -*-===//
+//===- Phases.h - Phases and named pipelines -----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PIPELINES_PIPELINES_H
-#define TESSERA_PIPELINES_PIPELINES_H
+#ifndef TESSERA_PHASES_PHASES_H
+#define TESSERA_PHASES_PHASES_H
 
 #include "mlir/Pass/PassManager.h"
 #include "tessera/ShardingSearch/ShardingSearch.h"
@@ -210,4 +210,4 @@ void registerPipelines();
 
 } // namespace tessera
 
-#endif // TESSERA_PIPELINES_PIPELINES_H
+#endif // TESSERA_PHASES_PHASES_H

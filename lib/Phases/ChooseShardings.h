@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_PIPELINES_CHOOSESHARDINGS_H
-#define TESSERA_LIB_PIPELINES_CHOOSESHARDINGS_H
+#ifndef TESSERA_LIB_PHASES_CHOOSESHARDINGS_H
+#define TESSERA_LIB_PHASES_CHOOSESHARDINGS_H
 
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 
 namespace tessera {
 
@@ -24,4 +24,4 @@ createChosenPass(std::function<void(mlir::OpPassManager &)> build);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_PIPELINES_CHOOSESHARDINGS_H
+#endif // TESSERA_LIB_PHASES_CHOOSESHARDINGS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_PIPELINES_FITRECOMPUTE_H
-#define TESSERA_LIB_PIPELINES_FITRECOMPUTE_H
+#ifndef TESSERA_LIB_PHASES_FITRECOMPUTE_H
+#define TESSERA_LIB_PHASES_FITRECOMPUTE_H
 
 #include "mlir/Pass/PassManager.h"
 #include <functional>
@@ -23,4 +23,4 @@ createFitRecomputePass(std::function<void(mlir::OpPassManager &)> plansArena);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_PIPELINES_FITRECOMPUTE_H
+#endif // TESSERA_LIB_PHASES_FITRECOMPUTE_H

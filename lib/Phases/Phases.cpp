@@ -1,11 +1,11 @@
-//===- Pipelines.cpp - Phases and named pipelines -------------------------===//
+//===- Phases.cpp - Phases and named pipelines -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Phases/Phases.h"
 #include "ChooseShardings.h"
 #include "FitRecompute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PIPELINES_IMPORTPIPELINE_H
-#define TESSERA_PIPELINES_IMPORTPIPELINE_H
+#ifndef TESSERA_PHASES_IMPORTPIPELINE_H
+#define TESSERA_PHASES_IMPORTPIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
 #include <string>
@@ -39,4 +39,4 @@ void registerImportPipeline();
 
 } // namespace tessera
 
-#endif // TESSERA_PIPELINES_IMPORTPIPELINE_H
+#endif // TESSERA_PHASES_IMPORTPIPELINE_H
