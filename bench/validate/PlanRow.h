@@ -13,8 +13,8 @@
 #define TESSERA_BENCH_VALIDATE_PLANROW_H
 
 #include "Csv.h"
+#include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/Subject.h"
-#include "tessera/Support/Frameworks.h"
 #include <memory>
 
 namespace tessera::validate {

@@ -27,7 +27,7 @@
 #include "tessera/Interfaces/CollectiveKind.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 
 #include "dialects/Dist/DistDialect.h.inc"
 #include "dialects/Dist/DistEnums.h.inc"

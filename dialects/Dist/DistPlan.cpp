@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Support/Errors.h"
-#include "tessera/Support/PlanFields.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -12,7 +12,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -7,7 +7,7 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/TextTable.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -7,7 +7,7 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/TextTable.h"
-#include "tessera/Support/Frameworks.h"
+#include "tessera/Plan/Frameworks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

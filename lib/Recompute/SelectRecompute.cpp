@@ -17,10 +17,10 @@
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
-#include "tessera/Support/PlanFields.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tessera {

@@ -9,9 +9,9 @@
 #include "SumOps.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Stages/PipelineProgram.h"
-#include "tessera/Support/PlanFields.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <numeric>
 

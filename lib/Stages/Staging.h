@@ -9,9 +9,9 @@
 #define TESSERA_LIB_STAGES_STAGING_H
 
 #include "StageSplit.h"
+#include "tessera/Plan/Plan.h"
 #include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Schedule/PipelinePricer.h"
-#include "tessera/Support/Plan.h"
 
 namespace tessera {
 

@@ -14,7 +14,7 @@
 #include "Options.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 
 namespace tessera {
 

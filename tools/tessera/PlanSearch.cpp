@@ -10,9 +10,9 @@
 #include "PlanSearch.h"
 #include "PlanOptions.h"
 #include "tessera/Cluster/ScaleLinks.h"
+#include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Errors.h"
-#include "tessera/Support/Frameworks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <thread>

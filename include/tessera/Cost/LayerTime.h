@@ -15,7 +15,7 @@
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 
 namespace tessera::cost {
 

@@ -14,7 +14,7 @@
 
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/Work.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 
 namespace tessera::cost {
 

@@ -15,8 +15,8 @@
 #define TESSERA_COST_MEMORYMODEL_H
 
 #include "tessera/Cost/Work.h"
+#include "tessera/Plan/Plan.h"
 #include "tessera/Schedule/PipelinePricer.h"
-#include "tessera/Support/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tessera::cost {

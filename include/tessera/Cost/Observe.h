@@ -15,7 +15,7 @@
 #define TESSERA_COST_OBSERVE_H
 
 #include "tessera/Cluster/ClusterSpec.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
 

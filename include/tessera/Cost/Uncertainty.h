@@ -16,7 +16,7 @@
 #define TESSERA_COST_UNCERTAINTY_H
 
 #include "tessera/Cluster/ClusterSpec.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 
 namespace tessera::cost {
 

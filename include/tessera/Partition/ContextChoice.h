@@ -21,7 +21,7 @@
 
 #include "tessera/Cluster/MeshLinks.h"
 #include "tessera/Interfaces/WorkTime.h"
-#include "tessera/Support/ContextMethod.h"
+#include "tessera/Plan/ContextMethod.h"
 #include "llvm/Support/Error.h"
 #include <utility>
 

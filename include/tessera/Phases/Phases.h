@@ -13,8 +13,8 @@
 #define TESSERA_PHASES_PHASES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/ShardingSearch/ShardingSearch.h"
-#include "tessera/Support/PlanFields.h"
 #include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringRef.h"
 #include <functional>

@@ -14,7 +14,7 @@
 #define TESSERA_PLANNING_MOEWORK_H
 
 #include "tessera/Cost/Work.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 

@@ -18,7 +18,7 @@
 #include "tessera/Cost/Work.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 #include <deque>
 #include <memory>
 #include <optional>

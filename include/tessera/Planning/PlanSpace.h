@@ -13,7 +13,7 @@
 #ifndef TESSERA_PLANNING_PLANSPACE_H
 #define TESSERA_PLANNING_PLANSPACE_H
 
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include <map>
 
 namespace tessera {

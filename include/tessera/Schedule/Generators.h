@@ -13,9 +13,9 @@
 #ifndef TESSERA_SCHEDULE_GENERATORS_H
 #define TESSERA_SCHEDULE_GENERATORS_H
 
+#include "tessera/Plan/Plan.h"
 #include "tessera/Schedule/Schedule.h"
 #include "tessera/Schedule/Timing.h"
-#include "tessera/Support/Plan.h"
 #include "llvm/Support/Error.h"
 
 namespace tessera::schedule {

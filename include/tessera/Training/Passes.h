@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Training/Strategy.h"
 
 namespace tessera {

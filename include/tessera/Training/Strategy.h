@@ -12,7 +12,7 @@
 #define TESSERA_TRAINING_STRATEGY_H
 
 #include "tessera/Interfaces/Axes.h"
-#include "tessera/Support/ContextMethod.h"
+#include "tessera/Plan/ContextMethod.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 

@@ -11,7 +11,7 @@
 #ifndef TESSERA_TRAINING_TRAININGPLAN_H
 #define TESSERA_TRAINING_TRAININGPLAN_H
 
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 #include "tessera/Training/Strategy.h"
 
 namespace tessera {

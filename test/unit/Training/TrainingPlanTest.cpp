@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/TrainingPlan.h"
-#include "../Support/RandomPlan.h"
+#include "../Plan/RandomPlan.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "gtest/gtest.h"

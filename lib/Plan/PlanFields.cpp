@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Spelling.h"

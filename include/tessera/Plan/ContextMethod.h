@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SUPPORT_CONTEXTMETHOD_H
-#define TESSERA_SUPPORT_CONTEXTMETHOD_H
+#ifndef TESSERA_PLAN_CONTEXTMETHOD_H
+#define TESSERA_PLAN_CONTEXTMETHOD_H
 
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -62,4 +62,4 @@ std::optional<ContextMethod> parseContextMethod(llvm::StringRef text);
 
 } // namespace tessera
 
-#endif // TESSERA_SUPPORT_CONTEXTMETHOD_H
+#endif // TESSERA_PLAN_CONTEXTMETHOD_H

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Support/Errors.h"
-#include "tessera/Support/PlanFields.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SUPPORT_PLAN_H
-#define TESSERA_SUPPORT_PLAN_H
+#ifndef TESSERA_PLAN_PLAN_H
+#define TESSERA_PLAN_PLAN_H
 
-#include "tessera/Support/ContextMethod.h"
+#include "tessera/Plan/ContextMethod.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
@@ -419,4 +419,4 @@ llvm::hash_code hash_value(const Plan &plan);
 
 } // namespace tessera
 
-#endif // TESSERA_SUPPORT_PLAN_H
+#endif // TESSERA_PLAN_PLAN_H

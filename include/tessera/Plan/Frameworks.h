@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SUPPORT_FRAMEWORKS_H
-#define TESSERA_SUPPORT_FRAMEWORKS_H
+#ifndef TESSERA_PLAN_FRAMEWORKS_H
+#define TESSERA_PLAN_FRAMEWORKS_H
 
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 
 namespace tessera {
 
@@ -50,4 +50,4 @@ std::string describeSettings(const Plan &plan);
 
 } // namespace tessera
 
-#endif // TESSERA_SUPPORT_FRAMEWORKS_H
+#endif // TESSERA_PLAN_FRAMEWORKS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Support/Frameworks.h"
+#include "tessera/Plan/Frameworks.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Support/ContextMethod.h"
+#include "tessera/Plan/ContextMethod.h"
 #include <algorithm>
 
 using namespace tessera;

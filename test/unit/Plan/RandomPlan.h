@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
-#define TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
+#ifndef TESSERA_TEST_UNIT_PLAN_RANDOMPLAN_H
+#define TESSERA_TEST_UNIT_PLAN_RANDOMPLAN_H
 
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Plan/PlanFields.h"
 #include <random>
 
 namespace tessera {
@@ -77,4 +77,4 @@ inline Plan draw(unsigned seed) {
 
 } // namespace tessera
 
-#endif // TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
+#endif // TESSERA_TEST_UNIT_PLAN_RANDOMPLAN_H

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SUPPORT_PLANFIELDS_H
-#define TESSERA_SUPPORT_PLANFIELDS_H
+#ifndef TESSERA_PLAN_PLANFIELDS_H
+#define TESSERA_PLAN_PLANFIELDS_H
 
-#include "tessera/Support/Plan.h"
+#include "tessera/Plan/Plan.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -154,4 +154,4 @@ llvm::Expected<Plan> planFromJson(const llvm::json::Object &object);
 
 } // namespace tessera
 
-#endif // TESSERA_SUPPORT_PLANFIELDS_H
+#endif // TESSERA_PLAN_PLANFIELDS_H
