@@ -7,7 +7,7 @@
 //
 // The C entry points of all collectives: they check the arguments, describe the
 // operation, and publish it for the peers. Waiting is in Progress.cpp, data
-// movement in Movement.cpp.
+// movement in CollectiveAlgorithms.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -139,8 +139,8 @@ Status barrier(tessera_rt_context *ctx, BarrierId id);
 /// already been aborted; the operation is published even so.
 Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
 
-/// Moves the data of one operation; see Movement.cpp. `peers` are the sources
-/// by group index (null if nothing is read).
+/// Moves the data of one operation; see CollectiveAlgorithms.cpp. `peers` are
+/// the sources by group index (null if nothing is read).
 void moveData(tessera_rt_context *ctx, Operation &op,
               const uint8_t *const *peers);
 /// The second half of a large all_reduce: fetches the peers' reduced chunks.

@@ -1,4 +1,5 @@
-//===- Movement.cpp - Data movement of collectives ------------------------===//
+//===- CollectiveAlgorithms.cpp - Data movement of collectives
+//------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

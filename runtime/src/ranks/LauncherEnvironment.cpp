@@ -1,4 +1,5 @@
-//===- Environment.cpp - Variables of other launchers ---------------------===//
+//===- LauncherEnvironment.cpp - Variables of other launchers
+//---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

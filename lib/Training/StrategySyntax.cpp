@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Training/Strategy.h"
 #include "tessera/Interfaces/Limits.h"
+#include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringExtras.h"
 #include <tuple>
 
