@@ -257,19 +257,6 @@ struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
 
 } // namespace
 
-Value tessera::tanhGeluSlope(GenericBuilder &b, Value x) {
-  Value one = b.constant(x.getType(), 1.0);
-  Value t = math::TanhOp::create(b, geluArgument(b, x));
-  Value rest = arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
-  Value square = arith::MulFOp::create(b, x, x);
-  Value inner =
-      arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
-  Value product = arith::MulFOp::create(
-      b, scaled(b, x, 0.5 * std::sqrt(2.0 / M_PI)), inner);
-  return arith::AddFOp::create(b, halfOfOnePlus(b, t),
-                               arith::MulFOp::create(b, rest, product));
-}
-
 void tessera::populateGradientPatterns(RewritePatternSet &patterns) {
   patterns
       .add<ConvertLayerNormBackward, ConvertRMSNormBackward,

@@ -86,7 +86,19 @@ inline mlir::Value halfOfOnePlus(GenericBuilder &b, mlir::Value x) {
 
 /// The derivative of tanhGelu: with u = c (x + a x^3) and t = tanh(u),
 /// 0.5 (1 + t) + 0.5 x (1 - t^2) c (1 + 3 a x^2).
-mlir::Value tanhGeluSlope(GenericBuilder &b, mlir::Value x);
+inline mlir::Value tanhGeluSlope(GenericBuilder &b, mlir::Value x) {
+  mlir::Value one = b.constant(x.getType(), 1.0);
+  mlir::Value t = mlir::math::TanhOp::create(b, geluArgument(b, x));
+  mlir::Value rest =
+      mlir::arith::SubFOp::create(b, one, mlir::arith::MulFOp::create(b, t, t));
+  mlir::Value square = mlir::arith::MulFOp::create(b, x, x);
+  mlir::Value inner =
+      mlir::arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
+  mlir::Value product = mlir::arith::MulFOp::create(
+      b, scaled(b, x, 0.5 * std::sqrt(2.0 / M_PI)), inner);
+  return mlir::arith::AddFOp::create(
+      b, halfOfOnePlus(b, t), mlir::arith::MulFOp::create(b, rest, product));
+}
 
 } // namespace tessera
 
