@@ -2,9 +2,9 @@
 
 Usage: documented.py SOURCE_ROOT TESSERA
 
-Runs each "$ tessera ..." of README.md and compares its output with the lines that follow; looks up
-the files that README.md and the helps name. Prints the differences; the exit status is 1 if there
-are any."""
+Runs each "$ build/bin/tessera ..." of README.md that is followed by output lines and compares its
+output with these; looks up the files that README.md and the helps name. Prints the differences; the
+exit status is 1 if there are any."""
 
 import difflib
 import pathlib
@@ -24,7 +24,8 @@ def commands(text):
             command = lines.pop(0)
             while command.endswith("\\"):
                 command = command[:-1] + lines.pop(0)
-            if command.startswith("tessera "):
+            command = command.removeprefix("build/bin/")
+            if command.startswith("tessera ") and any(lines):
                 yield command, lines
 
 
