@@ -111,6 +111,12 @@ std::string Scan::run() {
 llvm::Error tessera::checkModuleText(StringRef path, StringRef text) {
   if (text.starts_with("ML\xefR"))
     return llvm::Error::success();
+  if (text.starts_with("\x7f"
+                       "ELF"))
+    return llvm::createStringError(
+        path +
+        ": expects the text or bytecode of a module but got an executable"
+        "; `tessera run` runs it");
   Scan scan(text);
   std::string fault = scan.run();
   if (fault.empty())

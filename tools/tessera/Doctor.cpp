@@ -239,7 +239,7 @@ Finding findGPU() {
 }
 
 Finding findMpi() {
-  Finding finding("MPI", "starting ranks on several machines");
+  Finding finding("MPI", "starting ranks by mpirun");
   std::string mpirun = findProgram("mpirun");
   if (mpirun.empty())
     return finding;

@@ -301,12 +301,33 @@ static Status fillArgument(Filling &filling, const Options &options,
   return initialise(filling, value, options.seed);
 }
 
+/// Says that training would begin with zeros in all parameters: no gradient is
+/// then other than zero.
+static void warnOfZeros(const Manifest &manifest, const RunData &data) {
+  size_t params = 0;
+  for (const Value &value : manifest.arguments) {
+    if (value.role != Role::Param)
+      continue;
+    if (!isZeros(data, value))
+      return;
+    ++params;
+  }
+  if (params)
+    fprintf(stderr,
+            "tessera: warning: all %zu parameters begin with zeros: expects "
+            "--weights FILE or --inputs DIR with their values (python3 -m "
+            "tessera import writes them with --weights-out)\n",
+            params);
+}
+
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
                                   const Options &options, const RunData &data) {
   Filling filling(ctx);
   if (Status status = ctx->target->createPartSender(filling.sender))
     return status;
+  if (ctx->rank == 0)
+    warnOfZeros(manifest, data);
   double begin = monotonicSeconds(), shown = begin;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
