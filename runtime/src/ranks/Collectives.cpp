@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The C entry points of all collectives: they check the arguments, describe the
-// operation, and publish it for the peers. Waiting is in Progress.cpp, data
+// operation, and publish it for the peers. Waiting is in Waiting.cpp, data
 // movement in CollectiveAlgorithms.cpp.
 //
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 // The layout of the one shared mapping of a job: a control block, then one
 // arena per rank, then the stamps of the ranks' lists. It has only atomics and
 // plain data, because processes map it at different addresses. Collectives.cpp,
-// Progress.cpp, Launcher.cpp and Rendezvous.cpp use it.
+// Waiting.cpp, Launcher.cpp and Rendezvous.cpp use it.
 //
 //===----------------------------------------------------------------------===//
 

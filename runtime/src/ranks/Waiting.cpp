@@ -1,4 +1,4 @@
-//===- Progress.cpp - Completing collectives ------------------------------===//
+//===- Waiting.cpp - Completing collectives -------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
