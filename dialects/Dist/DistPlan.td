@@ -17,7 +17,7 @@ def Dist_PlanAttr : AttrDef<Dist_Dialect, "Plan"> {
     On a module, as `dist.plan`: what the training step is built from, and the
     layout that it was partitioned for. The attribute holds a `tessera::Plan`
     (`include/tessera/Plan/Plan.h`); the table of its fields makes this syntax,
-    JSON and the options of `tessera plan`, `compile` and `verify`, whose `--help`
+    JSON and the options of `tessera plan`, `compile` and `verify`, whose `--help-all`
     says what each is. A field is named as its option, with `_` in place of `-`,
     and is not printed where it has its default. Names that are no identifiers are
     quoted: `schedule = "zb-h1"`.

@@ -44,88 +44,97 @@ using mlir::failed;
 namespace {
 
 constexpr OptionSpec kOwnOptions[] = {
-    {"--mesh", "AXES",
-     "the devices, as dp=2,tp=2; default: the program's own\n"
-     "dist.mesh, or one device"},
-    {"--strategy", "LIST",
-     "what to shard, as dp,cp,tp,sp,zero=3, with\n"
-     "cp=METHOD as of --cp-method, dp@x+y and tp@z on axes of\n"
-     "other names; auto or pp,auto: shardings are searched;\n"
-     "default: the program's own shardings"},
-    {"--target", "NAME",
-     "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
-     "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"
-     "kernels on the host, slowly; needs neither)"},
-    {"--cuda-arch", "LIST",
-     "architectures to make machine code for, as 80,90;\n"
-     "default: 80,90,100; PTX of the lowest goes along"},
-    {"--kernel-report", "FILE",
-     "with --target cuda: write the registers and spills of\n"
-     "each kernel: JSON to FILE.json, else text; - is stdout",
-     /*isOutput=*/true},
-    {"--compile-to", "PHASE",
-     "stop after this phase and print the program; object: write\n"
-     "the object file and do not link; default: exe, the\n"
-     "executable"},
-    {"--keep-reference", "",
-     "with --compile-to partition: print the program before it\n"
-     "along, for tessera-opt --dist-verify-partition"},
-    {"--cpu", "NAME",
-     "processor to generate code for, by LLVM's name, as\n"
-     "x86-64-v3; default: $TESSERA_CPU, or native, this machine's"},
-    {"--memory", "USE",
-     "shared (default), apart (no memory used twice) or\n"
-     "watched (the program checks that nothing is written\n"
-     "beyond a tensor or read when it is over; slow)"},
-    {"--runtime-library", "FILE",
-     "the runtime to link with; default:\n"
-     "../lib/libtessera_rt_host.a seen from this tool, or\n"
-     "libtessera_rt_cuda.a"},
-    {"--collective-matmul", "WHAT",
-     "off (default), auto or on: matmuls run in chunks beside\n"
-     "the all-gather before or the reduce-scatter after them,\n"
-     "where that takes less time on the mesh's links; or always"},
+    section(Section::Mesh),
+    common("the devices, as dp=2,tp=2",
+           {"--mesh", "AXES",
+            "the devices, as dp=2,tp=2; default: the program's own dist.mesh, "
+            "or one device"}),
+    common("what to shard, as dp,tp,sp,zero=3, or auto",
+           {"--strategy", "LIST",
+            "what to shard, as dp,cp,tp,sp,zero=3, with cp=METHOD as of "
+            "--cp-method, dp@x+y and tp@z on axes of other names; auto or "
+            "pp,auto: shardings are searched; default: the program's own "
+            "shardings"}),
     {"--sequence-order", "WHAT",
-     "auto (default): a sequence that causal attention shares\n"
-     "over cp is stored in zig-zag order, so that all devices\n"
-     "have equal work; plain: as it is. Results are the same"},
+     "auto (default): a sequence that causal attention shares over cp is "
+     "stored in zig-zag order, so that all devices have equal work; plain: as "
+     "it is. Results are the same"},
+    section(Section::Target),
+    common("host, cuda or cuda-emulated; default: host",
+           {"--target", "NAME",
+            "host (default), cuda (kernels for NVIDIA GPUs; needs a CUDA "
+            "toolkit, but no GPU) or cuda-emulated (the same kernels on the "
+            "host, slowly; needs neither)"}),
+    {"--cuda-arch", "LIST",
+     "architectures to make machine code for, as 80,90; default: 80,90,100; "
+     "PTX of the lowest goes along"},
+    common("stop after this phase and print the program",
+           {"--compile-to", "PHASE",
+            "stop after this phase and print the program; object: write the "
+            "object file and do not link; default: exe, the executable"}),
+    {"--keep-reference", "",
+     "with --compile-to partition: print the program before it along, for "
+     "tessera-opt --dist-verify-partition"},
+    {"--cpu", "NAME",
+     "processor to generate code for, by LLVM's name, as x86-64-v3; default: "
+     "$TESSERA_CPU, or native, this machine's"},
+    {"--memory", "USE",
+     "shared (default), apart (no memory used twice) or watched (the program "
+     "checks that nothing is written beyond a tensor or read when it is over; "
+     "slow)"},
+    {"--runtime-library", "FILE",
+     "the runtime to link with; default: ../lib/libtessera_rt_host.a seen from "
+     "this tool, or libtessera_rt_cuda.a"},
+    section(Section::Kernels),
+    {"--collective-matmul", "WHAT",
+     "off (default), auto or on: matmuls run in chunks beside the all-gather "
+     "before or the reduce-scatter after them, where that takes less time on "
+     "the mesh's links; or always"},
     {"--epilogues", "WHAT",
-     "on (default): matmuls for CUDA take biases, GELU and what\n"
-     "is added; off: kernels do that"},
+     "on (default): matmuls for CUDA take biases, GELU and what is added; off: "
+     "kernels do that"},
     {"--overlap", "WHAT",
-     "on (default): collectives run beside work; off: each is\n"
-     "waited for at once. The numbers are the same"},
+     "on (default): collectives run beside work; off: each is waited for at "
+     "once. The numbers are the same"},
     {"--overlap-memory", "BYTES",
-     "what a device's memory may grow by for that; default: a\n"
-     "tenth of it"},
-    {"--dist-report", "FILE",
-     "write what a device receives, by kind of collective and\n"
-     "axes, and what of it no work hides: JSON to FILE.json,\n"
-     "else text; - is stdout",
-     /*isOutput=*/true},
+     "what a device's memory may grow by for that; default: a tenth of it"},
     {"--bucket-bytes", "BYTES",
-     "do small collectives as one, of at most so many bytes of a\n"
-     "device; 0: none; default: 26214400"},
+     "do small collectives as one, of at most so many bytes of a device; 0: "
+     "none; default: 26214400"},
     {"--shared-bytes", "BYTES",
-     "keep so many bytes of gathered parameters for a later\n"
-     "use rather than gather them again; default: 0"},
+     "keep so many bytes of gathered parameters for a later use rather than "
+     "gather them again; default: 0"},
     {"--pad-to-multiple-of", "N",
-     "pad the minor dimensions of matmuls, such as a\n"
-     "vocabulary of 50257, to a multiple of N on each device;\n"
-     "auto (default): for CUDA, 64 where that adds at most 1 %,\n"
-     "else 8, of 8 bits 16, where it adds at most an eighth; off"},
+     "pad the minor dimensions of matmuls, such as a vocabulary of 50257, to a "
+     "multiple of N on each device; auto (default): for CUDA, 64 where that "
+     "adds at most 1 %, else 8, of 8 bits 16, where it adds at most an eighth; "
+     "off"},
+    section(Section::Search),
     {"--measure", "K",
-     "with --strategy auto: the K fastest candidates by the model\n"
-     "are compiled and run on this machine, in turn, and the\n"
-     "fastest program is taken"},
+     "with --strategy auto: the K fastest candidates by the model are compiled "
+     "and run on this machine, in turn, and the fastest program is taken"},
+    section(Section::Checks),
     {"--max-bytes", "BYTES", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
-    {"--quiet", "", "no progress on stderr"},
-    {"-o", "FILE",
-     "write the executable there (default: the program's\n"
-     "name), or the text of a phase (default: stdout)",
+    section(Section::Report),
+    common("write what a device receives, and what no work hides",
+           {"--dist-report", "FILE",
+            "write what a device receives, by kind of collective and axes, and "
+            "what of it no work hides: JSON to FILE.json, else text; - is "
+            "stdout",
+            /*isOutput=*/true}),
+    {"--kernel-report", "FILE",
+     "with --target cuda: write the registers and spills of each kernel: JSON "
+     "to FILE.json, else text; - is stdout",
      /*isOutput=*/true},
+    section(Section::Output),
+    {"--quiet", "", "no progress on stderr"},
+    common("write the executable, or the text of a phase, there",
+           {"-o", "FILE",
+            "write the executable there (default: the program's name), or the "
+            "text of a phase (default: stdout)",
+            /*isOutput=*/true}),
 };
 
 const CommandSpec kCommand = {
@@ -140,7 +149,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/13, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, PlanField::kCompiled),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -719,8 +728,8 @@ llvm::Error compile(const Job &given) {
 } // namespace
 
 int tessera::runCompile(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   auto parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

@@ -432,8 +432,8 @@ llvm::Error calibrate(const ParsedOptions &parsed) {
 } // namespace
 
 int tessera::runDoctor(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   auto parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

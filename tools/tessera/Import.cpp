@@ -149,8 +149,8 @@ llvm::Error run(const ParsedOptions &parsed) {
 } // namespace
 
 int tessera::runImport(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   auto parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

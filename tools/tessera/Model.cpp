@@ -148,8 +148,8 @@ void printSummary(const ModelConfig &config, const ModelOptions &options,
 } // namespace
 
 int tessera::runModel(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   auto fail = [](auto &&error) {
     return reportError(kCommand.name, std::forward<decltype(error)>(error));
   };

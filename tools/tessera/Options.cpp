@@ -17,6 +17,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
+#include <deque>
 #include <limits>
 
 using namespace tessera;
@@ -110,7 +111,8 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
     if (option == command.options.end()) {
       llvm::SmallVector<StringRef> known;
       for (const OptionSpec &o : command.options)
-        known.push_back(o.name);
+        if (command.lists(o))
+          known.push_back(o.name);
       return llvm::createStringError(
           "unknown option '" + name + "'" + didYouMean(name, known) +
           "; see tessera " + command.name + " --help");
@@ -141,42 +143,154 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
   return parsed;
 }
 
-bool tessera::wantsHelp(Arguments arguments) {
-  for (StringRef argument : arguments) {
-    if (argument == "--")
-      return false;
-    if (argument == "--help" || argument == "-h")
-      return true;
-  }
-  return false;
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+static StringRef getTitle(Section section) {
+  constexpr StringRef kTitles[] = {
+      "Options",  "Cluster and plan", "Mesh and strategy",
+      "Training", "Optimizer",        "Execution",
+      "Search",   "Target",           "Kernels and overlap",
+      "Data",     "Checks",           "Report",
+      "Output"};
+  return kTitles[static_cast<size_t>(section)];
 }
 
-static void printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
+llvm::ArrayRef<OptionSpec>
+tessera::arrangeOptions(llvm::ArrayRef<OptionSpec> own,
+                        llvm::ArrayRef<OptionSpec> more) {
+  static std::deque<std::vector<OptionSpec>> tables;
+  std::vector<OptionSpec> &rows = tables.emplace_back();
+  for (llvm::ArrayRef<OptionSpec> table : {own, more}) {
+    Section section = Section::None;
+    for (const OptionSpec &row : table) {
+      if (row.section != Section::None)
+        section = row.section;
+      if (row.name.empty())
+        continue;
+      rows.push_back(row);
+      rows.back().section = section;
+    }
+  }
+  llvm::stable_sort(rows, [](const OptionSpec &a, const OptionSpec &b) {
+    return a.section < b.section;
+  });
+  return rows;
+}
+
+/// Breaks a paragraph into lines of at most `width`.
+static llvm::SmallVector<std::string> wrap(StringRef text, size_t width) {
+  llvm::SmallVector<std::string> lines(1);
+  while (true) {
+    text = text.ltrim(" \n");
+    if (text.empty())
+      return lines;
+    StringRef word =
+        text.take_until([](char c) { return c == ' ' || c == '\n'; });
+    text = text.drop_front(word.size());
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word.str();
+  }
+}
+
+/// Formats "  --name VALUE".
+static std::string formatName(const OptionSpec &option) {
+  bool isFlag = option.value.empty() || option.value == kFlagValue;
+  return ("  " + option.name + (isFlag ? "" : " ") + option.value).str();
+}
+
+/// Prints the rows that `help` has a text for, by section.
+static void
+printSections(const CommandSpec &command,
+              llvm::function_ref<StringRef(const OptionSpec &)> help,
+              StringRef separator, llvm::raw_ostream &os) {
+  constexpr size_t kWidth = 80;
+  size_t column = 0;
+  for (const OptionSpec &option : command.options)
+    if (!help(option).empty() && command.lists(option))
+      column = std::max(column, formatName(option).size() + 2);
+  std::optional<Section> section;
+  for (const OptionSpec &option : command.options) {
+    StringRef text = help(option);
+    if (text.empty() || !command.lists(option))
+      continue;
+    if (section != option.section)
+      os << separator << getTitle(option.section) << ":\n";
+    section = option.section;
+    std::string left = formatName(option);
+    for (const std::string &line : wrap(text, kWidth - column)) {
+      os << left;
+      os.indent(column - left.size()) << line << "\n";
+      left.clear();
+    }
+  }
+}
+
+/// Number of the options that the command lists and that `isCounted`.
+static size_t
+countOptions(const CommandSpec &command,
+             llvm::function_ref<bool(const OptionSpec &)> isCounted) {
+  return llvm::count_if(command.options, [&](const OptionSpec &option) {
+    return isCounted(option);
+  });
+}
+
+/// Prints the options that most users need, on a screen.
+static void printShortHelp(const CommandSpec &command, size_t numOthers,
+                           llvm::raw_ostream &os) {
+  os << "usage: tessera " << command.name << " " << command.usage << "\n\n"
+     << command.summary << "\n\n";
+  printSections(
+      command, [](const OptionSpec &option) { return option.brief; }, "", os);
+  os << "\n--help-all lists " << numOthers << " more options\n";
+}
+
+static void printFullHelp(const CommandSpec &command, bool hasShort,
+                          llvm::raw_ostream &os) {
   os << "usage: tessera " << command.name << " " << command.usage << "\n\n"
      << command.summary << "\n\n"
-     << command.description << "\n\nOptions:\n";
-  auto row = [&](StringRef name, StringRef value, StringRef help) {
-    bool isFlag = value.empty() || value == kFlagValue;
-    std::string left = (name + (isFlag ? "" : " ") + value).str();
-    auto [first, rest] = help.split('\n');
-    os << llvm::formatv("  {0,-22} {1}\n", left, first);
-    while (!rest.empty()) {
-      std::tie(first, rest) = rest.split('\n');
-      os << llvm::formatv("  {0,-22} {1}\n", "", first);
-    }
-  };
-  for (const OptionSpec &option : command.options)
-    row(option.name, option.value, option.help);
-  row("--help", "", "this text");
+     << command.description << "\n";
+  printSections(
+      command, [](const OptionSpec &option) { return option.help; }, "\n", os);
+  if (size_t count = countOptions(command, [&](const OptionSpec &option) {
+        return !command.lists(option);
+      }))
+    os << "\nThere are " << count << " " << command.unlistedText << "\n";
+  os << "\n"
+     << (hasShort ? "--help lists the options that most users need"
+                  : "--help prints this text")
+     << "\n";
   if (!command.examples.empty())
     os << "\nExamples:\n" << command.examples << "\n";
 }
 
-int tessera::showHelp(const CommandSpec &command) {
-  llvm::Error error =
-      writeOutput("", [&](llvm::raw_ostream &os) { printHelp(command, os); });
+std::optional<int> tessera::showHelp(const CommandSpec &command,
+                                     Arguments arguments) {
+  arguments = arguments.take_until([](StringRef a) { return a == "--"; });
+  bool wantsAll = llvm::is_contained(arguments, "--help-all");
+  if (!wantsAll && !llvm::is_contained(arguments, "--help") &&
+      !llvm::is_contained(arguments, "-h"))
+    return std::nullopt;
+  size_t numOthers = countOptions(command, [&](const OptionSpec &option) {
+    return command.lists(option) && option.brief.empty();
+  });
+  bool hasShort = countOptions(command, [](const OptionSpec &option) {
+                    return !option.brief.empty();
+                  }) > 0;
+  llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
+    if (hasShort && !wantsAll)
+      printShortHelp(command, numOthers, os);
+    else
+      printFullHelp(command, hasShort, os);
+  });
   return error ? reportError(command.name, std::move(error)) : 0;
 }
+
+//===----------------------------------------------------------------------===//
+// Errors and files
+//===----------------------------------------------------------------------===//
 
 int tessera::reportError(StringRef command, const Twine &text) {
   llvm::errs() << "tessera" << (command.empty() ? "" : " ") << command

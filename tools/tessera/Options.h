@@ -28,6 +28,24 @@ namespace tessera {
 /// The value of a flag that may be given as "--sp=off".
 inline constexpr llvm::StringRef kFlagValue = "[=on|off]";
 
+/// The sections of a help text, in the order in which it has them.
+enum class Section {
+  /// Without a heading, for short tables.
+  None,
+  Cluster,
+  Mesh,
+  Training,
+  Optimizer,
+  Execution,
+  Search,
+  Target,
+  Kernels,
+  Data,
+  Checks,
+  Report,
+  Output,
+};
+
 /// One row of the table.
 struct OptionSpec {
   /// The name with its dashes: "--batch", "-o".
@@ -35,12 +53,36 @@ struct OptionSpec {
   /// Name of its value in the help, "N"; empty for a flag; kFlagValue for a
   /// flag that may have a value.
   llvm::StringRef value;
-  /// May have several lines.
+  /// One paragraph; line breaks are spaces.
   llvm::StringRef help;
   /// True if its value is a file that the command writes. The parser checks
   /// that the file can be created before the command does any work.
   bool isOutput = false;
+  Section section = Section::None;
+  /// One line for `--help`; empty if only `--help-all` has the option.
+  llvm::StringRef brief = {};
 };
+
+/// A row of a table after which all rows are in this section.
+constexpr OptionSpec section(Section section) {
+  OptionSpec row;
+  row.section = section;
+  return row;
+}
+
+/// An option that most users need: `--help` shows it with one line.
+constexpr OptionSpec common(llvm::StringRef brief, OptionSpec row) {
+  row.brief = brief;
+  return row;
+}
+
+/// The same for a row with a help text of one line.
+constexpr OptionSpec common(OptionSpec row) { return common(row.help, row); }
+
+/// Returns the rows of tables that may have section rows, by section and then
+/// in their order. They live as long as the process.
+llvm::ArrayRef<OptionSpec> arrangeOptions(llvm::ArrayRef<OptionSpec> own,
+                                          llvm::ArrayRef<OptionSpec> more = {});
 
 /// The name, texts and options of a subcommand.
 struct CommandSpec {
@@ -51,9 +93,19 @@ struct CommandSpec {
   llvm::StringRef summary;
   /// Paragraphs for the user, already wrapped.
   llvm::StringRef description;
+  /// Sorted by section.
   llvm::ArrayRef<OptionSpec> options;
   /// Complete command lines, one per line.
   llvm::StringRef examples;
+  /// A section whose options the command takes but does not list.
+  Section unlisted = Section::None;
+  /// The place that lists them, after their number: "more: docs/plan.md".
+  llvm::StringRef unlistedText;
+
+  /// True if help texts may show the option.
+  bool lists(const OptionSpec &option) const {
+    return option.section == Section::None || option.section != unlisted;
+  }
 };
 
 /// The options and arguments that the user gave.
@@ -90,11 +142,10 @@ private:
 llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                            Arguments arguments);
 
-/// True if the arguments ask for help (before any "--").
-bool wantsHelp(Arguments arguments);
-
-/// Prints the help of a subcommand on stdout; returns the exit status.
-int showHelp(const CommandSpec &command);
+/// Prints a help text of a subcommand on stdout if the arguments ask for one
+/// (before any "--"): --help or -h, the options that most users need, or
+/// --help-all. Returns the exit status; none if they do not ask.
+std::optional<int> showHelp(const CommandSpec &command, Arguments arguments);
 
 /// Prints "tessera <command>: error: <text>" on stderr; returns exit status 1.
 int reportError(llvm::StringRef command, const llvm::Twine &text);

@@ -43,112 +43,112 @@ namespace json = llvm::json;
 namespace {
 
 constexpr OptionSpec kOwnOptions[] = {
-    {"--cluster", "FILE", "the cluster, as share/clusters/*.json"},
+    section(Section::Cluster),
+    common({"--cluster", "FILE", "the cluster, as share/clusters/*.json"}),
     {"--links-scale", "LIST",
      "multiply the bandwidth of links, as infiniband=0.5,nvlink=0.9"},
-    {"--layout", "FILE",
-     "a plan as JSON, as --json writes it; the options below\n"
-     "change it"},
+    common("a plan as JSON, which other options change",
+           {"--layout", "FILE",
+            "a plan as JSON, as --json writes it; other options change it"}),
     {"--from-program", "FILE",
-     "the plan of a training step, as tessera compile\n"
-     "--compile-to prints it; the options below change it"},
-    {"--search", "",
-     "find the best of all layouts that the options below leave\n"
-     "open: each takes a value, a list as 1,2,4 or, of numbers, a\n"
-     "range as 2..16, ..16, 8..; flags =on or =off; -o writes a\n"
-     "plan for compile --plan"},
+     "the plan of a training step, as tessera compile --compile-to prints it; "
+     "other options change it"},
+    common("set what a framework fixes, as megatron-core or fsdp",
+           {"--framework", "NAME",
+            "set fields of the plan as a framework does, but those given: "
+            "megatron-core, megatron-2021, nemo, torchtitan, fsdp, deepspeed, "
+            "nanotron or tessera (docs/plan.md); default: none"}),
+    {"--observed", "FILE",
+     "runs of the model on the cluster, which move its constants: rows of "
+     "layout,seconds[,bytes], JSON, or a program's log"},
+    {"--ignore-key", "LIST",
+     "keys of the config, separated by commas, that would be an error since "
+     "they are not known: they change nothing"},
+    section(Section::Execution),
+    {"--capacity-factor", "X",
+     "slots of each expert over an even distribution of tokens; the rest is "
+     "dropped; default: nothing is dropped"},
+    {"--imbalance", "X",
+     "tokens of the busiest experts over an even spread, where nothing is "
+     "dropped; default: 1"},
+    {"--expert-graphs", "PARTS",
+     "what of a layer with experts the host launches as graphs, not kernel by "
+     "kernel: none, router, or attention and the router; default: none"},
+    section(Section::Search),
+    common("find the best of all layouts that the options leave open",
+           {"--search", "",
+            "find the best of all layouts that the options leave open: each "
+            "takes a value, a list as 1,2,4 or, of numbers, a range as 2..16, "
+            "..16, 8..; flags =on or =off; -o writes a plan for compile "
+            "--plan"}),
     {"--top", "K", "with --search, list K plans and meshes; default: 5"},
     {"--fit", "P",
-     "with --search, plans that fit with a probability of P or more;\n"
-     "0.5: by what is predicted; default: 0.9"},
+     "with --search, plans that fit with a probability of P or more; 0.5: by "
+     "what is predicted; default: 0.9"},
     {"--front", "X",
-     "with --search, list what less memory or money costs, of plans\n"
-     "up to X % slower than the best; default: 10"},
+     "with --search, list what less memory or money costs, of plans up to X % "
+     "slower than the best; default: 10"},
     {"--compilable", "", "with --search, only plans that compile builds"},
     {"--cheapest", "",
-     "with --search, the fewest dollars for a token instead of the\n"
-     "least time; of several clusters, separated by commas, --price\n"
-     "has as many numbers"},
+     "with --search, the fewest dollars for a token instead of the least "
+     "time; of several clusters, separated by commas, --price has as many "
+     "numbers"},
     {"--days", "D",
-     "with --search and --tokens, the fewest devices that are done in\n"
-     "D days, and their best plan"},
+     "with --search and --tokens, the fewest devices that are done in D days, "
+     "and their best plan"},
     {"--why", "LAYOUT",
-     "with --search, why the best is not a layout that has these\n"
-     "values, as tp=8,pp=4"},
+     "with --search, why the best is not a layout that has these values, as "
+     "tp=8,pp=4"},
     {"--among", "FILE",
-     "with --search, the best of the plans that FILE has: a list as\n"
-     "JSON, or what another search wrote"},
+     "with --search, the best of the plans that FILE has: a list as JSON, or "
+     "what another search wrote"},
     {"--what-if", "",
-     "with --search, the best plans with 10 GB more memory, and with\n"
-     "links or units a fifth faster or slower"},
+     "with --search, the best plans with 10 GB more memory, and with links or "
+     "units a fifth faster or slower"},
     {"--search-seconds", "X",
      "with --search, end after X seconds with what is known by then"},
     {"--threads", "N",
-     "with --search; default: the number of processors; the answer is\n"
-     "the same"},
-    {"--framework", "NAME",
-     "set the fields below as a framework does, but those given:\n"
-     "megatron-core, megatron-2021, nemo, torchtitan, fsdp,\n"
-     "deepspeed, nanotron or tessera (docs/plan.md); default: none"},
-    {"--observed", "FILE",
-     "runs of the model on the cluster, which move its constants:\n"
-     "rows of layout,seconds[,bytes], JSON, or a program's log"},
-    {"--capacity-factor", "X",
-     "slots of each expert over an even distribution of tokens; the\n"
-     "rest is dropped; default: nothing is dropped"},
-    {"--imbalance", "X",
-     "tokens of the busiest experts over an even spread, where\n"
-     "nothing is dropped; default: 1"},
-    {"--expert-graphs", "PARTS",
-     "what of a layer with experts the host launches as graphs, not\n"
-     "kernel by kernel: none, router, or attention and the router;\n"
-     "default: none"},
-    {"--ignore-key", "LIST",
-     "keys of the config, separated by commas, that would be an\n"
-     "error since they are not known: they change nothing"},
+     "with --search; default: the number of processors; the answer is the "
+     "same"},
+    section(Section::Report),
     {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
     {"--price", "X", "dollars per device and hour"},
-    {"--schedule-csv", "FILE",
-     "write the schedule's lists there, as --schedule FILE.csv\n"
-     "and torch.distributed.pipelining read them",
-     /*isOutput=*/true},
-    {"--json", "", "print JSON"},
     {"--compare", "",
-     "compare two reports of --json, or two decision files of\n"
-     "tessera compile --decisions-out: plan --compare A B"},
+     "compare two reports of --json, or two decision files of tessera compile "
+     "--decisions-out: plan --compare A B"},
     {"--calibrate", "FILE",
-     "refine --cluster with the output of nccl-tests or a table\n"
-     "of matmuls (m,n,k,dtype,tflops) and write it"},
-    {"-o", "FILE", "write there (default: stdout)",
+     "refine --cluster with the output of nccl-tests or a table of matmuls "
+     "(m,n,k,dtype,tflops) and write it"},
+    section(Section::Output),
+    {"--schedule-csv", "FILE",
+     "write the schedule's lists there, as --schedule FILE.csv and "
+     "torch.distributed.pipelining read them",
      /*isOutput=*/true},
+    common({"--json", "", "print JSON"}),
+    common("write there instead of stdout",
+           {"-o", "FILE", "write there (default: stdout)", /*isOutput=*/true}),
 };
 
 const CommandSpec kCommand = {
     "plan",
     "CONFIG.json [options]",
     "Prices the training of a model under a given layout, without running it.",
-    "Builds one layer of each kind, partitions it as the layout says, and "
-    "prices\n"
-    "its kernels and collectives, the pipeline schedule and the optimizer on "
+    "Builds one layer of each kind, partitions it as the layout says, and\n"
+    "prices its kernels and collectives, the pipeline schedule and the\n"
+    "optimizer on the cluster. Prints the memory of each stage by what fills\n"
+    "it, the step by what it waits for, throughput, the bottleneck, and how\n"
+    "sure that is. Without a layout, prints the minimum memory: the bytes of\n"
+    "the whole model, the fewest devices, and what ZeRO leaves on one. Models\n"
+    "with experts (mixtral, qwen3_moe, deepseek_v2, deepseek_v3) have no "
+    "graph\n"
+    "yet: their work is written down from the config. With --search, finds "
     "the\n"
-    "cluster. Prints the memory of each stage by what fills it, the step by "
-    "what\n"
-    "it waits for, throughput, the bottleneck, and how sure that is. Without "
-    "a\n"
-    "layout, prints the minimum memory: the bytes of the whole model, the "
-    "fewest\n"
-    "devices, and what ZeRO leaves on one. Models with experts (mixtral,\n"
-    "qwen3_moe, deepseek_v2, deepseek_v3) have no graph yet: their work is "
-    "written\n"
-    "down from the config. With --search, finds the best of all layouts that "
-    "the "
-    "options\n"
-    "leave open, by branch and bound, and says how far from the best it can "
-    "be.\n"
-    "GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
-    "error, 3 where a layout does not fit into the devices' memory, and 4\n"
-    "where files of --compare differ.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/10, PlanField::kPriced),
+    "best of all layouts that the options leave open, by branch and bound, "
+    "and\n"
+    "says how far from the best it can be. GB are 1e9 bytes, GiB 2^30. The\n"
+    "exit status is 0, 1 after an error, 3 where a layout does not fit into\n"
+    "the devices' memory, and 4 where files of --compare differ.",
+    withPlanOptions(kOwnOptions, PlanField::kPriced),
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
     "share/clusters/h100-sxm-ib.json \\\n"
@@ -159,7 +159,9 @@ const CommandSpec kCommand = {
     "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o "
     "p.json\n"
     "  tessera plan --compare a.json b.json\n"
-    "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json"};
+    "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json",
+    Section::Execution,
+    "more, which say how another framework runs a step: see docs/plan.md"};
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -567,8 +569,8 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
 } // namespace
 
 int tessera::runPlan(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   llvm::Expected<ParsedOptions> parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

@@ -20,80 +20,84 @@ using llvm::StringRef;
 
 /// Options of all commands that partition programs.
 static constexpr OptionSpec kPartitionOptions[] = {
-    {"--plan", "FILE",
-     "mesh, strategy and training as a plan says, in JSON as\n"
-     "tessera plan --json writes it"},
-    {"--memory-limit", "BYTES",
-     "with --strategy auto: what the arena of a device may have,\n"
-     "as 80GB or 450MB; default: no limit"},
+    section(Section::Cluster),
+    common("mesh, strategy and training as a plan says, in JSON",
+           {"--plan", "FILE",
+            "mesh, strategy and training as a plan says, in JSON as tessera "
+            "plan --json writes it"}),
+    common("decide by the links and the device of a cluster",
+           {"--cluster", "FILE",
+            "decide by the links and the device of a cluster, as of tessera "
+            "plan --cluster; default: the program's own dist.links, or equal "
+            "links"}),
+    section(Section::Training),
+    {"--forward", "",
+     "leave a program with a loss as it is; by default its training step is "
+     "built, from the options of this section and the optimizer's (of a "
+     "forward program those of devices, micro-batches and stages)"},
+    section(Section::Search),
+    common("with --strategy auto: choose a mesh of N devices",
+           {"--ranks", "N",
+            "with --strategy auto and --cluster, without --mesh: the mesh of N "
+            "devices of the cluster is chosen, too"}),
+    common("with --strategy auto: memory of a device, as 80GB",
+           {"--memory-limit", "BYTES",
+            "with --strategy auto: what the arena of a device may have, as "
+            "80GB or 450MB; default: no limit"}),
     {"--decisions-out", "FILE",
      "with --strategy auto: write what was decided, as JSON",
      /*isOutput=*/true},
     {"--decisions", "FILE", "with --strategy auto: take what such a file says"},
     {"--decisions-update", "FILE",
-     "with --strategy auto: take what such a file says of ops\n"
-     "that are as they were, search the others, and write the\n"
-     "file anew",
+     "with --strategy auto: take what such a file says of ops that are as they "
+     "were, search the others, and write the file anew",
      /*isOutput=*/true},
     {"--search-dump", "FILE",
-     "with --strategy auto: write the cost network, in\n"
-     "toulbar2's format",
+     "with --strategy auto: write the cost network, in toulbar2's format",
      /*isOutput=*/true},
-    {"--cluster", "FILE",
-     "decide by the links and the device of a cluster, as of\n"
-     "tessera plan --cluster; default: the program's own\n"
-     "dist.links, or equal links"},
-    {"--ranks", "N",
-     "with --strategy auto and --cluster, without --mesh: the\n"
-     "mesh of N devices of the cluster is chosen, too"},
+    section(Section::Checks),
     {"--verify-each", "",
-     "verify the IR after each pass and not only after each\n"
-     "phase; also by $TESSERA_VERIFY_EACH"},
+     "verify the IR after each pass and not only after each phase; also by "
+     "$TESSERA_VERIFY_EACH"},
 };
 
-/// Breaks a paragraph into lines of at most `width`.
-static std::string wrap(StringRef text, size_t width) {
-  std::string lines;
-  size_t used = 0;
-  llvm::SmallVector<StringRef> words;
-  text.split(words, ' ');
-  for (StringRef word : words) {
-    bool fits = used == 0 || used + 1 + word.size() <= width;
-    if (used)
-      lines += fits ? ' ' : '\n';
-    used = (fits && used ? used + 1 : 0) + word.size();
-    lines += word;
+static Section getSection(PlanField::Section section) {
+  switch (section) {
+  case PlanField::kMesh:
+    return Section::Mesh;
+  case PlanField::kTraining:
+    return Section::Training;
+  case PlanField::kOptimizer:
+    return Section::Optimizer;
+  case PlanField::kExecution:
+    return Section::Execution;
+  case PlanField::kKernels:
+    return Section::Kernels;
   }
-  return lines;
+  llvm_unreachable("unknown section");
 }
 
 llvm::ArrayRef<OptionSpec>
-tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
-                         PlanField::Use use) {
+tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, PlanField::Use use) {
   // Rows hold references to their texts.
   static std::deque<std::string> texts;
-  static std::deque<std::vector<OptionSpec>> tables;
-  std::vector<OptionSpec> &rows = tables.emplace_back();
-  rows.assign(own.begin(), own.end() - numAfter);
-  if (use == PlanField::kCompiled) {
-    rows.insert(rows.end(), std::begin(kPartitionOptions),
-                std::end(kPartitionOptions));
-    rows.push_back({"--forward", "",
-                    "leave a program with a loss as it is; by default its\n"
-                    "training step is built, from these (of a forward program\n"
-                    "those of devices, micro-batches and stages):"});
-  }
+  std::vector<OptionSpec> more;
+  if (use == PlanField::kCompiled)
+    more.assign(std::begin(kPartitionOptions), std::end(kPartitionOptions));
   for (const PlanField &field : getPlanFields()) {
     if (!(field.uses & use))
       continue;
-    StringRef name = texts.emplace_back(field.getOption());
-    StringRef help = texts.emplace_back(wrap(field.getHelp(), 58));
+    OptionSpec row;
+    row.name = texts.emplace_back(field.getOption());
     // A search may fix a flag to either value.
     bool isChoice = use == PlanField::kPriced && field.value.empty();
-    rows.push_back({name, isChoice ? kFlagValue : field.value, help});
+    row.value = isChoice ? kFlagValue : field.value;
+    row.help = texts.emplace_back(field.getHelp());
+    row.section = getSection(field.section);
+    row.brief = field.getBrief();
+    more.push_back(row);
   }
-  rows.insert(rows.end(), own.end() - numAfter, own.end());
-  return rows;
+  return arrangeOptions(own, more);
 }
 
 std::string tessera::getFieldText(const PlanField &field,

@@ -18,12 +18,12 @@
 
 namespace tessera {
 
-/// Returns `own` with the options of the fields that have this use inserted
-/// before its last `numAfter` rows. For kCompiled the options of all commands
-/// that partition are inserted too (--plan, --cluster, the search's,
-/// --forward). The rows live as long as the process.
+/// Returns `own` with the options of the fields that have this use, by section.
+/// For kCompiled the options of all commands that partition are added too
+/// (--plan, --cluster, the search's, --forward). The rows live as long as the
+/// process.
 llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
-                                           size_t numAfter, PlanField::Use use);
+                                           PlanField::Use use);
 
 /// The text of a field's option, which must be given; for a flag "on", "off" or
 /// the text after its "=" if it is neither.

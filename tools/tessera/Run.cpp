@@ -81,8 +81,9 @@ llvm::Error checkProgram(StringRef path) {
 
 int tessera::runRun(Arguments arguments) {
   // Only arguments before the program belong to this command.
-  if (!arguments.empty() && wantsHelp(arguments.take_front()))
-    return showHelp(kCommand);
+  if (std::optional<int> status =
+          showHelp(kCommand, arguments.take_front(!arguments.empty())))
+    return *status;
   if (arguments.empty())
     return reportError(kCommand.name,
                        "expects a PROGRAM; see tessera run --help");

@@ -35,58 +35,69 @@ using mlir::failed;
 namespace {
 
 constexpr OptionSpec kOwnOptions[] = {
-    {"--mesh", "AXES",
-     "partition for this mesh, as dp=2,tp=4; default: the\n"
-     "program's own dist.mesh and shardings"},
-    {"--strategy", "LIST",
-     "of pp, dp, cp, tp, sp, zero=N; or auto, pp,auto; default:\n"
-     "as seeded"},
-    {"--pad-to-multiple-of", "N",
-     "pad the minor dimensions of matmuls to a multiple of N\n"
-     "on each device; off (default)"},
+    section(Section::Mesh),
+    common("partition for this mesh, as dp=2,tp=4",
+           {"--mesh", "AXES",
+            "partition for this mesh, as dp=2,tp=4; default: the program's own "
+            "dist.mesh and shardings"}),
+    common("of pp, dp, cp, tp, sp, zero=N; or auto",
+           {"--strategy", "LIST",
+            "of pp, dp, cp, tp, sp, zero=N; or auto, pp,auto; default: as "
+            "seeded"}),
     {"--sequence-order", "WHAT",
-     "auto (default) or plain: see tessera compile; what it is\n"
-     "compared with is in plain order"},
+     "auto (default) or plain: see tessera compile; what it is compared with "
+     "is in plain order"},
     {"--pipeline", "PASSES",
-     "verify the program before and after these passes, in\n"
-     "MLIR's syntax, in place of partitioning it"},
-    {"--partitioned", "FILE",
-     "verify PROGRAM and this one, which was made of it: of\n"
-     "phase partition, or with --no-proof of kernels or schedule"},
+     "verify the program before and after these passes, in MLIR's syntax, in "
+     "place of partitioning it"},
+    common("verify PROGRAM and this one, made of it",
+           {"--partitioned", "FILE",
+            "verify PROGRAM and this one, which was made of it: of phase "
+            "partition, or with --no-proof of kernels or schedule"}),
+    section(Section::Kernels),
+    {"--pad-to-multiple-of", "N",
+     "pad the minor dimensions of matmuls to a multiple of N on each device; "
+     "off (default)"},
+    section(Section::Data),
     {"--function", "NAME", "only this function; default: every public one"},
-    {"--seeds", "N", "use N sets of data; default: 1"},
-    {"--steps", "N",
-     "run N times, each with the parameters and state of the\n"
-     "one before; default: 1"},
+    common("use N sets of data",
+           {"--seeds", "N", "use N sets of data; default: 1"}),
+    common("run N times, each with the state of the one before",
+           {"--steps", "N",
+            "run N times, each with the parameters and state of the one "
+            "before; default: 1"}),
     {"--data", "KIND",
-     "ordinary (default): both signs, zeros, large and small\n"
-     "integers; extreme: NaN, infinities and the largest\n"
-     "numbers of 16 bits, too"},
-    {"--inputs", "DIR",
-     "take arguments from DIR/NAME.npy, as for tessera run;\n"
-     "those without a file get data as without this"},
-    {"--weights", "PATH",
-     "parameters from published weights, as for tessera run: a\n"
-     ".safetensors file, a folder or an index; --inputs goes\n"
-     "before it"},
+     "ordinary (default): both signs, zeros, large and small integers; "
+     "extreme: NaN, infinities and the largest numbers of 16 bits, too"},
+    common("take arguments from DIR/NAME.npy",
+           {"--inputs", "DIR",
+            "take arguments from DIR/NAME.npy, as for tessera run; those "
+            "without a file get data as without this"}),
+    common("parameters from published weights",
+           {"--weights", "PATH",
+            "parameters from published weights, as for tessera run: a "
+            ".safetensors file, a folder or an index; --inputs goes before "
+            "it"}),
     {"--integers", "", "floats are small integers: linear parts are exact"},
-    {"--tolerance", "X",
-     "largest allowed max|a-b| / max|b| of a float output;\n"
-     "default: 1e-5 for f32, two roundings of a narrower type,\n"
-     "and more where the program's roundings make more of it"},
-    {"--no-proof", "",
-     "only compare outputs, as of programs after phase\n"
-     "partition, which have other ops than the original"},
+    section(Section::Checks),
+    common("largest allowed max|a-b| / max|b| of an output",
+           {"--tolerance", "X",
+            "largest allowed max|a-b| / max|b| of a float output; default: "
+            "1e-5 for f32, two roundings of a narrower type, and more where "
+            "the program's roundings make more of it"}),
+    common("only compare outputs",
+           {"--no-proof", "",
+            "only compare outputs, as of programs after phase partition, which "
+            "have other ops than the original"}),
+    section(Section::Output),
     {"--dump", "DIR",
-     "write the data to DIR/NAME.npy and what the original\n"
-     "computes to DIR/expected/NAME.npy"},
+     "write the data to DIR/NAME.npy and what the original computes to "
+     "DIR/expected/NAME.npy"},
     {"--interpret", "",
-     "only print what each function computes from the\n"
-     "'interpret.value' (one for all ranks) or\n"
-     "'interpret.values' (one per rank) of its arguments"},
+     "only print what each function computes from the 'interpret.value' (one "
+     "for all ranks) or 'interpret.values' (one per rank) of its arguments"},
     {"--progress", "SECONDS",
-     "how often a long verification says on stderr how far it\n"
-     "is; default: 5"},
+     "how often a long verification says on stderr how far it is; default: 5"},
     {"--quiet", "", "no progress on stderr"},
 };
 
@@ -103,9 +114,11 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/16, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, PlanField::kCompiled),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
-    "  tessera verify annotated.mlir --seeds 3"};
+    "  tessera verify annotated.mlir --seeds 3",
+    Section::Optimizer,
+    "more, the numbers of the optimizer: see docs/plan.md"};
 
 /// Reports on stderr how far a long verification is: the current pass, the op
 /// that is interpreted, the function that is proven.
@@ -579,8 +592,8 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
 } // namespace
 
 int tessera::runVerify(Arguments arguments) {
-  if (wantsHelp(arguments))
-    return showHelp(kCommand);
+  if (std::optional<int> status = showHelp(kCommand, arguments))
+    return *status;
   auto parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

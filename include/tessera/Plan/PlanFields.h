@@ -81,6 +81,18 @@ public:
     kForward = 64,
   };
 
+  /// The sections of a help text that fields are in.
+  enum Section {
+    kMesh,
+    kTraining,
+    kOptimizer,
+    kKernels,
+    /// How another framework runs a step, and settings that only the price
+    /// knows and few need: `tessera plan` takes but does not list them;
+    /// docs/plan.md does.
+    kExecution,
+  };
+
   llvm::StringRef name;
   /// The placeholder of its value in a help text; empty for a flag.
   llvm::StringRef value;
@@ -88,9 +100,16 @@ public:
   Type type;
   /// One paragraph; "{}" is replaced by the names of a choice.
   llvm::StringRef help;
+  Section section = kTraining;
+  /// True if most users need it: `--help` shows it, not only `--help-all`.
+  bool isCommon = false;
+  /// One line for `--help` where `help` is longer.
+  llvm::StringRef brief = {};
 
   /// `help` with the names and the default.
   std::string getHelp() const;
+  /// One line for `--help`; empty if only `--help-all` shows the field.
+  llvm::StringRef getBrief() const;
   /// "--micro-batch"; "--no-overlap" for a flag that is on by default.
   std::string getOption() const;
   /// "micro_batch".

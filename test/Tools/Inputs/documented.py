@@ -1,4 +1,4 @@
-"""Compares README.md and --help with the repository and the program.
+"""Compares README.md and --help-all with the repository and the program.
 
 Usage: documented.py SOURCE_ROOT TESSERA
 
@@ -44,8 +44,8 @@ def main():
 
     texts = {"README.md": readme}
     for name in ("model", "compile", "verify", "run", "plan", "doctor"):
-        text = subprocess.run([tessera, name, "--help"], check=True, capture_output=True, text=True).stdout
-        texts[f"{name} --help"] = text
+        text = subprocess.run([tessera, name, "--help-all"], check=True, capture_output=True, text=True).stdout
+        texts[f"{name} --help-all"] = text
     files = {(where, path) for where, text in texts.items() for path in PATH.findall(text)}
     for where, path in sorted(files):
         if not (root / path).exists() and not list(root.glob(path + "*")):
