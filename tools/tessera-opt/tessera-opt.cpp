@@ -21,6 +21,7 @@
 #include "tessera/Registration/Registration.h"
 #include "tessera/Support/ModuleText.h"
 #include "tessera/Support/ParserGuard.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -98,6 +99,8 @@ int main(int argc, char **argv) {
   tessera::registerDialects(registry);
   registerAllPasses();
   tessera::registerPasses();
+  llvm::cl::AddExtraVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "tessera " TESSERA_VERSION "\n"; });
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Tessera's optimizer: partitions tensor programs over a mesh",
       registry);

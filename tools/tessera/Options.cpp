@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -259,16 +260,24 @@ static void printFullHelp(const CommandSpec &command, bool hasShort,
       }))
     os << "\nThere are " << count << " " << command.unlistedText << "\n";
   os << "\n"
-     << (hasShort ? "--help lists the options that most users need"
-                  : "--help prints this text")
-     << "\n";
+     << (hasShort ? "--help lists the options that most users need, --version"
+                  : "--help prints this text, --version")
+     << " the versions\n";
   if (!command.examples.empty())
     os << "\nExamples:\n" << command.examples << "\n";
+}
+
+void tessera::printVersion(llvm::raw_ostream &os) {
+  os << "tessera " TESSERA_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
 }
 
 std::optional<int> tessera::showHelp(const CommandSpec &command,
                                      Arguments arguments) {
   arguments = arguments.take_until([](StringRef a) { return a == "--"; });
+  if (llvm::is_contained(arguments, "--version")) {
+    llvm::Error error = writeOutput("", printVersion);
+    return error ? reportError(command.name, std::move(error)) : 0;
+  }
   bool wantsAll = llvm::is_contained(arguments, "--help-all");
   if (!wantsAll && !llvm::is_contained(arguments, "--help") &&
       !llvm::is_contained(arguments, "-h"))

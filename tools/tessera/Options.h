@@ -142,9 +142,12 @@ private:
 llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                            Arguments arguments);
 
-/// Prints a help text of a subcommand on stdout if the arguments ask for one
-/// (before any "--"): --help or -h, the options that most users need, or
-/// --help-all. Returns the exit status; none if they do not ask.
+/// Prints the versions of Tessera and LLVM.
+void printVersion(llvm::raw_ostream &os);
+
+/// Prints a text about a subcommand on stdout if the arguments ask for one
+/// (before any "--"): --help or -h, the options that most users need;
+/// --help-all; or --version. Returns the exit status; none if they do not ask.
 std::optional<int> showHelp(const CommandSpec &command, Arguments arguments);
 
 /// Prints "tessera <command>: error: <text>" on stderr; returns exit status 1.

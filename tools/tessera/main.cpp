@@ -13,7 +13,6 @@
 #include "Options.h"
 #include "tessera/Support/Spelling.h"
 
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <csignal>
@@ -47,10 +46,6 @@ void printUsage(llvm::raw_ostream &os) {
     os << llvm::formatv("  {0,-10} {1}\n", command.name, command.summary);
   os << "\n'tessera COMMAND --help' tells more of each, 'tessera --version' "
         "the version.\n";
-}
-
-void printVersion(llvm::raw_ostream &os) {
-  os << "tessera " TESSERA_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
 }
 
 } // namespace
