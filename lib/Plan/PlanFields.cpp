@@ -581,7 +581,9 @@ bool PlanField::parse(StringRef text, Plan &plan) const {
   bool parsed = std::visit(
       Cases{
           [&](const Integer &i) {
-            return !text.getAsInteger(10, changed.*i.member);
+            std::optional<int64_t> number = parseCount(text);
+            changed.*i.member = number.value_or(0);
+            return number.has_value();
           },
           [&](const Flag &f) {
             changed.*f.member = text == "true";
@@ -704,10 +706,10 @@ bool GivenPlan::has(StringRef name) const {
 /// False if the text is not a value of the field.
 bool GivenPlan::assign(const PlanField &field, StringRef text) {
   if (std::holds_alternative<Field::Derived>(field.type)) {
-    int64_t number;
-    if (text.getAsInteger(10, number) || number < 1 || number > kMost)
+    std::optional<int64_t> number = parseCount(text);
+    if (!number || *number < 1 || *number > kMost)
       return false;
-    (field.name == "gpus" ? gpus : globalBatch) = number;
+    (field.name == "gpus" ? gpus : globalBatch) = *number;
   } else if (!field.parse(text, plan)) {
     return false;
   }

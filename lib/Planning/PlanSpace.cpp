@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/PlanSpace.h"
+#include "tessera/Support/Bytes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <limits>
@@ -51,8 +52,9 @@ parseRange(const PlanField &field, StringRef text) {
   auto read = [&](StringRef end, int64_t &number) {
     if (end.empty() && isRange && text != "..")
       return true;
-    return !end.getAsInteger(10, number) && number >= limits.first &&
-           number <= limits.second;
+    std::optional<int64_t> count = parseCount(end);
+    number = count.value_or(0);
+    return count && number >= limits.first && number <= limits.second;
   };
   if (!read(first, range.first) || !read(last, range.second))
     return makeError(field, numberForm(field), text);

@@ -305,5 +305,8 @@ TEST(training, memory_is_limited) {
   expectError(run("--quiet --memory-limit 3000"),
               "a rank needs 3072 bytes for the arena of its plan, but "
               "--memory-limit gives 3000");
-  expectError(run("--quiet --memory-limit 40K"), "3072 of them for the arena");
+  for (const char *bytes : {"40K", "40kB", "39KiB"})
+    expectError(run(std::string("--quiet --memory-limit ") + bytes),
+                "3072 of them for the arena");
+  expectError(run("--quiet --memory-limit 0"), "bytes, at least 1");
 }

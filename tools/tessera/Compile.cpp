@@ -100,7 +100,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "what a device's memory may grow by for that; default: a tenth of it"},
     {"--bucket-bytes", "BYTES",
      "do small collectives as one, of at most so many bytes of a device; 0: "
-     "none; default: 26214400"},
+     "none; default: 25MiB"},
     {"--shared-bytes", "BYTES",
      "keep so many bytes of gathered parameters for a later use rather than "
      "gather them again; default: 0"},
@@ -279,13 +279,14 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
                                      parsed.get(name) + "'");
     *limit = *bytes;
   }
-  StringRef count = parsed.get("--max-collectives");
-  if (parsed.has("--max-collectives") &&
-      (count.getAsInteger(10, pipeline.maxCollectives) ||
-       pipeline.maxCollectives < 0))
-    return llvm::createStringError(
-        "--max-collectives expects an integer of at least 0 but got '" + count +
-        "'");
+  if (parsed.has("--max-collectives")) {
+    std::optional<int64_t> count = parseCount(parsed.get("--max-collectives"));
+    if (!count)
+      return llvm::createStringError(
+          "--max-collectives expects an integer of at least 0 but got '" +
+          parsed.get("--max-collectives") + "'");
+    pipeline.maxCollectives = *count;
+  }
   pipeline.noFullGather = parsed.has("--no-full-gather");
   pipeline.collectiveReport = parsed.get("--dist-report").str();
   auto overlap = parsed.getChoice("--overlap", {"off", "on"}, "on");

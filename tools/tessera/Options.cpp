@@ -9,6 +9,7 @@
 
 #include "Options.h"
 
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Spelling.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -40,9 +41,9 @@ llvm::Expected<std::optional<int64_t>>
 ParsedOptions::getInteger(StringRef name, int64_t minimum) const {
   if (!has(name))
     return std::nullopt;
-  int64_t number;
-  if (get(name).getAsInteger(10, number) || number < minimum ||
-      number > std::numeric_limits<int32_t>::max())
+  std::optional<int64_t> number = parseCount(get(name));
+  if (!number || *number < minimum ||
+      *number > std::numeric_limits<int32_t>::max())
     return llvm::createStringError(name + " expects an integer from " +
                                    Twine(minimum) + " to 2147483647 but got '" +
                                    get(name) + "'");

@@ -111,7 +111,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "with --search; default: the number of processors; the answer is the "
      "same"},
     section(Section::Report),
-    {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
+    {"--tokens", "N",
+     "tokens of the whole run, as 15e12 or 15T: days and price"},
     {"--price", "X", "dollars per device and hour"},
     {"--compare", "",
      "compare two reports of --json, or two decision files of tessera compile "

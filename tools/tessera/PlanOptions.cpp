@@ -7,6 +7,7 @@
 
 #include "PlanOptions.h"
 
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Training/TrainingPlan.h"
@@ -123,11 +124,11 @@ llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
                                            StringRef name) {
   if (!parsed.has(name))
     return 0.0;
-  double number = 0;
-  if (parsed.get(name).getAsDouble(number) || !(number > 0) || number > 1e30)
+  std::optional<double> number = parseAmount(parsed.get(name));
+  if (!number || !(*number > 0) || *number > 1e30)
     return llvm::createStringError(
         name + " expects a number above 0 but got '" + parsed.get(name) + "'");
-  return number;
+  return *number;
 }
 
 llvm::Expected<cost::PlanQuestion>
@@ -299,10 +300,12 @@ static llvm::Error readRanks(const ParsedOptions &parsed,
     if (parsed.has(name))
       return llvm::createStringError("--ranks chooses a mesh: expects no " +
                                      name);
-  StringRef text = parsed.get("--ranks");
-  if (text.getAsInteger(10, options.ranks) || options.ranks < 1)
+  std::optional<int64_t> ranks = parseCount(parsed.get("--ranks"));
+  if (!ranks || *ranks < 1)
     return llvm::createStringError(
-        "--ranks expects a number of devices but got '" + text + "'");
+        "--ranks expects a number of devices but got '" +
+        parsed.get("--ranks") + "'");
+  options.ranks = *ranks;
   return llvm::Error::success();
 }
 

@@ -29,7 +29,7 @@ llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
 /// the text after its "=" if it is neither.
 std::string getFieldText(const PlanField &field, const ParsedOptions &parsed);
 
-/// A positive number such as 15e12; 0 if not given.
+/// A positive number such as 15e12 or 15T; 0 if not given.
 llvm::Expected<double> readNumber(const ParsedOptions &parsed,
                                   llvm::StringRef name);
 

@@ -13,6 +13,7 @@
 #include "OptionTable.h"
 
 #include "host/Target.h"
+#include "tessera_bytes.h"
 
 #include <cerrno>
 #include <climits>
@@ -36,24 +37,6 @@ static bool readInteger(const std::string &text, int64_t low, int64_t high,
   if (text.empty() || *end || errno || number < low || number > high)
     return false;
   value = number;
-  return true;
-}
-
-/// Reads bytes as 1500000, 64K, 300M or 2G (powers of 1000), or 64Ki and so on.
-static bool readBytes(const std::string &text, int64_t &value) {
-  char *end;
-  double number = strtod(text.c_str(), &end);
-  static const char units[] = "KMG";
-  const char *unit = *end ? strchr(units, *end) : nullptr;
-  if (unit) {
-    bool binary = end[1] == 'i';
-    for (const char *p = units; p <= unit; ++p)
-      number *= binary ? 1024 : 1000;
-    end += binary ? 2 : 1;
-  }
-  if (text.empty() || *end || !(number >= 1) || number > 1e18)
-    return false;
-  value = int64_t(number);
   return true;
 }
 
@@ -220,9 +203,11 @@ static constexpr OptionSpec mayDiffer(OptionSpec spec) {
 
 static std::string takeMemoryLimit(const OptionSpec &, const std::string &value,
                                    Options &options) {
-  return readBytes(value, options.memoryLimit)
-             ? ""
-             : "bytes, at least 1, such as 500M";
+  int64_t bytes;
+  if (!tessera_rt_read_bytes(value.c_str(), &bytes) || bytes < 1)
+    return "bytes, at least 1, such as 500MB";
+  options.memoryLimit = bytes;
+  return "";
 }
 
 static std::string takeTimeout(const OptionSpec &, const std::string &value,
@@ -316,7 +301,7 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       mayDiffer(special<&Options::memoryLimit>(
           "--memory-limit", "BYTES", takeMemoryLimit,
           "refuse, or end, a run in which a rank needs more than\n"
-          "this: 500M, 2G, 512Mi")),
+          "this: 500MB, 2GB, 512MiB")),
       mayDiffer({"--timeout", "SECONDS",
                  "how long a rank may keep the others waiting\n"
                  "(300 in the first step, then 60)",
