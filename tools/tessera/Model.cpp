@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "Share.h"
 #include "tessera/Import/ModelBuilder.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -48,23 +49,20 @@ constexpr CommandSpec kCommand = {
     "model",
     "CONFIG.json [options]",
     "Builds the forward graph of a model from its Hugging Face config.json.",
-    "CONFIG.json is read as it is published; model_type is gpt2, llama, "
-    "qwen2,\n"
-    "qwen3, mistral, phi3 or gemma3_text. The graph is MLIR: a function "
-    "@forward\n"
-    "on tensors of static global shape, of the dialects nn and arith. Its\n"
-    "arguments are tokens (i32 [batch, seq]), with --train also labels (the\n"
-    "same; -100 does not count), with --eod the starts of documents (the "
-    "same),\n"
-    "then every parameter under its lasting name,\n"
-    "such as blocks.3.attn.wq. It says nothing of devices: tessera compile "
-    "does\n"
-    "that. Dropout is left out.",
+    "CONFIG.json is a file as it is published, or a name of share/models, as\n"
+    "gpt2; model_type is gpt2, llama, qwen2, qwen3, mistral, phi3 or\n"
+    "gemma3_text. The graph is MLIR: a function @forward on tensors of static\n"
+    "global shape, of the dialects nn and arith. Its arguments are tokens "
+    "(i32\n"
+    "[batch, seq]), with --train also labels (the same; -100 does not count),\n"
+    "with --eod the starts of documents (the same), then every parameter "
+    "under\n"
+    "its lasting name, such as blocks.3.attn.wq. It says nothing of devices:\n"
+    "tessera compile does that. Dropout is left out.",
     kOptions,
-    "  tessera model share/models/gpt2.json --batch 4 --seq 256 -o gpt2.mlir\n"
-    "  tessera model share/models/llama3-8b.json --seq 4096 --dtype bf16 "
-    "--layers 2 --train\n"
-    "  tessera model share/models/llama3-405b.json --params-only"};
+    "  tessera model gpt2 --batch 4 --seq 256 -o gpt2.mlir\n"
+    "  tessera model llama3-8b --seq 4096 --dtype bf16 --layers 2 --train\n"
+    "  tessera model llama3-405b --params-only"};
 
 /// Reads the options, after the config: the config has the default of --seq.
 llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
@@ -160,8 +158,10 @@ int tessera::runModel(Arguments arguments) {
     return fail("expects one CONFIG.json but got " +
                 llvm::Twine(parsed->positional.size()) +
                 "; see tessera model --help");
-  auto config =
-      readModelConfig(parsed->positional[0], parsed->getList("--ignore-key"));
+  auto path = findShared("models", parsed->positional[0], "CONFIG.json");
+  if (!path)
+    return fail(path.takeError());
+  auto config = readModelConfig(*path, parsed->getList("--ignore-key"));
   if (!config)
     return fail(config.takeError());
   auto options = readOptions(*parsed, *config);

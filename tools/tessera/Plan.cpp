@@ -13,6 +13,7 @@
 #include "PlanOptions.h"
 #include "PlanSearch.h"
 #include "Programs.h"
+#include "Share.h"
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/MLIRContext.h"
@@ -44,7 +45,10 @@ namespace {
 
 constexpr OptionSpec kOwnOptions[] = {
     section(Section::Cluster),
-    common({"--cluster", "FILE", "the cluster, as share/clusters/*.json"}),
+    common("the cluster: a file, or a name as h100-sxm-ib",
+           {"--cluster", "CLUSTER",
+            "the cluster: a file, or a name of share/clusters, as "
+            "h100-sxm-ib"}),
     {"--links-scale", "LIST",
      "multiply the bandwidth of links, as infiniband=0.5,nvlink=0.9"},
     common("a plan as JSON, which other options change",
@@ -134,6 +138,7 @@ const CommandSpec kCommand = {
     "plan",
     "CONFIG.json [options]",
     "Prices the training of a model under a given layout, without running it.",
+    "CONFIG.json is a file, or a name of share/models, as llama3-8b.\n"
     "Builds one layer of each kind, partitions it as the layout says, and\n"
     "prices its kernels and collectives, the pipeline schedule and the\n"
     "optimizer on the cluster. Prints the memory of each stage by what fills\n"
@@ -150,13 +155,11 @@ const CommandSpec kCommand = {
     "exit status is 0, 1 after an error, 3 where a layout does not fit into\n"
     "the devices' memory, and 4 where files of --compare differ.",
     withPlanOptions(kOwnOptions, PlanField::kPriced),
-    "  tessera plan share/models/llama3-70b.json\n"
-    "  tessera plan share/models/llama3-70b.json --cluster "
-    "share/clusters/h100-sxm-ib.json \\\n"
+    "  tessera plan llama3-70b\n"
+    "  tessera plan llama3-70b --cluster h100-sxm-ib \\\n"
     "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
     "512\n"
-    "  tessera plan share/models/llama3-8b.json --cluster "
-    "share/clusters/h100-sxm-ib.json \\\n"
+    "  tessera plan llama3-8b --cluster h100-sxm-ib \\\n"
     "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o "
     "p.json\n"
     "  tessera plan --compare a.json b.json\n"
@@ -272,7 +275,10 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
 }
 
 llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
-  StringRef path = parsed.positional[0];
+  auto file = findShared("models", parsed.positional[0], "CONFIG.json");
+  if (!file)
+    return file.takeError();
+  StringRef path = *file;
   Subject subject;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (buffer && isMoEConfig((*buffer)->getBuffer())) {
@@ -354,7 +360,7 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
     return plan.takeError();
   double capacity = 80.0 * (int64_t(1) << 30);
   if (parsed.has("--cluster")) {
-    auto cluster = readClusterSpec(parsed.get("--cluster"));
+    auto cluster = readCluster(parsed.get("--cluster"));
     if (!cluster)
       return cluster.takeError();
     capacity = cluster->device.memoryBytes.value;
@@ -519,7 +525,7 @@ llvm::Error runCalibrate(const ParsedOptions &parsed) {
                                    parsed.positional[0] + "'");
   if (!parsed.has("--cluster"))
     return llvm::createStringError("--calibrate expects --cluster FILE");
-  auto cluster = readClusterSpec(parsed.get("--cluster"));
+  auto cluster = readCluster(parsed.get("--cluster"));
   if (!cluster)
     return cluster.takeError();
   StringRef path = parsed.get("--calibrate");

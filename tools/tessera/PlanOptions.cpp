@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanOptions.h"
+#include "Share.h"
 
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
@@ -27,10 +28,10 @@ static constexpr OptionSpec kPartitionOptions[] = {
             "mesh, strategy and training as a plan says, in JSON as tessera "
             "plan --json writes it"}),
     common("decide by the links and the device of a cluster",
-           {"--cluster", "FILE",
-            "decide by the links and the device of a cluster, as of tessera "
-            "plan --cluster; default: the program's own dist.links, or equal "
-            "links"}),
+           {"--cluster", "CLUSTER",
+            "decide by the links and the device of a cluster, a file or a "
+            "name, as of tessera plan --cluster; default: the program's own "
+            "dist.links, or equal links"}),
     section(Section::Training),
     {"--forward", "",
      "leave a program with a loss as it is; by default its training step is "
@@ -328,7 +329,12 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   options.strategy = *strategy;
   if (llvm::Error error = readSearch(parsed, options))
     return error;
-  options.cluster = parsed.get("--cluster").str();
+  if (parsed.has("--cluster")) {
+    auto cluster = findShared("clusters", parsed.get("--cluster"), "--cluster");
+    if (!cluster)
+      return cluster.takeError();
+    options.cluster = std::move(*cluster);
+  }
   if (llvm::Error error = readRanks(parsed, options))
     return error;
   GivenPlan &given = options.plan;

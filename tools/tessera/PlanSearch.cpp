@@ -9,6 +9,7 @@
 
 #include "PlanSearch.h"
 #include "PlanOptions.h"
+#include "Share.h"
 #include "tessera/Cluster/ScaleLinks.h"
 #include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/WhatIf.h"
@@ -323,9 +324,16 @@ llvm::Error tessera::checkSearchOptions(const ParsedOptions &parsed) {
   return llvm::Error::success();
 }
 
+llvm::Expected<ClusterSpec> tessera::readCluster(StringRef value) {
+  auto path = findShared("clusters", value, "--cluster");
+  if (!path)
+    return path.takeError();
+  return readClusterSpec(*path);
+}
+
 llvm::Expected<ClusterSpec>
-tessera::readScaledCluster(const ParsedOptions &parsed, StringRef path) {
-  auto cluster = readClusterSpec(path);
+tessera::readScaledCluster(const ParsedOptions &parsed, StringRef value) {
+  auto cluster = readCluster(value);
   if (!cluster || !parsed.has("--links-scale"))
     return cluster;
   if (llvm::Error error = scaleLevels(*cluster, parsed.get("--links-scale")))

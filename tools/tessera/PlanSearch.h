@@ -20,9 +20,12 @@ inline constexpr int kDoesNotFit = 3;
 /// Fails if an option is given that has a meaning only with --search.
 llvm::Error checkSearchOptions(const ParsedOptions &parsed);
 
+/// Reads a cluster, which is a file or a name of share/clusters.
+llvm::Expected<ClusterSpec> readCluster(llvm::StringRef value);
+
 /// Reads a cluster and scales its links by --links-scale.
 llvm::Expected<ClusterSpec> readScaledCluster(const ParsedOptions &parsed,
-                                              llvm::StringRef path);
+                                              llvm::StringRef value);
 
 /// Searches the layouts that the options leave open and writes the report;
 /// returns the exit status.
