@@ -83,7 +83,7 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   auto constrain = [&](llvm::StringRef name, const std::string &text) {
     llvm::cantFail(space.constrain(name, text));
   };
-  constrain("gpus", std::to_string(test.gpus));
+  constrain("ranks", std::to_string(test.gpus));
   constrain("global-batch", std::to_string(test.batch));
   for (auto [name, text] : test.constraints)
     constrain(name, text);
@@ -133,7 +133,7 @@ bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
   PlanSpace given;
   given.base.precision = Precision::BF16;
   given.base.seq = 4096;
-  llvm::cantFail(given.constrain("gpus", gpus));
+  llvm::cantFail(given.constrain("ranks", gpus));
   llvm::cantFail(given.constrain("global-batch", "512"));
   llvm::cantFail(given.constrain("cp-method", "auto"));
   std::vector<ClusterSpec> clusters{cluster};

@@ -75,8 +75,9 @@ static std::string adviseAxes(const Plan &l, int64_t gpus) {
   std::string change;
   if (fits != l.dp)
     change = formatv("dp to {0} and ", fits);
-  return formatv("change {0}gpus to {1}, or tp, pp and cp to divisors of gpus",
-                 change, fits * int64_t(others));
+  return formatv(
+      "change {0}ranks to {1}, or tp, pp and cp to divisors of ranks", change,
+      fits * int64_t(others));
 }
 
 Error Plan::checkDevices(int64_t devices) const {
@@ -84,7 +85,7 @@ Error Plan::checkDevices(int64_t devices) const {
   if (product == double(devices))
     return Error::success();
   return createStringError(
-      formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x {2} x {3} = "
+      formatv("ranks: expects dp x tp x pp x cp = {0} x {1} x {2} x {3} = "
               "{4:F0} but got {5}; {6}",
               dp, tp, pp, cp, product, devices, adviseAxes(*this, devices)));
 }
@@ -177,7 +178,7 @@ static void checkSchedule(Error &errors, const Plan &l) {
 static void checkProducts(Error &errors, const Plan &l) {
   double devices = double(l.dp) * l.tp * l.pp * l.cp;
   if (devices > kMostOfAll)
-    addError(errors, formatv("gpus: expects at most {0:F0} but got dp x tp x "
+    addError(errors, formatv("ranks: expects at most {0:F0} but got dp x tp x "
                              "pp x cp = {1:F0}",
                              kMostOfAll, devices));
   double sequences = double(l.dp) * l.microBatch * l.microBatches;

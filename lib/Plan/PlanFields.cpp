@@ -227,11 +227,11 @@ ArrayRef<PlanField> tessera::getPlanFields() {
   static const PlanField fields[] = {
       {"forward", "", Field::kAttribute, Field::Flag{&Plan::forward},
        "a forward program: nothing is trained", Field::kTraining},
-      {"gpus", "N", Field::kJson | Field::kPriced | kDevices,
+      {"ranks", "N", Field::kJson | Field::kPriced | kDevices,
        Field::Derived{&Plan::gpus}, "devices; default: dp x tp x pp x cp",
-       Field::kMesh, /*isCommon=*/true},
+       Field::kMesh, /*isCommon=*/true, /*brief=*/"", /*old=*/"gpus"},
       {"dp", "N", kBoth | kDevices, size(&Plan::dp),
-       "data axis: the batch; of plan, default: what is left of --gpus",
+       "data axis: the batch; of plan, default: what is left of --ranks",
        Field::kMesh, /*isCommon=*/true, "data axis: the batch"},
       {"tp", "N", kBoth | kDevices, size(&Plan::tp),
        "tensor axis: heads, MLP and vocabulary", Field::kMesh,
@@ -301,7 +301,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "time, so that stages take equally long; priced, even has short ends",
        Field::kMesh},
       {"batch-transfers", "", kOnlyPriced, Field::Flag{&Plan::batchTransfers},
-       "stages do not receive while they send", Field::kExecution},
+       "off: stages do not receive while they send", Field::kExecution},
       {"recompute", "POLICY", kBoth,
        Field::Text{"none, selective, full, matmuls or auto=BYTES",
                    printRecompute, parseRecompute},
@@ -326,8 +326,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        Field::Integer{&Plan::gradCopyBytes, 0, kMost},
        "bytes of further copies of each gradient", Field::kExecution},
       {"grad-buffers", "", kPriced, Field::Flag{&Plan::gradBuffers},
-       "gradients of a single micro-batch take the memory that its backward "
-       "frees, not buffers of their own",
+       "off: gradients of a single micro-batch take the memory that its "
+       "backward frees, not buffers of their own",
        Field::kExecution},
       {"f32-parameters", "", kOnlyPriced, Field::Flag{&Plan::f32Parameters},
        "parameters are stored in f32 without a master copy, cast in use",
@@ -398,7 +398,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "projection to queries, keys and values",
        Field::kExecution},
       {"overlap", "", kPriced, Field::Flag{&Plan::overlap},
-       "gradients and parameters travel beside no kernel", Field::kKernels},
+       "off: gradients and parameters travel beside no kernel",
+       Field::kKernels},
       {"overlap-tp", "", kPriced, Field::Flag{&Plan::overlapTp},
        "collectives of tp run beside matmuls", Field::kKernels},
       {"registered-buffers", "", kOnlyPriced,
@@ -428,11 +429,11 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "parameter, beside the optimizer's own",
        Field::kExecution},
       {"fused-optimizer", "", kOnlyPriced, Field::Flag{&Plan::fusedOptimizer},
-       "AdamW runs op by op, not in one pass over its state",
+       "off: AdamW runs op by op, not in one pass over its state",
        Field::kExecution},
       {"pxn", "", kOnlyPriced, Field::Flag{&Plan::pxn},
-       "groups of some of a node's devices leave it through the processors, as "
-       "before NCCL 2.12",
+       "off: groups of some of a node's devices leave it through the "
+       "processors, as before NCCL 2.12",
        Field::kExecution},
       {"lr", "X", kCompiled, Field::Number{&Plan::lr, 0}, "learning rate",
        Field::kOptimizer},
@@ -476,7 +477,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
 const PlanField *tessera::findPlanField(StringRef name) {
   // Only reports and messages look up fields.
   for (const PlanField &field : getPlanFields())
-    if (field.name == name)
+    if (field.name == name || (!field.old.empty() && field.old == name))
       return &field;
   return nullptr;
 }
@@ -498,8 +499,16 @@ static bool isOnByDefault(const PlanField &field) {
   return flag && Plan().*flag->member;
 }
 
-std::string PlanField::getOption() const {
-  return (isOnByDefault(*this) ? "--no-" : "--") + name.str();
+std::string PlanField::getOption() const { return "--" + name.str(); }
+
+StringRef PlanField::getPlaceholder() const {
+  return isOnByDefault(*this) ? "on|off" : value;
+}
+
+std::string PlanField::getOldOption() const {
+  if (isOnByDefault(*this))
+    return "--no-" + name.str();
+  return old.empty() ? "" : "--" + old.str();
 }
 
 std::string PlanField::getParameter() const {
@@ -709,7 +718,7 @@ bool GivenPlan::assign(const PlanField &field, StringRef text) {
     std::optional<int64_t> number = parseCount(text);
     if (!number || *number < 1 || *number > kMost)
       return false;
-    (field.name == "gpus" ? gpus : globalBatch) = *number;
+    (field.name == "ranks" ? gpus : globalBatch) = *number;
   } else if (!field.parse(text, plan)) {
     return false;
   }
@@ -776,6 +785,12 @@ Error GivenPlan::read(const json::Object &object) {
         "micro-batches: expects no global-batch beside it");
   for (const PlanField &field : getPlanFields()) {
     const json::Value *value = object.get(field.name);
+    if (const json::Value *old = object.get(field.old)) {
+      if (value)
+        return createStringError(field.name + ": expects no " + field.old +
+                                 " beside it");
+      value = old;
+    }
     if (!value)
       continue;
     std::optional<std::string> text = toText(field, *value);
@@ -788,7 +803,7 @@ Error GivenPlan::read(const json::Object &object) {
 Error GivenPlan::complete() {
   if (Error error = plan.checkFields())
     return takeFirst(std::move(error));
-  if (has("gpus")) {
+  if (has("ranks")) {
     double others = double(plan.tp) * plan.pp * plan.cp;
     if (!has("dp") && others <= gpus && gpus % int64_t(others) == 0)
       plan.dp = gpus / int64_t(others);

@@ -70,7 +70,7 @@ static std::vector<int64_t> listSizes(const FieldChoice *choice, int64_t most) {
 void LayoutSpace::addSettings() {
   for (size_t cluster = 0; cluster < clusters.size(); ++cluster)
     for (int64_t gpus :
-         listSizes(space->find("gpus"), clusters[cluster].numDevices())) {
+         listSizes(space->find("ranks"), clusters[cluster].numDevices())) {
       if (llvm::Error error = clusters[cluster].checkSize(gpus)) {
         leaveOut(std::move(error));
         continue;

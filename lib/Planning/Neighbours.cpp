@@ -223,7 +223,7 @@ std::vector<Neighbour> tessera::findRemedies(const Subject &subject,
   PlanSpace given;
   given.base = report.plan;
   given.base.stageLayers.clear();
-  llvm::cantFail(given.constrain("gpus", std::to_string(report.plan.gpus())));
+  llvm::cantFail(given.constrain("ranks", std::to_string(report.plan.gpus())));
   llvm::cantFail(given.constrain("global-batch",
                                  std::to_string(report.plan.globalBatch())));
   std::vector<ClusterSpec> clusters{cluster};

@@ -154,7 +154,7 @@ std::vector<Plan> FieldChoice::listValues(const Plan &base) const {
 }
 
 llvm::ArrayRef<StringRef> tessera::getSearchedFields() {
-  static constexpr StringRef names[] = {"gpus",
+  static constexpr StringRef names[] = {"ranks",
                                         "dp",
                                         "tp",
                                         "sp",
@@ -186,13 +186,13 @@ llvm::Error PlanSpace::constrain(StringRef name, StringRef text) {
   auto choice = FieldChoice::parse(*field, text);
   if (!choice)
     return choice.takeError();
-  bool isSearched = llvm::is_contained(getSearchedFields(), name);
+  bool isSearched = llvm::is_contained(getSearchedFields(), field->name);
   if (!isSearched && choice->hasRange())
     return makeError(*field, "a value or a list", text);
   for (const Plan &value : choice->listValues(base))
     if (!value.scheduleFile.empty())
       return makeError(*field, "names of schedules in a search", text);
-  choices[name.str()] = std::move(*choice);
+  choices[field->name.str()] = std::move(*choice);
   return llvm::Error::success();
 }
 

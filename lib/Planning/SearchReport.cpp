@@ -431,7 +431,7 @@ static llvm::Error explainConflict(const Subject &subject,
                                    llvm::ArrayRef<ClusterSpec> clusters,
                                    PlanSpace given, const LayoutSpace &space) {
   for (StringRef name : given.listGiven()) {
-    if (name == "gpus" || name == "global-batch")
+    if (name == "ranks" || name == "global-batch")
       continue;
     PlanSpace fewer = given;
     fewer.release(name);

@@ -52,7 +52,7 @@ std::vector<WhatIf> tessera::findWhatIfs(const Subject &subject,
   };
   std::vector<WhatIf> list;
   PlanSpace space = given;
-  llvm::cantFail(space.constrain("gpus", std::to_string(best.plan.gpus())));
+  llvm::cantFail(space.constrain("ranks", std::to_string(best.plan.gpus())));
   for (const Change &change : kChanges) {
     std::vector<ClusterSpec> changed{clusters[best.cluster]};
     change.apply(changed.front());
@@ -167,14 +167,14 @@ tessera::findFewestDevices(const Subject &subject, const ClusterSpec &cluster,
   options.findsSmallest = false;
   options.mostTime = seconds / tokens;
   std::optional<FieldChoice> permitted;
-  if (const FieldChoice *choice = given.find("gpus"))
+  if (const FieldChoice *choice = given.find("ranks"))
     permitted = *choice;
   std::vector<ClusterSpec> clusters{cluster};
   for (int64_t devices = fewest.first; devices <= cluster.numDevices();
        devices += fewest.node) {
     if (permitted && !permitted->permits(devices))
       continue;
-    llvm::cantFail(given.constrain("gpus", std::to_string(devices)));
+    llvm::cantFail(given.constrain("ranks", std::to_string(devices)));
     LayoutSpace space(subject, clusters, given);
     SearchResult result = searchLayouts(subject, clusters, space, options);
     if (result.stopped)

@@ -5,7 +5,7 @@
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s --check-prefix=PROVEN
 // PROVEN-COUNT-4: partition proven
-// RUN: not tessera verify %s --integers --tolerance 0 --pipeline "builtin.module(tessera-propagate,tessera-partition,func.func(dist-expand-buckets))" | FileCheck %s
+// RUN: not tessera verify %s --integers --tolerance 0 --passes "builtin.module(tessera-propagate,tessera-partition,func.func(dist-expand-buckets))" | FileCheck %s
 // RUN: tessera-opt %s --tessera-propagate --tessera-partition | FileCheck %s --check-prefix=BUCKETS
 // RUN: tessera-opt %s --pass-pipeline="builtin.module(tessera-propagate,tessera-partition,func.func(dist-expand-buckets))" | FileCheck %s --check-prefix=EXPANDED
 

@@ -1,9 +1,9 @@
 // Attention in zig-zag order over devices that do not divide its chunks: shards
 // of 3 of 12 elements in chunks of 2, followed by three elements of padding. Keys
 // are gathered, or go around a ring; padding is after all positions either way.
-// RUN: tessera verify %s --pipeline "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s
+// RUN: tessera verify %s --passes "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s
 // RUN: sed 's/factors = /ring = #dist.axes<{"x"}>, dist.factors = /' %s > %t.ring.mlir
-// RUN: tessera verify %t.ring.mlir --pipeline "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s --check-prefixes=CHECK,RING
+// RUN: tessera verify %t.ring.mlir --passes "tessera-propagate,tessera-partition,dist-expand-ring-attention,dist-expand-order" --no-proof | FileCheck %s --check-prefixes=CHECK,RING
 // CHECK: @f: 5 ranks
 // CHECK-COUNT-4: yes
 // CHECK-NOT: NO

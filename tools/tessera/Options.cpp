@@ -91,6 +91,30 @@ static llvm::Error checkOutput(StringRef path) {
   return code ? makeUnwritable(path, code) : llvm::Error::success();
 }
 
+/// Rewrites an argument with an old spelling to the option that it is now, and
+/// says so on stderr. Returns false if no option has this spelling.
+static bool updateSpelling(const CommandSpec &command, StringRef &argument,
+                           std::string &text) {
+  auto [name, value] = argument.split('=');
+  for (const OptionSpec &option : command.options) {
+    if (option.old.empty() || option.old != name)
+      continue;
+    bool isNegated = name == ("--no-" + option.name.drop_front(2)).str();
+    text = option.name.str();
+    if (isNegated)
+      text += value.empty() || value == "on" ? "=off"
+              : value == "off"               ? "=on"
+                                             : ("=" + value).str();
+    else if (argument.contains('='))
+      text += ("=" + value).str();
+    llvm::errs() << "tessera " << command.name << ": " << name << " is now "
+                 << (isNegated ? StringRef(text) : option.name) << "\n";
+    argument = text;
+    return true;
+  }
+  return false;
+}
+
 llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
                                                     Arguments arguments) {
   ParsedOptions parsed;
@@ -106,10 +130,17 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
       continue;
     }
 
+    auto find = [&] {
+      return llvm::find_if(command.options, [&](const OptionSpec &o) {
+        return o.name == argument.split('=').first;
+      });
+    };
+    const OptionSpec *option = find();
+    if (option == command.options.end() &&
+        updateSpelling(command, argument, parsed.texts.emplace_back()))
+      option = find();
     size_t equals = argument.find('=');
     StringRef name = argument.substr(0, equals);
-    const OptionSpec *option = llvm::find_if(
-        command.options, [&](const OptionSpec &o) { return o.name == name; });
     if (option == command.options.end()) {
       llvm::SmallVector<StringRef> known;
       for (const OptionSpec &o : command.options)

@@ -21,6 +21,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <deque>
 #include <optional>
 
 namespace tessera {
@@ -61,6 +62,9 @@ struct OptionSpec {
   Section section = Section::None;
   /// One line for `--help`; empty if only `--help-all` has the option.
   llvm::StringRef brief = {};
+  /// An earlier spelling, which the parser takes with a line on stderr and no
+  /// text shows; "--no-overlap" of "--overlap" is a flag for its value off.
+  llvm::StringRef old = {};
 };
 
 /// A row of a table after which all rows are in this section.
@@ -78,6 +82,12 @@ constexpr OptionSpec common(llvm::StringRef brief, OptionSpec row) {
 
 /// The same for a row with a help text of one line.
 constexpr OptionSpec common(OptionSpec row) { return common(row.help, row); }
+
+/// An option that had another spelling.
+constexpr OptionSpec formerly(llvm::StringRef old, OptionSpec row) {
+  row.old = old;
+  return row;
+}
 
 /// Returns the rows of tables that may have section rows, by section and then
 /// in their order. They live as long as the process.
@@ -134,10 +144,13 @@ private:
   friend llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                                     Arguments arguments);
   llvm::StringMap<llvm::StringRef> values;
+  /// Texts that names and values refer to; a deque does not move them.
+  std::deque<std::string> texts;
 };
 
 /// Parses `--name value`, `--name=value`, flags and positional arguments; "--"
-/// ends the options, "-" is positional. Errors: an unknown or repeated option,
+/// ends the options, "-" is positional. An old spelling prints a line that has
+/// the new one. Errors: an unknown or repeated option,
 /// a missing or superfluous value, an output file that cannot be created.
 llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                            Arguments arguments);

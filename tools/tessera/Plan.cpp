@@ -51,9 +51,12 @@ constexpr OptionSpec kOwnOptions[] = {
             "h100-sxm-ib"}),
     {"--links-scale", "LIST",
      "multiply the bandwidth of links, as infiniband=0.5,nvlink=0.9"},
-    common("a plan as JSON, which other options change",
-           {"--layout", "FILE",
-            "a plan as JSON, as --json writes it; other options change it"}),
+    common(
+        "a plan as JSON, which other options change",
+        formerly(
+            "--layout",
+            {"--plan", "FILE",
+             "a plan as JSON, as --json writes it; other options change it"})),
     {"--from-program", "FILE",
      "the plan of a training step, as tessera compile --compile-to prints it; "
      "other options change it"},
@@ -157,10 +160,10 @@ const CommandSpec kCommand = {
     withPlanOptions(kOwnOptions, PlanField::kPriced),
     "  tessera plan llama3-70b\n"
     "  tessera plan llama3-70b --cluster h100-sxm-ib \\\n"
-    "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
+    "      --ranks 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
     "512\n"
     "  tessera plan llama3-8b --cluster h100-sxm-ib \\\n"
-    "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o "
+    "      --ranks 64 --seq 8192 --global-batch 128 --search --tp ..8 -o "
     "p.json\n"
     "  tessera plan --compare a.json b.json\n"
     "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json",
@@ -177,7 +180,7 @@ constexpr int kDiffers = 4;
 /// True if the options say how the model is to be partitioned.
 bool hasLayout(const ParsedOptions &parsed) {
   for (StringRef name :
-       {"--layout", "--from-program", "--dp", "--tp", "--pp", "--cp"})
+       {"--plan", "--from-program", "--dp", "--tp", "--pp", "--cp"})
     if (parsed.has(name))
       return true;
   return false;
@@ -185,7 +188,7 @@ bool hasLayout(const ParsedOptions &parsed) {
 
 /// True if devices, a batch and a cluster are given, and no layout.
 bool asksForLayout(const ParsedOptions &parsed) {
-  return parsed.has("--gpus") && parsed.has("--global-batch") &&
+  return parsed.has("--ranks") && parsed.has("--global-batch") &&
          parsed.has("--cluster") && !hasLayout(parsed);
 }
 
@@ -246,17 +249,17 @@ llvm::Error readFramework(const ParsedOptions &parsed, GivenPlan &given) {
   return llvm::Error::success();
 }
 
-/// Reads the plan from the options and from --layout or --from-program; options
+/// Reads the plan from the options and from --plan or --from-program; options
 /// take precedence.
 llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
   GivenPlan given;
   given.plan.precision = Precision::BF16;
   given.plan.seq = defaultSeq;
-  if (parsed.has("--layout") && parsed.has("--from-program"))
+  if (parsed.has("--plan") && parsed.has("--from-program"))
     return llvm::createStringError(
-        "expects --layout or --from-program but got both");
-  if (parsed.has("--layout"))
-    if (llvm::Error error = readPlanFile(parsed.get("--layout"), given))
+        "expects --plan or --from-program but got both");
+  if (parsed.has("--plan"))
+    if (llvm::Error error = readPlanFile(parsed.get("--plan"), given))
       return std::move(error);
   if (parsed.has("--from-program"))
     if (llvm::Error error = readProgram(parsed.get("--from-program"), given))
@@ -347,7 +350,7 @@ llvm::Error checkMinimumMemoryOptions(const ParsedOptions &parsed) {
         !llvm::is_contained(kMinimumMemoryOptions, option.name))
       return llvm::createStringError(
           option.name + " expects a layout: at least one of --dp, --tp, --pp, "
-                        "--cp or --layout, with --global-batch and --cluster");
+                        "--cp or --plan, with --global-batch and --cluster");
   return llvm::Error::success();
 }
 

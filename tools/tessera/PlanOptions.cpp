@@ -91,9 +91,11 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, PlanField::Use use) {
       continue;
     OptionSpec row;
     row.name = texts.emplace_back(field.getOption());
+    row.value = field.getPlaceholder();
     // A search may fix a flag to either value.
-    bool isChoice = use == PlanField::kPriced && field.value.empty();
-    row.value = isChoice ? kFlagValue : field.value;
+    if (use == PlanField::kPriced && row.value.empty())
+      row.value = kFlagValue;
+    row.old = texts.emplace_back(field.getOldOption());
     row.help = texts.emplace_back(field.getHelp());
     row.section = getSection(field.section);
     row.brief = field.getBrief();
@@ -108,17 +110,7 @@ std::string tessera::getFieldText(const PlanField &field,
   StringRef text = parsed.get(option);
   if (!field.value.empty())
     return text.str();
-  // "--no-overlap=off" turns the overlap on.
-  bool inverted = option != ("--" + field.name).str();
-  std::string values;
-  for (StringRef part : llvm::split(text.empty() ? "on" : text, ',')) {
-    bool isOff = part == "off";
-    if (part != "on" && !isOff)
-      return text.str();
-    values += (values.empty() ? "" : ",") +
-              std::string(isOff == inverted ? "on" : "off");
-  }
-  return values;
+  return text.empty() ? "on" : text.str();
 }
 
 llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,

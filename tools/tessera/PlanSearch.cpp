@@ -96,12 +96,12 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   space.base.seq = subject.maxPositions();
   space.compilable = parsed.has("--compilable");
   for (StringRef other :
-       {"--layout", "--from-program", "--schedule-csv", "--observed"})
+       {"--plan", "--from-program", "--schedule-csv", "--observed"})
     if (parsed.has(other))
       return llvm::createStringError("expects --search or " + other +
                                      " but got both");
-  for (StringRef needed : {"--gpus", "--global-batch", "--cluster"})
-    if (!parsed.has(needed) && !(needed == "--gpus" && parsed.has("--days")))
+  for (StringRef needed : {"--ranks", "--global-batch", "--cluster"})
+    if (!parsed.has(needed) && !(needed == "--ranks" && parsed.has("--days")))
       return llvm::createStringError("expects " + needed + " with --search");
   for (const PlanField &field : getPlanFields()) {
     std::string option = field.getOption();
@@ -191,7 +191,7 @@ readDays(const ParsedOptions &parsed, const Subject &subject,
                                   *days, options);
   if (!fewest)
     return fewest.takeError();
-  llvm::cantFail(given.constrain("gpus", std::to_string(fewest->devices)));
+  llvm::cantFail(given.constrain("ranks", std::to_string(fewest->devices)));
   return *fewest;
 }
 
@@ -244,7 +244,7 @@ llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
 }
 
 /// Writes the report as text or JSON to stdout, and as JSON to the file of -o,
-/// which --layout reads as a plan.
+/// which --plan reads as a plan.
 llvm::Error writeSearch(const ParsedOptions &parsed,
                         const SearchReport &report) {
   auto writeJson = [&](llvm::raw_ostream &os) {

@@ -47,9 +47,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--sequence-order", "WHAT",
      "auto (default) or plain: see tessera compile; what it is compared with "
      "is in plain order"},
-    {"--pipeline", "PASSES",
-     "verify the program before and after these passes, in MLIR's syntax, in "
-     "place of partitioning it"},
+    formerly("--pipeline",
+             {"--passes", "PASSES",
+              "verify the program before and after these passes, in MLIR's "
+              "syntax, in place of partitioning it"}),
     common("verify PROGRAM and this one, made of it",
            {"--partitioned", "FILE",
             "verify PROGRAM and this one, which was made of it: of phase "
@@ -66,9 +67,11 @@ constexpr OptionSpec kOwnOptions[] = {
            {"--steps", "N",
             "run N times, each with the parameters and state of the one "
             "before; default: 1"}),
-    {"--data", "KIND",
-     "ordinary (default): both signs, zeros, large and small integers; "
-     "extreme: NaN, infinities and the largest numbers of 16 bits, too"},
+    formerly(
+        "--data",
+        {"--values", "KIND",
+         "ordinary (default): both signs, zeros, large and small integers; "
+         "extreme: NaN, infinities and the largest numbers of 16 bits, too"}),
     common("take arguments from DIR/NAME.npy",
            {"--inputs", "DIR",
             "take arguments from DIR/NAME.npy, as for tessera run; those "
@@ -265,16 +268,16 @@ llvm::Error interpretAndPrint(mlir::func::FuncOp function) {
 // Comparison
 //===----------------------------------------------------------------------===//
 
-/// Adds the passes of --pipeline.
+/// Adds the passes of --passes.
 llvm::Error parsePasses(mlir::PassManager &passes,
                         const ParsedOptions &options) {
   std::string message;
   llvm::raw_string_ostream os(message);
-  StringRef pipeline = options.get("--pipeline");
+  StringRef pipeline = options.get("--passes");
   if (pipeline.consume_front("builtin.module(") && !pipeline.consume_back(")"))
-    return llvm::createStringError("--pipeline: expects ')' at the end");
+    return llvm::createStringError("--passes: expects ')' at the end");
   if (failed(mlir::parsePassPipeline(pipeline, passes, os)))
-    return llvm::createStringError("--pipeline: " +
+    return llvm::createStringError("--passes: " +
                                    StringRef(message).trim().split('\n').first);
   return llvm::Error::success();
 }
@@ -285,7 +288,7 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
   // `builtin.module(...)` to modules inside this one, and run nothing.
   mlir::PassManager passes(module->getContext(),
                            mlir::ModuleOp::getOperationName());
-  if (options.has("--pipeline")) {
+  if (options.has("--passes")) {
     if (llvm::Error error = parsePasses(passes, options))
       return error;
   } else {
@@ -301,7 +304,7 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options,
 /// training step of a program with a loss.
 llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
                     PipelineOptions &phases, bool inPlainOrder = false) {
-  if (options.has("--partitioned") || options.has("--pipeline"))
+  if (options.has("--partitioned") || options.has("--passes"))
     return llvm::Error::success();
   if (llvm::Error error = readPipelineOptions(options, phases))
     return error;
@@ -353,14 +356,14 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
   return compiled;
 }
 
-/// Fails if two options conflict, such as --partitioned and --pipeline.
+/// Fails if two options conflict, such as --partitioned and --passes.
 llvm::Error checkConflicts(const ParsedOptions &options) {
   constexpr std::pair<StringRef, StringRef> kConflicts[] = {
-      {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
+      {"--partitioned", "--passes"},   {"--partitioned", "--mesh"},
       {"--partitioned", "--strategy"}, {"--partitioned", "--plan"},
-      {"--partitioned", "--cluster"},  {"--pipeline", "--mesh"},
-      {"--pipeline", "--strategy"},    {"--pipeline", "--plan"},
-      {"--pipeline", "--cluster"}};
+      {"--partitioned", "--cluster"},  {"--passes", "--mesh"},
+      {"--passes", "--strategy"},      {"--passes", "--plan"},
+      {"--passes", "--cluster"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +
@@ -469,7 +472,7 @@ llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
     return steps.takeError();
   options.steps = steps->value_or(1);
   options.inputs.integers = parsed.has("--integers");
-  auto data = parsed.getChoice("--data", {"ordinary", "extreme"}, "ordinary");
+  auto data = parsed.getChoice("--values", {"ordinary", "extreme"}, "ordinary");
   if (!data)
     return data.takeError();
   if (*data == 1)
@@ -541,7 +544,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
           "expects --no-proof with @" + function.getName() +
           " of phase kernels or schedule: what is proven is phase partition");
     // Comparing a program with itself would show nothing.
-    if (!parsed.has("--pipeline") &&
+    if (!parsed.has("--passes") &&
         !other->hasAttr(dist::DistDialect::kLocalAttr))
       return llvm::createStringError("expects @" + function.getName() +
                                      " to be partitioned, with dist.local");

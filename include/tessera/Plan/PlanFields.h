@@ -105,13 +105,21 @@ public:
   bool isCommon = false;
   /// One line for `--help` where `help` is longer.
   llvm::StringRef brief = {};
+  /// An earlier name, which options and JSON may still use.
+  llvm::StringRef old = {};
 
   /// `help` with the names and the default.
   std::string getHelp() const;
   /// One line for `--help`; empty if only `--help-all` shows the field.
   llvm::StringRef getBrief() const;
-  /// "--micro-batch"; "--no-overlap" for a flag that is on by default.
+  /// "--micro-batch".
   std::string getOption() const;
+  /// The placeholder of the option's value: "on|off" for a flag that is on by
+  /// default, otherwise `value`.
+  llvm::StringRef getPlaceholder() const;
+  /// An earlier spelling of the option: "--no-overlap" for a flag that is on by
+  /// default; empty if there is none.
+  std::string getOldOption() const;
   /// "micro_batch".
   std::string getParameter() const;
   /// The expected values: "an integer from 1 to 4".
@@ -131,7 +139,7 @@ public:
 /// All fields, in the order of a help text.
 llvm::ArrayRef<PlanField> getPlanFields();
 
-/// The field of this name; null if there is none.
+/// The field of this name, which may be its old one; null if there is none.
 const PlanField *findPlanField(llvm::StringRef name);
 
 /// A plan as a user gives it: some of its fields.

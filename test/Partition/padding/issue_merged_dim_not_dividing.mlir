@@ -1,4 +1,4 @@
-// RUN: tessera verify %s --pipeline "builtin.module(dist-propagate-shardings,dist-decompose,dist-pad-factors,dist-insert-reshards,dist-place-reductions,dist-reshard-to-collectives,dist-global-to-local,dist-verify-local)"
+// RUN: tessera verify %s --passes "builtin.module(dist-propagate-shardings,dist-decompose,dist-pad-factors,dist-insert-reshards,dist-place-reductions,dist-reshard-to-collectives,dist-global-to-local,dist-verify-local)"
 
 // Nine rows of twelve are padded to ten for x; the 120 elements of the merged
 // dimension divide by all six devices, the ten rows do not.

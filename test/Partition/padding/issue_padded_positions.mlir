@@ -1,5 +1,5 @@
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-decompose --dist-pad-factors | FileCheck %s
-// RUN: tessera verify %s --pipeline "builtin.module(dist-propagate-shardings,dist-decompose,dist-pad-factors,dist-insert-reshards,dist-reshard-to-collectives,dist-global-to-local)"
+// RUN: tessera verify %s --passes "builtin.module(dist-propagate-shardings,dist-decompose,dist-pad-factors,dist-insert-reshards,dist-reshard-to-collectives,dist-global-to-local)"
 
 // Eight positions on six devices are padded to twelve, more than the table has
 // rows: positions in the padding are row 0, not NaN, which a weight of zero

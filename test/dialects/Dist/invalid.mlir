@@ -645,7 +645,7 @@ module attributes {dist.plan = #dist.plan<sp = yes>} {}
 // expected-error @+1 {{(C1) total-steps: expects more than warmup = 10 with cosine but got 10}}
 module attributes {dist.plan = #dist.plan<lr_schedule = cosine, warmup = 10, total_steps = 10>} {}
 // -----
-// expected-error @+1 {{(C1) gpus: expects at most 2147483647 but got dp x tp x pp x cp = 4611686014132420608}}
+// expected-error @+1 {{(C1) ranks: expects at most 2147483647 but got dp x tp x pp x cp = 4611686014132420608}}
 module attributes {dist.plan = #dist.plan<dp = 2147483647, tp = 2147483647>} {}
 // -----
 // expected-error @+1 {{(C2) expects sums of gradients in f32, or in bf16 with precision bf16 or fp8, but got bf16 with f32}}

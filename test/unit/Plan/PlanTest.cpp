@@ -44,15 +44,15 @@ TEST(Plan, valid) {
 TEST(Plan, axes_multiply_to_the_gpus) {
   EXPECT_EQ(llvm::toString(llama405b().checkDevices(16384)), "");
   EXPECT_EQ(llvm::toString(llama405b().checkDevices(8192)),
-            "gpus: expects dp x tp x pp x cp = 128 x 8 x 16 x 1 = 16384 but "
+            "ranks: expects dp x tp x pp x cp = 128 x 8 x 16 x 1 = 16384 but "
             "got 8192; change dp to 64");
   Plan l;
   l.dp = 4;
   l.tp = 2;
   l.pp = 4;
   EXPECT_EQ(llvm::toString(l.checkDevices(33)),
-            "gpus: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 but got 33; "
-            "change gpus to 32, or tp, pp and cp to divisors of gpus");
+            "ranks: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 but got 33; "
+            "change ranks to 32, or tp, pp and cp to divisors of ranks");
 }
 
 TEST(Plan, batches_divide) {
@@ -102,7 +102,7 @@ TEST(Plan, sizes) {
   EXPECT_EQ(error(l), "zero: expects an integer from 0 to 3 but got 4");
   l = llama405b();
   l.dp = l.tp = l.pp = l.cp = 1 << 30;
-  EXPECT_EQ(error(l).rfind("gpus: expects at most 2147483647", 0), 0u);
+  EXPECT_EQ(error(l).rfind("ranks: expects at most 2147483647", 0), 0u);
   l = llama405b();
   l.documentTokens = l.seq + 1;
   EXPECT_EQ(error(l),
@@ -171,7 +171,11 @@ TEST(PlanFields, are_described) {
               std::holds_alternative<PlanField::Flag>(field.type));
     EXPECT_TRUE(field.isInRange(Plan())) << field.name.str();
   }
-  EXPECT_EQ(findPlanField("overlap")->getOption(), "--no-overlap");
+  EXPECT_EQ(findPlanField("overlap")->getOption(), "--overlap");
+  EXPECT_EQ(findPlanField("overlap")->getPlaceholder(), "on|off");
+  EXPECT_EQ(findPlanField("overlap")->getOldOption(), "--no-overlap");
+  EXPECT_EQ(findPlanField("gpus"), findPlanField("ranks"));
+  EXPECT_EQ(findPlanField("ranks")->getOldOption(), "--gpus");
   EXPECT_EQ(findPlanField("micro-batch")->getOption(), "--micro-batch");
   EXPECT_EQ(findPlanField("micro-batch")->getParameter(), "micro_batch");
   EXPECT_EQ(findPlanField("offload")->getHelp(),
@@ -213,22 +217,25 @@ TEST(PlanFields, json_errors) {
             "tpp: expects a known field; did you mean 'tp'?");
   EXPECT_EQ(readError(R"({"global-batch": 8, "micro-batches": 8})"),
             "micro-batches: expects no global-batch beside it");
+  EXPECT_EQ(readError(R"({"ranks": 8, "gpus": 8})"),
+            "ranks: expects no gpus beside it");
+  // Older plans have this name.
   EXPECT_EQ(readError(R"({"gpus": 8, "tp": 4, "dp": 4})"),
-            "gpus: expects dp x tp x pp x cp = 4 x 4 x 1 x 1 = 16 but got 8; "
+            "ranks: expects dp x tp x pp x cp = 4 x 4 x 1 x 1 = 16 but got 8; "
             "change dp to 2");
 }
 
 TEST(PlanFields, what_is_not_given_follows) {
   GivenPlan given;
   EXPECT_TRUE(given.isEmpty());
-  ASSERT_FALSE(bool(given.parse("gpus=64,tp=8,global-batch=32,micro-batch=2,"
+  ASSERT_FALSE(bool(given.parse("ranks=64,tp=8,global-batch=32,micro-batch=2,"
                                 "stage-layers=7,8,lr=1e-4")));
   ASSERT_FALSE(bool(given.complete()));
   EXPECT_EQ(given.plan.dp, 8);
   EXPECT_EQ(given.plan.microBatches, 2);
   EXPECT_EQ(given.plan.stageLayers, (std::vector<double>{7, 8}));
   EXPECT_EQ(given.plan.lr, 1e-4);
-  EXPECT_TRUE(given.has("gpus") && given.has("lr"));
+  EXPECT_TRUE(given.has("ranks") && given.has("lr"));
   EXPECT_FALSE(given.has("dp") || given.has("clip") || given.isEmpty());
   // The later of the two ways to give the batch applies.
   ASSERT_FALSE(bool(given.set("micro-batches", "3")));

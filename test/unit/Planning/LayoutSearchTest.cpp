@@ -46,11 +46,11 @@ std::vector<Case> cases() {
       {"llama on a node",
        dense(llama()),
        large,
-       {{"gpus", "8"}, {"global-batch", "16"}, {"micro-batch", "1,2"}}},
+       {{"ranks", "8"}, {"global-batch", "16"}, {"micro-batch", "1,2"}}},
       {"llama on nodes of four",
        dense(llama()),
        small,
-       {{"gpus", "32"},
+       {{"ranks", "32"},
         {"global-batch", "64"},
         {"micro-batch", "1"},
         {"cp", "..2"},
@@ -60,7 +60,7 @@ std::vector<Case> cases() {
       {"gpt with stages",
        dense(gpt()),
        large,
-       {{"gpus", "64"},
+       {{"ranks", "64"},
         {"global-batch", "128"},
         {"tp", "1,2"},
         {"pp", "4.."},
@@ -71,7 +71,7 @@ std::vector<Case> cases() {
       {"gpt on little memory",
        dense(gpt()),
        small,
-       {{"gpus", "16"},
+       {{"ranks", "16"},
         {"global-batch", "32"},
         {"cp", "1"},
         {"sp", "on"},
@@ -80,7 +80,7 @@ std::vector<Case> cases() {
       {"experts",
        sparse(mixture()),
        large,
-       {{"gpus", "32"},
+       {{"ranks", "32"},
         {"global-batch", "64"},
         {"cp", "1"},
         {"pp", "..8"},
@@ -91,7 +91,7 @@ std::vector<Case> cases() {
       {"numbers of devices and types",
        dense(gpt()),
        large,
-       {{"gpus", "8,16"},
+       {{"ranks", "8,16"},
         {"global-batch", "32"},
         {"cp", "1"},
         {"pp", "..4"},
@@ -168,7 +168,7 @@ TEST(LayoutSearch, bounds_hold) {
        {dense(llama()), dense(gpt()), sparse(mixture())})
     for (const ClusterSpec &spec : {cluster(), cluster(4, 40e9, 25e9)}) {
       PlanSpace given =
-          makeSpace({{"gpus", "64"}, {"global-batch", "128"}, {"cp", "..4"}});
+          makeSpace({{"ranks", "64"}, {"global-batch", "128"}, {"cp", "..4"}});
       std::vector<ClusterSpec> clusters{spec};
       LayoutSpace space(subject, clusters, given);
       LayoutProbe probe(subject, clusters, space);
@@ -247,7 +247,7 @@ TEST(WhatIf, fewest_devices) {
   std::vector<ClusterSpec> clusters{spec};
   options.frontSlack = -1;
   auto daysOn = [&](int64_t devices) {
-    llvm::cantFail(given.constrain("gpus", std::to_string(devices)));
+    llvm::cantFail(given.constrain("ranks", std::to_string(devices)));
     LayoutSpace space(subject, clusters, given);
     SearchResult result = searchLayouts(subject, clusters, space, options);
     return result.top.empty() ? double(INFINITY)
@@ -257,7 +257,7 @@ TEST(WhatIf, fewest_devices) {
   for (int64_t devices = 8; devices < fewest.devices; devices += 8)
     EXPECT_GT(daysOn(devices), days) << devices;
   // Fewer devices are allowed than are needed.
-  llvm::cantFail(given.constrain("gpus", "..16"));
+  llvm::cantFail(given.constrain("ranks", "..16"));
   EXPECT_EQ(llvm::toString(
                 findFewestDevices(subject, spec, given, tokens, days, options)
                     .takeError()),
@@ -270,7 +270,7 @@ TEST(WhatIf, fewest_devices) {
 TEST(LayoutSearch, fits_with_a_probability) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster(8, 40e9)};
-  PlanSpace given = makeSpace({{"gpus", "16"},
+  PlanSpace given = makeSpace({{"ranks", "16"},
                                {"global-batch", "64"},
                                {"cp", "1"},
                                {"micro-batch", "1"},
@@ -296,7 +296,7 @@ TEST(LayoutSearch, fits_with_a_probability) {
 TEST(LayoutSearch, finds_the_cheapest) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster(), cluster(4, 40e9, 25e9)};
-  PlanSpace given = makeSpace({{"gpus", "16,32"},
+  PlanSpace given = makeSpace({{"ranks", "16,32"},
                                {"global-batch", "64"},
                                {"cp", "1"},
                                {"micro-batch", "1"},
@@ -322,7 +322,7 @@ TEST(LayoutSearch, finds_the_cheapest) {
 TEST(LayoutSearch, may_be_ended) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
-  PlanSpace given = makeSpace({{"gpus", "16"}, {"global-batch", "64"}});
+  PlanSpace given = makeSpace({{"ranks", "16"}, {"global-batch", "64"}});
   LayoutSpace space(subject, clusters, given);
   double best = searchLayouts(subject, clusters, space).top.at(0).time;
   auto endedBy = [&](llvm::function_ref<bool(const SearchProgress &)> goOn) {
@@ -355,7 +355,7 @@ TEST(LayoutSearch, may_be_ended) {
 TEST(WhatIf, other_hardware) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
-  PlanSpace given = makeSpace({{"gpus", "16"},
+  PlanSpace given = makeSpace({{"ranks", "16"},
                                {"global-batch", "64"},
                                {"cp", "1"},
                                {"micro-batch", "1"},
@@ -380,7 +380,7 @@ TEST(WhatIf, why_not_a_layout) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
   PlanSpace given = makeSpace(
-      {{"gpus", "16"}, {"global-batch", "64"}, {"cp", "1"}, {"zero", "1"}});
+      {{"ranks", "16"}, {"global-batch", "64"}, {"cp", "1"}, {"zero", "1"}});
   LayoutSpace space(subject, clusters, given);
   FoundPlan best = searchLayouts(subject, clusters, space).top.at(0);
   auto ask = [&](const char *fixed) {
@@ -396,7 +396,7 @@ TEST(WhatIf, why_not_a_layout) {
   EXPECT_EQ(llvm::toString(ask("tp8").takeError()),
             "expects fields and their values, as tp=8,pp=4, but got 'tp8'");
   EXPECT_EQ(llvm::toString(ask("tp=3").takeError()),
-            "no layout has --gpus 16, --tp 3 and --global-batch 64");
+            "no layout has --ranks 16, --tp 3 and --global-batch 64");
   // A neighbor that does not fit reports it.
   Neighbour large =
       llvm::cantFail(ask("tp=1,pp=1,micro-batch=4,recompute=none"));
@@ -407,7 +407,7 @@ TEST(WhatIf, why_not_a_layout) {
 
 TEST(LayoutSearch, ranks_plans) {
   Subject subject = dense(llama());
-  PlanSpace given = makeSpace({{"gpus", "16"}, {"global-batch", "64"}});
+  PlanSpace given = makeSpace({{"ranks", "16"}, {"global-batch", "64"}});
   std::vector<ClusterSpec> clusters{cluster()};
   LayoutSpace space(subject, clusters, given);
   SearchResult found = searchLayouts(subject, clusters, space);
@@ -428,7 +428,7 @@ TEST(LayoutSearch, ranks_plans) {
 TEST(LayoutSpace, is_what_the_options_leave_open) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
-  PlanSpace given = makeSpace({{"gpus", "16"},
+  PlanSpace given = makeSpace({{"ranks", "16"},
                                {"global-batch", "32"},
                                {"tp", "2,4"},
                                {"pp", "..2"},
@@ -466,7 +466,7 @@ TEST(LayoutSpace, has_types_that_the_device_has) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
   PlanSpace given = makeSpace(
-      {{"gpus", "8"}, {"global-batch", "8"}, {"precision", "bf16,nvfp4"}});
+      {{"ranks", "8"}, {"global-batch", "8"}, {"precision", "bf16,nvfp4"}});
   LayoutSpace both(subject, clusters, given);
   EXPECT_EQ(both.getSettings().size(), 1u);
   llvm::cantFail(given.constrain("precision", "nvfp4"));
@@ -481,7 +481,7 @@ TEST(LayoutSpace, has_each_layout_once) {
   Subject subject = dense(gpt());
   std::vector<ClusterSpec> clusters{cluster()};
   PlanSpace given =
-      makeSpace({{"gpus", "8"}, {"global-batch", "8"}, {"recompute", "none"}});
+      makeSpace({{"ranks", "8"}, {"global-batch", "8"}, {"recompute", "none"}});
   LayoutSpace space(subject, clusters, given);
   std::set<std::string> found;
   int64_t count = 0;
