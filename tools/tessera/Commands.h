@@ -16,6 +16,8 @@
 
 namespace tessera {
 
+struct CommandSpec;
+
 /// Arguments after the subcommand's name on the command line. The strings are
 /// argv's: they end in a NUL.
 using Arguments = llvm::ArrayRef<llvm::StringRef>;
@@ -28,6 +30,28 @@ int runRun(Arguments arguments);
 int runVerify(Arguments arguments);
 int runPlan(Arguments arguments);
 int runDoctor(Arguments arguments);
+int runCompletion(Arguments arguments);
+
+/// Their names, texts and options.
+const CommandSpec &getModelSpec();
+const CommandSpec &getImportSpec();
+const CommandSpec &getCompileSpec();
+const CommandSpec &getRunSpec();
+const CommandSpec &getVerifySpec();
+const CommandSpec &getPlanSpec();
+const CommandSpec &getDoctorSpec();
+const CommandSpec &getCompletionSpec();
+
+/// A subcommand, as `tessera --help` shows it.
+struct Command {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  int (*run)(Arguments arguments);
+  const CommandSpec &(*getSpec)();
+};
+
+/// All subcommands.
+llvm::ArrayRef<Command> getCommands();
 
 } // namespace tessera
 

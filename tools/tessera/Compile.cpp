@@ -43,7 +43,17 @@ using mlir::failed;
 
 namespace {
 
-constexpr OptionSpec kOwnOptions[] = {
+/// The values of --compile-to.
+std::string listLastPhases() {
+  std::string phases = listPhases() + ", object, exe";
+  llvm::erase(phases, ' ');
+  std::replace(phases.begin(), phases.end(), ',', '|');
+  return phases;
+}
+
+const std::string kLastPhases = listLastPhases();
+
+const OptionSpec kOwnOptions[] = {
     section(Section::Mesh),
     common("the devices, as dp=2,tp=2",
            {"--mesh", "AXES",
@@ -55,47 +65,62 @@ constexpr OptionSpec kOwnOptions[] = {
             "--cp-method, dp@x+y and tp@z on axes of other names; auto or "
             "pp,auto: shardings are searched; default: the program's own "
             "shardings"}),
-    {"--sequence-order", "WHAT",
-     "auto (default): a sequence that causal attention shares over cp is "
-     "stored in zig-zag order, so that all devices have equal work; plain: as "
-     "it is. Results are the same"},
+    choice(
+        "plain|auto",
+        {"--sequence-order", "WHAT",
+         "auto (default): a sequence that causal attention shares over cp is "
+         "stored in zig-zag order, so that all devices have equal work; plain: "
+         "as "
+         "it is. Results are the same"}),
     section(Section::Target),
-    common("host, cuda or cuda-emulated; default: host",
-           {"--target", "NAME",
-            "host (default), cuda (kernels for NVIDIA GPUs; needs a CUDA "
-            "toolkit, but no GPU) or cuda-emulated (the same kernels on the "
-            "host, slowly; needs neither)"}),
+    common(
+        "host, cuda or cuda-emulated; default: host",
+        choice(
+            "host|cuda|cuda-emulated",
+            {"--target", "NAME",
+             "host (default), cuda (kernels for NVIDIA GPUs; needs a CUDA "
+             "toolkit, but no GPU) or cuda-emulated (the same kernels on the "
+             "host, slowly; needs neither)"})),
     {"--cuda-arch", "LIST",
      "architectures to make machine code for, as 80,90; default: 80,90,100; "
      "PTX of the lowest goes along"},
-    common("stop after this phase and print the program",
-           {"--compile-to", "PHASE",
-            "stop after this phase and print the program; object: write the "
-            "object file and do not link; default: exe, the executable"}),
+    common(
+        "stop after this phase and print the program",
+        choice(
+            kLastPhases,
+            {"--compile-to", "PHASE",
+             "stop after this phase and print the program; object: write the "
+             "object file and do not link; default: exe, the executable"})),
     {"--keep-reference", "",
      "with --compile-to partition: print the program before it along, for "
      "tessera-opt --dist-verify-partition"},
     {"--cpu", "NAME",
      "processor to generate code for, by LLVM's name, as x86-64-v3; default: "
      "$TESSERA_CPU, or native, this machine's"},
-    {"--memory", "USE",
-     "shared (default), apart (no memory used twice) or watched (the program "
-     "checks that nothing is written beyond a tensor or read when it is over; "
-     "slow)"},
+    choice("shared|apart|watched", {"--memory", "USE",
+                                    "shared (default), apart (no memory used "
+                                    "twice) or watched (the program "
+                                    "checks that nothing is written beyond a "
+                                    "tensor or read when it is over; "
+                                    "slow)"}),
     {"--runtime-library", "FILE",
      "the runtime to link with; default: ../lib/libtessera_rt_host.a seen from "
      "this tool, or libtessera_rt_cuda.a"},
     section(Section::Kernels),
-    {"--collective-matmul", "WHAT",
-     "off (default), auto or on: matmuls run in chunks beside the all-gather "
-     "before or the reduce-scatter after them, where that takes less time on "
-     "the mesh's links; or always"},
-    {"--epilogues", "WHAT",
-     "on (default): matmuls for CUDA take biases, GELU and what is added; off: "
-     "kernels do that"},
-    {"--overlap", "WHAT",
-     "on (default): collectives run beside work; off: each is waited for at "
-     "once. The numbers are the same"},
+    choice("off|auto|on", {"--collective-matmul", "WHAT",
+                           "off (default), auto or on: matmuls run in chunks "
+                           "beside the all-gather "
+                           "before or the reduce-scatter after them, where "
+                           "that takes less time on "
+                           "the mesh's links; or always"}),
+    choice("off|on", {"--epilogues", "WHAT",
+                      "on (default): matmuls for CUDA take biases, GELU and "
+                      "what is added; off: "
+                      "kernels do that"}),
+    choice("off|on", {"--overlap", "WHAT",
+                      "on (default): collectives run beside work; off: each is "
+                      "waited for at "
+                      "once. The numbers are the same"}),
     {"--overlap-memory", "BYTES",
      "what a device's memory may grow by for that; default: a tenth of it"},
     {"--bucket-bytes", "BYTES",
@@ -289,18 +314,17 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   }
   pipeline.noFullGather = parsed.has("--no-full-gather");
   pipeline.collectiveReport = parsed.get("--dist-report").str();
-  auto overlap = parsed.getChoice("--overlap", {"off", "on"}, "on");
+  auto overlap = parsed.getChoice("--overlap", "on");
   if (!overlap)
     return overlap.takeError();
   if (parsed.has("--overlap"))
     pipeline.overlap = *overlap == 1;
-  auto rings =
-      parsed.getChoice("--collective-matmul", {"off", "auto", "on"}, "off");
+  auto rings = parsed.getChoice("--collective-matmul", "off");
   if (!rings)
     return rings.takeError();
   if (parsed.has("--collective-matmul"))
     pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
-  auto epilogues = parsed.getChoice("--epilogues", {"off", "on"}, "on");
+  auto epilogues = parsed.getChoice("--epilogues", "on");
   if (!epilogues)
     return epilogues.takeError();
   pipeline.epilogues = *epilogues == 1;
@@ -393,12 +417,10 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera compile --help");
-  auto target =
-      parsed.getChoice("--target", {"host", "cuda", "cuda-emulated"}, "host");
+  auto target = parsed.getChoice("--target", "host");
   if (!target)
     return target.takeError();
-  auto memory =
-      parsed.getChoice("--memory", {"shared", "apart", "watched"}, "shared");
+  auto memory = parsed.getChoice("--memory", "shared");
   if (!memory)
     return memory.takeError();
   Job job;
@@ -727,6 +749,8 @@ llvm::Error compile(const Job &given) {
 }
 
 } // namespace
+
+const CommandSpec &tessera::getCompileSpec() { return kCommand; }
 
 int tessera::runCompile(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))

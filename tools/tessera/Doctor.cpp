@@ -431,6 +431,8 @@ llvm::Error calibrate(const ParsedOptions &parsed) {
 
 } // namespace
 
+const CommandSpec &tessera::getDoctorSpec() { return kCommand; }
+
 int tessera::runDoctor(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))
     return *status;

@@ -40,9 +40,9 @@ constexpr OptionSpec kOptions[] = {
      "default: tokens"},
     {"--labels", "NAME",
      "the input that they fill with labels; default: labels"},
-    {"--label-shift", "N",
-     "by how many tokens labels are later than tokens: 1\n"
-     "(default), or 0 for a loss that shifts them itself"},
+    choice("0|1", {"--label-shift", "N",
+                   "by how many tokens labels are later than tokens: 1\n"
+                   "(default), or 0 for a loss that shifts them itself"}),
     {"--locations", "",
      "write which node or line of the source each op is from"},
     {"-o", "FILE", "write the graph there (default: stdout)",
@@ -131,7 +131,7 @@ llvm::Error run(const ParsedOptions &parsed) {
   options.dims = parsed.get("--dims").str();
   options.tokens = parsed.get("--tokens").str();
   options.labels = parsed.get("--labels").str();
-  auto shift = parsed.getChoice("--label-shift", {"0", "1"}, "1");
+  auto shift = parsed.getChoice("--label-shift", "1");
   if (!shift)
     return shift.takeError();
   options.labelShift = *shift;
@@ -147,6 +147,8 @@ llvm::Error run(const ParsedOptions &parsed) {
 }
 
 } // namespace
+
+const CommandSpec &tessera::getImportSpec() { return kCommand; }
 
 int tessera::runImport(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))

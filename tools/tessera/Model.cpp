@@ -26,8 +26,9 @@ constexpr OptionSpec kOptions[] = {
     {"--seq", "N",
      "tokens in a sequence (default: the config's n_positions or\n"
      "max_position_embeddings)"},
-    {"--dtype", "TYPE",
-     "type of parameters and activations: f32 (default), bf16, f16"},
+    choice("f32|bf16|f16",
+           {"--dtype", "TYPE",
+            "type of parameters and activations: f32 (default), bf16, f16"}),
     {"--layers", "N", "build N layers instead of the config's number"},
     {"--train", "",
      "take labels, return the loss (mean, sum, and the number\n"
@@ -62,7 +63,11 @@ constexpr CommandSpec kCommand = {
     kOptions,
     "  tessera model gpt2 --batch 4 --seq 256 -o gpt2.mlir\n"
     "  tessera model llama3-8b --seq 4096 --dtype bf16 --layers 2 --train\n"
-    "  tessera model llama3-405b --params-only"};
+    "  tessera model llama3-405b --params-only",
+    Section::None,
+    "",
+    /*choices=*/"",
+    /*shared=*/"models"};
 
 /// Reads the options, after the config: the config has the default of --seq.
 llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
@@ -80,7 +85,7 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
   auto eod = parsed.getInteger("--eod", 0);
   if (!eod)
     return eod.takeError();
-  auto dtype = parsed.getChoice("--dtype", {"f32", "bf16", "f16"}, "f32");
+  auto dtype = parsed.getChoice("--dtype", "f32");
   if (!dtype)
     return dtype.takeError();
   options.batch = batch->value_or(1);
@@ -144,6 +149,8 @@ void printSummary(const ModelConfig &config, const ModelOptions &options,
 }
 
 } // namespace
+
+const CommandSpec &tessera::getModelSpec() { return kCommand; }
 
 int tessera::runModel(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))

@@ -50,9 +50,13 @@ ParsedOptions::getInteger(StringRef name, int64_t minimum) const {
   return number;
 }
 
-llvm::Expected<size_t>
-ParsedOptions::getChoice(StringRef name, llvm::ArrayRef<StringRef> choices,
-                         StringRef byDefault) const {
+llvm::Expected<size_t> ParsedOptions::getChoice(StringRef name,
+                                                StringRef byDefault) const {
+  const OptionSpec *row = llvm::find_if(
+      table, [&](const OptionSpec &option) { return option.name == name; });
+  assert(row != table.end() && !row->choices.empty() && "expects choices");
+  llvm::SmallVector<StringRef> choices;
+  row->choices.split(choices, '|');
   StringRef value = get(name, byDefault);
   const StringRef *found = llvm::find(choices, value);
   if (found != choices.end())
@@ -118,6 +122,7 @@ static bool updateSpelling(const CommandSpec &command, StringRef &argument,
 llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
                                                     Arguments arguments) {
   ParsedOptions parsed;
+  parsed.table = command.options;
   while (!arguments.empty()) {
     StringRef argument = arguments.front();
     arguments = arguments.drop_front();
@@ -194,22 +199,20 @@ llvm::ArrayRef<OptionSpec>
 tessera::arrangeOptions(llvm::ArrayRef<OptionSpec> own,
                         llvm::ArrayRef<OptionSpec> more) {
   static std::deque<std::vector<OptionSpec>> tables;
-  std::vector<OptionSpec> &rows = tables.emplace_back();
-  for (llvm::ArrayRef<OptionSpec> table : {own, more}) {
-    Section section = Section::None;
-    for (const OptionSpec &row : table) {
-      if (row.section != Section::None)
-        section = row.section;
-      if (row.name.empty())
-        continue;
-      rows.push_back(row);
-      rows.back().section = section;
+  std::vector<OptionSpec> &sorted = tables.emplace_back();
+  for (size_t i = 0; i <= static_cast<size_t>(Section::Output); ++i)
+    for (llvm::ArrayRef<OptionSpec> table : {own, more}) {
+      Section current = Section::None;
+      for (const OptionSpec &row : table) {
+        if (row.section != Section::None)
+          current = row.section;
+        if (row.name.empty() || current != static_cast<Section>(i))
+          continue;
+        sorted.push_back(row);
+        sorted.back().section = current;
+      }
     }
-  }
-  llvm::stable_sort(rows, [](const OptionSpec &a, const OptionSpec &b) {
-    return a.section < b.section;
-  });
-  return rows;
+  return sorted;
 }
 
 /// Breaks a paragraph into lines of at most `width`.

@@ -65,6 +65,10 @@ struct OptionSpec {
   /// An earlier spelling, which the parser takes with a line on stderr and no
   /// text shows; "--no-overlap" of "--overlap" is a flag for its value off.
   llvm::StringRef old = {};
+  /// All values, separated by '|'; empty if there are others.
+  llvm::StringRef choices = {};
+  /// The folder of share/ whose files are values by name.
+  llvm::StringRef shared = {};
 };
 
 /// A row of a table after which all rows are in this section.
@@ -89,6 +93,18 @@ constexpr OptionSpec formerly(llvm::StringRef old, OptionSpec row) {
   return row;
 }
 
+/// An option with a value of `choices`, separated by '|'.
+constexpr OptionSpec choice(llvm::StringRef choices, OptionSpec row) {
+  row.choices = choices;
+  return row;
+}
+
+/// An option whose value may be the name of a file of a folder of share/.
+constexpr OptionSpec named(llvm::StringRef shared, OptionSpec row) {
+  row.shared = shared;
+  return row;
+}
+
 /// Returns the rows of tables that may have section rows, by section and then
 /// in their order. They live as long as the process.
 llvm::ArrayRef<OptionSpec> arrangeOptions(llvm::ArrayRef<OptionSpec> own,
@@ -110,7 +126,10 @@ struct CommandSpec {
   /// A section whose options the command takes but does not list.
   Section unlisted = Section::None;
   /// The place that lists them, after their number: "more: docs/plan.md".
-  llvm::StringRef unlistedText;
+  llvm::StringRef unlistedText = {};
+  /// As OptionSpec::choices and OptionSpec::shared, of arguments.
+  llvm::StringRef choices = {};
+  llvm::StringRef shared = {};
 
   /// True if help texts may show the option.
   bool lists(const OptionSpec &option) const {
@@ -131,10 +150,9 @@ public:
   /// The value as an integer of at least `minimum`; none if not given.
   llvm::Expected<std::optional<int64_t>> getInteger(llvm::StringRef name,
                                                     int64_t minimum) const;
-  /// Index of the value (or of `byDefault`) in `choices`; an error if it is not
-  /// one of them.
+  /// Index of the value (or of `byDefault`) in the choices of the option's row;
+  /// an error if it is not one of them.
   llvm::Expected<size_t> getChoice(llvm::StringRef name,
-                                   llvm::ArrayRef<llvm::StringRef> choices,
                                    llvm::StringRef byDefault) const;
 
   /// Arguments that are not options, in order.
@@ -143,6 +161,7 @@ public:
 private:
   friend llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                                     Arguments arguments);
+  llvm::ArrayRef<OptionSpec> table;
   llvm::StringMap<llvm::StringRef> values;
   /// Texts that names and values refer to; a deque does not move them.
   std::deque<std::string> texts;

@@ -43,12 +43,15 @@ namespace json = llvm::json;
 
 namespace {
 
-constexpr OptionSpec kOwnOptions[] = {
+const std::string kFrameworks = llvm::join(getNames<Framework>(), "|");
+
+const OptionSpec kOwnOptions[] = {
     section(Section::Cluster),
     common("the cluster: a file, or a name as h100-sxm-ib",
-           {"--cluster", "CLUSTER",
-            "the cluster: a file, or a name of share/clusters, as "
-            "h100-sxm-ib"}),
+           named("clusters",
+                 {"--cluster", "CLUSTER",
+                  "the cluster: a file, or a name of share/clusters, as "
+                  "h100-sxm-ib"})),
     {"--links-scale", "LIST",
      "multiply the bandwidth of links, as infiniband=0.5,nvlink=0.9"},
     common(
@@ -60,11 +63,14 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--from-program", "FILE",
      "the plan of a training step, as tessera compile --compile-to prints it; "
      "other options change it"},
-    common("set what a framework fixes, as megatron-core or fsdp",
-           {"--framework", "NAME",
-            "set fields of the plan as a framework does, but those given: "
-            "megatron-core, megatron-2021, nemo, torchtitan, fsdp, deepspeed, "
-            "nanotron or tessera (docs/plan.md); default: none"}),
+    common(
+        "set what a framework fixes, as megatron-core or fsdp",
+        choice(
+            kFrameworks,
+            {"--framework", "NAME",
+             "set fields of the plan as a framework does, but those given: "
+             "megatron-core, megatron-2021, nemo, torchtitan, fsdp, deepspeed, "
+             "nanotron or tessera (docs/plan.md); default: none"})),
     {"--observed", "FILE",
      "runs of the model on the cluster, which move its constants: rows of "
      "layout,seconds[,bytes], JSON, or a program's log"},
@@ -78,9 +84,12 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--imbalance", "X",
      "tokens of the busiest experts over an even spread, where nothing is "
      "dropped; default: 1"},
-    {"--expert-graphs", "PARTS",
-     "what of a layer with experts the host launches as graphs, not kernel by "
-     "kernel: none, router, or attention and the router; default: none"},
+    choice(
+        "none|router|attention",
+        {"--expert-graphs", "PARTS",
+         "what of a layer with experts the host launches as graphs, not kernel "
+         "by "
+         "kernel: none, router, or attention and the router; default: none"}),
     section(Section::Search),
     common("find the best of all layouts that the options leave open",
            {"--search", "",
@@ -168,7 +177,9 @@ const CommandSpec kCommand = {
     "  tessera plan --compare a.json b.json\n"
     "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json",
     Section::Execution,
-    "more, which say how another framework runs a step: see docs/plan.md"};
+    "more, which say how another framework runs a step: see docs/plan.md",
+    /*choices=*/"",
+    /*shared=*/"models"};
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -577,6 +588,8 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
 }
 
 } // namespace
+
+const CommandSpec &tessera::getPlanSpec() { return kCommand; }
 
 int tessera::runPlan(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))

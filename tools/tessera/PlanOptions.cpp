@@ -27,11 +27,13 @@ static constexpr OptionSpec kPartitionOptions[] = {
            {"--plan", "FILE",
             "mesh, strategy and training as a plan says, in JSON as tessera "
             "plan --json writes it"}),
-    common("decide by the links and the device of a cluster",
-           {"--cluster", "CLUSTER",
-            "decide by the links and the device of a cluster, a file or a "
-            "name, as of tessera plan --cluster; default: the program's own "
-            "dist.links, or equal links"}),
+    common(
+        "decide by the links and the device of a cluster",
+        named("clusters",
+              {"--cluster", "CLUSTER",
+               "decide by the links and the device of a cluster, a file or a "
+               "name, as of tessera plan --cluster; default: the program's own "
+               "dist.links, or equal links"})),
     section(Section::Training),
     {"--forward", "",
      "leave a program with a loss as it is; by default its training step is "
@@ -95,6 +97,10 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, PlanField::Use use) {
     // A search may fix a flag to either value.
     if (use == PlanField::kPriced && row.value.empty())
       row.value = kFlagValue;
+    if (auto *type = std::get_if<PlanField::Choice>(&field.type))
+      row.choices = texts.emplace_back(llvm::join(type->names(), "|"));
+    else if (row.value == "on|off")
+      row.choices = row.value;
     row.old = texts.emplace_back(field.getOldOption());
     row.help = texts.emplace_back(field.getHelp());
     row.section = getSection(field.section);
@@ -350,7 +356,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     options.mesh = getMesh(given.plan);
     options.strategy = getStrategy(given.plan);
   }
-  auto order = parsed.getChoice("--sequence-order", {"plain", "auto"}, "auto");
+  auto order = parsed.getChoice("--sequence-order", "auto");
   if (!order)
     return order.takeError();
   options.ordersSequence = *order == 1;

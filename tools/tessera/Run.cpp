@@ -79,6 +79,8 @@ llvm::Error checkProgram(StringRef path) {
 
 } // namespace
 
+const CommandSpec &tessera::getRunSpec() { return kCommand; }
+
 int tessera::runRun(Arguments arguments) {
   // Only arguments before the program belong to this command.
   if (std::optional<int> status =

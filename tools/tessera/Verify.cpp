@@ -44,9 +44,10 @@ constexpr OptionSpec kOwnOptions[] = {
            {"--strategy", "LIST",
             "of pp, dp, cp, tp, sp, zero=N; or auto, pp,auto; default: as "
             "seeded"}),
-    {"--sequence-order", "WHAT",
-     "auto (default) or plain: see tessera compile; what it is compared with "
-     "is in plain order"},
+    choice("plain|auto", {"--sequence-order", "WHAT",
+                          "auto (default) or plain: see tessera compile; what "
+                          "it is compared with "
+                          "is in plain order"}),
     formerly("--pipeline",
              {"--passes", "PASSES",
               "verify the program before and after these passes, in MLIR's "
@@ -69,9 +70,12 @@ constexpr OptionSpec kOwnOptions[] = {
             "before; default: 1"}),
     formerly(
         "--data",
-        {"--values", "KIND",
-         "ordinary (default): both signs, zeros, large and small integers; "
-         "extreme: NaN, infinities and the largest numbers of 16 bits, too"}),
+        choice(
+            "ordinary|extreme",
+            {"--values", "KIND",
+             "ordinary (default): both signs, zeros, large and small integers; "
+             "extreme: NaN, infinities and the largest numbers of 16 bits, "
+             "too"})),
     common("take arguments from DIR/NAME.npy",
            {"--inputs", "DIR",
             "take arguments from DIR/NAME.npy, as for tessera run; those "
@@ -472,7 +476,7 @@ llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
     return steps.takeError();
   options.steps = steps->value_or(1);
   options.inputs.integers = parsed.has("--integers");
-  auto data = parsed.getChoice("--values", {"ordinary", "extreme"}, "ordinary");
+  auto data = parsed.getChoice("--values", "ordinary");
   if (!data)
     return data.takeError();
   if (*data == 1)
@@ -593,6 +597,8 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
 }
 
 } // namespace
+
+const CommandSpec &tessera::getVerifySpec() { return kCommand; }
 
 int tessera::runVerify(Arguments arguments) {
   if (std::optional<int> status = showHelp(kCommand, arguments))

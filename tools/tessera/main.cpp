@@ -20,35 +20,34 @@
 using namespace tessera;
 using llvm::StringRef;
 
-namespace {
+llvm::ArrayRef<Command> tessera::getCommands() {
+  static constexpr Command commands[] = {
+      {"model", "build the graph of a model from its config.json", runModel,
+       getModelSpec},
+      {"import", "read a graph of StableHLO", runImport, getImportSpec},
+      {"compile", "compile a program to an executable", runCompile,
+       getCompileSpec},
+      {"verify", "compare a program before and after partitioning", runVerify,
+       getVerifySpec},
+      {"run", "run a compiled program", runRun, getRunSpec},
+      {"plan", "price a model under a layout", runPlan, getPlanSpec},
+      {"doctor", "show what this machine has to compile and run with",
+       runDoctor, getDoctorSpec},
+      {"completion", "print a completion script for bash or zsh", runCompletion,
+       getCompletionSpec},
+  };
+  return commands;
+}
 
-struct Command {
-  StringRef name;
-  StringRef summary;
-  int (*run)(Arguments arguments);
-};
-
-constexpr Command kCommands[] = {
-    {"model", "build the graph of a model from its config.json", runModel},
-    {"import", "read a graph of StableHLO", runImport},
-    {"compile", "compile a program to an executable", runCompile},
-    {"verify", "compare a program before and after partitioning", runVerify},
-    {"run", "run a compiled program", runRun},
-    {"plan", "price a model under a layout", runPlan},
-    {"doctor", "show what this machine has to compile and run with", runDoctor},
-};
-
-void printUsage(llvm::raw_ostream &os) {
+static void printUsage(llvm::raw_ostream &os) {
   os << "usage: tessera COMMAND [arguments]\n\n"
         "Tessera compiles the graph of a transformer to a program that runs on "
         "many devices.\n\nCommands:\n";
-  for (const Command &command : kCommands)
+  for (const Command &command : getCommands())
     os << llvm::formatv("  {0,-10} {1}\n", command.name, command.summary);
   os << "\n'tessera COMMAND --help' tells more of each, 'tessera --version' "
         "the version.\n";
 }
-
-} // namespace
 
 /// Runs a subcommand. Checks the output that it prints on stdout without
 /// writeOutput: lost output is an error.
@@ -78,12 +77,12 @@ int main(int argc, char **argv) {
         writeOutput("", wantsVersion ? printVersion : printUsage);
     return error ? reportError("", std::move(error)) : 0;
   }
-  for (const Command &command : kCommands)
+  for (const Command &command : getCommands())
     if (command.name == name)
       return run(command, Arguments(arguments).drop_front());
 
   llvm::SmallVector<StringRef> known;
-  for (const Command &command : kCommands)
+  for (const Command &command : getCommands())
     known.push_back(command.name);
   return reportError("", "unknown command '" + name + "'" +
                              didYouMean(name, known) + "; see tessera --help");
