@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mlir-opt with the passes of Tessera. A module that crashes MLIR's parser is
-// an error, as in tessera. Modules are parsed twice, since mlir-opt's own parse
-// and its passes cannot be told apart from here.
+// an error, as in tessera, and a diagnostic has no note with the whole op
+// unless --mlir-print-op-on-diagnostic asks for it. Modules are parsed twice,
+// since mlir-opt's own parse and its passes cannot be told apart from here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +92,13 @@ static LogicalResult run(StringRef input, StringRef output,
   return success();
 }
 
+/// Changes the default of a flag of MLIR's, which users can still give.
+static void setDefault(StringRef name, bool value) {
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name);
+  assert(option && "expects a flag of MLIR");
+  static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(value);
+}
+
 int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -101,9 +109,10 @@ int main(int argc, char **argv) {
   tessera::registerPasses();
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "tessera " TESSERA_VERSION "\n"; });
-  auto [input, output] = registerAndParseCLIOptions(
-      argc, argv, "Tessera's optimizer: partitions tensor programs over a mesh",
-      registry);
+  std::string header = registerCLIOptions(
+      "Tessera's optimizer: partitions tensor programs over a mesh", registry);
+  setDefault("mlir-print-op-on-diagnostic", false);
+  auto [input, output] = parseCLIOptions(argc, argv, header);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
