@@ -1,0 +1,201 @@
+//===- FoldMergedDims.cpp - Ops before merges of dimensions ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseShapes.h"
+#include "FoldShapes.h"
+#include "SplitLetters.h"
+#include "TensorTypes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Moves a matmul before a reshape that merges dimensions of its operands. If
+/// both operands have a merged dimension (batch and heads), it is split alike
+/// in both. Heads of keys that are repeated for a group of queries split the
+/// heads of the queries, so that the matmul needs no repetition.
+struct MatmulOfMerged : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp op,
+                                PatternRewriter &rewriter) const override {
+    Operand left = read(op.getLhs()), right = read(op.getRhs());
+    if ((!left.merged && !right.merged) || !op.getScales().empty())
+      return failure();
+    auto letters = op.getLetters();
+    SplitLetters parts(op);
+    for (auto [dim, letter] : llvm::enumerate(letters.lhs)) {
+      size_t shared = letters.rhs.find(letter);
+      if (shared != StringRef::npos &&
+          !makeAlike(left, dim, right, shared, letters.result.contains(letter)))
+        return failure();
+      if (left.split[dim].size() != 1 && !parts.split(letter, left.split[dim]))
+        return failure();
+    }
+    for (auto [letter, sizes] : llvm::zip_equal(letters.rhs, right.split))
+      if (sizes.size() != 1 && !letters.lhs.contains(letter) &&
+          !parts.split(letter, sizes))
+        return failure();
+    Value lhs = left.build(rewriter, op.getLoc());
+    Value rhs = right.build(rewriter, op.getLoc());
+    rewriter.replaceOp(op, buildSplitEinsum(rewriter, op, parts, lhs, rhs));
+    return success();
+  }
+
+private:
+  /// An operand and the split of its dimensions.
+  struct Operand {
+    Value x;
+    tensor::CollapseShapeOp merged;
+    Split split;
+    bool isExpanded = false;
+
+    /// Whether elements repeat along a merged dimension.
+    bool isRepeated(size_t dim) {
+      auto repeated = merged.getSrc().getDefiningOp<nn::BroadcastOp>();
+      return repeated &&
+             llvm::any_of(
+                 merged.getReassociationIndices()[dim], [&](int64_t part) {
+                   return !llvm::is_contained(repeated.getDims(), part);
+                 });
+    }
+    Value build(OpBuilder &b, Location loc) {
+      return isExpanded ? buildSplit(b, loc, x, split)
+             : merged   ? merged.getSrc()
+                        : x;
+    }
+  };
+
+  static Operand read(Value x) {
+    Operand operand{x, findMerged(x), {}};
+    if (operand.merged)
+      operand.split = readSplit(operand.merged);
+    else
+      for (int64_t size : typeOf(x).getShape())
+        operand.split.push_back({size});
+    return operand;
+  }
+
+  /// Splits a dimension of both operands as one of them has it.
+  static bool makeAlike(Operand &left, size_t leftDim, Operand &right,
+                        size_t rightDim, bool isInResult) {
+    SmallVector<int64_t> &ours = left.split[leftDim];
+    SmallVector<int64_t> &theirs = right.split[rightDim];
+    if (ours == theirs)
+      return true;
+    bool isLeft = ours.size() == 1;
+    if (!isInResult || (!isLeft && theirs.size() != 1) ||
+        !(isLeft ? right.isRepeated(rightDim) : left.isRepeated(leftDim)))
+      return false;
+    (isLeft ? ours : theirs) = isLeft ? theirs : ours;
+    (isLeft ? left : right).isExpanded = true;
+    return true;
+  }
+};
+
+/// Moves a softmax or a norm before a reshape that merges dimensions other than
+/// the row dimension.
+struct RowsOfMerged : RewritePattern {
+  RowsOfMerged(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<nn::SoftmaxOp, nn::LayerNormOp, nn::RMSNormOp>(op) ||
+        op->getNumResults() != 1)
+      return failure();
+    auto merged = findMerged(op->getOperand(0));
+    if (!merged)
+      return failure();
+    auto groups = merged.getReassociationIndices();
+    auto softmax = dyn_cast<nn::SoftmaxOp>(op);
+    const ReassociationIndices &rows =
+        softmax ? groups[softmax.getDim()] : groups.back();
+    if (rows.size() != 1)
+      return failure();
+    Operation *whole = rewriter.clone(*op);
+    whole->setOperand(0, merged.getSrc());
+    whole->getResult(0).setType(merged.getSrcType());
+    if (softmax)
+      cast<nn::SoftmaxOp>(whole).setDim(rows.front());
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, op->getResult(0).getType(), whole->getResult(0), groups);
+    return success();
+  }
+};
+
+/// Moves a reduction before a reshape that merges dimensions that it keeps.
+struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merged = findMerged(op.getX());
+    if (!merged)
+      return failure();
+    SmallVector<int64_t> reduced, shape;
+    SmallVector<ReassociationIndices> kept;
+    for (auto [dim, group] : llvm::enumerate(merged.getReassociationIndices()))
+      if (llvm::is_contained(op.getDims(), int64_t(dim))) {
+        if (group.size() != 1)
+          return failure();
+        reduced.push_back(group.front());
+      } else {
+        ReassociationIndices &after = kept.emplace_back();
+        for (int64_t source : group) {
+          after.push_back(shape.size());
+          shape.push_back(merged.getSrcType().getDimSize(source));
+        }
+      }
+    Value whole = nn::ReduceOp::create(rewriter, op.getLoc(),
+                                       merged.getSrcType().clone(shape),
+                                       op.getKind(), merged.getSrc(), reduced);
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(),
+                                                         whole, kept);
+    return success();
+  }
+};
+
+/// Moves an elementwise op before reshapes that merge dimensions of all its
+/// operands alike; splits broadcasts along merged dimensions.
+struct ElementwiseOfMerged : RewritePattern {
+  ElementwiseOfMerged(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    tensor::CollapseShapeOp first = findAlike(op, findMerged);
+    if (!first)
+      return failure();
+    ArrayRef<int64_t> shape = first.getSrcType().getShape();
+    auto groups = first.getReassociationIndices();
+    Split split = readSplit(first);
+    Value whole =
+        resizeElementwise(rewriter, op, shape, [&](Value operand) -> Value {
+          auto broadcast = operand.getDefiningOp<nn::BroadcastOp>();
+          if (!broadcast)
+            return findMerged(operand).getSrc();
+          Split own;
+          SmallVector<int64_t> dims;
+          for (int64_t dim : broadcast.getDims()) {
+            own.push_back(split[dim]);
+            llvm::append_range(dims, groups[dim]);
+          }
+          Value x = buildSplit(rewriter, op->getLoc(), broadcast.getX(), own);
+          return nn::BroadcastOp::create(rewriter, op->getLoc(),
+                                         typeOf(operand).clone(shape), x, dims);
+        });
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, typeOf(op->getResult(0)), whole, groups);
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populateMergedDimPatterns(RewritePatternSet &patterns) {
+  patterns
+      .add<MatmulOfMerged, RowsOfMerged, ReduceOfMerged, ElementwiseOfMerged>(
+          patterns.getContext());
+}
