@@ -264,12 +264,6 @@ AxisList Sharding::dimAxes() const {
   return axes;
 }
 
-bool Sharding::isFullyReplicated() const {
-  return unreduced.empty() && llvm::all_of(dims, [](const DimSharding &d) {
-           return d.axes.empty();
-         });
-}
-
 bool Sharding::samePlacement(const Sharding &o) const {
   if (dims.size() != o.dims.size())
     return false;

@@ -97,19 +97,6 @@ std::string PartitionContext::print(const Sharding &sharding) const {
   return text;
 }
 
-Value tessera::findCapturedTensor(Operation *op,
-                                  llvm::function_ref<bool(Value)> test) {
-  Value found;
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (!found && getTensorType(operand) &&
-            !region.isAncestor(operand.getParentRegion()) && test(operand))
-          found = operand;
-    });
-  return found;
-}
-
 void tessera::setInDictionary(DictionaryAttr &dictionary, StringRef name,
                               Attribute attr) {
   NamedAttrList list(dictionary);

@@ -77,11 +77,6 @@ inline int64_t getElementBytes(mlir::RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-/// Returns the first tensor from outside used in the regions of `op` for which
-/// `test` holds; null if there is none.
-mlir::Value findCapturedTensor(mlir::Operation *op,
-                               llvm::function_ref<bool(mlir::Value)> test);
-
 /// Merges a dictionary of argument or result attributes with `name`.
 void setInDictionary(mlir::DictionaryAttr &dictionary, mlir::StringRef name,
                      mlir::Attribute attr);

@@ -398,7 +398,8 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
     return std::move(error);
 
   Watch watch(*limit);
-  options->progress = watch;
+  // All searches share one watch.
+  options->progress = std::ref(watch);
   auto fewest = readDays(parsed, subject, clusters, *given, *options, *tokens);
   if (!fewest)
     return fewest.takeError();

@@ -171,8 +171,6 @@ struct Sharding {
   int64_t rank() const { return dims.size(); }
   /// Axes of all dimensions, in order of dimensions.
   AxisList dimAxes() const;
-  /// True if no dimension is sharded and nothing is partial.
-  bool isFullyReplicated() const;
   /// True if both place data alike: same dimension axes and unreduced axes with
   /// their kind. Ignores openness, priorities and `replicated`.
   bool samePlacement(const Sharding &o) const;

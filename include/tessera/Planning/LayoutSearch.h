@@ -19,7 +19,7 @@
 
 #include "tessera/Planning/LayoutSpace.h"
 #include "tessera/Planning/PlanPricer.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
 #include <limits>
 #include <memory>
 
@@ -53,7 +53,7 @@ struct SearchOptions {
     return cluster < prices.size() ? prices[cluster] : 1;
   }
   /// Called now and then; false ends the search with the results so far.
-  llvm::function_ref<bool(const struct SearchProgress &)> progress;
+  std::function<bool(const struct SearchProgress &)> progress;
 };
 
 /// A plan with its price.
