@@ -180,6 +180,26 @@ double tessera::getTensorCollectiveTime(Kind kind, double tensorBytes,
   return getTime(kind, tensorBytes, Group(spans), library);
 }
 
+/// Share of the network cards' bandwidth for a ring without PXN. The share is
+/// the same in vTrain's runs with groups of 4 and of 2 out of a node's 8
+/// devices, and in BLOOM's with groups of 2, both with four cards per node.
+static constexpr double kProcessorShare = 0.25;
+
+LinkSpans tessera::getSpansWithoutPXN(Kind kind, LinkSpans spans,
+                                      int64_t nodeDevices) {
+  // Only these kinds run along rings or trees.
+  if (kind == Kind::AllToAll || kind == Kind::Permute)
+    return spans;
+  double inside = 1;
+  for (LinkSpan &span : spans) {
+    double drivers = inside * span.parallel;
+    if (span.level > 0 && drivers > 1 && drivers < double(nodeDevices))
+      span.bandwidth *= kProcessorShare;
+    inside *= double(span.size);
+  }
+  return spans;
+}
+
 double tessera::getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
                                   Kind kind, double localBytes,
                                   ArrayRef<AxisRef> axes) {

@@ -47,8 +47,7 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
       group.push_back({context, mesh.sizes[context] / inner, inner});
       continue;
     }
-    // Experts are sharded over neighbours on the data axis. Attention heads are
-    // split over neighbours on the context axis.
+    // Attention heads are split over neighbours on the context axis.
     if (axis == "cp_heads" || axis == "cp_queries") {
       unsigned context = *mesh.find("cp");
       int64_t outer = mesh.sizes[context] / headRanks;
@@ -56,6 +55,7 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
                                          : AxisRef{context, 1, outer});
       continue;
     }
+    // Experts are sharded over neighbours on the data axis.
     if (axis == "ep" || axis == "edp") {
       unsigned data = *mesh.find("dp");
       int64_t outer = mesh.sizes[data] / expertRanks;
@@ -68,31 +68,11 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   return links.spansOf(mesh, group);
 }
 
-/// Share of the network cards' bandwidth for a ring without PXN that enters a
-/// node at one device and leaves it at another. The path from the latter to the
-/// former's card crosses the processors, and no card there reads a device's
-/// memory. The share is the same in vTrain's runs with groups of 4 and of 2 out
-/// of a node's 8 devices, and in BLOOM's with groups of 2, both with four cards
-/// per node.
-static constexpr double kProcessorShare = 0.25;
-
-/// True if a collective runs along rings or trees.
-static bool hasRings(CollectiveKind kind) {
-  return kind != CollectiveKind::AllToAll && kind != CollectiveKind::Permute;
-}
-
 double Machine::seconds(CollectiveKind kind, double bytes,
                         ArrayRef<std::string> axes) const {
   LinkSpans group = spans(axes);
-  if (!pxn && hasRings(kind)) {
-    double inside = 1;
-    for (LinkSpan &span : group) {
-      double drivers = inside * span.parallel;
-      if (span.level > 0 && drivers > 1 && drivers < double(nodeDevices))
-        span.bandwidth *= kProcessorShare;
-      inside *= double(span.size);
-    }
-  }
+  if (!pxn)
+    group = getSpansWithoutPXN(kind, std::move(group), nodeDevices);
   return getTensorCollectiveTime(kind, bytes, group, links.library);
 }
 

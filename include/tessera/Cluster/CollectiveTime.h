@@ -54,6 +54,15 @@ double getDispatchTime(double bytes, double copies,
                        llvm::ArrayRef<LinkSpan> spans,
                        const CollectiveConstants &library = {});
 
+/// The spans of a group as a ring or a tree without PXN uses them, on nodes
+/// with `nodeDevices` devices. A ring that several but not all of a node's
+/// devices drive enters a node at one device and leaves it at another. The path
+/// from the latter to the former's network card crosses the processors, and no
+/// card there reads a device's memory: such a span has a share of its
+/// bandwidth. Other kinds of collectives keep their spans.
+LinkSpans getSpansWithoutPXN(CollectiveKind kind, LinkSpans spans,
+                             int64_t nodeDevices);
+
 /// Seconds of a collective over groups of devices that differ in `axes`.
 double getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
                          CollectiveKind kind, double localBytes,

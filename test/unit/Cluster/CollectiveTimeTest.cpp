@@ -55,6 +55,22 @@ TEST(CollectiveTime, outer_links_work_in_parallel_rings) {
   EXPECT_NEAR(eight, 31.0 / 32 * 1e9 / 200e9, 1e-9);
 }
 
+/// Two of a node's eight devices, all of them, or one of them leave the node.
+TEST(CollectiveTime, without_pxn_some_devices_reach_a_quarter_of_their_cards) {
+  auto outer = [](CollectiveKind kind, int64_t near) {
+    LinkSpans spans = getSpansWithoutPXN(kind, {nearLink(near), farLink(4)}, 8);
+    EXPECT_EQ(spans.front().bandwidth, nearLink(near).bandwidth);
+    return spans.back().bandwidth / farLink(4).bandwidth;
+  };
+  for (CollectiveKind kind : kAllKinds) {
+    bool isRing =
+        kind != CollectiveKind::AllToAll && kind != CollectiveKind::Permute;
+    EXPECT_EQ(outer(kind, 2), isRing ? 0.25 : 1);
+    EXPECT_EQ(outer(kind, 8), 1);
+    EXPECT_EQ(outer(kind, 1), 1);
+  }
+}
+
 TEST(CollectiveTime, latency_grows_with_the_ring_and_less_with_a_tree) {
   auto tiny = [](CollectiveKind kind, int64_t nodes) {
     return getTensorCollectiveTime(kind, 8, {nearLink(8), farLink(nodes)});
