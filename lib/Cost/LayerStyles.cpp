@@ -269,7 +269,7 @@ static double scatteredRanks(const LayerWork &layer, size_t item) {
     return 1;
   const CommWork &comm = layer.comms[layer.items[item + 1].index];
   bool isScatter = comm.kind == tessera::CollectiveKind::ReduceScatter &&
-                   !comm.axes.empty() && comm.axes.front() == "tp";
+                   comm.isOver(PlanAxis::TP);
   return isScatter ? double(comm.ranks) : 1;
 }
 
@@ -390,7 +390,7 @@ void tessera::cost::keepWideResults(LayerWork &layer,
 void tessera::cost::narrowGathers(LayerWork &layer, const MatmulFormat &format,
                                   int64_t weightBytes) {
   for (CommWork &comm : layer.comms) {
-    bool isTensor = !comm.axes.empty() && comm.axes.front() == "tp";
+    bool isTensor = comm.isOver(PlanAxis::TP);
     bool isGather = comm.kind == CollectiveKind::AllGather;
     if (!comm.parameter &&
         !(isTensor && (isGather || comm.kind == CollectiveKind::ReduceScatter)))
@@ -413,7 +413,7 @@ void tessera::cost::packDocuments(LayerWork &layer, double share) {
 /// Gathers keys and values over `ranks` ranks. In a ring, chunks are sent
 /// during the attention.
 static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
-                       std::string axis, bool isRing) {
+                       PlanAxis axis, bool isRing) {
   if (ranks <= 1)
     return;
   double keysAndValues = op.bytesRead - op.bytesWritten;
@@ -421,7 +421,7 @@ static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
   gather.kind = tessera::CollectiveKind::AllGather;
   gather.name = "attention.keys_and_values";
   gather.bytes = keysAndValues * ranks;
-  gather.axes = {std::move(axis)};
+  gather.axes = {axis};
   gather.ranks = ranks;
   gather.overlappable = isRing;
   layer.add(gather);
@@ -444,7 +444,7 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
     comm.kind = CollectiveKind::AllToAll;
     comm.name = name;
     comm.bytes = bytes;
-    comm.axes = {shared == ranks ? "cp" : "cp_heads"};
+    comm.axes = {shared == ranks ? PlanAxis::CP : PlanAxis::CPHeads};
     comm.ranks = shared;
     layer.add(comm);
   };
@@ -458,8 +458,8 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
     op.matmul.m *= shared;
     op.matmul.n *= shared;
     op.flops *= shared;
-    gatherKeys(layer, op, ranks / shared, shared == 1 ? "cp" : "cp_queries",
-               isRing);
+    gatherKeys(layer, op, ranks / shared,
+               shared == 1 ? PlanAxis::CP : PlanAxis::CPQueries, isRing);
     layer.add(op);
     if (shared > 1)
       exchange("attention.result", result);

@@ -21,7 +21,8 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
     : device(deviceModel),
       host{cluster.host.memoryBytes.value, cluster.host.linkBandwidth.value,
            cluster.host.diskBytes.value, cluster.host.diskBandwidth.value} {
-  mesh.names = {"pp", "dp", "cp", "tp"};
+  for (PlanAxis axis : {PlanAxis::PP, PlanAxis::DP, PlanAxis::CP, PlanAxis::TP})
+    mesh.names.push_back(stringify(axis));
   mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
   expertRanks = plan.ep;
   headRanks = std::max<int64_t>(plan.cpMethod.headDevices, 1);
@@ -36,47 +37,55 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
   links = makeMeshLinks(cluster, mesh);
 }
 
-LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
+LinkSpans Machine::spans(ArrayRef<PlanAxis> axes) const {
+  constexpr auto data = unsigned(PlanAxis::DP),
+                 context = unsigned(PlanAxis::CP);
+  int64_t outerExperts = mesh.sizes[data] / expertRanks;
+  int64_t outerHeads = mesh.sizes[context] / headRanks;
   SmallVector<AxisRef, 4> group;
-  for (const std::string &axis : axes) {
-    if (axis == "shard") {
-      unsigned data = *mesh.find("dp"), context = *mesh.find("cp");
+  for (PlanAxis axis : axes) {
+    switch (axis) {
+    case PlanAxis::PP:
+    case PlanAxis::DP:
+    case PlanAxis::CP:
+    case PlanAxis::TP:
+      group.push_back(mesh.fullAxis(unsigned(axis)));
+      break;
+    // Experts are sharded over neighbours on the data axis.
+    case PlanAxis::EP:
+      group.push_back({data, outerExperts, expertRanks});
+      break;
+    case PlanAxis::EDP:
+      group.push_back({data, 1, outerExperts});
+      break;
+    // Attention heads are split over neighbours on the context axis.
+    case PlanAxis::CPHeads:
+      group.push_back({context, outerHeads, headRanks});
+      break;
+    case PlanAxis::CPQueries:
+      group.push_back({context, 1, outerHeads});
+      break;
+    case PlanAxis::Shard: {
       int64_t inner = std::gcd(shardRanks, mesh.sizes[context]);
       int64_t outer = shardRanks / inner;
       group.push_back({data, mesh.sizes[data] / outer, outer});
       group.push_back({context, mesh.sizes[context] / inner, inner});
-      continue;
+      break;
     }
-    // Attention heads are split over neighbours on the context axis.
-    if (axis == "cp_heads" || axis == "cp_queries") {
-      unsigned context = *mesh.find("cp");
-      int64_t outer = mesh.sizes[context] / headRanks;
-      group.push_back(axis == "cp_heads" ? AxisRef{context, outer, headRanks}
-                                         : AxisRef{context, 1, outer});
-      continue;
-    }
-    // Experts are sharded over neighbours on the data axis.
-    if (axis == "ep" || axis == "edp") {
-      unsigned data = *mesh.find("dp");
-      int64_t outer = mesh.sizes[data] / expertRanks;
-      group.push_back(axis == "ep" ? AxisRef{data, outer, expertRanks}
-                                   : AxisRef{data, 1, outer});
-    } else if (std::optional<unsigned> position = mesh.find(axis)) {
-      group.push_back(mesh.fullAxis(*position));
     }
   }
   return links.spansOf(mesh, group);
 }
 
 double Machine::seconds(CollectiveKind kind, double bytes,
-                        ArrayRef<std::string> axes) const {
+                        ArrayRef<PlanAxis> axes) const {
   LinkSpans group = spans(axes);
   if (!pxn)
     group = getSpansWithoutPXN(kind, std::move(group), nodeDevices);
   return getTensorCollectiveTime(kind, bytes, group, links.library);
 }
 
-bool Machine::registersBuffers(ArrayRef<std::string> axes) const {
+bool Machine::registersBuffers(ArrayRef<PlanAxis> axes) const {
   if (!registered)
     return false;
   // A span driven by several devices of a node also has links inside nodes.
@@ -84,15 +93,14 @@ bool Machine::registersBuffers(ArrayRef<std::string> axes) const {
   return group.size() == 1 && group.front().parallel == 1;
 }
 
-double Machine::dataSlowdown(ArrayRef<std::string> axes) const {
+double Machine::dataSlowdown(ArrayRef<PlanAxis> axes) const {
   return device.overlapSlowdown *
          (registersBuffers(axes) ? kRegisteredShare : 1);
 }
 
 double Machine::transferSlowdown() const {
-  static const std::string stages[] = {"pp"};
   bool leaves = llvm::any_of(
-      spans(stages), [](const LinkSpan &span) { return span.level > 0; });
+      spans(PlanAxis::PP), [](const LinkSpan &span) { return span.level > 0; });
   return device.overlapSlowdown * (leaves ? kNetworkTransferShare : 1);
 }
 
@@ -139,7 +147,7 @@ static void addTimes(std::vector<AxisTime> &times,
                      const std::vector<AxisTime> &others) {
   for (const AxisTime &other : others) {
     auto same = llvm::find_if(
-        times, [&](const AxisTime &mine) { return mine.axis == other.axis; });
+        times, [&](const AxisTime &mine) { return mine.axes == other.axes; });
     if (same == times.end())
       times.push_back(other);
     else
@@ -222,8 +230,11 @@ LayerTime tessera::cost::priceLayer(const LayerWork &layer,
     PassTime &pass = passOf(comm.pass);
     pass.kernels.host += device.hostLaunch + kCollectiveHostSeconds;
     PassTime one;
-    std::string axes = comm.parameter ? "" : llvm::join(comm.axes, "+");
-    (comm.overlappable ? one.beside : one.inLine).push_back({axes, seconds});
+    AxisTime axisTime{{}, seconds};
+    if (!comm.parameter)
+      axisTime.axes.assign(comm.axes.begin(), comm.axes.end());
+    (comm.overlappable ? one.beside : one.inLine)
+        .push_back(std::move(axisTime));
     if (comm.overlappable && comm.parameter &&
         machine.registersBuffers(comm.axes))
       one.registered = seconds;

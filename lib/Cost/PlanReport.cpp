@@ -27,7 +27,7 @@ bool PlanReport::fits() const {
 
 /// Returns the name of the outermost level that a group of axes reaches.
 static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
-                           ArrayRef<std::string> axes) {
+                           ArrayRef<PlanAxis> axes) {
   unsigned level = 0;
   for (const LinkSpan &span : machine.spans(axes))
     level = std::max(level, span.level);
@@ -58,21 +58,19 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
   auto add = [&](ArrayRef<AxisTime> times, double total, double shown) {
     for (const AxisTime &axis : times) {
       double seconds = total > 0 ? axis.seconds / total * shown : 0;
-      if (axis.axis.empty()) {
+      if (axis.axes.empty()) {
         causes.push_back({"gathers of parameters", seconds,
-                          levelOf(cluster, machine, {"dp"})});
+                          levelOf(cluster, machine, PlanAxis::DP)});
         continue;
       }
-      SmallVector<StringRef, 2> parts;
-      StringRef(axis.axis).split(parts, '+');
-      std::vector<std::string> axes(parts.begin(), parts.end());
-      std::string name = "collectives of " + axis.axis;
+      std::string name =
+          "collectives of " + stringify(ArrayRef<PlanAxis>(axis.axes));
       auto same = find_if(
           causes, [&](const Cause &cause) { return cause.name == name; });
       if (same != causes.end())
         same->seconds += seconds;
       else
-        causes.push_back({name, seconds, levelOf(cluster, machine, axes)});
+        causes.push_back({name, seconds, levelOf(cluster, machine, axis.axes)});
     }
   };
   add(sum.inLine, sum.inLineSeconds(), inLine);
@@ -91,11 +89,10 @@ static std::vector<Cause> listCauses(const StepTime &step,
   causes.push_back({"waiting for the host", step.hostBound, "host"});
   addLayerComm(causes, model, stage, plan, cluster, machine, step.layerComm);
   causes.push_back({"pipeline bubble", step.bubble, "bubble"});
-  causes.push_back(
-      {"gradients over dp", step.gradComm,
-       levelOf(cluster, machine, {std::string("dp"), std::string("cp")})});
+  causes.push_back({"gradients over dp", step.gradComm,
+                    levelOf(cluster, machine, {PlanAxis::DP, PlanAxis::CP})});
   causes.push_back({"gradients over pp", step.exchange,
-                    levelOf(cluster, machine, {std::string("pp")})});
+                    levelOf(cluster, machine, PlanAxis::PP)});
   causes.push_back(
       {"optimizer", step.optimizer,
        plan.offload == Offload::None ? "memory bandwidth" : "host link"});

@@ -218,14 +218,14 @@ static double bucketElements(double layer, const Plan &plan) {
 }
 
 /// The axes over which gradients are reduced.
-static const std::string kDataAxes[] = {"dp", "cp"};
+static constexpr PlanAxis kDataAxes[] = {PlanAxis::DP, PlanAxis::CP};
 
 /// Returns the seconds to reduce gradients, bucket by bucket, over the devices
 /// that share their parameters, and to gather parameters that ZeRO shards.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Plan &plan, const Machine &machine) {
-  static const std::string experts[] = {"edp", "cp"};
+  static constexpr PlanAxis experts[] = {PlanAxis::EDP, PlanAxis::CP};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   // If only some of the devices shard the state, all of them reduce, and a
   // device gathers from the sharding ones.
@@ -233,9 +233,9 @@ static GradientTime gradientSeconds(const PricedModel &model,
   CollectiveKind reduce = plan.zero == 0 || isPart
                               ? CollectiveKind::AllReduce
                               : CollectiveKind::ReduceScatter;
-  static const std::string sharding[] = {"shard"};
+  static constexpr PlanAxis sharding[] = {PlanAxis::Shard};
   GradientTime time;
-  auto add = [&](double elements, double bytes, ArrayRef<std::string> axes,
+  auto add = [&](double elements, double bytes, ArrayRef<PlanAxis> axes,
                  double count) {
     if (elements <= 0 || count <= 0)
       return;
@@ -245,9 +245,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
     time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
     if (plan.zero > 0)
       time.gather +=
-          count *
-          machine.seconds(CollectiveKind::AllGather, elements * bytes,
-                          isPart ? ArrayRef<std::string>(sharding) : axes);
+          count * machine.seconds(CollectiveKind::AllGather, elements * bytes,
+                                  isPart ? ArrayRef<PlanAxis>(sharding) : axes);
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
@@ -290,15 +289,14 @@ double tessera::cost::exchangedBytes(double elements, double experts,
 static double exchangeSeconds(const PricedModel &model,
                               ArrayRef<ModelWork::Run> runs, const Plan &plan,
                               const Machine &machine) {
-  static const std::string stages[] = {"pp"};
   double seconds = 0;
   for (const ModelWork::Run &run : runs) {
     const ChunkTime &layer = model.kinds[run.kind].sum;
     double bytes =
         exchangedBytes(layer.trained - layer.experts, layer.experts, plan);
     if (bytes > 0)
-      seconds +=
-          run.count * machine.seconds(CollectiveKind::Permute, bytes, stages);
+      seconds += run.count *
+                 machine.seconds(CollectiveKind::Permute, bytes, PlanAxis::PP);
   }
   return seconds;
 }
@@ -358,11 +356,11 @@ static void addStepTail(StepTime &step, const PricedModel &model,
 /// the chunks (Narayanan et al. 2021, section 4.1).
 static double transferSeconds(double bytes, const Plan &plan,
                               const Machine &machine) {
-  static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
   if (plan.sp || plan.tp == 1)
-    return machine.seconds(CollectiveKind::Permute, bytes, stages);
-  return machine.seconds(CollectiveKind::Permute, bytes / plan.tp, stages) +
-         machine.seconds(CollectiveKind::AllGather, bytes, tensor);
+    return machine.seconds(CollectiveKind::Permute, bytes, PlanAxis::PP);
+  return machine.seconds(CollectiveKind::Permute, bytes / plan.tp,
+                         PlanAxis::PP) +
+         machine.seconds(CollectiveKind::AllGather, bytes, PlanAxis::TP);
 }
 
 /// Returns the times of all chunks and links.

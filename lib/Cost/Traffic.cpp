@@ -8,8 +8,7 @@
 #include "tessera/Cost/Traffic.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <map>
 
@@ -25,18 +24,18 @@ public:
   explicit TrafficSum(const Plan &plan) : plan(plan) {}
 
   /// Returns the number of devices of a group over these axes.
-  double countRanks(ArrayRef<std::string> axes) const {
+  double countRanks(ArrayRef<PlanAxis> axes) const {
     double ranks = 1;
-    for (const std::string &axis : axes)
+    for (PlanAxis axis : axes)
       ranks *= sizeOf(axis);
     return ranks;
   }
   /// Adds `bytes`, as in CommWork.
-  void add(CollectiveKind kind, ArrayRef<std::string> axes, double bytes);
+  void add(CollectiveKind kind, ArrayRef<PlanAxis> axes, double bytes);
   std::vector<Traffic> list() const;
 
 private:
-  double sizeOf(StringRef axis) const;
+  double sizeOf(PlanAxis axis) const;
 
   const Plan &plan;
   std::map<std::pair<std::string, std::string>, double> sums;
@@ -46,30 +45,42 @@ private:
 
 /// Uses the same axes as Machine: experts are sharded over a sub-axis of the
 /// data axis, and attention heads over a sub-axis of the context axis.
-double TrafficSum::sizeOf(StringRef axis) const {
+double TrafficSum::sizeOf(PlanAxis axis) const {
   auto heads = double(std::max<int64_t>(plan.cpMethod.headDevices, 1));
-  return StringSwitch<double>(axis)
-      .Case("pp", double(plan.pp))
-      .Case("dp", double(plan.dp))
-      .Case("cp", double(plan.cp))
-      .Case("tp", double(plan.tp))
-      .Case("ep", double(plan.ep))
-      .Case("edp", double(plan.dp) / double(plan.ep))
-      .Case("cp_heads", heads)
-      .Case("cp_queries", double(plan.cp) / heads)
-      .Default(1);
+  switch (axis) {
+  case PlanAxis::PP:
+    return double(plan.pp);
+  case PlanAxis::DP:
+    return double(plan.dp);
+  case PlanAxis::CP:
+    return double(plan.cp);
+  case PlanAxis::TP:
+    return double(plan.tp);
+  case PlanAxis::EP:
+    return double(plan.ep);
+  case PlanAxis::EDP:
+    return double(plan.dp) / double(plan.ep);
+  case PlanAxis::CPHeads:
+    return heads;
+  case PlanAxis::CPQueries:
+    return double(plan.cp) / heads;
+  case PlanAxis::Shard:
+    return double(plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp);
+  }
+  return 1;
 }
 
-void TrafficSum::add(CollectiveKind kind, ArrayRef<std::string> axes,
+void TrafficSum::add(CollectiveKind kind, ArrayRef<PlanAxis> axes,
                      double bytes) {
   double ranks = countRanks(axes);
   if (ranks <= 1 || bytes <= 0)
     return;
-  SmallVector<std::string, 2> names;
-  for (const std::string &axis : axes)
+  SmallVector<PlanAxis, 2> larger;
+  for (PlanAxis axis : axes)
     if (sizeOf(axis) > 1)
-      names.push_back(axis);
-  sums[{stringifyCollective(kind).str(), join(names, "+")}] +=
+      larger.push_back(axis);
+  sums[{stringifyCollective(kind).str(),
+        stringify(ArrayRef<PlanAxis>(larger))}] +=
       bytes * getShareReceived(kind, ranks);
 }
 
@@ -108,8 +119,9 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
   if (plan.zero == 3)
     return;
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
-  static const std::string data[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
-  auto add = [&](double elements, double bytes, ArrayRef<std::string> axes) {
+  static constexpr PlanAxis data[] = {PlanAxis::DP, PlanAxis::CP},
+                            experts[] = {PlanAxis::EDP, PlanAxis::CP};
+  auto add = [&](double elements, double bytes, ArrayRef<PlanAxis> axes) {
     if (plan.zero == 0)
       return sum.add(CollectiveKind::AllReduce, axes, elements * gradBytes);
     sum.add(CollectiveKind::ReduceScatter, axes,
@@ -133,14 +145,13 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
 /// Gradients of the other copy of the stages.
 static void addExchange(const ModelWork &work, const StageMemory &stage,
                         const Plan &plan, TrafficSum &sum) {
-  static const std::string stages[] = {"pp"};
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerWork &layer = work.kinds[entry.run.kind];
     double elements = layer.frozen ? layer.adapterElements() : 0, experts = 0;
     if (!layer.frozen)
       for (const ParameterWork &parameter : layer.parameters)
         (parameter.expertRanks > 1 ? experts : elements) += parameter.elements;
-    sum.add(CollectiveKind::Permute, stages,
+    sum.add(CollectiveKind::Permute, PlanAxis::PP,
             entry.run.count * exchangedBytes(elements, experts, plan));
   }
 }
@@ -162,10 +173,10 @@ static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
   // receivers gather the chunks.
   bool isCut = plan.tp > 1 && !plan.sp;
   double all = received * microBatches * bytes;
-  static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
-  sum.add(CollectiveKind::Permute, stages, isCut ? all / double(plan.tp) : all);
+  sum.add(CollectiveKind::Permute, PlanAxis::PP,
+          isCut ? all / double(plan.tp) : all);
   if (isCut)
-    sum.add(CollectiveKind::AllGather, tensor, all);
+    sum.add(CollectiveKind::AllGather, PlanAxis::TP, all);
 }
 
 std::vector<Traffic>

@@ -168,8 +168,9 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   // Tensors gathered for the forward pass only (parameters, keys and values)
   // are gathered again.
   bool again = comm.parameter ||
-               (comm.kind == CollectiveKind::AllGather && !comm.axes.empty() &&
-                llvm::StringRef(comm.axes.front()).starts_with("cp"));
+               (comm.kind == CollectiveKind::AllGather &&
+                (comm.isOver(PlanAxis::CP) || comm.isOver(PlanAxis::CPHeads) ||
+                 comm.isOver(PlanAxis::CPQueries)));
   if (again)
     layer.add(comm);
   if (!comm.parameter || !frozen)
@@ -222,8 +223,7 @@ static bool isRepeated(const CommWork &comm, Recompute recompute) {
 
 /// True for gathers of activations over tp.
 static bool isTensorGather(const CommWork &comm) {
-  return comm.kind == CollectiveKind::AllGather && !comm.axes.empty() &&
-         comm.axes.front() == "tp";
+  return comm.kind == CollectiveKind::AllGather && comm.isOver(PlanAxis::TP);
 }
 
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
@@ -266,7 +266,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
 /// parameter's gradient, which comes after it. Sums over tp must be whole.
 static void overlapTensorAxis(LayerWork &layer) {
   for (CommWork &comm : layer.comms)
-    if (!comm.axes.empty() && comm.axes.front() == "tp" &&
+    if (comm.isOver(PlanAxis::TP) &&
         (comm.kind == CollectiveKind::AllGather ||
          comm.kind == CollectiveKind::ReduceScatter))
       overlapMatmul(comm);

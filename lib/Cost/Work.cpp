@@ -85,6 +85,44 @@ const char *tessera::cost::stringify(OpClass kind) {
   return "";
 }
 
+const char *tessera::cost::stringify(PlanAxis axis) {
+  switch (axis) {
+  case PlanAxis::PP:
+    return "pp";
+  case PlanAxis::DP:
+    return "dp";
+  case PlanAxis::CP:
+    return "cp";
+  case PlanAxis::TP:
+    return "tp";
+  case PlanAxis::EP:
+    return "ep";
+  case PlanAxis::EDP:
+    return "edp";
+  case PlanAxis::CPHeads:
+    return "cp_heads";
+  case PlanAxis::CPQueries:
+    return "cp_queries";
+  case PlanAxis::Shard:
+    return "shard";
+  }
+  return "";
+}
+
+std::string tessera::cost::stringify(llvm::ArrayRef<PlanAxis> axes) {
+  std::string text;
+  for (PlanAxis axis : axes)
+    text += (text.empty() ? "" : "+") + std::string(stringify(axis));
+  return text;
+}
+
+std::optional<PlanAxis> tessera::cost::parsePlanAxis(llvm::StringRef name) {
+  for (int axis = 0; axis <= int(PlanAxis::Shard); ++axis)
+    if (name == stringify(PlanAxis(axis)))
+      return PlanAxis(axis);
+  return std::nullopt;
+}
+
 void LayerWork::add(OpWork op) {
   items.push_back({WorkItem::Kind::Op, ops.size()});
   ops.push_back(std::move(op));

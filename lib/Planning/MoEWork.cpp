@@ -102,7 +102,7 @@ void LayerBuilder::gatherParameters(bool experts) {
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
   gather.name = "parameters";
-  gather.axes = {experts ? "edp" : "dp", "cp"};
+  gather.axes = {experts ? PlanAxis::EDP : PlanAxis::DP, PlanAxis::CP};
   gather.ranks = plan.dp * plan.cp / (experts ? plan.ep : 1);
   gather.parameter = gather.overlappable = true;
   for (const ParameterWork &parameter : layer.parameters)
@@ -168,7 +168,7 @@ void LayerBuilder::enter(const char *name) {
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
   gather.bytes = width * double(tokens) * config.hidden;
-  gather.axes = {"tp"};
+  gather.axes = {PlanAxis::TP};
   gather.ranks = plan.tp;
   gather.name = name;
   layer.add(gather);
@@ -180,7 +180,7 @@ void LayerBuilder::leave() {
     reduce.kind =
         plan.sp ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
     reduce.bytes = width * double(tokens) * config.hidden;
-    reduce.axes = {"tp"};
+    reduce.axes = {PlanAxis::TP};
     reduce.ranks = plan.tp;
     layer.add(reduce);
   }
@@ -298,7 +298,7 @@ void LayerBuilder::exchange(const char *name, double bytes) {
     all.bytes /= double(all.copies);
   }
   all.overlappable = plan.overlapExperts;
-  all.axes = {"ep"};
+  all.axes = {PlanAxis::EP};
   all.ranks = plan.ep;
   layer.add(all);
 }

@@ -360,7 +360,7 @@ llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
     // their mean.
     for (CommWork &comm : layer.comms)
       if (comm.parameter) {
-        comm.axes = {"dp", "cp"};
+        comm.axes = {PlanAxis::DP, PlanAxis::CP};
         comm.ranks = plan.dp * plan.cp;
       }
   }

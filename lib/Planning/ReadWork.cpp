@@ -320,7 +320,8 @@ private:
     comm.bytes = std::max(getTensorBytes(input.getType()),
                           getTensorBytes(result.getType()));
     for (dist::AxisRefAttr axis : op.getAxes().getRefs())
-      comm.axes.push_back(axis.getName().str());
+      if (std::optional<PlanAxis> known = parsePlanAxis(axis.getName()))
+        comm.axes.push_back(*known);
     comm.name = op->getName().getStringRef().str();
     comm.parameter = isParameter(input);
     if (!comm.parameter)

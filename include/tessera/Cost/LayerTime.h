@@ -35,14 +35,11 @@ public:
   Machine(const ClusterSpec &cluster, const DeviceModel &device,
           const Plan &plan);
 
-  /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
-  /// to minor. "ep" is the minor sub-axis of dp over which experts are sharded,
-  /// "edp" the rest of it; "shard" is the minor part of dp and cp over which
-  /// ZeRO shards state.
-  LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
+  /// The links of a group that spans these axes, major to minor.
+  LinkSpans spans(llvm::ArrayRef<PlanAxis> axes) const;
   double seconds(const CommWork &comm) const;
   double seconds(CollectiveKind kind, double bytes,
-                 llvm::ArrayRef<std::string> axes) const;
+                 llvm::ArrayRef<PlanAxis> axes) const;
 
   /// Slowdown of kernels by collectives on registered buffers, relative to
   /// other collectives: they take 4 (all-gather) and 5 (reduce-scatter)
@@ -53,10 +50,10 @@ public:
   /// Whether buffers of parameters and gradients are registered; with axes: and
   /// registration helps collectives over these.
   bool registersBuffers() const { return registered; }
-  bool registersBuffers(llvm::ArrayRef<std::string> axes) const;
+  bool registersBuffers(llvm::ArrayRef<PlanAxis> axes) const;
   /// Slowdown of the kernels during a hidden collective of parameters or
   /// gradients over these axes, as a share of the collective's time.
-  double dataSlowdown(llvm::ArrayRef<std::string> axes) const;
+  double dataSlowdown(llvm::ArrayRef<PlanAxis> axes) const;
   /// Slowdown of kernels by sends and receives between nodes, relative to
   /// collectives: they take 2 channels, and so multiprocessors
   /// (NCCL_NCHANNELS_PER_NET_PEER), while collectives take 16. Over NVLink they
@@ -81,9 +78,10 @@ private:
   int64_t headRanks = 1;
 };
 
-/// Seconds of collectives on the links of one axis.
+/// Seconds of collectives over the same axes; gathers of parameters and
+/// scatters of their gradients have none.
 struct AxisTime {
-  std::string axis;
+  llvm::SmallVector<PlanAxis, 2> axes;
   double seconds = 0;
 };
 

@@ -91,11 +91,11 @@ void narrowGathers(LayerWork &layer, const MatmulFormat &format,
 void packDocuments(LayerWork &layer, double share);
 
 /// Turns attention over a sequence into the work of one of its `ranks` shards.
-/// Keys and values are gathered over the axis "cp", queries stay; with a ring
+/// Keys and values are gathered over the axis CP, queries stay; with a ring
 /// the gather overlaps with the attention. With all_to_all the devices exchange
 /// queries, keys, values and results so that each has a share of the heads,
-/// over "cp" or, if only some devices share heads, over "cp_heads" with a ring
-/// over "cp_queries". `auto` is all_gather.
+/// over CP or, if only some devices share heads, over CPHeads with a ring
+/// over CPQueries. `auto` is all_gather.
 void shardContext(LayerWork &layer, int64_t ranks,
                   const ContextMethod &method = {});
 

@@ -14,8 +14,11 @@
 #define TESSERA_COST_WORK_H
 
 #include "tessera/Interfaces/CollectiveKind.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +63,32 @@ enum class OpClass {
 
 /// "matmul", "attention", ...
 const char *stringify(OpClass kind);
+
+/// An axis of the devices of a plan, or a part of one.
+enum class PlanAxis {
+  /// The mesh of a plan, the outermost axis first.
+  PP,
+  DP,
+  CP,
+  TP,
+  /// The minor sub-axis of DP over which experts are sharded, and the rest of
+  /// DP.
+  EP,
+  EDP,
+  /// The minor sub-axis of CP that shares heads of attention, and the rest of
+  /// CP.
+  CPHeads,
+  CPQueries,
+  /// The minor part of DP and CP over which ZeRO shards state.
+  Shard,
+};
+
+/// "pp", "dp", "cp", "tp", "ep", "edp", "cp_heads", "cp_queries", "shard".
+const char *stringify(PlanAxis axis);
+/// The names of several axes: "dp+cp".
+std::string stringify(llvm::ArrayRef<PlanAxis> axes);
+/// The axis with this name; none for other names.
+std::optional<PlanAxis> parsePlanAxis(llvm::StringRef name);
 
 /// Dimensions of a matmul: `batch` independent [m, k] x [k, n]. For attention:
 /// m queries, n keys, k head dims, with batch x heads independent ones.
@@ -149,7 +178,7 @@ struct CommWork {
   /// devices.
   int64_t copies = 0;
   /// Mesh axes of the group, major to minor, and its number of devices.
-  std::vector<std::string> axes;
+  std::vector<PlanAxis> axes;
   int64_t ranks = 1;
   /// The next ops do not need the result at once: gradients, prefetched
   /// parameters. Such a collective overlaps with kernels.
@@ -166,6 +195,11 @@ struct CommWork {
   /// in f32.
   double gatherShare = 1;
   std::string name;
+
+  /// True if the group's major axis is `axis`.
+  bool isOver(PlanAxis axis) const {
+    return !axes.empty() && axes.front() == axis;
+  }
 };
 
 /// An entry of a program, in the order in which it runs.

@@ -30,7 +30,7 @@ namespace tessera {
 /// * Gathers of a layer's parameters are one collective that overlaps with
 ///   kernels.
 ///
-/// Collectives keep the names of the program's mesh axes. `eager`: each
+/// Collectives keep the program's mesh axes that a plan has. `eager`: each
 /// elementwise op is a kernel of its own and keeps its operands.
 /// `keepGathered`: activations that are gathered for a matmul are kept
 /// gathered.

@@ -25,7 +25,7 @@ TEST(LayerStyles, adapters_pass_over_the_operands_of_their_matmul) {
     if (scatters) {
       CommWork comm;
       comm.kind = CollectiveKind::ReduceScatter;
-      comm.axes = {"tp"};
+      comm.axes = {PlanAxis::TP};
       comm.ranks = 4;
       layer.add(comm);
     }
@@ -143,8 +143,8 @@ TEST(LayerStyles, heads_are_exchanged) {
   both.add(attention(16, 512, 64));
   shardContext(both, 8, {ContextMethod::AllToAll, 4});
   ASSERT_EQ(both.comms.size(), 3u);
-  EXPECT_EQ(both.comms[0].axes, std::vector<std::string>{"cp_heads"});
-  EXPECT_EQ(both.comms[1].axes, std::vector<std::string>{"cp_queries"});
+  EXPECT_EQ(both.comms[0].axes, std::vector<PlanAxis>{PlanAxis::CPHeads});
+  EXPECT_EQ(both.comms[1].axes, std::vector<PlanAxis>{PlanAxis::CPQueries});
   EXPECT_EQ(both.comms[1].ranks, 2);
   EXPECT_EQ(both.ops[0].matmul, (MatmulDims{4, 2048, 4096, 64}));
 }
@@ -328,7 +328,7 @@ TEST(LayerStyles, gathered_parameters_are_copied) {
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
   gather.bytes = 2.0 * 128 * 256;
-  gather.axes = {"dp"};
+  gather.axes = {PlanAxis::DP};
   gather.parameter = gather.overlappable = true;
   layer.add(gather);
   appendBackward(layer, Recompute::None, 4, /*frozen=*/false);

@@ -20,7 +20,7 @@ TEST(LayerTime, registered_buffers) {
   device.overlapSlowdown = 0.5;
   PassTime pass;
   pass.kernels.compute = 3e-3;
-  pass.beside = {{"", 1e-3}, {"tp", 1e-3}};
+  pass.beside = {{{}, 1e-3}, {{PlanAxis::TP}, 1e-3}};
   EXPECT_NEAR(pass.seconds(device), 4e-3, 1e-12);
   pass.registered = 1e-3;
   EXPECT_NEAR(pass.seconds(device),
@@ -70,7 +70,7 @@ TEST(LayerTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
   layer.add(weightMatmul(64, 64, 64));
   CommWork sum;
   sum.bytes = 1024;
-  sum.axes = {"tp"};
+  sum.axes = {PlanAxis::TP};
   layer.add(sum);
   Plan l;
   l.tp = 2;
@@ -95,7 +95,7 @@ static LayerTime priceBetween(CollectiveKind kind, bool overlap, int64_t first,
   layer.add(weightMatmul(4096, first, 4096));
   CommWork comm;
   comm.kind = kind;
-  comm.axes = {"tp"};
+  comm.axes = {PlanAxis::TP};
   comm.bytes = 50e6;
   layer.add(comm);
   layer.add(weightMatmul(4096, second, 4096));
@@ -145,7 +145,7 @@ TEST(LayerTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
     l.dp = dp;
     l.tp = tp;
     double seconds[2];
-    static const std::string data[] = {"dp"};
+    static constexpr PlanAxis data[] = {PlanAxis::DP};
     for (bool pxn : {false, true}) {
       l.pxn = pxn;
       seconds[pxn] = Machine(cluster(300e9), l).seconds(kind, 1e10, data);
@@ -182,7 +182,7 @@ TEST(LayerTime, registered_buffers_over_one_kind_of_link) {
     Plan l;
     l.dp = dp;
     l.tp = tp;
-    static const std::string data[] = {"dp", "cp"};
+    static constexpr PlanAxis data[] = {PlanAxis::DP, PlanAxis::CP};
     double usual = Machine(cluster(300e9), l).dataSlowdown(data);
     EXPECT_EQ(usual, DeviceModel().overlapSlowdown);
     l.registeredBuffers = true;

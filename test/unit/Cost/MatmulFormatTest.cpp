@@ -61,7 +61,7 @@ TEST(MatmulFormat, activations_travel_over_tp_in_8_bits) {
     CommWork comm;
     comm.kind = kind;
     comm.bytes = 1000;
-    comm.axes = {"tp"};
+    comm.axes = {PlanAxis::TP};
     layer.add(comm);
   }
   narrowGathers(layer, *getMatmulFormat(Precision::FP8), /*weightBytes=*/0);

@@ -54,7 +54,7 @@ ModelWork model(const Plan &plan) {
   block.add(matmul);
   CommWork comm;
   comm.bytes = 2.0 * 4096 * 4096;
-  comm.axes = {"tp"};
+  comm.axes = {PlanAxis::TP};
   comm.ranks = plan.tp;
   block.add(comm);
   block.saved = {{"input", 2.0 * 4096 * 4096, false}};

@@ -232,7 +232,7 @@ TEST(StepTime, registered_buffers_hide_better) {
     CommWork gather;
     gather.kind = CollectiveKind::AllGather;
     gather.bytes = 2.0 * 4096 * 4096;
-    gather.axes = {"dp"};
+    gather.axes = {PlanAxis::DP};
     gather.ranks = 8;
     gather.parameter = gather.overlappable = true;
     if (zero == 3)
@@ -263,7 +263,7 @@ TEST(StepTime, pairs_hide_collectives) {
     if (comm) {
       CommWork all;
       all.kind = CollectiveKind::AllToAll;
-      all.axes = {"tp"};
+      all.axes = {PlanAxis::TP};
       all.bytes = 0.3e9;
       all.pass = Pass::Forward;
       work.kinds[1].add(all);

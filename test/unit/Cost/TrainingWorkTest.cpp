@@ -88,7 +88,7 @@ TEST(TrainingWork, gathered_activations_are_gathered_again) {
     LayerWork layer;
     CommWork gather;
     gather.kind = CollectiveKind::AllGather;
-    gather.axes = {"tp"};
+    gather.axes = {PlanAxis::TP};
     gather.bytes = 100;
     layer.add(gather);
     layer.add(weightMatmul(512, 256, 128));
@@ -124,7 +124,7 @@ TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
     CommWork gather;
     gather.kind = CollectiveKind::AllGather;
     gather.bytes = (precision == Precision::F32 ? 4.0 : 2.0) * 1000;
-    gather.axes = {"dp"};
+    gather.axes = {PlanAxis::DP};
     gather.parameter = true;
     model.kinds[0].add(gather);
     Plan plan;

@@ -196,10 +196,10 @@ TEST(MoEWork, zero_3_gathers_parameters) {
         if (!comm.parameter)
           continue;
         EXPECT_TRUE(comm.overlappable);
-        EXPECT_EQ(comm.ranks, comm.axes.front() == "edp" ? 4 : 32);
+        EXPECT_EQ(comm.ranks, comm.axes.front() == PlanAxis::EDP ? 4 : 32);
         (comm.kind == CollectiveKind::AllGather ? gathered : scattered) +=
             comm.bytes;
-        if (comm.axes.front() == "edp")
+        if (comm.axes.front() == PlanAxis::EDP)
           experts += comm.bytes;
       }
       double bytes = 2 * layer.parameterElements(), expertBytes = 0;
@@ -238,7 +238,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   std::vector<std::string> names;
   for (const CommWork &comm : block(work).comms) {
     EXPECT_EQ(comm.kind, CollectiveKind::AllToAll);
-    EXPECT_EQ(comm.axes, (std::vector<std::string>{"ep"}));
+    EXPECT_EQ(comm.axes, (std::vector<PlanAxis>{PlanAxis::EP}));
     EXPECT_EQ(comm.bytes, 4096.0 * 2 * (comm.name == "weights" ? 4 : 4096 * 2));
     names.push_back(comm.name);
   }

@@ -66,7 +66,7 @@ std::vector<std::string> comms(const LayerWork &layer, Pass pass) {
   for (const CommWork &comm : layer.comms)
     if (comm.pass == pass)
       list.push_back(stringifyCollective(comm.kind).str() + " " +
-                     comm.axes.front());
+                     stringify(comm.axes.front()));
   return list;
 }
 
@@ -280,7 +280,7 @@ struct Totals {
         passes += op.bytesRead + op.bytesWritten;
     }
     for (const CommWork &comm : layer.comms)
-      if (comm.bytes > 1e6 && !comm.axes.empty() && comm.axes.front() == "tp")
+      if (comm.bytes > 1e6 && comm.isOver(PlanAxis::TP))
         tensorComm += comm.bytes;
   }
 };
