@@ -62,9 +62,9 @@ namespace {
 
 /// Reads one object of the file. Keeps the first error, names fields by their
 /// path, and records which keys were read.
-class Reader {
+class ClusterReader {
 public:
-  Reader(const json::Object &object, std::string path, Error &error)
+  ClusterReader(const json::Object &object, std::string path, Error &error)
       : object(object), path(std::move(path)), error(error) {}
 
   /// Records `field: expects <what> but got <found>` unless there is an error
@@ -110,7 +110,7 @@ public:
       fail(key, "an object with value, from and source", value);
       return {};
     }
-    Reader reader(*fields, field(key), error);
+    ClusterReader reader(*fields, field(key), error);
     Quantity result;
     const json::Value *number = reader.get("value");
     if (number && number->getAsNumber())
@@ -139,7 +139,7 @@ public:
     const json::Object *fields = objectAt(key);
     if (!fields)
       return result;
-    Reader reader(*fields, field(key), error);
+    ClusterReader reader(*fields, field(key), error);
     std::set<std::string> names;
     for (const auto &entry : *fields)
       names.insert(entry.first.str());
@@ -190,7 +190,7 @@ private:
 } // namespace
 
 static DeviceSpec readDevice(const json::Object &object, Error &error) {
-  Reader reader(object, "device", error);
+  ClusterReader reader(object, "device", error);
   DeviceSpec device;
   device.name = reader.string("name");
   device.peakFlops = reader.quantities("peak_flops");
@@ -204,7 +204,7 @@ static DeviceSpec readDevice(const json::Object &object, Error &error) {
 
 static LevelSpec readLevel(const json::Object &object, size_t index,
                            Error &error) {
-  Reader reader(object, formatv("levels[{0}]", index), error);
+  ClusterReader reader(object, formatv("levels[{0}]", index), error);
   LevelSpec level;
   level.name = reader.string("name");
   level.devices = reader.integer("devices");
@@ -228,7 +228,7 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
 }
 
 static HostSpec readHost(const json::Object &object, Error &error) {
-  Reader reader(object, "host", error);
+  ClusterReader reader(object, "host", error);
   HostSpec host;
   host.memoryBytes = reader.quantity("memory_bytes");
   host.linkBandwidth = reader.quantity("link_bytes_per_s");
@@ -240,7 +240,7 @@ static HostSpec readHost(const json::Object &object, Error &error) {
 
 static CollectiveSpec readCollectives(const json::Object &object,
                                       Error &error) {
-  Reader reader(object, "collectives", error);
+  ClusterReader reader(object, "collectives", error);
   CollectiveSpec collectives;
   collectives.baseLow = reader.quantity("base_low_s");
   collectives.baseBulk = reader.quantity("base_bulk_s");
@@ -252,7 +252,7 @@ static CollectiveSpec readCollectives(const json::Object &object,
 
 static Expected<ClusterSpec> readCluster(const json::Object &object) {
   Error error = Error::success();
-  Reader reader(object, "", error);
+  ClusterReader reader(object, "", error);
   ClusterSpec spec;
   spec.name = reader.string("name");
   if (const json::Object *device = reader.objectAt("device"))

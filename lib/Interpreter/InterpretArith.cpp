@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Integer arithmetic uses unsigned 64-bit numbers, for which wrapping is
-// defined. The machine rounds the result to its width.
+// defined. The interpretation rounds the result to its width.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
@@ -275,7 +275,8 @@ static Cell bitcast(const ScalarOp &op, const Cell *x) {
 }
 
 static void addCasts(Registry &r) {
-  // These only round to the result's type, as the machine does for each op.
+  // These only round to the result's type, as the interpretation does for each
+  // op.
   auto copy = [](const ScalarOp &, const Cell *x) { return x[0]; };
   r.addScalar("arith.extf", copy);
   r.addScalar("arith.truncf", copy);

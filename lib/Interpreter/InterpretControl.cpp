@@ -7,21 +7,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Interpreter/Shards.h"
 
 using namespace mlir;
 using namespace tessera::interp;
 
-static std::vector<RankTensors> getAll(Machine &m, ValueRange values) {
+static std::vector<RankTensors> getAll(Interpretation &m, ValueRange values) {
   std::vector<RankTensors> tensors;
   for (Value value : values)
     tensors.push_back(m.get(value));
   return tensors;
 }
 
-static void setAll(Machine &m, ResultRange results,
+static void setAll(Interpretation &m, ResultRange results,
                    std::vector<RankTensors> tensors) {
   for (auto [result, tensor] : llvm::zip_equal(results, tensors))
     m.set(result, std::move(tensor));
@@ -39,11 +39,12 @@ static FailureOr<int64_t> getCommon(Operation *op, const RankTensors &ranks) {
   return first;
 }
 
-static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
+static FailureOr<int64_t> getCommon(Interpretation &m, Operation *op,
+                                    Value value) {
   return getCommon(op, m.get(value));
 }
 
-static LogicalResult runCall(func::CallOp op, Machine &m) {
+static LogicalResult runCall(func::CallOp op, Interpretation &m) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
   if (!function)
@@ -56,7 +57,7 @@ static LogicalResult runCall(func::CallOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runIf(scf::IfOp op, Machine &m) {
+static LogicalResult runIf(scf::IfOp op, Interpretation &m) {
   FailureOr<int64_t> condition = getCommon(m, op, op.getCondition());
   if (failed(condition))
     return failure();
@@ -70,7 +71,7 @@ static LogicalResult runIf(scf::IfOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runFor(scf::ForOp op, Machine &m) {
+static LogicalResult runFor(scf::ForOp op, Interpretation &m) {
   FailureOr<int64_t> lower = getCommon(m, op, op.getLowerBound());
   FailureOr<int64_t> upper = getCommon(m, op, op.getUpperBound());
   FailureOr<int64_t> step = getCommon(m, op, op.getStep());
@@ -102,7 +103,7 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runWhile(scf::WhileOp op, Machine &m) {
+static LogicalResult runWhile(scf::WhileOp op, Interpretation &m) {
   std::vector<RankTensors> carried = getAll(m, op.getInits());
   while (true) {
     std::vector<RankTensors> passed;
@@ -123,7 +124,7 @@ static LogicalResult runWhile(scf::WhileOp op, Machine &m) {
   }
 }
 
-static LogicalResult runSwitch(scf::IndexSwitchOp op, Machine &m) {
+static LogicalResult runSwitch(scf::IndexSwitchOp op, Interpretation &m) {
   FailureOr<int64_t> choice = getCommon(m, op, op.getArg());
   if (failed(choice))
     return failure();
@@ -138,7 +139,7 @@ static LogicalResult runSwitch(scf::IndexSwitchOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runRegion(scf::ExecuteRegionOp op, Machine &m) {
+static LogicalResult runRegion(scf::ExecuteRegionOp op, Interpretation &m) {
   if (!op.getRegion().hasOneBlock())
     return op.emitOpError("the interpreter expects a region of one block");
   std::vector<RankTensors> results;
@@ -206,7 +207,8 @@ RankTensors tessera::interp::stack(ArrayRef<RankTensors> slices) {
   return result;
 }
 
-static LogicalResult runAccumulate(tessera::dist::AccumulateOp op, Machine &m) {
+static LogicalResult runAccumulate(tessera::dist::AccumulateOp op,
+                                   Interpretation &m) {
   std::vector<RankTensors> sums;
   // The slices of stacked results, by result.
   std::vector<std::vector<RankTensors>> stacks(op.getNumResults());

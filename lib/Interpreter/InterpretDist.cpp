@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "tessera/Interpreter/Shards.h"
 
 using namespace mlir;
@@ -100,7 +100,8 @@ static void compute(dist::BroadcastOp op, Inputs in, Outputs out) {
 
 /// Runs a collective on all ranks. Groups whose members hold the same operands
 /// share their results.
-template <typename Op> static LogicalResult runCollective(Op op, Machine &m) {
+template <typename Op>
+static LogicalResult runCollective(Op op, Interpretation &m) {
   if (op.getFromAttr()) {
     if (m.getNumRanks() != 1)
       return op.emitOpError("expects a collective in the local form on ")
@@ -140,7 +141,7 @@ template <typename Op> static LogicalResult runCollective(Op op, Machine &m) {
 
 /// Calls `fn(sender, receiver)` for each pair that a transfer connects.
 template <typename Op, typename Fn>
-static LogicalResult forEachPair(Op op, Machine &m, Fn &&fn) {
+static LogicalResult forEachPair(Op op, Interpretation &m, Fn &&fn) {
   FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
   if (failed(mesh))
     return failure();
@@ -154,13 +155,13 @@ static LogicalResult forEachPair(Op op, Machine &m, Fn &&fn) {
 }
 
 template <typename Op>
-static Machine::MessageKey messageKeyOf(Op op, int64_t rank) {
+static Interpretation::MessageKey messageKeyOf(Op op, int64_t rank) {
   return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
           static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag()),
           rank};
 }
 
-static LogicalResult runSend(dist::SendOp op, Machine &m) {
+static LogicalResult runSend(dist::SendOp op, Interpretation &m) {
   const RankTensors &input = m.get(op.getInput());
   return forEachPair(op, m, [&](int64_t sender, int64_t receiver) {
     m.mail[messageKeyOf(op, receiver)].push_back(input[sender]);
@@ -168,7 +169,7 @@ static LogicalResult runSend(dist::SendOp op, Machine &m) {
   });
 }
 
-static LogicalResult runRecv(dist::RecvOp op, Machine &m) {
+static LogicalResult runRecv(dist::RecvOp op, Interpretation &m) {
   auto zero = std::make_shared<const Tensor>(op.getResult().getType());
   RankTensors result(m.getNumRanks(), zero);
   auto receive = [&](int64_t sender, int64_t receiver) -> LogicalResult {
@@ -198,7 +199,7 @@ static LogicalResult runRecv(dist::RecvOp op, Machine &m) {
 // Start and wait, buckets, offsets, partial values, identities
 //===----------------------------------------------------------------------===//
 
-static LogicalResult runStart(dist::StartOp op, Machine &m) {
+static LogicalResult runStart(dist::StartOp op, Interpretation &m) {
   std::vector<RankTensors> yielded;
   if (failed(m.runBlock(op.getBody().front(), {m.get(op.getInput())}, yielded)))
     return failure();
@@ -206,13 +207,14 @@ static LogicalResult runStart(dist::StartOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runWait(dist::WaitOp op, Machine &m) {
+static LogicalResult runWait(dist::WaitOp op, Interpretation &m) {
   m.set(op.getResult(), m.get(op.getFuture()));
   return success();
 }
 
 /// Runs the op's region on all ranks.
-template <typename Op> static LogicalResult runRegion(Op op, Machine &m) {
+template <typename Op>
+static LogicalResult runRegion(Op op, Interpretation &m) {
   std::vector<RankTensors> inputs, yielded;
   for (Value input : op.getInputs())
     inputs.push_back(m.get(input));
@@ -223,7 +225,7 @@ template <typename Op> static LogicalResult runRegion(Op op, Machine &m) {
   return success();
 }
 
-static LogicalResult runAssemble(dist::AssembleOp op, Machine &m) {
+static LogicalResult runAssemble(dist::AssembleOp op, Interpretation &m) {
   FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
   if (failed(mesh))
     return failure();
@@ -241,7 +243,7 @@ static LogicalResult runAssemble(dist::AssembleOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runAxisOffset(dist::AxisOffsetOp op, Machine &m) {
+static LogicalResult runAxisOffset(dist::AxisOffsetOp op, Interpretation &m) {
   FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
   if (failed(mesh))
     return failure();
@@ -259,7 +261,7 @@ static LogicalResult runAxisOffset(dist::AxisOffsetOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
+static LogicalResult runToPartial(dist::ToPartialOp op, Interpretation &m) {
   RankTensors result = m.get(op.getInput());
   // In a global program, partial and whole values are the same.
   if (m.getNumRanks() > 1) {
@@ -280,7 +282,8 @@ static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
 }
 
 /// constraint and reshard only determine the location of a global value.
-template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
+template <typename Op>
+static LogicalResult runIdentity(Op op, Interpretation &m) {
   if (m.getNumRanks() != 1)
     return op.emitOpError(
                "expects one rank, which holds global values, but got ")
@@ -289,7 +292,9 @@ template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
   return success();
 }
 
-static LogicalResult runGroup(dist::GroupOp, Machine &) { return success(); }
+static LogicalResult runGroup(dist::GroupOp, Interpretation &) {
+  return success();
+}
 
 void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::AllGatherOp, runCollective>();

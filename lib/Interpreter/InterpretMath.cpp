@@ -3,11 +3,11 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions are computed in double, and the machine rounds the results.
+// Functions are computed in double, and the interpretation rounds the results.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include <cmath>
 
 using namespace mlir;

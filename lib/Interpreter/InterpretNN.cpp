@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "Interpretation.h"
 #include "Lines.h"
-#include "Machine.h"
 #include "NNFunctions.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Shards.h"

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "NNFunctions.h"
 #include "dialects/NN/NN.h"
 #include <cmath>

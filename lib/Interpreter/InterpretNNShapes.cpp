@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Interpretation.h"
 #include "Lines.h"
-#include "Machine.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Shards.h"
 #include <cmath>

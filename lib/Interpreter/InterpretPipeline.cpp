@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each pp rank has a machine, whose ranks are the devices of its stage. Each
-// machine runs its function up to a joint op. An exchange runs when all its
-// members have reached it, pipelines when all pp ranks have. Then their lists
-// run in turns:
+// Each pp rank has an interpretation, whose ranks are the devices of its stage.
+// Each interpretation runs its function up to a joint op. An exchange runs when
+// all its members have reached it, pipelines when all pp ranks have. Then their
+// lists run in turns:
 //
 //     pp rank 0  F0.0 sA0.0 F0.1 sA0.1 rG0.0 ...waits
 //     pp rank 1                              rA0.0 F0.0 BW0.0 sG0.0 ...
@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -41,7 +41,7 @@ TaskKey getBoundaryKey(TaskKind kind, int chunk, int microBatch) {
 /// The state of a pp rank.
 struct RankState {
   Statistics statistics;
-  std::unique_ptr<Machine> machine;
+  std::unique_ptr<Interpretation> interpretation;
   Block::iterator next;
   /// Values for the neighbouring stages, until they are sent or used.
   std::map<TaskKey, Tensors> outbox;
@@ -106,14 +106,15 @@ void PipelineRun::start(ArrayRef<std::vector<RankTensors>> arguments) {
   ranks.resize(program.getNumRanks());
   for (auto [number, rank] : llvm::enumerate(ranks)) {
     func::FuncOp function = program.functions[number];
-    rank.machine = std::make_unique<Machine>(devices, &rank.statistics,
-                                             /*isStage=*/true);
+    rank.interpretation =
+        std::make_unique<Interpretation>(devices, &rank.statistics,
+                                         /*isStage=*/true);
     rank.next = function.getBody().front().begin();
     for (BlockArgument argument : function.getArguments()) {
       RankTensors tensors;
       for (const RankTensors &device : arguments[number])
         tensors.push_back(device[argument.getArgNumber()]);
-      rank.machine->set(argument, std::move(tensors));
+      rank.interpretation->set(argument, std::move(tensors));
     }
   }
 }
@@ -121,7 +122,7 @@ void PipelineRun::start(ArrayRef<std::vector<RankTensors>> arguments) {
 /// Runs up to a joint op, or to the end.
 LogicalResult PipelineRun::advance(RankState &rank) {
   while (!isa<dist::PipelineOp, dist::ExchangeOp, func::ReturnOp>(*rank.next)) {
-    if (failed(rank.machine->run(*rank.next)))
+    if (failed(rank.interpretation->run(*rank.next)))
       return failure();
     ++rank.next;
   }
@@ -148,7 +149,7 @@ LogicalResult PipelineRun::runJointOp() {
       exchange(members);
     }
     for (int64_t member : members) {
-      ranks[member].machine->release(&*ranks[member].next);
+      ranks[member].interpretation->release(&*ranks[member].next);
       ++ranks[member].next;
     }
     return success();
@@ -188,10 +189,10 @@ void PipelineRun::exchange(ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(*ranks[members.front()].next);
   for (auto [i, from] : llvm::enumerate(first.getFrom())) {
     Value value = ranks[from].next->getOperand(used[from]++);
-    RankTensors tensors = ranks[from].machine->get(value);
+    RankTensors tensors = ranks[from].interpretation->get(value);
     for (int64_t member : members) {
       RankState &rank = ranks[member];
-      rank.machine->set(rank.next->getResult(i), tensors);
+      rank.interpretation->set(rank.next->getResult(i), tensors);
       if (member != from)
         rank.statistics.collectives["exchange"].bytes += getBytes(value);
     }
@@ -204,7 +205,7 @@ std::vector<std::vector<RankTensors>> PipelineRun::takeResults() {
     std::vector<RankTensors> &byDevice = results.emplace_back(devices);
     for (Value value : rank.next->getOperands())
       for (auto [device, tensor] :
-           llvm::zip_equal(byDevice, rank.machine->get(value)))
+           llvm::zip_equal(byDevice, rank.interpretation->get(value)))
         device.push_back(tensor);
   }
   return results;
@@ -241,7 +242,7 @@ void PipelineRun::endPipeline(int64_t number) {
   for (auto [i, result] : llvm::enumerate(pipeline.getResults())) {
     if (!rank.slices[i].empty())
       rank.sums[i] = stack(rank.slices[i]);
-    rank.machine->set(result, std::move(rank.sums[i]));
+    rank.interpretation->set(result, std::move(rank.sums[i]));
   }
   rank.sums.clear();
   rank.slices.clear();
@@ -375,7 +376,7 @@ Tensors PipelineRun::getArguments(int64_t number, dist::TaskOp task,
       break;
     case SourceKind::Batch:
       arguments.push_back(sliceFirst(
-          rank.machine->get(pipeline.getBatches()[source.getIndex()]),
+          rank.interpretation->get(pipeline.getBatches()[source.getIndex()]),
           microBatch));
       break;
     case SourceKind::Forward:
@@ -432,9 +433,9 @@ LogicalResult PipelineRun::runTask(int64_t rank, TaskKind kind, int chunk,
                                    int microBatch) {
   dist::TaskOp task = program.getTask(kind, {static_cast<int>(rank), chunk});
   Tensors yielded;
-  if (failed(ranks[rank].machine->runBlock(task.getBody().front(),
-                                           getArguments(rank, task, microBatch),
-                                           yielded)))
+  if (failed(ranks[rank].interpretation->runBlock(
+          task.getBody().front(), getArguments(rank, task, microBatch),
+          yielded)))
     return failure();
   finishTask(rank, task, microBatch, std::move(yielded));
   return success();

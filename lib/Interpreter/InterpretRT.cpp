@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "NNFunctions.h"
 #include "dialects/RT/RT.h"
 
@@ -208,7 +208,7 @@ static LogicalResult evaluateAssemble(rt::AssembleOp op, Evaluation &e) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static LogicalResult runKernel(rt::KernelOp op, Machine &m) {
+static LogicalResult runKernel(rt::KernelOp op, Interpretation &m) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
   if (!function)

@@ -8,7 +8,7 @@
 #ifndef TESSERA_LIB_INTERPRETER_INTERPRETRELAYOUT_H
 #define TESSERA_LIB_INTERPRETER_INTERPRETRELAYOUT_H
 
-#include "Machine.h"
+#include "Interpretation.h"
 
 namespace tessera::interp {
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -103,18 +103,18 @@ const TensorRef &Evaluation::get(Value value) const {
   return tensors[it - values.begin()];
 }
 
-const RankTensors &Machine::get(Value value) const {
+const RankTensors &Interpretation::get(Value value) const {
   auto it = values.find(value);
   assert(it != values.end() && "the value was computed and is alive");
   return it->second;
 }
 
-void Machine::set(Value value, RankTensors tensors) {
+void Interpretation::set(Value value, RankTensors tensors) {
   assert(static_cast<int64_t>(tensors.size()) == numRanks);
   values[value] = std::move(tensors);
 }
 
-const Machine::LastUses &Machine::getLastUses(Block *block) {
+const Interpretation::LastUses &Interpretation::getLastUses(Block *block) {
   auto known = lastUses.find(block);
   if (known != lastUses.end())
     return known->second;
@@ -137,7 +137,7 @@ const Machine::LastUses &Machine::getLastUses(Block *block) {
   return uses;
 }
 
-void Machine::release(Operation *op) {
+void Interpretation::release(Operation *op) {
   const LastUses &uses = getLastUses(op->getBlock());
   auto it = uses.find(op);
   if (it != uses.end())
@@ -177,7 +177,7 @@ static bool isSupportedType(Type type) {
   return ElementType(getElementTypeOrSelf(type)).isValid();
 }
 
-LogicalResult Machine::evaluateLocal(Operation *op, LocalFn fn) {
+LogicalResult Interpretation::evaluateLocal(Operation *op, LocalFn fn) {
   SmallVector<Value> inputs(op->getOperands());
   if (op->getNumRegions()) {
     llvm::SetVector<Value> captured;
@@ -214,7 +214,7 @@ LogicalResult Machine::evaluateLocal(Operation *op, LocalFn fn) {
   return success();
 }
 
-LogicalResult Machine::evaluate(Operation *op) {
+LogicalResult Interpretation::evaluate(Operation *op) {
   for (Type type : op->getResultTypes())
     if (!isSupportedType(type))
       return op->emitError("the interpreter does not support values of type ")
@@ -244,7 +244,7 @@ void InterpretAction::print(llvm::raw_ostream &os) const {
   }
 }
 
-LogicalResult Machine::run(Operation &op) {
+LogicalResult Interpretation::run(Operation &op) {
   LogicalResult result = success();
   op.getContext()->executeAction<InterpretAction>(
       [&] { result = evaluate(&op); }, {&op});
@@ -253,9 +253,9 @@ LogicalResult Machine::run(Operation &op) {
   return result;
 }
 
-LogicalResult Machine::runBlock(Block &block,
-                                std::vector<RankTensors> arguments,
-                                std::vector<RankTensors> &yielded) {
+LogicalResult Interpretation::runBlock(Block &block,
+                                       std::vector<RankTensors> arguments,
+                                       std::vector<RankTensors> &yielded) {
   for (auto [argument, tensors] :
        llvm::zip_equal(block.getArguments(), arguments))
     set(argument, std::move(tensors));
@@ -269,9 +269,9 @@ LogicalResult Machine::runBlock(Block &block,
   return success();
 }
 
-LogicalResult Machine::call(func::FuncOp function,
-                            std::vector<RankTensors> arguments,
-                            std::vector<RankTensors> &results) {
+LogicalResult Interpretation::call(func::FuncOp function,
+                                   std::vector<RankTensors> arguments,
+                                   std::vector<RankTensors> &results) {
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitError("the interpreter expects a function body of one "
                               "block");
@@ -288,7 +288,7 @@ LogicalResult Machine::call(func::FuncOp function,
   return result;
 }
 
-LogicalResult Machine::addIterations(Operation *loop, uint64_t count) {
+LogicalResult Interpretation::addIterations(Operation *loop, uint64_t count) {
   constexpr uint64_t kMaxIterations = 1 << 18;
   if (count <= kMaxIterations - numIterations) {
     numIterations += count;
@@ -298,7 +298,8 @@ LogicalResult Machine::addIterations(Operation *loop, uint64_t count) {
          << kMaxIterations << " times in all to be interpreted but got more";
 }
 
-FailureOr<Mesh> Machine::getMesh(Operation *op, FlatSymbolRefAttr symbol) {
+FailureOr<Mesh> Interpretation::getMesh(Operation *op,
+                                        FlatSymbolRefAttr symbol) {
   dist::MeshOp meshOp = dist::lookupMesh(op, symbol);
   if (!meshOp)
     return op->emitError("expects a known mesh but got ") << symbol;
@@ -312,7 +313,7 @@ FailureOr<Mesh> Machine::getMesh(Operation *op, FlatSymbolRefAttr symbol) {
   return mesh;
 }
 
-void Machine::count(dist::CollectiveOpInterface op, int64_t groupSize) {
+void Interpretation::count(dist::CollectiveOpInterface op, int64_t groupSize) {
   if (!statistics)
     return;
   CollectiveCount &entry =
@@ -349,11 +350,11 @@ interp::interpret(func::FuncOp function, ArrayRef<RankTensors> arguments,
       byArgument[i].push_back(tensor);
     }
   }
-  Machine machine(numRanks, statistics);
+  Interpretation interpretation(numRanks, statistics);
   std::vector<RankTensors> byResult;
-  if (failed(machine.call(function, std::move(byArgument), byResult)))
+  if (failed(interpretation.call(function, std::move(byArgument), byResult)))
     return failure();
-  for (auto &[key, pending] : machine.mail)
+  for (auto &[key, pending] : interpretation.mail)
     if (!pending.empty())
       return function.emitError("expects every dist.send to be received but "
                                 "one along \"")

@@ -8,7 +8,7 @@
 #ifndef TESSERA_LIB_INTERPRETER_NNFUNCTIONS_H
 #define TESSERA_LIB_INTERPRETER_NNFUNCTIONS_H
 
-#include "Machine.h"
+#include "Interpretation.h"
 #include "dialects/NN/NN.h"
 #include <limits>
 

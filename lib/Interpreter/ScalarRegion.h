@@ -11,7 +11,7 @@
 #ifndef TESSERA_LIB_INTERPRETER_SCALARREGION_H
 #define TESSERA_LIB_INTERPRETER_SCALARREGION_H
 
-#include "Machine.h"
+#include "Interpretation.h"
 
 namespace tessera::interp {
 

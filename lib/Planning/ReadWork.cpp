@@ -41,13 +41,13 @@ static StringRef placeOf(Location loc) {
 
 namespace {
 
-class Reader {
+class LayerReader {
 public:
-  Reader(func::FuncOp func, bool eager, bool keepGathered)
+  LayerReader(func::FuncOp func, bool eager, bool keepGathered)
       : func(func), block(func.getBody().front()), eager(eager),
         keepGathered(keepGathered) {}
   /// Reads all of `block`, which may be inside the function, as one layer.
-  Reader(func::FuncOp func, Block &block, StringRef name)
+  LayerReader(func::FuncOp func, Block &block, StringRef name)
       : func(func), block(block), whole(name) {}
 
   std::vector<LayerWork> read() {
@@ -437,7 +437,7 @@ private:
 
 std::vector<LayerWork> tessera::readForwardWork(func::FuncOp func, bool eager,
                                                 bool keepGathered) {
-  return Reader(func, eager, keepGathered).read();
+  return LayerReader(func, eager, keepGathered).read();
 }
 
 std::optional<LayerWork> tessera::readStepWork(func::FuncOp func) {
@@ -445,5 +445,5 @@ std::optional<LayerWork> tessera::readStepWork(func::FuncOp func) {
   func.walk([&](dist::AccumulateOp op) { body = &op->getRegion(0).front(); });
   if (!body)
     return std::nullopt;
-  return Reader(func, *body, "step").read().front();
+  return LayerReader(func, *body, "step").read().front();
 }

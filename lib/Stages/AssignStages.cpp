@@ -31,7 +31,7 @@ using schedule::Slot;
 /// True if a task W reads a value.
 static bool isKeptForWeightGrads(Value value, const StageAssignment &stages) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return stages.getClass(user) == OpClass::Backward &&
+    return stages.getClass(user) == TaskClass::Backward &&
            stages.isWeightGrad(user);
   });
 }
@@ -71,7 +71,7 @@ struct AssignStagesPass
     std::vector<std::vector<MicroBatchesAlive>> alive =
         schedule::countAlive(staging.problem, staging.schedule);
     for (Operation &op : accumulate.getBody().front().without_terminator())
-      if (stages.getClass(&op) == OpClass::Forward)
+      if (stages.getClass(&op) == TaskClass::Forward)
         markOp(&op, stages, staging.problem, alive);
     if (staging.hasBlocks())
       setStageLayers(getOperation(), staging);

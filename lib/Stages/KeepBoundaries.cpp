@@ -39,7 +39,7 @@ static Operation *findOriginal(Operation *copy, const IRMapping &originals) {
 static bool isUsedLater(Operation *op, const StageAssignment &stages) {
   return llvm::any_of(op->getUsers(), [&](Operation *inner) {
     Operation *user = op->getBlock()->findAncestorOpInBlock(*inner);
-    return stages.getClass(user) == OpClass::Forward &&
+    return stages.getClass(user) == TaskClass::Forward &&
            stages.getStage(user) > stages.getStage(op);
   });
 }
@@ -57,7 +57,7 @@ void tessera::keepBoundaries(dist::AccumulateOp op,
     for (auto [repeated, value] :
          llvm::zip_equal(copy.getResults(), original->getResults()))
       originals.map(repeated, value);
-    if (stages.getClass(original) != OpClass::Forward ||
+    if (stages.getClass(original) != TaskClass::Forward ||
         !isUsedLater(original, stages))
       continue;
     copy.replaceAllUsesWith(original);

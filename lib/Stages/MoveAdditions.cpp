@@ -35,7 +35,7 @@ static Operation *findAddition(Value value, Block &body,
     return nullptr;
   auto isBackward = [&](Operation *op) {
     return op && op->getBlock() == &body &&
-           stages.getClass(op) == OpClass::Backward;
+           stages.getClass(op) == TaskClass::Backward;
   };
   Operation *left = def->getOperand(0).getDefiningOp(),
             *right = def->getOperand(1).getDefiningOp();

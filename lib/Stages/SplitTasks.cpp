@@ -36,10 +36,10 @@ using dist::TaskKind;
 bool Splitter::isIn(const StageTask &task, Operation *op) const {
   if (additions.contains(op) || stages.getStage(op) != task.stage)
     return false;
-  OpClass kind = stages.getClass(op);
-  if (kind == OpClass::Forward)
+  TaskClass kind = stages.getClass(op);
+  if (kind == TaskClass::Forward)
     return task.kind == TaskKind::Forward;
-  if (kind != OpClass::Backward || op->use_empty())
+  if (kind != TaskClass::Backward || op->use_empty())
     return false;
   return task.kind == TaskKind::Backward ||
          task.kind == (stages.isWeightGrad(op) ? TaskKind::WeightGrad
@@ -103,7 +103,7 @@ int64_t Splitter::addSend(int path, int stage, bool isForward, Value value) {
 
 /// Gets a value that another task makes.
 Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
-  bool isForward = stages.getClass(def) == OpClass::Forward;
+  bool isForward = stages.getClass(def) == TaskClass::Forward;
   int from = stages.getStage(def), here = task.stage, path = task.path;
   if (task.kind == TaskKind::Forward) {
     assert(isForward && from < here && "the forward goes along the stages");
@@ -133,8 +133,8 @@ Value Splitter::getIn(StageTask &task, Value value) {
   if (!def)
     return addArgument(task, SourceKind::Batch,
                        cast<BlockArgument>(value).getArgNumber(), value);
-  OpClass kind = stages.getClass(def);
-  if (kind == OpClass::Forward || kind == OpClass::Backward)
+  TaskClass kind = stages.getClass(def);
+  if (kind == TaskClass::Forward || kind == TaskClass::Backward)
     return fetch(task, def, value);
   // The op depends on inputs or parameters alone, so it is cloned here.
   fillOp(task, def);

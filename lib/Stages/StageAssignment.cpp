@@ -57,21 +57,21 @@ void StageAssignment::classify() {
         usesParameter = true;
         return;
       }
-      OpClass kind = def ? getClass(def) : OpClass::Input;
+      TaskClass kind = def ? getClass(def) : TaskClass::Input;
       // A constant has no operands, and joins either kind.
       bool isConstant = def && def->getNumOperands() == 0;
-      usesInput |= kind == OpClass::Input && !isConstant;
-      usesParameter |= kind == OpClass::Parameter;
-      usesOps |= kind == OpClass::Forward || kind == OpClass::Backward;
+      usesInput |= kind == TaskClass::Input && !isConstant;
+      usesParameter |= kind == TaskClass::Parameter;
+      usesOps |= kind == TaskClass::Forward || kind == TaskClass::Backward;
     });
     Entry &entry = entries[&op];
     // A gradient computed from a parameter and constants belongs to the
     // parameter's stage.
     bool isGrad = isBackward && usesParameter && op.getNumOperands() > 1;
     if (usesOps || isGrad || (usesInput && usesParameter))
-      entry.kind = isBackward ? OpClass::Backward : OpClass::Forward;
+      entry.kind = isBackward ? TaskClass::Backward : TaskClass::Forward;
     else
-      entry.kind = usesParameter ? OpClass::Parameter : OpClass::Input;
+      entry.kind = usesParameter ? TaskClass::Parameter : TaskClass::Input;
   }
 }
 
@@ -153,7 +153,7 @@ StageAssignment::findLimits(const llvm::DenseMap<Value, int> &last) const {
   llvm::DenseMap<Operation *, int> limits;
   auto limit = [&](Value value, int stage) {
     Operation *def = value.getDefiningOp();
-    if (!def || getClass(def) != OpClass::Backward || !isTermOnly(def))
+    if (!def || getClass(def) != TaskClass::Backward || !isTermOnly(def))
       return;
     auto [it, isNew] = limits.try_emplace(def, stage);
     it->second = std::min(it->second, stage);
@@ -181,11 +181,12 @@ void StageAssignment::assignBackward() {
       return; // and its operands were visited too
     it->second = stage;
     Operation *def = value.getDefiningOp();
-    if (def && def->getBlock() == &body && getClass(def) == OpClass::Parameter)
+    if (def && def->getBlock() == &body &&
+        getClass(def) == TaskClass::Parameter)
       forEachUsedValue(def, [&](Value inner) { self(self, inner, stage); });
   };
   for (Operation &op : body.without_terminator())
-    if (getClass(&op) == OpClass::Forward)
+    if (getClass(&op) == TaskClass::Forward)
       forEachUsedValue(&op,
                        [&](Value value) { use(use, value, getStage(&op)); });
   // The last stage that has a value.
@@ -200,24 +201,24 @@ void StageAssignment::assignBackward() {
     if (!def || def->getBlock() != &body)
       return stage;
     switch (getClass(def)) {
-    case OpClass::Backward:
+    case TaskClass::Backward:
       return getStage(def);
-    case OpClass::Forward:
+    case TaskClass::Forward:
       return last.count(value) ? std::max(stage, getStage(def)) : getStage(def);
-    case OpClass::Parameter:
+    case TaskClass::Parameter:
       forEachUsedValue(def, [&](Value inner) {
         stage = std::min(stage, self(self, inner));
       });
       found[value] = stage;
       return stage;
-    case OpClass::Input:
+    case TaskClass::Input:
       return numStages - 1;
     }
     return stage;
   };
   llvm::DenseMap<Operation *, int> limits = findLimits(last);
   for (Operation &op : body.without_terminator()) {
-    if (getClass(&op) != OpClass::Backward)
+    if (getClass(&op) != TaskClass::Backward)
       continue;
     int stage = numStages - 1;
     if (auto it = limits.find(&op); it != limits.end())
@@ -240,8 +241,8 @@ StageAssignment::getTerms(Value yielded,
   auto isApart = [&](Operation *op) {
     Operation *left = op->getOperand(0).getDefiningOp();
     Operation *right = op->getOperand(1).getDefiningOp();
-    return left && right && getClass(left) == OpClass::Backward &&
-           getClass(right) == OpClass::Backward &&
+    return left && right && getClass(left) == TaskClass::Backward &&
+           getClass(right) == TaskClass::Backward &&
            getStage(left) != getStage(right);
   };
   SmallVector<Value> terms, open{yielded};
@@ -278,7 +279,7 @@ void StageAssignment::findWeightGrads() {
     (void)getTerms(value, additions);
   // W sends nothing: its results stay in its stage, or are terms of a sum.
   auto mayBe = [&](Operation *op) {
-    return getClass(op) == OpClass::Backward && !op->use_empty() &&
+    return getClass(op) == TaskClass::Backward && !op->use_empty() &&
            llvm::all_of(op->getUsers(), [&](Operation *user) {
              return isa<dist::YieldOp>(user) || additions.contains(user) ||
                     getStage(user) == getStage(op);

@@ -17,8 +17,8 @@ namespace tessera {
 void forEachUsedValue(mlir::Operation *op,
                       llvm::function_ref<void(mlir::Value)> visit);
 
-/// Determines where an op of a micro-batch runs.
-enum class OpClass {
+/// Determines the tasks in which an op of a micro-batch runs.
+enum class TaskClass {
   /// Computed from constants and the micro-batch's inputs alone; runs in each
   /// task that uses its result.
   Input,
@@ -39,7 +39,7 @@ public:
                   llvm::ArrayRef<mlir::Operation *> starts);
 
   int getNumStages() const { return numStages; }
-  OpClass getClass(mlir::Operation *op) const {
+  TaskClass getClass(mlir::Operation *op) const {
     return entries.lookup(op).kind;
   }
   /// The stage of a forward or backward op.
@@ -59,7 +59,7 @@ public:
 
 private:
   struct Entry {
-    OpClass kind = OpClass::Input;
+    TaskClass kind = TaskClass::Input;
     int stage = 0;
     bool isWeightGrad = false;
   };

@@ -61,7 +61,7 @@ ForwardOrder::ForwardOrder(dist::AccumulateOp accumulate) {
   llvm::DenseMap<Operation *, size_t> positions;
   unsigned seen = 0;
   for (auto [op, number] : llvm::zip(body, numbers)) {
-    if (classes.getClass(&op) != OpClass::Forward)
+    if (classes.getClass(&op) != TaskClass::Forward)
       continue;
     if (number > seen) {
       seen = number;
@@ -203,7 +203,7 @@ public:
       : assignment(assignment), rates(rates), problem(problem) {}
 
   void add(Operation *op) {
-    bool isForward = assignment.getClass(op) == OpClass::Forward;
+    bool isForward = assignment.getClass(op) == TaskClass::Forward;
     add(op, assignment.getStage(op),
         isForward                     ? 0
         : assignment.isWeightGrad(op) ? 2
@@ -219,7 +219,7 @@ private:
     forEachUsedValue(op, [&](Value value) {
       Operation *def = value.getDefiningOp();
       if (def && def->getBlock() == op->getBlock() &&
-          assignment.getClass(def) == OpClass::Parameter &&
+          assignment.getClass(def) == TaskClass::Parameter &&
           cloned.insert({def, segment, task}).second)
         add(def, segment, task);
     });
@@ -249,8 +249,8 @@ SplitProblem tessera::makeSplitProblem(dist::AccumulateOp op,
   for (Value yielded : op.getBody().front().getTerminator()->getOperands())
     (void)assignment.getTerms(yielded, additions);
   for (Operation &inner : op.getBody().front().without_terminator()) {
-    OpClass kind = assignment.getClass(&inner);
-    if ((kind != OpClass::Forward && kind != OpClass::Backward) ||
+    TaskClass kind = assignment.getClass(&inner);
+    if ((kind != TaskClass::Forward && kind != TaskClass::Backward) ||
         additions.contains(&inner))
       continue;
     times.add(&inner);
@@ -264,8 +264,8 @@ SplitProblem tessera::makeSplitProblem(dist::AccumulateOp op,
             additions.contains(here) || assignment.getClass(here) != kind)
           continue;
         int stage = assignment.getStage(here);
-        to = kind == OpClass::Forward ? std::max(to, stage)
-                                      : std::min(to, stage);
+        to = kind == TaskClass::Forward ? std::max(to, stage)
+                                        : std::min(to, stage);
       }
       double bytes = getTensorBytes(result.getType());
       for (int i = from; i < to; ++i)

@@ -38,9 +38,9 @@ template <typename Body> void forEachSchedule(Body body) {
 }
 
 /// Scans a list once for each question, without any bookkeeping.
-class Reader {
+class ListReader {
 public:
-  Reader(const ScheduleProblem &problem, const Schedule &schedule, int rank)
+  ListReader(const ScheduleProblem &problem, const Schedule &schedule, int rank)
       : problem(problem), actions(schedule.ranks[rank]), rank(rank) {}
 
   /// The position of a task of a stage, -1 if it is on another rank.
@@ -149,7 +149,7 @@ TEST(PeakBytes, equals_a_count_at_each_position) {
                                   bytes(), bytes(), bytes()});
         std::vector<int64_t> peaks = peakBytes(problem, schedule, sizes);
         for (int rank = 0; rank < problem.ranks; ++rank) {
-          Reader reader(problem, schedule, rank);
+          ListReader reader(problem, schedule, rank);
           int64_t most = 0;
           for (int i = 0; i < reader.length(); ++i)
             most = std::max(most, reader.bytesAt(i, sizes));
@@ -225,7 +225,7 @@ TEST(CountAlive, equals_a_count_at_each_position) {
   forEachSchedule([](const ScheduleProblem &problem, const Schedule &schedule) {
     auto alive = countAlive(problem, schedule);
     for (int rank = 0; rank < problem.ranks; ++rank) {
-      Reader reader(problem, schedule, rank);
+      ListReader reader(problem, schedule, rank);
       for (int chunk = 0; chunk < problem.chunks; ++chunk) {
         MicroBatchesAlive most;
         int stage = problem.stageOf({rank, chunk});

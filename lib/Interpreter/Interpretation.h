@@ -1,4 +1,4 @@
-//===- Machine.h - Evaluation of ops on all ranks ---------------*- C++ -*-===//
+//===- Interpretation.h - Evaluation of ops on all ranks --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_INTERPRETER_MACHINE_H
-#define TESSERA_LIB_INTERPRETER_MACHINE_H
+#ifndef TESSERA_LIB_INTERPRETER_INTERPRETATION_H
+#define TESSERA_LIB_INTERPRETER_INTERPRETATION_H
 
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interpreter/Interpreter.h"
@@ -60,7 +60,7 @@ public:
   int64_t getIndex(mlir::Value value) const {
     return value ? (*get(value))[0].i : 0;
   }
-  /// Appends a result; the machine checks its type.
+  /// Appends a result; the interpretation checks its type.
   mlir::LogicalResult yield(Tensor result) {
     results.push_back(std::make_shared<const Tensor>(std::move(result)));
     return mlir::success();
@@ -91,8 +91,8 @@ private:
 
 using LocalFn = mlir::LogicalResult (*)(Evaluation &);
 
-class Machine;
-using RankFn = mlir::LogicalResult (*)(Machine &, mlir::Operation *);
+class Interpretation;
+using RankFn = mlir::LogicalResult (*)(Interpretation &, mlir::Operation *);
 
 /// The handlers of all ops, by name; for ops of an interface, by a predicate.
 class Registry {
@@ -112,9 +112,9 @@ public:
     addLocal(Op::getOperationName(),
              [](Evaluation &e) { return fn(mlir::cast<Op>(e.op), e); });
   }
-  template <typename Op, mlir::LogicalResult (*fn)(Op, Machine &)>
+  template <typename Op, mlir::LogicalResult (*fn)(Op, Interpretation &)>
   void addRank() {
-    addRank(Op::getOperationName(), [](Machine &m, mlir::Operation *op) {
+    addRank(Op::getOperationName(), [](Interpretation &m, mlir::Operation *op) {
       return fn(mlir::cast<Op>(op), m);
     });
   }
@@ -134,11 +134,11 @@ private:
 };
 
 /// The state of one interpretation.
-class Machine {
+class Interpretation {
 public:
   /// If `isStage` is set, the ranks are the devices of one coordinate of the
   /// stage axis, in the order of the mesh without it.
-  Machine(int64_t numRanks, Statistics *statistics, bool isStage = false)
+  Interpretation(int64_t numRanks, Statistics *statistics, bool isStage = false)
       : numRanks(numRanks), statistics(statistics), isStage(isStage) {}
 
   int64_t getNumRanks() const { return numRanks; }
@@ -220,4 +220,4 @@ void addTensorHandlers(Registry &registry);
 
 } // namespace tessera::interp
 
-#endif // TESSERA_LIB_INTERPRETER_MACHINE_H
+#endif // TESSERA_LIB_INTERPRETER_INTERPRETATION_H
