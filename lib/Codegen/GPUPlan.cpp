@@ -19,8 +19,6 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// Default number of threads per block.
-static constexpr int64_t kBlock = 256;
 /// Maximum threads per block: with more, each has too few registers.
 static constexpr int64_t kMaxBlock = 512;
 /// Maximum elements of a row that one thread holds.
@@ -225,10 +223,10 @@ bool GPUPlanner::makeFlat() {
     for (const OpPlan &op : plan.ops)
       chunks = std::max(chunks, op.chunks);
     int64_t threads = plan.rows * chunks;
-    plan.block =
-        wantedBlock
-            ? wantedBlock
-            : std::clamp<int64_t>(llvm::alignTo(threads, kWarp), kWarp, kBlock);
+    plan.block = wantedBlock
+                     ? wantedBlock
+                     : std::clamp<int64_t>(llvm::alignTo(threads, kWarp), kWarp,
+                                           kBlockThreads);
     plan.grid = llvm::divideCeil(threads, plan.block);
     plan.threadsPerRow = chunks;
     for (const OpPlan &op : plan.ops)
@@ -300,10 +298,10 @@ void GPUPlanner::chooseThreadsPerRow() {
     bool hasColumns = llvm::any_of(plan.ops, [](const OpPlan &op) {
       return op.work == RowWork::ColumnReduction;
     });
-    int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
-                     : carriesSums && chunks <= kBlock
-                         ? chunks
-                         : llvm::divideCeil(chunks, 2);
+    int64_t wanted =
+        hasColumns ? chunks * llvm::divideCeil(kBlockThreads, chunks)
+        : carriesSums && chunks <= kBlockThreads ? chunks
+                                                 : llvm::divideCeil(chunks, 2);
     int64_t threadsPerRow =
         std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp, kMaxBlock);
     setSizes(wantedBlock ? wantedBlock : threadsPerRow, 1);

@@ -298,7 +298,6 @@ GPUKernel tessera::lowerGPUBatch(gpu::GPUModuleOp module, Location loc,
                                  ArrayRef<BatchMember> members,
                                  ArrayRef<Type> types, StringRef name) {
   // All members use one block size, so that no thread is idle.
-  constexpr int64_t kBlock = 256;
   SmallVector<Variant, 0> variants;
   for (const BatchMember &member : members) {
     auto *known = llvm::find_if(variants, [&](const Variant &variant) {
@@ -307,15 +306,17 @@ GPUKernel tessera::lowerGPUBatch(gpu::GPUModuleOp module, Location loc,
     });
     if (known == variants.end()) {
       variants.push_back(
-          {&member, {}, planGPUKernel(member.kernel, member.inPlace, kBlock)});
+          {&member,
+           {},
+           planGPUKernel(member.kernel, member.inPlace, kBlockThreads)});
       known = &variants.back();
     }
     known->members.push_back(&member);
   }
   ImplicitLocOpBuilder b(loc, module.getContext());
   GPUKernel made;
-  made.block = kBlock;
-  made.func = createKernel(b, module, name, types, kBlock);
+  made.block = kBlockThreads;
+  made.func = createKernel(b, module, name, types, kBlockThreads);
   Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   gpu::ReturnOp end = gpu::ReturnOp::create(b);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpStates.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Partition/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,7 +49,7 @@ private:
 
 std::optional<int64_t> tessera::getShardSize(int64_t size, int64_t shards) {
   int64_t each = llvm::divideCeil(size, shards);
-  if (each * shards * 4 > size * 5)
+  if (each * shards * 100 > size * kMaxPaddedPercent)
     return std::nullopt;
   return each;
 }

@@ -44,7 +44,7 @@ struct OpChoices {
 };
 
 /// The size of a factor of `size` on each of `shards` devices, rounded up; none
-/// if a quarter or more of the total would be padding.
+/// if the padded factor exceeds kMaxPaddedPercent of `size`.
 std::optional<int64_t> getShardSize(int64_t size, int64_t shards);
 
 /// Lists the states of an op. Each unit is on a factor (in any order with

@@ -30,6 +30,9 @@ namespace tessera {
 
 /// Threads that exchange registers.
 constexpr int64_t kWarp = 32;
+/// Threads of a block of most kernels, and of every block of a batch of
+/// kernels.
+constexpr int64_t kBlockThreads = 256;
 /// Largest total size of the values between ops of a kernel, in bytes per row
 /// of a block's shared memory; values beyond it are results in memory. The rest
 /// of the shared memory is for sums.

@@ -25,6 +25,10 @@ constexpr int64_t kMaxRotatedWidth = 1 << 20;
 /// sums of them, from overflowing.
 constexpr int64_t kMaxElements = int64_t(1) << 48;
 
+/// The largest padded dimension for which the search of shardings considers a
+/// sharding, in percent of the dimension.
+constexpr int64_t kMaxPaddedPercent = 125;
+
 /// True if a shape has more than kMaxElements elements.
 inline bool isTooLarge(llvm::ArrayRef<int64_t> shape) {
   int64_t elements = 1;
