@@ -69,8 +69,9 @@ template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
 }
 template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
   static constexpr StringRef names[] = {
-      "gpipe", "1f1b",  "interleaved", "zb-h1",    "zb-h2",
-      "zb-1p", "zb-2p", "zb-v",        "dualpipe", "dualpipe-v"};
+#define TESSERA_SCHEDULE(kind, name, generator) name,
+#include "tessera/Plan/ScheduleKinds.def"
+  };
   return names;
 }
 } // namespace tessera

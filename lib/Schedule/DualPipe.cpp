@@ -75,7 +75,8 @@ static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank,
   return builder.take();
 }
 
-Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem,
+                                         const AutoOptions &) {
   Schedule schedule;
   int p = problem.ranks, half = p / 2;
   for (int rank = 0; rank < p; ++rank)
@@ -85,7 +86,8 @@ Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem) {
   return schedule;
 }
 
-Schedule tessera::schedule::makeDualPipeV(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeDualPipeV(const ScheduleProblem &problem,
+                                          const AutoOptions &) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank)
     schedule.ranks.push_back(

@@ -1,4 +1,4 @@
-//===- Generators.cpp - GPipe, 1F1B, interleaved; names -------------------===//
+//===- Generators.cpp - All schedules; GPipe, 1F1B, interleaved -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,9 @@ using namespace tessera;
 using namespace tessera::schedule;
 
 static constexpr ScheduleKind kKinds[] = {
-    ScheduleKind::GPipe,        ScheduleKind::OneFOneB,
-    ScheduleKind::Interleaved,  ScheduleKind::ZeroBubbleH1,
-    ScheduleKind::ZeroBubbleH2, ScheduleKind::ZeroBubble1P,
-    ScheduleKind::ZeroBubble2P, ScheduleKind::ZeroBubbleV,
-    ScheduleKind::DualPipe,     ScheduleKind::DualPipeV};
+#define TESSERA_SCHEDULE(kind, name, generator) ScheduleKind::kind,
+#include "tessera/Plan/ScheduleKinds.def"
+};
 llvm::ArrayRef<ScheduleKind> tessera::schedule::allScheduleKinds() {
   return kKinds;
 }
@@ -87,9 +85,8 @@ tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
   return ScheduleProblem::make(placement, ranks, chunks, microBatches);
 }
 
-namespace {
-
-Schedule makeGPipe(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeGPipe(const ScheduleProblem &problem,
+                                      const AutoOptions &) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
     RankBuilder builder(problem, rank);
@@ -100,7 +97,8 @@ Schedule makeGPipe(const ScheduleProblem &problem) {
   return schedule;
 }
 
-Schedule makeOneFOneB(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeOneFOneB(const ScheduleProblem &problem,
+                                         const AutoOptions &) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
     RankBuilder builder(problem, rank);
@@ -120,7 +118,8 @@ Schedule makeOneFOneB(const ScheduleProblem &problem) {
 /// return to it without waiting, then alternates a forward and a backward.
 /// Larger rounds come first: a later larger round would need more forwards
 /// ahead than the first one left and would deadlock.
-Schedule makeInterleaved(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeInterleaved(const ScheduleProblem &problem,
+                                            const AutoOptions &) {
   int p = problem.ranks, v = problem.chunks, m = problem.microBatches;
   std::vector<int> rounds = interleavedRounds(p, m);
   std::vector<Action> forwards, backwards;
@@ -149,35 +148,32 @@ Schedule makeInterleaved(const ScheduleProblem &problem) {
   return schedule;
 }
 
-} // namespace
+/// Schedules within memory for `microBatches` if no limit is given.
+static Schedule makeZeroBubbleAuto(const ScheduleProblem &problem,
+                                   AutoOptions options, double microBatches) {
+  if (options.limit <= 0)
+    options.limit = microBatches;
+  return scheduleWithinMemory(problem, options);
+}
+
+Schedule tessera::schedule::makeZeroBubble1P(const ScheduleProblem &problem,
+                                             const AutoOptions &options) {
+  return makeZeroBubbleAuto(problem, options, problem.ranks);
+}
+
+Schedule tessera::schedule::makeZeroBubble2P(const ScheduleProblem &problem,
+                                             const AutoOptions &options) {
+  return makeZeroBubbleAuto(problem, options, 2.0 * problem.ranks);
+}
 
 Schedule tessera::schedule::generate(ScheduleKind kind,
                                      const ScheduleProblem &problem,
                                      const AutoOptions &options) {
-  AutoOptions limited = options;
   switch (kind) {
-  case ScheduleKind::GPipe:
-    return makeGPipe(problem);
-  case ScheduleKind::OneFOneB:
-    return makeOneFOneB(problem);
-  case ScheduleKind::Interleaved:
-    return makeInterleaved(problem);
-  case ScheduleKind::ZeroBubbleH1:
-    return makeZeroBubbleH(problem, 1);
-  case ScheduleKind::ZeroBubbleH2:
-    return makeZeroBubbleH(problem, 2);
-  case ScheduleKind::ZeroBubble1P:
-  case ScheduleKind::ZeroBubble2P:
-    if (limited.limit <= 0)
-      limited.limit =
-          problem.ranks * (kind == ScheduleKind::ZeroBubble1P ? 1 : 2);
-    return scheduleWithinMemory(problem, limited);
-  case ScheduleKind::ZeroBubbleV:
-    return makeZeroBubbleV(problem);
-  case ScheduleKind::DualPipe:
-    return makeDualPipe(problem);
-  case ScheduleKind::DualPipeV:
-    return makeDualPipeV(problem);
+#define TESSERA_SCHEDULE(kind, name, generator)                                \
+  case ScheduleKind::kind:                                                     \
+    return generator(problem, options);
+#include "tessera/Plan/ScheduleKinds.def"
   }
   return {};
 }

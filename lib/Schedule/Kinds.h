@@ -8,7 +8,7 @@
 #ifndef TESSERA_LIB_SCHEDULE_KINDS_H
 #define TESSERA_LIB_SCHEDULE_KINDS_H
 
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/Generators.h"
 #include <array>
 #include <deque>
 
@@ -82,11 +82,12 @@ private:
   std::deque<Action> owed;
 };
 
-/// Makes ZB-H1 and ZB-H2, with `depth` 1 and 2.
-Schedule makeZeroBubbleH(const ScheduleProblem &problem, int depth);
-Schedule makeZeroBubbleV(const ScheduleProblem &problem);
-Schedule makeDualPipe(const ScheduleProblem &problem);
-Schedule makeDualPipeV(const ScheduleProblem &problem);
+/// The generators of ScheduleKinds.def. Only ZeroBubble1P and ZeroBubble2P read
+/// the options.
+#define TESSERA_SCHEDULE(kind, name, generator)                                \
+  Schedule generator(const ScheduleProblem &problem,                           \
+                     const AutoOptions &options);
+#include "tessera/Plan/ScheduleKinds.def"
 
 } // namespace tessera::schedule
 

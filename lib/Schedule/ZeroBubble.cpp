@@ -16,8 +16,7 @@ using namespace tessera::schedule;
 /// Later ranks have fewer forwards before their first backward, and delay
 /// weight gradients by as many micro-batches as they are short of. So every
 /// rank keeps the activations of at most depth (p - 1) + 1 micro-batches.
-Schedule tessera::schedule::makeZeroBubbleH(const ScheduleProblem &problem,
-                                            int depth) {
+static Schedule makeZeroBubbleH(const ScheduleProblem &problem, int depth) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
     RankBuilder builder(problem, rank);
@@ -35,10 +34,21 @@ Schedule tessera::schedule::makeZeroBubbleH(const ScheduleProblem &problem,
   return schedule;
 }
 
+Schedule tessera::schedule::makeZeroBubbleH1(const ScheduleProblem &problem,
+                                             const AutoOptions &) {
+  return makeZeroBubbleH(problem, 1);
+}
+
+Schedule tessera::schedule::makeZeroBubbleH2(const ScheduleProblem &problem,
+                                             const AutoOptions &) {
+  return makeZeroBubbleH(problem, 2);
+}
+
 /// A rank starts with forwards of its first chunk until its second chunk's
 /// first micro-batch can return, then alternates the chunks. At the end, the
 /// backwards of first chunks are critical, and weight gradients wait.
-Schedule tessera::schedule::makeZeroBubbleV(const ScheduleProblem &problem) {
+Schedule tessera::schedule::makeZeroBubbleV(const ScheduleProblem &problem,
+                                            const AutoOptions &) {
   int p = problem.ranks, m = problem.microBatches;
   Schedule schedule;
   for (int rank = 0; rank < p; ++rank) {

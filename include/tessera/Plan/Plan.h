@@ -123,35 +123,11 @@ enum class LoraTargets {
 /// The learning rate after warm-up.
 enum class LearningRateKind { Constant, Cosine };
 /// The order of the forwards and backwards of micro-batches on pipeline stages,
-/// for p ranks, m micro-batches, and v chunks of layers per rank.
+/// for p ranks, m micro-batches, and v chunks of layers per rank. The table
+/// ScheduleKinds.def has the kinds.
 enum class ScheduleKind {
-  /// All forwards, then all backwards (Huang et al. 2019).
-  GPipe,
-  /// One forward and one backward in turn; at most p - r micro-batches are
-  /// alive on rank r (PipeDream-Flush, Narayanan et al. 2021).
-  OneFOneB,
-  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021), in
-  /// rounds of at least p micro-batches if there are so many.
-  Interleaved,
-  /// Handmade zero-bubble schedules (Qi et al. 2024): W is separate from B and
-  /// later; at most p, and 2p - 1, micro-batches are alive.
-  ZeroBubbleH1,
-  ZeroBubbleH2,
-  /// The automatic scheduler of the same paper, with memory for p and for 2p
-  /// micro-batches.
-  ZeroBubble1P,
-  ZeroBubble2P,
-  /// Two chunks per rank in the form of a V, with at most p alive (Qi et al.
-  /// 2024, "Pipeline Parallelism with Controllable Memory"). Expects m >= 2p.
-  ZeroBubbleV,
-  /// Two streams of micro-batches from both ends; the forward of one overlaps
-  /// with the backward of the other (DeepSeek-V3 report, 2024). Expects p and m
-  /// even and m >= 2p; each rank holds two stages.
-  DualPipe,
-  /// The half of DualPipe that begins at one end, with the stages of the other
-  /// half on the way back: 2p stages in the form of a V, one copy of the model
-  /// (Qi et al. 2025, "cut-in-half"; DeepSeek's DualPipeV). Expects m >= 2p.
-  DualPipeV,
+#define TESSERA_SCHEDULE(kind, name, generator) kind,
+#include "tessera/Plan/ScheduleKinds.def"
 };
 
 /// The names of the values of one of the enums above, in the enum's order.
