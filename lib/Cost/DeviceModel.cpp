@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the constants of the model from a cluster's device.
+// The constants of the model with their defaults. A cluster file may have other
+// values for its device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,24 +15,30 @@ using namespace tessera::cost;
 
 const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
   static const std::vector<NamedConstant> list = {
-      {"matmul_rate", &DeviceModel::matmulRate},
-      {"matmul_rate_fp8", &DeviceModel::matmulRateFP8},
-      {"matmul_rate_fp4", &DeviceModel::matmulRateFP4},
-      {"matmul_fill", &DeviceModel::matmulFill},
-      {"memory_rate", &DeviceModel::memoryRate},
-      {"attention_rate", &DeviceModel::attentionRate},
-      {"attention_backward_rate", &DeviceModel::attentionBackwardRate},
-      {"portable_attention_rate", &DeviceModel::portableRate},
-      {"portable_attention_backward_rate", &DeviceModel::portableBackwardRate},
-      {"attention_fill", &DeviceModel::attentionFill},
-      {"attention_narrow", &DeviceModel::attentionNarrow},
-      {"kernel_floor_s", &DeviceModel::kernelFloor},
-      {"host_launch_s", &DeviceModel::hostLaunch},
-      {"host_call_s", &DeviceModel::hostCall},
-      {"overlap_slowdown", &DeviceModel::overlapSlowdown},
-      {"step_floor_s", &DeviceModel::stepFloor},
+      {"matmul_rate", &DeviceModel::matmulRate, 0.8},
+      {"matmul_rate_fp8", &DeviceModel::matmulRateFP8, 0.7},
+      {"matmul_rate_fp4", &DeviceModel::matmulRateFP4, 0.6},
+      {"matmul_fill", &DeviceModel::matmulFill, 128},
+      {"memory_rate", &DeviceModel::memoryRate, 0.8},
+      {"attention_rate", &DeviceModel::attentionRate, 0.5},
+      {"attention_backward_rate", &DeviceModel::attentionBackwardRate, 0.4},
+      {"portable_attention_rate", &DeviceModel::portableRate, 0.35},
+      {"portable_attention_backward_rate", &DeviceModel::portableBackwardRate,
+       0.3},
+      {"attention_fill", &DeviceModel::attentionFill, 225},
+      {"attention_narrow", &DeviceModel::attentionNarrow, 0.3},
+      {"kernel_floor_s", &DeviceModel::kernelFloor, 3e-6},
+      {"host_launch_s", &DeviceModel::hostLaunch, 8e-6},
+      {"host_call_s", &DeviceModel::hostCall, 122e-6},
+      {"overlap_slowdown", &DeviceModel::overlapSlowdown, 0.2},
+      {"step_floor_s", &DeviceModel::stepFloor, 5e-3},
   };
   return list;
+}
+
+DeviceModel::DeviceModel() {
+  for (const NamedConstant &constant : deviceConstants())
+    this->*constant.field = constant.byDefault;
 }
 
 DType DeviceModel::unitType(DType type) const {
