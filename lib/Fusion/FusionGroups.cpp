@@ -3,6 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// These are the kernels that the compiler makes. A plan prices those of
+// lib/Planning/Kernels.cpp; ModelPlanTest.cpp
+// (the_derived_backward_is_that_of_the_training_step) compares their bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Fusion/FusionGroups.h"

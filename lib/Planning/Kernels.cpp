@@ -7,6 +7,10 @@
 // longest path to it. Two elementwise ops of one depth have no such kernel
 // between them, so connected ones can run as one kernel.
 //
+// These are the kernels that a plan prices. The compiler's own are those of
+// lib/Fusion/FusionGroups.cpp; ModelPlanTest.cpp
+// (the_derived_backward_is_that_of_the_training_step) compares their bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Kernels.h"

@@ -8,7 +8,8 @@
 // Splits matmuls into blocks for caches and threads. The split is either by
 // columns of C, with all of A packed and shared by the threads, or by rows,
 // with all of B packed; so nothing is packed twice. Row blocks finish whole
-// rows of C, which an epilogue needs. The inner loops are in kernels/Gemm.cpp.
+// rows of C, which an epilogue needs. The inner loops are in kernels/Gemm.cpp;
+// test/runtime/MatmulTest.cpp tests both.
 //
 // The blocking of k is fixed, so results do not depend on threads or on m.
 //

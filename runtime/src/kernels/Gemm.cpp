@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Packs blocks of matrices into panels and multiplies panels. Matmul.cpp splits
-// a matmul into blocks and distributes them over threads.
+// Packs blocks of matrices into panels and multiplies panels. host/Matmul.cpp
+// splits a matmul into blocks and distributes them over threads;
+// test/runtime/MatmulTest.cpp tests both.
 //
 //===----------------------------------------------------------------------===//
 
