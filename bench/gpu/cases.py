@@ -1,6 +1,6 @@
 """The comparisons on a GPU: models, sizes, and how the programs are compiled."""
 
-# The same values are in test/e2e/training/train_golden.test and bench/golden_curves.py.
+# The same values are in test/e2e/training/train_golden.test and bench/compare/golden_curves.py.
 CURVE_BATCH, CURVE_SEQ, CURVE_STEPS = 8, 32, 30
 CURVE_OPTIONS = ["--lr", "0.003", "--lr-schedule", "cosine", "--min-lr", "0.0003", "--warmup", "5",
                  "--total-steps", "30", "--weight-decay", "0.1", "--clip", "1.0"]

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs a function on N forked ranks, or creates the context of a single rank in
-// this process. Used by the tests and by bench/runtime_*.cpp.
+// this process. Used by the tests and by bench/*/runtime_*.cpp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 MODELS = {
     "tiny-gpt2": ["share/models/tiny-gpt2.json", "--batch", "16", "--seq", "32"],

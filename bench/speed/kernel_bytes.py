@@ -20,7 +20,7 @@ import re
 import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # name: config, batch, sequence, changes of the config.
 CASES = {
     "gpt2": ("gpt2", 32, 1024, {}),

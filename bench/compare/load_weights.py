@@ -33,7 +33,7 @@ import time
 
 import peer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Mesh, strategy, and the optimizer of a training step.
 CASES = [("tp=4", "tp", None), ("dp=2,tp=2", "dp,tp", None), ("dp=2,tp=2", "dp,tp", "sgd")]
 LIMIT, SPARE = 1.2, 64e6

@@ -10,7 +10,7 @@ import resource
 import statistics
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLANNER = ["MergeReshardsPass", "ReshardToCollectivesPass",
            "FuseCollectivesPass", "BucketCollectivesPass"]
 OTHERS = ["OverlapCollectivesPass", "CheckDeadlockPass", "PlanArenaPass"]

@@ -1,6 +1,6 @@
 """Writes the constants that bench/validate_cost --fit prints to share/clusters.
 
-    bench/validate_cost FOLDER --fit | python3 bench/write_constants.py
+    bench/validate_cost FOLDER --fit | python3 bench/validate/write_constants.py
 
 Replaces the constants that a cluster file marks as fitted, and then those marked as guesses "as"
 another device, by that device's constants. Keeps three digits."""
@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-CLUSTERS = pathlib.Path(__file__).resolve().parent.parent / "share" / "clusters"
+CLUSTERS = pathlib.Path(__file__).resolve().parents[2] / "share" / "clusters"
 # The file with the constants of a guess "as H100".
 SAME = {"as A100": "a100-80-sxm-ib", "as H100": "h100-sxm-ib", "as B200": "b200-sxm-ib",
         "as GB200": "gb200-nvl72-ib"}

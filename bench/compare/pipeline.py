@@ -26,7 +26,7 @@ import subprocess
 import host_forward
 import peer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def make(build, name, config, *flags):
@@ -123,7 +123,7 @@ def run_torch(python, split, steps):
     """The report of a run whose first stage has `split` blocks."""
     output = subprocess.run(
         [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-         ROOT / "bench" / "pipeline_peer.py", ROOT / "share" / "models" / "gpt2.json",
+         ROOT / "bench" / "compare" / "pipeline_peer.py", ROOT / "share" / "models" / "gpt2.json",
          *map(str, (8, 256, 8, split, steps))],
         check=True, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
     return json.loads(output)

@@ -5,7 +5,7 @@ the large ones, in eight ways. Compares the IR after each phase and the code of 
 byte for byte except for the names that --rename gives. This shows that a refactoring leaves
 programs unchanged, or which programs it changes: the first phase that differs is printed.
 
-    python3 bench/compare_programs.py --build build --with ../before/build
+    python3 bench/trials/compare_programs.py --build build --with ../before/build
 
 Prints one JSON line per program; exits with 1 if one differs."""
 
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Config, layers (None: all), batch, sequence.
 MODELS = [("tiny-gpt2", None, 8, 8), ("tiny-llama", None, 8, 8), ("gpt2", 2, 8, 64),
           ("llama2-7b", 2, 8, 64), ("llama3-8b", 2, 8, 64)]

@@ -10,10 +10,11 @@ import json
 import pathlib
 import statistics
 import subprocess
+import sys
 
-import host_forward
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "compare"))
+import host_forward  # noqa: E402
 
 
 def report(path):

@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--links", action="append")
     parser.add_argument("--limits", default="none,half")
     args = parser.parse_args()
-    os.chdir(os.path.join(os.path.dirname(__file__), ".."))
+    os.chdir(os.path.join(os.path.dirname(__file__), "..", ".."))
     with tempfile.TemporaryDirectory() as folder:
         for model in args.model or MODELS:
             graph = f"{folder}/{model}.mlir"

@@ -1,6 +1,6 @@
 """Processor time of the methods of context parallelism, in both orders of the sequence.
 
-    python3 bench/context_methods.py --build build-release
+    python3 bench/speed/context_methods.py --build build-release
 
 Trains tiny-llama on one row of 2,048 tokens with cp=2 and one thread per rank. Prints a JSON line
 for each method and order: the CPU seconds of each rank without the first step, the median of
@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 METHODS = ("all_gather", "ring", "all_to_all")
 ORDERS = ("plain", "auto")
 

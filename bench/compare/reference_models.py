@@ -16,7 +16,7 @@ import sys
 
 import peer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
 MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3", "tiny-mistral", "tiny-phi3",
           "tiny-gemma3"]

@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(root / "test" / "e2e" / "Inputs"))
 import eight_bits  # noqa: E402
 

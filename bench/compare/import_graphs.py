@@ -29,7 +29,7 @@ import tempfile
 import host_forward
 import peer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "Import" / "Inputs"
 LIMIT = 1.03
 IMPORT_LIMITS = {"gpt2": 1.0, "llama3-405b": 5.0}

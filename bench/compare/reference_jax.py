@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "Import" / "Inputs"
 MODELS = ["unrolled", "scanned"]
 # A learning rate for which the change of the parameters shows the gradients exactly.

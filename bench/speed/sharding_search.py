@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seq", type=int, default=2048)
     args = parser.parse_args()
-    os.chdir(os.path.join(os.path.dirname(__file__), ".."))
+    os.chdir(os.path.join(os.path.dirname(__file__), "..", ".."))
     with tempfile.TemporaryDirectory() as folder:
         for layers in args.layers.split(","):
             for mesh in args.mesh or MESHES:

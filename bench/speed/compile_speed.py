@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH, SEQ = 8, 128
 LLAMA = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_act": "silu",

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The names of the modules that a peer needs, as pip packages.
 PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy",
             "safetensors": "safetensors"}

@@ -18,7 +18,7 @@ import sys
 import peer
 from reference_models import Weights, make_network
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
 TEXT = ROOT / "LICENSE"
 

@@ -228,7 +228,7 @@ def count_tests(root, names):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    here = pathlib.Path(__file__).resolve().parent.parent
+    here = pathlib.Path(__file__).resolve().parents[2]
     parser.add_argument("--root", type=pathlib.Path, default=here)
     parser.add_argument("--list", action="store_true", help="name the places, too")
     args = parser.parse_args()

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROWS = [("dp=8", "dp"), ("tp={tp}", "tp"), ("tp={tp}", "tp,sp"),
         ("dp={dp},tp={tp}", "dp,tp"), ("dp={dp},tp={tp}", "dp,tp,sp"),
         ("dp=8", "dp,zero=1"), ("dp=8", "dp,zero=2"), ("dp=8", "dp,zero=3"),

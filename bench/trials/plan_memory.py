@@ -6,7 +6,7 @@ fullest stage (everything except the context and the margin) are compared with t
 a pp rank. The layouts are every schedule with every ZeRO stage, in 4 pipeline stages with 8
 micro-batches, and 4 without stages: 16 layers of 5,120 on 64 H100.
 
-    ./dev bench plan_memory            # or: python3 bench/plan_memory.py --build build
+    ./dev bench plan_memory            # or: python3 bench/trials/plan_memory.py --build build
 
 Prints one JSON line per layout, then one with the largest differences; exits with 1 if a layout
 differs by more than --most percent."""
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = ROOT / "share" / "clusters" / "h100-sxm-ib.json"
 MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 5120,
          "intermediate_size": 13824, "num_hidden_layers": 16, "num_attention_heads": 40,

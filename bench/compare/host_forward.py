@@ -15,7 +15,7 @@ import subprocess
 
 import peer
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Appended to peer.GPT2.
 TORCH = "measure(torch.inference_mode()(logits))"

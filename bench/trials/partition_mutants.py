@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The sixth mesh does not divide the batch, the heads or the vocabulary.
 STRATEGIES = [
     ("dp=4", "dp"), ("tp=4", "tp"), ("dp=2,tp=2", "dp,tp"),
