@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "Share.h"
 
+#include "tessera/Support/Share.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "Share.h"
 #include "tessera/Import/ModelBuilder.h"
+#include "tessera/Support/Share.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -165,7 +165,7 @@ int tessera::runModel(Arguments arguments) {
     return fail("expects one CONFIG.json but got " +
                 llvm::Twine(parsed->positional.size()) +
                 "; see tessera model --help");
-  auto path = findShared("models", parsed->positional[0], "CONFIG.json");
+  auto path = resolveShared("models", parsed->positional[0], "CONFIG.json");
   if (!path)
     return fail(path.takeError());
   auto config = readModelConfig(*path, parsed->getList("--ignore-key"));

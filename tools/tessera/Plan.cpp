@@ -13,7 +13,6 @@
 #include "PlanOptions.h"
 #include "PlanSearch.h"
 #include "Programs.h"
-#include "Share.h"
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/MLIRContext.h"
@@ -30,6 +29,7 @@
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Errors.h"
+#include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -289,7 +289,7 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
 }
 
 llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
-  auto file = findShared("models", parsed.positional[0], "CONFIG.json");
+  auto file = resolveShared("models", parsed.positional[0], "CONFIG.json");
   if (!file)
     return file.takeError();
   StringRef path = *file;

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanOptions.h"
-#include "Share.h"
 
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
+#include "tessera/Support/Share.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -328,7 +328,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   if (llvm::Error error = readSearch(parsed, options))
     return error;
   if (parsed.has("--cluster")) {
-    auto cluster = findShared("clusters", parsed.get("--cluster"), "--cluster");
+    auto cluster =
+        resolveShared("clusters", parsed.get("--cluster"), "--cluster");
     if (!cluster)
       return cluster.takeError();
     options.cluster = std::move(*cluster);

@@ -9,11 +9,11 @@
 
 #include "PlanSearch.h"
 #include "PlanOptions.h"
-#include "Share.h"
 #include "tessera/Cluster/ScaleLinks.h"
 #include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Errors.h"
+#include "tessera/Support/Share.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <thread>
@@ -325,7 +325,7 @@ llvm::Error tessera::checkSearchOptions(const ParsedOptions &parsed) {
 }
 
 llvm::Expected<ClusterSpec> tessera::readCluster(StringRef value) {
-  auto path = findShared("clusters", value, "--cluster");
+  auto path = resolveShared("clusters", value, "--cluster");
   if (!path)
     return path.takeError();
   return readClusterSpec(*path);

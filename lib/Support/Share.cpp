@@ -1,0 +1,79 @@
+//===- Share.cpp - Files that come with the tools -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Share.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static std::string joinPath(StringRef folder, StringRef name) {
+  SmallString<128> path(folder);
+  sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// The path of share/`folder`, or "" if there is none.
+static std::string findSharedFolder(StringRef folder) {
+  std::string self = sys::fs::getMainExecutable(
+      nullptr, reinterpret_cast<void *>(&findSharedFolder));
+  StringRef above = sys::path::parent_path(self);
+  SmallVector<std::string> candidates;
+  for (int level = 0; level < 2; ++level) {
+    above = sys::path::parent_path(above);
+    candidates.push_back(joinPath(above, "share/tessera"));
+    candidates.push_back(joinPath(above, "share"));
+  }
+  candidates.push_back(TESSERA_SHARE);
+  for (const std::string &share : candidates)
+    if (std::string path = joinPath(share, folder); sys::fs::is_directory(path))
+      return path;
+  return "";
+}
+
+std::string tessera::findShared(StringRef folder, StringRef name) {
+  std::string found = findSharedFolder(folder);
+  if (found.empty() || name.empty() || name.contains('/'))
+    return "";
+  std::string path = joinPath(found, (name + ".json").str());
+  return sys::fs::exists(path) ? path : "";
+}
+
+std::vector<std::string> tessera::listShared(StringRef folder) {
+  return listJsonFiles(findSharedFolder(folder));
+}
+
+std::vector<std::string> tessera::listJsonFiles(StringRef folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(folder, error), end; it != end && !error;
+       it.increment(error))
+    if (sys::path::extension(it->path()) == ".json")
+      names.push_back(sys::path::stem(it->path()).str());
+  llvm::sort(names);
+  return names;
+}
+
+Expected<std::string> tessera::resolveShared(StringRef folder, StringRef value,
+                                             StringRef expected) {
+  if (value.contains('/') || value.ends_with(".json") ||
+      sys::fs::is_regular_file(value))
+    return value.str();
+  std::string path = findShared(folder, value);
+  if (!path.empty())
+    return path;
+  std::vector<std::string> names = listShared(folder);
+  SmallVector<StringRef> known(names.begin(), names.end());
+  return createStringError(expected + " expects a file, or one of " +
+                           join(names, ", ") + ", but got '" + value + "'" +
+                           didYouMean(value, known));
+}
