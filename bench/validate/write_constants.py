@@ -1,18 +1,15 @@
-"""Writes the constants that bench/validate_cost --fit prints to share/clusters.
+"""Writes the constants that bench/validate_cost --fit prints to share/devices and share/clusters.
 
-    bench/validate_cost FOLDER --fit | python3 bench/validate/write_constants.py
+    bench/validate_cost FOLDER --fit | python3 bench/write_constants.py [SHARE]
 
-Replaces the constants that a cluster file marks as fitted, and then those marked as guesses "as"
-another device, by that device's constants. Keeps three digits."""
+Replaces the constants that a file marks as fitted; devices with the constants of another one ("as",
+"like") follow it. Keeps three digits."""
 
 import json
 import pathlib
 import sys
 
-CLUSTERS = pathlib.Path(__file__).resolve().parents[2] / "share" / "clusters"
-# The file with the constants of a guess "as H100".
-SAME = {"as A100": "a100-80-sxm-ib", "as H100": "h100-sxm-ib", "as B200": "b200-sxm-ib",
-        "as GB200": "gb200-nvl72-ib"}
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Links whose efficiency is determined by runs, not by micro-benchmarks.
 RUNS = "multi-node runs on A100 (docs/cost.md)"
 
@@ -31,36 +28,45 @@ def read_fit(lines):
     return found
 
 
-def set_fitted(spec, device, name, value):
-    if device not in spec["device"]["name"]:
-        return
-    if name.startswith("levels."):
-        index, field = name.split(".")[1:]
-        quantity = spec["levels"][int(index)][field]
-        is_fitted = quantity["source"] == RUNS
-    else:
-        quantity = spec["device"]["constants"].get(name, {"from": ""})
-        is_fitted = quantity["from"] == "fitted"
-    if is_fitted:
+def set_constant(device, word, name, value):
+    quantity = device.get("constants", {}).get(name, {})
+    if word in device["name"] and "value" in quantity and quantity["from"] == "fitted":
         quantity["value"] = value
+
+
+def set_level(cluster, devices, word, name, value):
+    if word not in devices[cluster["device"]]["name"]:
+        return
+    index, field = name.split(".")[1:]
+    quantity = cluster["levels"][int(index)][field]
+    if quantity["source"] == RUNS:
+        quantity["value"] = value
+
+
+def read_folder(path):
+    return {file.stem: json.loads(file.read_text()) for file in sorted(path.glob("*.json"))}
+
+
+def write_folder(path, files):
+    for name, content in files.items():
+        (path / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
 def main():
     fit = read_fit(sys.stdin)
     if not fit:
         sys.exit("write_constants.py: expects lines DEVICE:NAME=VALUE on its input but got none")
-    specs = {path: json.loads(path.read_text()) for path in sorted(CLUSTERS.glob("*.json"))}
-    for spec in specs.values():
-        for entry in fit:
-            set_fitted(spec, *entry)
-    by_name = {spec["name"]: spec for spec in specs.values()}
-    for spec in specs.values():
-        for name, quantity in spec["device"]["constants"].items():
-            if quantity["from"] == "guess" and quantity["source"] in SAME:
-                other = by_name[SAME[quantity["source"]]]["device"]["constants"]
-                quantity["value"] = other[name]["value"]
-    for path, spec in specs.items():
-        path.write_text(json.dumps(spec, indent=1) + "\n")
+    share = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "share"
+    devices, clusters = read_folder(share / "devices"), read_folder(share / "clusters")
+    for word, name, value in fit:
+        if name.startswith("levels."):
+            for cluster in clusters.values():
+                set_level(cluster, devices, word, name, value)
+        else:
+            for device in devices.values():
+                set_constant(device, word, name, value)
+    write_folder(share / "devices", devices)
+    write_folder(share / "clusters", clusters)
 
 
 main()

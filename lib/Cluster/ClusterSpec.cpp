@@ -9,11 +9,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "DeviceFiles.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include <set>
 
 using namespace llvm;
@@ -189,8 +191,9 @@ private:
 
 } // namespace
 
-static DeviceSpec readDevice(const json::Object &object, Error &error) {
-  ClusterReader reader(object, "device", error);
+static DeviceSpec readDevice(const json::Object &object, std::string path,
+                             Error &error) {
+  Reader reader(object, std::move(path), error);
   DeviceSpec device;
   device.name = reader.string("name");
   device.peakFlops = reader.quantities("peak_flops");
@@ -200,6 +203,12 @@ static DeviceSpec readDevice(const json::Object &object, Error &error) {
   device.constants = reader.quantities("constants");
   reader.finish();
   return device;
+}
+
+Error tessera::checkDevice(const json::Object &object) {
+  Error error = Error::success();
+  DeviceSpec device = readDevice(object, "", error);
+  return error ? std::move(error) : takeFirst(device.validate(""));
 }
 
 static LevelSpec readLevel(const json::Object &object, size_t index,
@@ -250,13 +259,33 @@ static CollectiveSpec readCollectives(const json::Object &object,
   return collectives;
 }
 
-static Expected<ClusterSpec> readCluster(const json::Object &object) {
+/// The device of the cluster in `fileName`, without names of other devices.
+static std::optional<json::Object>
+expandDevice(const json::Value &device, StringRef fileName, Error &error) {
+  SmallString<128> folder(sys::path::parent_path(fileName));
+  sys::path::append(folder, "..", "devices");
+  Expected<json::Object> expanded =
+      DeviceFiles(folder.str().str()).expand(device, "device");
+  if (expanded)
+    return std::move(*expanded);
+  if (error)
+    consumeError(expanded.takeError());
+  else
+    error = expanded.takeError();
+  return std::nullopt;
+}
+
+static Expected<ClusterSpec> readCluster(const json::Object &object,
+                                         StringRef fileName) {
   Error error = Error::success();
   ClusterReader reader(object, "", error);
   ClusterSpec spec;
   spec.name = reader.string("name");
-  if (const json::Object *device = reader.objectAt("device"))
-    spec.device = readDevice(*device, error);
+  const json::Value *device = reader.get("device");
+  if (!device)
+    reader.fail("device", "an object or the name of a device", device);
+  else if (auto expanded = expandDevice(*device, fileName, error))
+    spec.device = readDevice(*expanded, "device", error);
   if (const json::Array *list = reader.arrayAt("levels"))
     for (auto [index, value] : llvm::enumerate(*list)) {
       if (const json::Object *level = value.getAsObject())
@@ -285,7 +314,7 @@ Expected<ClusterSpec> tessera::parseClusterSpec(StringRef text,
   const json::Object *object = value->getAsObject();
   if (!object)
     return createStringError(fileName + ": expects a JSON object");
-  Expected<ClusterSpec> spec = readCluster(*object);
+  Expected<ClusterSpec> spec = readCluster(*object, fileName);
   if (!spec)
     return prefixError(fileName + ": ", spec.takeError());
   return spec;

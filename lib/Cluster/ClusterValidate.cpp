@@ -51,23 +51,26 @@ static void check(Error &errors, const Twine &field, const Quantity &quantity,
                            value, hint.empty() ? "" : "; ", hint));
 }
 
-static void checkDevice(Error &errors, const DeviceSpec &device) {
-  if (device.name.empty())
-    addError(errors, "device.name: expects a name but got ''");
-  if (!device.findPeak("bf16") && !device.findPeak("f32"))
-    addError(
-        errors,
-        "device.peak_flops: expects an entry 'bf16' or 'f32' but got none");
-  for (const auto &[dtype, peak] : device.peakFlops)
-    check(errors, "device.peak_flops." + dtype, peak, kFlops);
-  check(errors, "device.memory_bytes", device.memoryBytes, kBytes);
-  check(errors, "device.memory_bytes_per_s", device.memoryBandwidth, kRate);
-  check(errors, "device.multiprocessors", device.multiprocessors, kCount);
-  for (const auto &[name, constant] : device.constants)
-    if (!std::isfinite(constant.value) || constant.value < 0)
-      addError(errors, formatv("device.constants.{0}: expects a number of 0 or "
-                               "more but got {1}",
-                               name, constant.value));
+Error DeviceSpec::validate(StringRef path) const {
+  Error errors = Error::success();
+  std::string prefix = path.empty() ? "" : (path + ".").str();
+  if (name.empty())
+    addError(errors, prefix + "name: expects a name but got ''");
+  if (!findPeak("bf16") && !findPeak("f32"))
+    addError(errors,
+             prefix +
+                 "peak_flops: expects an entry 'bf16' or 'f32' but got none");
+  for (const auto &[dtype, peak] : peakFlops)
+    check(errors, prefix + "peak_flops." + dtype, peak, kFlops);
+  check(errors, prefix + "memory_bytes", memoryBytes, kBytes);
+  check(errors, prefix + "memory_bytes_per_s", memoryBandwidth, kRate);
+  check(errors, prefix + "multiprocessors", multiprocessors, kCount);
+  for (const auto &[constant, quantity] : constants)
+    if (!std::isfinite(quantity.value) || quantity.value < 0)
+      addError(errors, formatv("{0}constants.{1}: expects a number of 0 or "
+                               "more but got {2}",
+                               prefix, constant, quantity.value));
+  return errors;
 }
 
 static void checkLevels(Error &errors, ArrayRef<LevelSpec> levels) {
@@ -118,7 +121,7 @@ Error ClusterSpec::validate() const {
   Error errors = Error::success();
   if (name.empty())
     addError(errors, "name: expects a name but got ''");
-  checkDevice(errors, device);
+  errors = joinErrors(std::move(errors), device.validate("device"));
   checkLevels(errors, levels);
   if (collectives)
     checkCollectives(errors, *collectives);

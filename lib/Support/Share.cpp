@@ -40,12 +40,23 @@ static std::string findSharedFolder(StringRef folder) {
   return "";
 }
 
+/// The path of `folder`/`name`.json, or "" if there is no such file.
+static std::string findJsonFile(StringRef folder, StringRef name) {
+  if (name.empty() || name.contains('/'))
+    return "";
+  std::string path = joinPath(folder, (name + ".json").str());
+  return sys::fs::exists(path) ? path : "";
+}
+
 std::string tessera::findShared(StringRef folder, StringRef name) {
   std::string found = findSharedFolder(folder);
-  if (found.empty() || name.empty() || name.contains('/'))
-    return "";
-  std::string path = joinPath(found, (name + ".json").str());
-  return sys::fs::exists(path) ? path : "";
+  return found.empty() ? "" : findJsonFile(found, name);
+}
+
+std::string tessera::findNear(StringRef folder, StringRef shared,
+                              StringRef name) {
+  std::string path = findJsonFile(folder, name);
+  return path.empty() ? findShared(shared, name) : path;
 }
 
 std::vector<std::string> tessera::listShared(StringRef folder) {

@@ -171,6 +171,13 @@ bool readCluster(const std::string &text) {
   return true;
 }
 
+/// Clusters that name their device, and one that has it.
+std::vector<std::string> clusterExamples() {
+  std::vector<std::string> examples = filesOf("clusters");
+  examples.push_back(llvm::formatv("{0}", toJson(getCluster())));
+  return examples;
+}
+
 bool readPlan(const std::string &text) {
   auto value = parseJson(text);
   if (!isRead(value) || !value->getAsObject())
@@ -430,7 +437,7 @@ std::vector<std::string> strategyExamples() {
 
 std::vector<Subject> tessera::fuzz::getSubjects() {
   return {{"models", readModel, [] { return filesOf("models"); }},
-          {"clusters", readCluster, [] { return filesOf("clusters"); }},
+          {"clusters", readCluster, clusterExamples},
           {"plans", readPlan, planExamples},
           {"schedules", readSchedules, scheduleExamples},
           {"reports", readReports, reportExamples},

@@ -55,6 +55,9 @@ struct DeviceSpec {
   /// Null if there is no peak of that name.
   const Quantity *findPeak(llvm::StringRef dtype) const;
   const Quantity *findConstant(llvm::StringRef name) const;
+  /// Fails with one error for each impossible number, as
+  /// ClusterSpec::validate() does, and names it after `path`.
+  llvm::Error validate(llvm::StringRef path) const;
 };
 
 /// Links that join groups of the level below (devices on the innermost level).
@@ -127,8 +130,9 @@ struct ClusterSpec {
   int64_t innerDevices() const;
 };
 
-/// Reads a cluster and validates it. Errors are one line with `fileName` and
-/// the field.
+/// Reads a cluster and validates it. A device that the text names is the file
+/// of this name in ../devices next to `fileName`, otherwise in share/devices.
+/// Errors are one line with `fileName` and the field.
 llvm::Expected<ClusterSpec> parseClusterSpec(llvm::StringRef text,
                                              llvm::StringRef fileName);
 llvm::Expected<ClusterSpec> readClusterSpec(llvm::StringRef path);

@@ -24,6 +24,11 @@ namespace tessera {
 /// source tree that the executable was built from.
 std::string findShared(llvm::StringRef folder, llvm::StringRef name);
 
+/// Returns the path of NAME.json in `folder`, otherwise in share/`shared`, or
+/// "" if there is no such file.
+std::string findNear(llvm::StringRef folder, llvm::StringRef shared,
+                     llvm::StringRef name);
+
 /// Returns the names, sorted, that findShared() finds in `folder`.
 std::vector<std::string> listShared(llvm::StringRef folder);
 

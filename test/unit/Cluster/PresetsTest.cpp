@@ -6,7 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/Share.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 #include <map>
@@ -66,11 +70,94 @@ TEST(Presets, peaks_are_dense_and_links_one_direction) {
   EXPECT_EQ(all["h100-sxm-ib"].levels[0].bandwidth.value, 450e9);
   EXPECT_EQ(all["h800-sxm-ib"].levels[0].bandwidth.value, 200e9);
   EXPECT_EQ(all["gb200-nvl72-ib"].innerDevices(), 72);
-  // A device has the same constants in every cluster.
-  for (const auto &[name, quantity] : all["a100-80-sxm-ib"].device.constants)
-    EXPECT_EQ(all["a100-40-sxm-ib"].device.findConstant(name)->value,
-              quantity.value)
-        << name;
+}
+
+//===----------------------------------------------------------------------===//
+// Files of devices
+//===----------------------------------------------------------------------===//
+
+llvm::json::Object readJson(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  EXPECT_TRUE(bool(buffer)) << path;
+  auto value = parseJson((*buffer)->getBuffer());
+  EXPECT_TRUE(value && value->getAsObject()) << path;
+  return std::move(*value->getAsObject());
+}
+
+/// The quantities of a device file that have a value of their own, by field.
+std::map<std::string, const llvm::json::Object *>
+listValues(const llvm::json::Object &object, const std::string &path = "") {
+  std::map<std::string, const llvm::json::Object *> values;
+  for (const auto &[key, field] : object)
+    if (const llvm::json::Object *inner = field.getAsObject()) {
+      if (inner->get("value"))
+        values[path + key.str()] = inner;
+      else
+        values.merge(listValues(*inner, path + key.str() + "."));
+    }
+  return values;
+}
+
+std::map<std::string, llvm::json::Object> deviceFiles() {
+  std::map<std::string, llvm::json::Object> files;
+  for (const std::string &name : listShared("devices"))
+    files[name] = readJson(findShared("devices", name));
+  return files;
+}
+
+TEST(Presets, clusters_name_their_device) {
+  std::map<std::string, ClusterSpec> all = presets();
+  std::map<std::string, llvm::json::Object> devices = deviceFiles();
+  for (const auto &[name, spec] : all) {
+    llvm::json::Object cluster =
+        readJson(std::string(TESSERA_CLUSTERS) + "/" + name + ".json");
+    const llvm::json::Object *own = cluster.getObject("device");
+    auto device = own ? own->getString("like") : cluster.getString("device");
+    ASSERT_TRUE(device) << name;
+    EXPECT_TRUE(devices.count(device->str())) << name;
+  }
+  for (const auto &[name, device] : devices)
+    EXPECT_EQ(device.getString("name")->lower(), name);
+}
+
+TEST(Presets, no_constant_of_a_device_stands_twice) {
+  std::map<std::string, llvm::json::Object> devices = deviceFiles();
+  std::map<std::string, std::string> origins;
+  for (const auto &[name, device] : devices) {
+    for (const auto &[field, quantity] : listValues(device)) {
+      // Data sheets of different devices may agree; fits and guesses do not.
+      if (llvm::StringRef(field).starts_with("constants.")) {
+        std::string text = llvm::formatv(
+            "{0} {1}", field, llvm::json::Value(llvm::json::Object(*quantity)));
+        auto [it, isNew] = origins.emplace(text, name);
+        EXPECT_TRUE(isNew) << text << " of " << it->second << " and " << name;
+      }
+      // "as H100" is a reference and not a value.
+      llvm::StringRef source = *quantity->getString("source");
+      if (source.consume_front("as ")) {
+        std::string word =
+            source.take_until([](char c) { return !isalnum(c); }).lower();
+        for (const auto &other : devices)
+          EXPECT_FALSE(llvm::StringRef(other.first).starts_with(word + "-"))
+              << name << " " << field;
+      }
+    }
+  }
+}
+
+TEST(Presets, a_device_repeats_nothing_of_the_one_that_it_is_like) {
+  std::map<std::string, llvm::json::Object> devices = deviceFiles();
+  for (const auto &[name, device] : devices) {
+    auto like = device.getString("like");
+    for (; like; like = devices[like->str()].getString("like"))
+      for (const auto &[field, quantity] :
+           listValues(devices.at(like->str()))) {
+        auto own = listValues(device);
+        auto found = own.find(field);
+        if (found != own.end())
+          EXPECT_NE(*found->second, *quantity) << name << " " << field;
+      }
+  }
 }
 
 } // namespace
