@@ -60,46 +60,18 @@ static void applyNanotron(PlanRow &row) {
   }
 }
 
-/// InternEvo runs op by op, with fused attention and loss; autograd accumulates
-/// micro-batches. Logits are cast to f32 and back, and two metrics of each
-/// micro-batch read them (AccPerplex: 32 bytes, LossWithTypeId: 4). This is
-/// about 54 bytes more than a fused loss moves, equal to four metrics of 14. In
-/// the optimizer's step gradients are flattened, copied to f32 and unscaled, in
-/// addition to the temporaries of an AdamW that is not fused; its own ZeRO-1
-/// keeps four bytes per parameter more than FSDP.
+/// InternEvo's last stages get the remainder.
 static void applyInternEvo(PlanRow &row) {
-  Plan &l = row.plan;
-  l.eager = true;
-  l.sumsApart = true;
-  l.lossMetrics = 4;
-  l.fusedOptimizer = false;
-  l.gradDType = GradDType::BF16;
-  l.gradCopyBytes = l.zero == 3 ? 14 : 18;
-  if (l.pp > 1)
-    l.stageLayers = splitRestLast(row.model.layers, l.pp);
+  if (row.plan.pp > 1)
+    row.plan.stageLayers = splitRestLast(row.model.layers, row.plan.pp);
 }
 
-/// Megatron-DeepSpeed's bf16 optimizer accumulates 16-bit gradients in separate
-/// f32 buffers, which are flattened into a copy for the reduction. vTrain's
-/// profiles are of layers and of FusedAdam alone.
-static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
-  if (row.composed) {
-    row.plan.optimizerCopyBytes = 0;
-    row.plan.sumsApart = false;
-  }
-  if (!f.text("precision").contains("fp32 grad"))
+/// vTrain's profiles are of layers and of FusedAdam alone.
+static void applyDeepSpeed(PlanRow &row) {
+  if (!row.composed)
     return;
-  row.plan.gradDType = GradDType::Both;
-  row.plan.gradCopyBytes = 4;
-}
-
-/// llm-foundry's tables of precision "bf16" use its mode PURE, which reduces
-/// gradients in 16 bits: they are concatenated and divided, not cast.
-static void applyFSDP(const RowFields &f, PlanRow &row) {
-  if (f.text("precision") != "bf16")
-    return;
-  row.plan.gradDType = GradDType::BF16;
-  row.plan.gatherCopyBytes = 8;
+  row.plan.optimizerCopyBytes = 0;
+  row.plan.sumsApart = false;
 }
 
 /// torchtitan's notes say what is not compiled and what is pipelined. With
@@ -112,15 +84,15 @@ static void applyTorchtitan(const RowFields &f, PlanRow &row) {
   StringRef note = f.text("note");
   l.eager = note.contains("eager") && !note.contains("compile");
   l.overlapTp = note.contains("AsyncTP");
-  // The page of a table determines the version: the page of NVFP4 is of August
-  // 2026, the page of MXFP8 of December 2025, others are older. The loss is
-  // compiled since August 2025, but not by the recipes of NVFP4, and is
-  // computed in chunks since April 2026. Before that, over tp, shifted logits,
-  // their exponentials and two gradients are separate f32 tensors.
-  bool isOfToday = note.contains("nvfp4.md");
-  l.lossChunks = isOfToday ? l.lossChunks : 1;
-  l.fusedLoss = note.contains("mxfp8.md");
-  l.lossCopies = !l.fusedLoss && l.tp > 1 ? 3 : 0;
+}
+
+/// The page of a table determines the version of torchtitan: the page of NVFP4
+/// is of August 2026, the page of MXFP8 of December 2025, others are older.
+static std::string findTorchtitan(StringRef note) {
+  if (note.contains("nvfp4.md"))
+    return "torchtitan-nvfp4";
+  return note.contains("mxfp8.md") ? "torchtitan-2025.12"
+                                   : "torchtitan-2025.07";
 }
 
 /// Year and month of the container of a release, as 2604; 0: not given.
@@ -152,49 +124,56 @@ static void takeRecipeLayout(int64_t release, PlanRow &row) {
   consumeError(l.setGlobalBatch(row.globalBatch));
 }
 
+/// True for the first container of February 2026, which has no third number.
+static bool isFirstOf2602(StringRef note) { return note.contains("26.02;"); }
+
+/// The recipes of Megatron-Bridge's performance summaries, by release.
+static std::string findMegatronBridge(StringRef note) {
+  int64_t release = releaseOf(note);
+  if (release == 0)
+    return "megatron-bridge-26.04";
+  if (release <= 2509)
+    return "megatron-bridge-25.09";
+  if (release < 2602)
+    return "megatron-bridge-25.11";
+  if (isFirstOf2602(note))
+    return "megatron-bridge-26.02";
+  if (release < 2606)
+    return "megatron-bridge-26.04";
+  return release < 2608 ? "megatron-bridge-26.06" : "megatron-bridge";
+}
+
+/// Sets the layout of rows of Megatron-Bridge whose recipe has another one.
+static void takeRecipeLayouts(const RowFields &f, PlanRow &row) {
+  StringRef note = f.text("note");
+  if (row.plan.ep > 1 && f.text("gpu").starts_with("H100") &&
+      !isFirstOf2602(note) && f.text("model") == "qwen3-30b-a3b")
+    takeRecipeLayout(releaseOf(note), row);
+}
+
 /// Sets how the recipes of Megatron-Bridge's performance summaries
 /// (scripts/performance/configs of its releases 0.1 to 0.5) send tokens to
-/// experts. Recipes of 2025 first drop tokens, and later exchange them with
-/// all-to-all, except on GB200. In 2026 a token is sent once to each device, on
-/// H100 at first with DeepEP, concurrently with kernels. Since June, MXFP8 has
-/// a step that is one graph with one kernel for all experts.
+/// experts, as far as it is not a field of a plan.
 static void applyExperts(const RowFields &f, PlanRow &row) {
-  Plan &l = row.plan;
   int64_t release = releaseOf(f.text("note"));
-  if (l.ep == 1 || release == 0)
+  if (row.plan.ep == 1 || release == 0)
     return;
   StringRef gpu = f.text("gpu");
   bool isGrace = gpu.starts_with("GB"), isH100 = gpu.starts_with("H100");
-  bool isFirst = f.text("note").contains("26.02;");
-  if (isH100 && !isFirst && f.text("model") == "qwen3-30b-a3b")
-    takeRecipeLayout(release, row);
+  bool isFirst = isFirstOf2602(f.text("note"));
   // Tokens beyond an expert's even share are dropped.
   if (release <= 2509)
     row.experts.capacityFactor = 1;
-  l.dispatchOnce =
-      release > 2509 &&
-      (isGrace || release > 2602 || (release == 2602 && !(isFirst && !isH100)));
   row.experts.padsApart = isH100 && isFirst;
-  l.overlapExperts =
-      isH100 && l.pp > 1 && release > 2509 && (release < 2602 || isFirst);
-  // Until September 2025 layers with dropped tokens are whole graphs; later the
-  // router is a graph, and attention if the recipe says so.
-  if (release <= 2509) {
-    if (!isH100)
-      l.hostLaunchMicros = 0.1;
-  } else if (!isH100) {
-    bool isMX = l.precision == Precision::MXFP8;
-    bool hasAttention =
-        isGrace ? !isMX : release > 2602 || (release == 2602 && !isFirst);
-    row.experts.graphs =
-        hasAttention ? GraphScope::Attention : GraphScope::Router;
-  }
-  if (release >= 2606 && l.precision == Precision::MXFP8 &&
-      (isGrace || release >= 2608)) {
-    l.overlapExperts = true;
-    l.expertsApart = false;
-    l.hostLaunchMicros = 0.1;
-  }
+  // After September 2025 the router is a graph, and attention if the recipe
+  // says so.
+  if (release <= 2509 || isH100)
+    return;
+  bool isMX = row.plan.precision == Precision::MXFP8;
+  bool hasAttention =
+      isGrace ? !isMX : release > 2602 || (release == 2602 && !isFirst);
+  row.experts.graphs =
+      hasAttention ? GraphScope::Attention : GraphScope::Router;
 }
 
 /// Tokens of an example of SQuAD 1.1; fine-tuning packs many into a sequence
@@ -208,61 +187,22 @@ static bool isFineTuning(const RowFields &f) {
   return model.ends_with("-sft") || model.ends_with("-lora");
 }
 
-/// Sets the configuration of NeMo-Framework-Launcher 24.07 (config.yaml,
-/// training/*, peft/llama/sft.yaml) and its examples of H100. cuDNN's attention
-/// is off (NVTE_FUSED_ATTN), so FlashAttention-2 is used. Only Llama 3 and the
-/// smaller Nemotrons fuse the loss; those accumulate gradients in f32, the
-/// others in 16 bits. LoRA runs without sequence sharding, and without it
-/// collectives of tp are not overlapped.
-static void applyNeMo2407(const RowFields &f, PlanRow &row) {
-  Plan &l = row.plan;
-  StringRef model = f.text("model");
-  l.attention = AttentionKind::Flash2;
-  bool isNemotron = model.starts_with("nemotron") && model != "nemotron4-340b";
-  l.fusedLoss = isNemotron || (model.starts_with("llama3") && !isFineTuning(f));
-  if (isNemotron)
-    l.gradDType = GradDType::F32;
-  if (isFineTuning(f))
-    l.documentTokens = kExampleTokens;
-  if (l.loraRank > 0)
-    l.sp = l.overlapTp = false;
-}
-
 /// The table of NeMo's fine-tuning does not give the number of chunks; the
 /// recipes with stages (examples/peft) give each layer its own chunk if all
 /// parameters are trained.
 static void applyNeMo(const RowFields &f, PlanRow &row) {
   Plan &l = row.plan;
-  if (f.text("note").contains("container NeMo24.07"))
-    applyNeMo2407(f, row);
   if (!f.text("model").ends_with("-sft") || l.pp == 1 || l.vpp > 1)
     return;
   l.schedule = ScheduleKind::Interleaved;
   l.vpp = row.model.layers / l.pp;
 }
 
-/// Sets the attention of submissions to MLPerf Training for GPT-3, by round
-/// (NVIDIA/benchmarks/gpt3 of its results). Round 3.0 uses the container of
-/// April 2023, whose Transformer Engine has the first FlashAttention; round 3.1
-/// installs FlashAttention-2, which it prefers; later rounds use cuDNN's.
-static void applyMLPerf(StringRef round, PlanRow &row) {
-  if (round.starts_with("3.0"))
-    row.plan.attention = AttentionKind::Flash1;
-  else if (round.starts_with("3.1"))
-    row.plan.attention = AttentionKind::Flash2;
-}
-
 /// Megatron-Bridge's tables say "FP8" for recipes that scale tensors by their
-/// own largest elements; other recipes are named. Among recipes that shard
-/// parameters, those for H100 and for bf16 on GB300 register buffers.
+/// own largest elements; other recipes are named.
 static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
   if (f.text("precision").equals_insensitive("fp8"))
     row.plan.precision = Precision::FP8Current;
-  StringRef gpu = f.text("gpu");
-  row.plan.registeredBuffers =
-      row.plan.zero == 3 &&
-      (gpu.starts_with("H100") ||
-       (gpu.starts_with("GB300") && row.plan.precision == Precision::BF16));
   applyExperts(f, row);
 }
 
@@ -275,36 +215,75 @@ static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
          !hasNarrowMatmuls(own.plan.precision);
 }
 
-/// The preset of a framework as tables name it.
-static std::optional<Framework> findFramework(const RowFields &f,
-                                              const GivenPlan &own) {
+/// The name in reports of a framework as tables name it; "other" if it is not
+/// known.
+static StringRef findFamily(const RowFields &f, const GivenPlan &own) {
   StringRef name = f.text("framework");
-  struct Row {
-    StringRef word;
-    Framework framework;
-  };
   // The first word that the name contains decides.
-  static constexpr Row rows[] = {
-      {"NeMo", Framework::NeMo},
-      {"Megatron-Bridge", Framework::NeMo},
-      {"Megatron-Core", Framework::MegatronCore},
-      {"Megatron Core", Framework::MegatronCore},
-      {"MCore", Framework::MegatronCore},
-      {"Megatron-DeepSpeed", Framework::DeepSpeed},
-      {"zero-bubble", Framework::Megatron2021},
-      {"torchtitan", Framework::Torchtitan},
-      {"FSDP", Framework::FSDP},
-      {"nanotron", Framework::Nanotron},
-      {"Tessera", Framework::Tessera},
-      // Its kernels are Megatron-Core's; its stored activations are its own.
-      {"InternEvo", Framework::MegatronCore}};
-  for (const Row &row : rows)
-    if (name.contains_insensitive(row.word))
-      return row.framework;
+  static constexpr std::pair<StringRef, StringRef> rows[] = {
+      {"NeMo", "nemo"},
+      {"Megatron-Bridge", "nemo"},
+      {"Megatron-Core", "megatron-core"},
+      {"Megatron Core", "megatron-core"},
+      {"MCore", "megatron-core"},
+      {"Megatron-DeepSpeed", "deepspeed"},
+      {"zero-bubble", "megatron-2021"},
+      {"torchtitan", "torchtitan"},
+      {"FSDP", "fsdp"},
+      {"nanotron", "nanotron"},
+      {"Tessera", "tessera"},
+      {"InternEvo", "InternEvo"}};
+  for (auto [word, family] : rows)
+    if (name.contains_insensitive(word))
+      return family;
   if (name.contains("Megatron"))
-    return isOldMegatron(f, own) ? Framework::Megatron2021
-                                 : Framework::MegatronCore;
-  return std::nullopt;
+    return isOldMegatron(f, own) ? "megatron-2021" : "megatron-core";
+  return "other";
+}
+
+/// The file of share/frameworks with the version and mode that a row is of.
+static std::string findFile(const RowFields &f, StringRef family) {
+  StringRef note = f.text("note"), precision = f.text("precision");
+  StringRef source = f.text("source");
+  if (source.starts_with("MLPerf Training v3.0"))
+    return "mlperf-3.0";
+  if (source.starts_with("MLPerf Training v3.1"))
+    return "mlperf-3.1";
+  if (f.text("framework").contains("Megatron-Bridge"))
+    return findMegatronBridge(note);
+  if (family == "nemo" && note.contains("container NeMo24.07"))
+    return "nemo-24.07";
+  if (family == "torchtitan")
+    return findTorchtitan(note);
+  if (family == "deepspeed" && precision.contains("fp32 grad"))
+    return "deepspeed-bf16";
+  // llm-foundry's tables of precision "bf16" use its mode PURE.
+  if (family == "fsdp" && precision == "bf16")
+    return "fsdp-pure";
+  return family == "other" ? "megatron-core" : family.lower();
+}
+
+/// The fields that a row gives and no file of its framework sets.
+static GivenPlan withoutGradDType(const GivenPlan &own) {
+  GivenPlan rest;
+  rest.plan = own.plan;
+  for (const PlanField &field : getPlanFields())
+    if (own.has(field.name) && field.name != "grad-dtype")
+      cantFail(rest.set(field.name, field.print(own.plan)));
+  return rest;
+}
+
+/// Sets the fields of a plan that the file of a framework has.
+static void applyFile(StringRef file, const RowFields &f, const GivenPlan &own,
+                      PlanRow &row) {
+  GivenPlan given;
+  given.plan = row.plan;
+  for (const PlanField &field : getPlanFields())
+    if (own.has(field.name))
+      cantFail(given.set(field.name, field.print(own.plan)));
+  applyFramework(cantFail(readFramework(file)), own,
+                 {f.text("model"), f.text("gpu")}, given);
+  row.plan = given.plan;
 }
 
 void tessera::validate::applyFrameworkModel(const RowFields &f,
@@ -318,46 +297,32 @@ void tessera::validate::applyFrameworkModel(const RowFields &f,
 void tessera::validate::applyFrameworkLayout(const RowFields &f,
                                              const GivenPlan &own,
                                              PlanRow &row) {
-  std::optional<Framework> framework = findFramework(f, own);
-  row.framework = framework ? stringify(*framework).str() : "other";
-  if (f.text("framework") == "InternEvo")
-    row.framework = "InternEvo";
-  GivenPlan given;
-  given.plan = row.plan;
-  for (const PlanField &field : getPlanFields())
-    if (own.has(field.name))
-      cantFail(given.set(field.name, field.print(own.plan)));
-  applyFramework(framework.value_or(Framework::MegatronCore), own, given);
-  row.plan = given.plan;
-  switch (framework.value_or(Framework::MegatronCore)) {
-  case Framework::DeepSpeed:
-    applyDeepSpeed(f, row);
-    break;
-  case Framework::Torchtitan:
+  StringRef family = findFamily(f, own);
+  row.framework = family.str();
+  std::string file = findFile(f, family);
+  bool isBridge = f.text("framework").contains("Megatron-Bridge");
+  if (isBridge)
+    takeRecipeLayouts(f, row);
+  if (file == "nemo-24.07" && isFineTuning(f))
+    row.plan.documentTokens = kExampleTokens;
+  // "bf16, fp32 grad" of DeepSpeed's rows means that its optimizer has both.
+  applyFile(file, f, file == "deepspeed-bf16" ? withoutGradDType(own) : own,
+            row);
+  if (family == "deepspeed")
+    applyDeepSpeed(row);
+  else if (family == "torchtitan")
     applyTorchtitan(f, row);
-    break;
-  case Framework::FSDP:
-    applyFSDP(f, row);
-    break;
-  case Framework::Nanotron:
+  else if (family == "nanotron")
     applyNanotron(row);
-    break;
-  case Framework::NeMo:
-    applyNeMo(f, row);
-    break;
-  default:
-    break;
-  }
-  if (f.text("framework") == "InternEvo")
+  else if (family == "InternEvo")
     applyInternEvo(row);
-  if (f.text("framework").contains("Megatron-Bridge"))
+  else if (family == "nemo")
+    applyNeMo(f, row);
+  if (isBridge)
     applyMegatronBridge(f, row);
-  StringRef source = f.text("source");
-  if (source.consume_front("MLPerf Training v"))
-    applyMLPerf(source, row);
   // Megatron pads the vocabulary to whole tiles on each device; vTrain's
   // profiles leave out the remainder that tp does not divide.
-  if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)
+  if (f.text("framework").contains("Megatron") || family == "nemo")
     row.model.vocab = row.composed
                           ? row.model.vocab / row.plan.tp * row.plan.tp
                           : alignTo(row.model.vocab, 128 * row.plan.tp);

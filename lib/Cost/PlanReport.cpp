@@ -260,8 +260,8 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);
-  Novelty novelty =
-      noveltyOf(plan, cluster, question.framework, &report.caveats);
+  Novelty novelty = noveltyOf(plan, cluster, question.framework,
+                              question.isFrameworkFitted, &report.caveats);
   novelty.isObserved = question.isObserved;
   report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));
   report.fitProbability = probabilityBelow(

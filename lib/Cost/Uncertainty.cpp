@@ -200,11 +200,8 @@ static std::vector<std::string> listUncovered(const Plan &plan,
 }
 
 Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
-                                 StringRef framework,
+                                 StringRef framework, bool isFitted,
                                  std::vector<std::string> *reasons) {
-  // Presets that have runs among those used to fit the constants.
-  static constexpr StringRef fitted[] = {"megatron-2021", "nemo", "torchtitan",
-                                         "fsdp", "deepspeed"};
   std::vector<std::string> guesses = listGuesses(plan, cluster),
                            uncovered = listUncovered(plan, cluster);
   Novelty novelty;
@@ -212,7 +209,7 @@ Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
   // device counts as unseen.
   novelty.device = guesses.size() > 3;
   novelty.features = uncovered.size() + (novelty.device ? 0 : guesses.size());
-  novelty.framework = !is_contained(fitted, framework);
+  novelty.framework = !isFitted;
   novelty.precision = plan.precision == Precision::FP8Row ||
                       plan.precision == Precision::FP8Block ||
                       plan.precision == Precision::NVFP4;

@@ -3,190 +3,319 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of settings. The rows of a framework are contiguous; a later row
-// for the same field overrides earlier ones.
+// Reads files of share/frameworks and applies their settings.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Plan/Frameworks.h"
+#include "tessera/Support/Errors.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/Share.h"
+#include "tessera/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
+using Condition = Framework::Condition;
 
-namespace tessera {
-template <> ArrayRef<StringRef> getNames<Framework>() {
-  static constexpr StringRef names[] = {
-      "megatron-core", "megatron-2021", "nemo",     "torchtitan",
-      "fsdp",          "deepspeed",     "nanotron", "tessera"};
-  return names;
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// True if the subject of a condition is a name, not a field of a plan.
+static bool isName(StringRef subject) {
+  return subject == "model" || subject == "device";
 }
-} // namespace tessera
+
+/// The ends of "2..", "..4" and "2..4"; none if the text is no range.
+static std::optional<std::pair<int64_t, int64_t>> parseRange(StringRef text) {
+  std::pair<int64_t, int64_t> ends(std::numeric_limits<int64_t>::min(),
+                                   std::numeric_limits<int64_t>::max());
+  auto [low, high] = text.split("..");
+  if (!text.contains("..") || text == ".." ||
+      (!low.empty() && low.getAsInteger(10, ends.first)) ||
+      (!high.empty() && high.getAsInteger(10, ends.second)))
+    return std::nullopt;
+  return ends;
+}
+
+static bool isInteger(const PlanField &field) {
+  return std::holds_alternative<PlanField::Integer>(field.type) ||
+         std::holds_alternative<PlanField::Derived>(field.type);
+}
+
+/// Reads the requirement on `subject`.
+static Expected<Condition> readCondition(StringRef subject,
+                                         const json::Value &value) {
+  auto string = value.getAsString();
+  std::string text = string ? string->str() : formatv("{0}", value).str();
+  const PlanField *field = findPlanField(subject);
+  if (!field && !isName(subject))
+    return createStringError(
+        "expects a field of a plan, 'model' or 'device' but got '" + subject +
+        "'");
+  if (field && isInteger(*field) && parseRange(text))
+    return Condition{subject.str(), text};
+  Plan plan;
+  if (field && !field->parse(text, plan))
+    return createStringError(formatv("{0}: expects {1} but got {2}", subject,
+                                     field->getForm(), value));
+  if (field)
+    return Condition{subject.str(), field->print(plan)};
+  if (!string)
+    return createStringError(formatv(
+        "{0}: expects a pattern, as \"H100*\", but got {1}", subject, value));
+  if (Error error = GlobPattern::create(text).takeError())
+    return prefixError(subject + ": ", std::move(error));
+  return Condition{subject.str(), text};
+}
+
+static bool isMet(const Condition &condition, const Plan &plan,
+                  const FrameworkRun &run) {
+  if (isName(condition.subject))
+    return cantFail(GlobPattern::create(condition.pattern))
+        .match(condition.subject == "model" ? run.model : run.device);
+  std::string value = findPlanField(condition.subject)->print(plan);
+  int64_t number = 0;
+  auto range = parseRange(condition.pattern);
+  if (!range || StringRef(value).getAsInteger(10, number))
+    return value == condition.pattern;
+  return range->first <= number && number <= range->second;
+}
+
+static bool applies(const Framework::Setting &setting, const Plan &plan,
+                    const FrameworkRun &run) {
+  return setting.alternatives.empty() ||
+         any_of(setting.alternatives, [&](ArrayRef<Condition> conditions) {
+           return all_of(conditions, [&](const Condition &condition) {
+             return isMet(condition, plan, run);
+           });
+         });
+}
+
+void tessera::applyFramework(const Framework &framework, const GivenPlan &own,
+                             const FrameworkRun &run, GivenPlan &given) {
+  for (const Framework::Setting &setting : framework.settings) {
+    if (!applies(setting, given.plan, run))
+      continue;
+    for (const PlanField &field : getPlanFields())
+      if (setting.values.has(field.name) && !own.has(field.name))
+        cantFail(given.set(field.name, field.print(setting.values.plan)));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Fields that a layout decides and no framework.
+static constexpr StringRef kDecided[] = {
+    "forward",     "gpus", "dp",  "tp",          "pp",
+    "cp",          "ep",   "seq", "micro-batch", "micro-batches",
+    "global-batch"};
+
+/// The entries of an object by key.
+static std::map<std::string, const json::Value *>
+sortEntries(const json::Object &object) {
+  std::map<std::string, const json::Value *> sorted;
+  for (const auto &entry : object)
+    sorted[entry.first.str()] = &entry.second;
+  return sorted;
+}
+
+/// Fails if an object has another key than these.
+static Error checkKeys(const json::Object &object, ArrayRef<StringRef> known) {
+  for (const auto &[name, value] : sortEntries(object))
+    if (!is_contained(known, name))
+      return createStringError("expects a known field but got '" + name + "'" +
+                               didYouMean(name, known));
+  return Error::success();
+}
+
+static Error wrongType(StringRef key, StringRef expected,
+                       const json::Value *value) {
+  return createStringError(
+      formatv("{0}: expects {1} but got {2}", key, expected,
+              value ? formatv("{0}", *value).str() : "nothing"));
+}
+
+static Expected<std::vector<Condition>>
+readConditions(const json::Object &object) {
+  std::vector<Condition> conditions;
+  for (const auto &[subject, value] : sortEntries(object)) {
+    Expected<Condition> condition = readCondition(subject, *value);
+    if (!condition)
+      return condition.takeError();
+    conditions.push_back(std::move(*condition));
+  }
+  return conditions;
+}
+
+/// Reads one object of conditions, or a list of alternatives.
+static Error readAlternatives(const json::Value &value,
+                              Framework::Setting &setting) {
+  const json::Array *list = value.getAsArray();
+  for (const json::Value &element :
+       list ? ArrayRef<json::Value>(list->data(), list->size())
+            : ArrayRef<json::Value>(value)) {
+    const json::Object *object = element.getAsObject();
+    if (!object)
+      return wrongType("when", "an object of conditions, or a list of these",
+                       &value);
+    Expected<std::vector<Condition>> conditions = readConditions(*object);
+    if (!conditions)
+      return prefixError("when: ", conditions.takeError());
+    setting.alternatives.push_back(std::move(*conditions));
+  }
+  return Error::success();
+}
+
+static Expected<Framework::Setting> readSetting(const json::Value &value) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return createStringError(formatv("expects an object but got {0}", value));
+  if (Error error = checkKeys(*object, {"when", "set", "source"}))
+    return std::move(error);
+  const json::Object *fields = object->getObject("set");
+  if (!fields)
+    return wrongType("set", "an object of fields of a plan",
+                     object->get("set"));
+  for (StringRef name : kDecided)
+    if (fields->get(name))
+      return createStringError("set: expects no '" + name +
+                               "', which a layout decides");
+  Framework::Setting setting;
+  if (Error error = setting.values.read(*fields))
+    return prefixError("set: ", std::move(error));
+  if (Error error = takeFirst(setting.values.plan.checkFields()))
+    return prefixError("set: ", std::move(error));
+  if (!object->getString("source"))
+    return wrongType("source", "a text", object->get("source"));
+  if (const json::Value *when = object->get("when"))
+    if (Error error = readAlternatives(*when, setting))
+      return std::move(error);
+  return setting;
+}
 
 namespace {
 
-/// One setting, for all plans or for some.
-struct Setting {
-  StringRef field, value;
-  bool (*when)(const Plan &plan) = nullptr;
+/// Reads framework files and those that they are like.
+class FrameworkFiles {
+public:
+  Expected<Framework> parse(StringRef text, StringRef fileName);
+  Expected<Framework> read(StringRef path);
+
+private:
+  Error readFields(const json::Object &object, StringRef folder,
+                   Framework &framework);
+  Error readSettings(const json::Array &list, Framework &framework);
+  Error addBase(const json::Value &like, StringRef folder,
+                Framework &framework);
+
+  /// Paths of the files that are being read.
+  SmallVector<std::string, 4> stack;
 };
 
 } // namespace
 
-static bool hasTensorAxis(const Plan &plan) { return plan.tp > 1; }
-static bool hasData(const Plan &plan) { return plan.dp * plan.cp > 1; }
-static bool shardsState(const Plan &plan) {
-  return hasData(plan) && plan.zero > 0;
+Error FrameworkFiles::addBase(const json::Value &like, StringRef folder,
+                              Framework &framework) {
+  StringRef name = like.getAsString().value_or("");
+  std::string path = findNear(folder, "frameworks", name);
+  std::vector<std::string> names = listShared("frameworks");
+  if (path.empty())
+    return wrongType("like", "one of " + join(names, ", "), &like);
+  if (is_contained(stack, path))
+    return createStringError("like: expects a framework that does not depend "
+                             "on this one but got '" +
+                             name + "'");
+  Expected<Framework> base = read(path);
+  if (!base)
+    return base.takeError();
+  framework.settings = std::move(base->settings);
+  return Error::success();
 }
-static bool shardsParameters(const Plan &plan) { return plan.zero == 3; }
-static bool scalesLoss(const Plan &plan) {
-  return plan.precision == Precision::F16 && plan.zero == 0;
-}
-static bool hasStages(const Plan &plan) { return plan.pp > 1; }
-static bool hasExpertAxis(const Plan &plan) { return plan.ep > 1; }
 
-/// Transformer Engine's kernels, one kernel per expert, a fused loss, gradients
-/// in f32, sequence sharding wherever there is tp.
-static constexpr Setting kMegatronCore[] = {
-    {"attention", "flash"},
-    {"dropout", "false"},
-    {"eager", "false"},
-    {"fused-loss", "true"},
-    {"grad-dtype", "f32"},
-    {"overlap", "true"},
-    {"overlap-tp", "false"},
-    {"stage-layers", "even"},
-    {"sp", "true", hasTensorAxis},
-    {"experts-apart", "true", hasExpertAxis}};
-/// Its performance recipes sum and reduce gradients in 16 bits, and send tokens
-/// to experts with HybridEP.
-static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis},
-                                    {"grad-dtype", "bf16"},
-                                    {"dispatch-once", "true", hasExpertAxis}};
-/// Narayanan et al. 2021, Korthikanti et al. 2022.
-static constexpr Setting kMegatron2021[] = {
-    {"attention", "naive"}, {"dropout", "true"},     {"fused-loss", "false"},
-    {"grad-dtype", "bf16"}, {"overlap", "false"},    {"overlap-tp", "false"},
-    {"pxn", "false"},       {"stage-layers", "even"}};
-/// Megatron-DeepSpeed of 2022. Its pipeline engine does transfers one after the
-/// other. The host needs 62 us per kernel, so that layers take at least 3 ms,
-/// however small they are (vTrain's profiles). Its FP16_Optimizer flattens,
-/// divides and unflattens gradients (12 bytes per parameter), casts and sums
-/// them to find infinities (10), casts and flattens them to f32 (14), scales
-/// them (8), reads them in f32 for the norm and the update (4 more) and copies
-/// the master parameters (4). Autograd adds up micro-batches.
-static constexpr Setting kDeepSpeed[] = {
-    {"dropout", "false"},
-    {"batch-transfers", "false"},
-    {"host-launch-us", "62"},
-    {"sums-apart", "true", scalesLoss},
-    {"optimizer-copy-bytes", "52", scalesLoss}};
-/// FSDP2 with mixed precision shards f32 parameters and casts them where it
-/// gathers them. With stages it gathers once per step, so that parameters are
-/// whole and in 16 bits. Recomputation is its default. Its loss is compiled
-/// since August 2025, and runs in eight chunks since April 2026.
-static constexpr Setting kTorchtitan[] = {
-    {"attention", "flash2"},
-    {"recompute", "matmuls"},
-    {"fused-loss", "true"},
-    {"loss-chunks", "8"},
-    {"grad-dtype", "f32"},
-    {"overlap", "true"},
-    {"stage-layers", "even"},
-    {"sp", "true", hasTensorAxis},
-    {"f32-parameters", "true", shardsParameters},
-    {"gather-copy-bytes", "14", shardsParameters},
-    {"f32-parameters", "false", hasStages}};
-/// llm-foundry of 2023 on Composer. Its loss is flash-attn's kernel. It logs
-/// cross entropy and perplexity, each from the logits, and has its own AdamW,
-/// op by op. The gradients of a flat parameter's views are concatenated (4
-/// bytes per parameter), cast to f32 (6) for the reduction, and divided by a
-/// share of the ranks (8).
-static constexpr Setting kFSDP[] = {
-    {"attention", "flash1"},
-    {"eager", "true"},
-    {"fused-loss", "true"},
-    {"loss-metrics", "2"},
-    {"grad-dtype", "f32"},
-    {"overlap", "true"},
-    {"stage-layers", "even"},
-    {"fused-optimizer", "false"},
-    {"gather-copy-bytes", "18", shardsParameters}};
-/// Settings of its scaling benchmark: buckets of 16-bit gradients in addition
-/// to f32 sums, or copies of the sums, one per rank that they are scattered to
-/// (reduce_scatter_coalesced).
-static constexpr Setting kNanotron[] = {{"attention", "flash2"},
-                                        {"eager", "true"},
-                                        {"keep-gathered", "true"},
-                                        {"fused-loss", "false"},
-                                        {"grad-dtype", "f32"},
-                                        {"sums-apart", "true"},
-                                        {"grad-copy-bytes", "2", hasData},
-                                        {"grad-copy-bytes", "4", shardsState},
-                                        {"overlap", "true"},
-                                        {"stage-layers", "even"},
-                                        {"sp", "true", hasTensorAxis}};
-/// From the kernels that the compiler makes: attention and loss are one kernel
-/// each, and matmuls have epilogues. Its memory plan reuses the memory of
-/// activations for gradients. A step is recorded as a graph, so that the host
-/// issues nothing between its kernels; it launches the graph and reads the
-/// loss.
-static constexpr Setting kTessera[] = {{"attention", "flash"},
-                                       {"dropout", "false"},
-                                       {"eager", "false"},
-                                       {"fused-loss", "true"},
-                                       {"grad-dtype", "f32"},
-                                       {"overlap", "true"},
-                                       {"overlap-tp", "false"},
-                                       {"stage-layers", "time"},
-                                       {"fused-epilogues", "true"},
-                                       {"grad-buffers", "false"},
-                                       {"keep-gathered", "true", hasTensorAxis},
-                                       {"pad-to-multiple-of", "64"},
-                                       {"host-launch-us", "0.1"},
-                                       {"step-floor-us", "100"}};
-
-static SmallVector<Setting> settingsOf(Framework framework) {
-  SmallVector<Setting> all;
-  auto add = [&](ArrayRef<Setting> rows) { append_range(all, rows); };
-  switch (framework) {
-  case Framework::MegatronCore:
-    add(kMegatronCore);
-    break;
-  case Framework::NeMo:
-    add(kMegatronCore);
-    add(kNeMo);
-    break;
-  case Framework::Megatron2021:
-    add(kMegatron2021);
-    break;
-  case Framework::DeepSpeed:
-    add(kMegatron2021);
-    add(kDeepSpeed);
-    break;
-  case Framework::Torchtitan:
-    add(kTorchtitan);
-    break;
-  case Framework::FSDP:
-    add(kFSDP);
-    break;
-  case Framework::Nanotron:
-    add(kNanotron);
-    break;
-  case Framework::Tessera:
-    add(kTessera);
-    break;
+Error FrameworkFiles::readSettings(const json::Array &list,
+                                   Framework &framework) {
+  for (auto [index, value] : llvm::enumerate(list)) {
+    Expected<Framework::Setting> setting = readSetting(value);
+    if (!setting)
+      return prefixError(formatv("settings[{0}]: ", index).str(),
+                         setting.takeError());
+    framework.settings.push_back(std::move(*setting));
   }
-  return all;
+  return Error::success();
 }
 
-void tessera::applyFramework(Framework framework, const GivenPlan &own,
-                             GivenPlan &given) {
-  for (const Setting &setting : settingsOf(framework))
-    if (!own.has(setting.field) && (!setting.when || setting.when(given.plan)))
-      cantFail(given.set(setting.field, setting.value));
+Error FrameworkFiles::readFields(const json::Object &object, StringRef folder,
+                                 Framework &framework) {
+  if (Error error =
+          checkKeys(object, {"name", "about", "like", "fitted", "settings"}))
+    return error;
+  for (StringRef key : {"name", "about"})
+    if (!object.getString(key))
+      return wrongType(key, "a text", object.get(key));
+  framework.name = object.getString("name")->str();
+  const json::Value *fitted = object.get("fitted");
+  if (fitted && !fitted->getAsBoolean())
+    return wrongType("fitted", "true or false", fitted);
+  framework.isFitted = fitted && *fitted->getAsBoolean();
+  if (const json::Value *like = object.get("like"))
+    if (Error error = addBase(*like, folder, framework))
+      return error;
+  const json::Array *settings = object.getArray("settings");
+  if (!settings)
+    return wrongType("settings", "a list", object.get("settings"));
+  return readSettings(*settings, framework);
 }
+
+Expected<Framework> FrameworkFiles::parse(StringRef text, StringRef fileName) {
+  Expected<json::Value> value = parseJson(text);
+  if (!value)
+    return prefixError(fileName + ": ", value.takeError());
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return createStringError(fileName + ": expects a JSON object");
+  Framework framework;
+  if (Error error =
+          readFields(*object, sys::path::parent_path(fileName), framework))
+    return prefixError(fileName + ": ", std::move(error));
+  return framework;
+}
+
+Expected<Framework> FrameworkFiles::read(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return createStringError(path + ": " + buffer.getError().message());
+  stack.push_back(path.str());
+  Expected<Framework> framework = parse((*buffer)->getBuffer(), path);
+  stack.pop_back();
+  return framework;
+}
+
+Expected<Framework> tessera::parseFramework(StringRef text,
+                                            StringRef fileName) {
+  return FrameworkFiles().parse(text, fileName);
+}
+
+Expected<Framework> tessera::readFramework(StringRef nameOrFile,
+                                           StringRef option) {
+  Expected<std::string> path = resolveShared("frameworks", nameOrFile, option);
+  if (!path)
+    return path.takeError();
+  return FrameworkFiles().read(*path);
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
 
 std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {"attention",

@@ -25,8 +25,7 @@ double tessera::getMemoryLimit(const Plan &plan, const ClusterSpec &cluster,
   double capacity = cluster.device.memoryBytes.value;
   if (fit == 0.5)
     return capacity;
-  cost::Doubt doubt =
-      cost::memoryDoubt(cost::noveltyOf(plan, cluster, /*framework=*/""));
+  cost::Doubt doubt = cost::memoryDoubt(cost::noveltyOf(plan, cluster));
   // The half-width covers both sides of the distribution.
   return capacity * std::exp(-doubt.halfWidth(2 * fit - 1));
 }

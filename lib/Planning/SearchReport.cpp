@@ -30,7 +30,7 @@ double tessera::probabilityFaster(const FoundPlan &best,
 static std::optional<FoundPlan>
 findSurest(const SearchResult &result, llvm::ArrayRef<ClusterSpec> clusters) {
   auto rank = [&](const FoundPlan &found) {
-    Doubt doubt = timeDoubt(noveltyOf(found.plan, clusters[found.cluster], ""));
+    Doubt doubt = timeDoubt(noveltyOf(found.plan, clusters[found.cluster]));
     // Memory is rounded to GB: less makes no difference.
     return std::tuple(doubt.halfWidth(kSure),
                       std::floor((found.bytes - found.limit) / 1e9),

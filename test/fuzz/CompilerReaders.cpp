@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Configs of models, clusters, plans, reports, measurements, .npy files,
-// attributes of dist, options of strategies, graphs of StableHLO and decision
-// files; see Subject.h. The examples include the files of share/. Accepted
-// inputs are used: some become a plan.
+// Configs of models, clusters, frameworks, plans, reports, measurements, .npy
+// files, attributes of dist, options of strategies, graphs of StableHLO and
+// decision files; see Subject.h. The examples include the files of share/.
+// Accepted inputs are used: some become a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Plan/PlanFields.h"
+#include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
@@ -176,6 +176,19 @@ std::vector<std::string> clusterExamples() {
   std::vector<std::string> examples = filesOf("clusters");
   examples.push_back(llvm::formatv("{0}", toJson(getCluster())));
   return examples;
+}
+
+bool readFrameworks(const std::string &text) {
+  auto framework = parseFramework(text, "framework.json");
+  if (!isRead(framework))
+    return false;
+  GivenPlan own, given;
+  own.set(getPlan());
+  given = own;
+  applyFramework(*framework, own, {"llama3-8b", "H100-SXM-80GB"}, given);
+  require(given.plan == own.plan, "a framework changed a given field");
+  applyFramework(*framework, GivenPlan(), FrameworkRun(), given);
+  return true;
 }
 
 bool readPlan(const std::string &text) {
@@ -438,6 +451,7 @@ std::vector<std::string> strategyExamples() {
 std::vector<Subject> tessera::fuzz::getSubjects() {
   return {{"models", readModel, [] { return filesOf("models"); }},
           {"clusters", readCluster, clusterExamples},
+          {"frameworks", readFrameworks, [] { return filesOf("frameworks"); }},
           {"plans", readPlan, planExamples},
           {"schedules", readSchedules, scheduleExamples},
           {"reports", readReports, reportExamples},

@@ -43,8 +43,6 @@ namespace json = llvm::json;
 
 namespace {
 
-const std::string kFrameworks = llvm::join(getNames<Framework>(), "|");
-
 const OptionSpec kOwnOptions[] = {
     section(Section::Cluster),
     common("the cluster: a file, or a name as h100-sxm-ib",
@@ -65,12 +63,12 @@ const OptionSpec kOwnOptions[] = {
      "other options change it"},
     common(
         "set what a framework fixes, as megatron-core or fsdp",
-        choice(
-            kFrameworks,
-            {"--framework", "NAME",
-             "set fields of the plan as a framework does, but those given: "
-             "megatron-core, megatron-2021, nemo, torchtitan, fsdp, deepspeed, "
-             "nanotron or tessera (docs/plan.md); default: none"})),
+        named("frameworks",
+              {"--framework", "NAME",
+               "set fields of the plan as a framework does, but those given: a "
+               "name of share/frameworks, as megatron-core, nemo, torchtitan, "
+               "fsdp, deepspeed or tessera, or FILE.json (docs/plan.md); "
+               "default: none"})),
     {"--observed", "FILE",
      "runs of the model on the cluster, which move its constants: rows of "
      "layout,seconds[,bytes], JSON, or a program's log"},
@@ -242,30 +240,39 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
   return llvm::Error::success();
 }
 
-/// Applies the settings of --framework, except for options that are given.
-llvm::Error readFramework(const ParsedOptions &parsed, GivenPlan &given) {
+/// Applies the settings of --framework to a plan of a model, except for options
+/// that are given.
+llvm::Error applyFrameworkOption(const ParsedOptions &parsed, StringRef model,
+                                 GivenPlan &given) {
   if (!parsed.has("--framework"))
     return llvm::Error::success();
-  StringRef name = parsed.get("--framework");
-  std::optional<Framework> framework = parseName<Framework>(name);
+  auto framework = readFramework(parsed.get("--framework"));
   if (!framework)
-    return llvm::createStringError("--framework expects one of " +
-                                   llvm::join(getNames<Framework>(), ", ") +
-                                   " but got '" + name + "'" +
-                                   didYouMean(name, getNames<Framework>()));
+    return framework.takeError();
   GivenPlan own;
   if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, own))
     return error;
-  applyFramework(*framework, own, given);
+  FrameworkRun run;
+  run.model = model;
+  std::string device;
+  if (parsed.has("--cluster")) {
+    auto cluster = readScaledCluster(parsed, parsed.get("--cluster"));
+    if (!cluster)
+      return cluster.takeError();
+    device = cluster->device.name;
+    run.device = device;
+  }
+  applyFramework(*framework, own, run, given);
   return llvm::Error::success();
 }
 
 /// Reads the plan from the options and from --plan or --from-program; options
 /// take precedence.
-llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
+llvm::Expected<Plan> readPlan(const ParsedOptions &parsed,
+                              const Subject &subject) {
   GivenPlan given;
   given.plan.precision = Precision::BF16;
-  given.plan.seq = defaultSeq;
+  given.plan.seq = subject.maxPositions();
   if (parsed.has("--plan") && parsed.has("--from-program"))
     return llvm::createStringError(
         "expects --plan or --from-program but got both");
@@ -279,7 +286,7 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
     return std::move(error);
   if (llvm::Error error = given.complete())
     return llvm::createStringError("--" + llvm::toString(std::move(error)));
-  if (llvm::Error error = readFramework(parsed, given))
+  if (llvm::Error error = applyFrameworkOption(parsed, subject.name(), given))
     return std::move(error);
   if (hasLayout(parsed) && !given.has("global-batch") &&
       !given.has("micro-batches"))
@@ -369,7 +376,7 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
                              const Subject &subject) {
   if (llvm::Error error = checkMinimumMemoryOptions(parsed))
     return error;
-  auto plan = readPlan(parsed, subject.maxPositions());
+  auto plan = readPlan(parsed, subject);
   if (!plan)
     return plan.takeError();
   double capacity = 80.0 * (int64_t(1) << 30);
@@ -459,7 +466,7 @@ void printRemedies(const Subject &subject, const ClusterSpec &cluster,
 /// Prints the report; returns an exit status that says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
-  auto plan = readPlan(parsed, subject.maxPositions());
+  auto plan = readPlan(parsed, subject);
   if (!plan)
     return plan.takeError();
   if (!parsed.has("--cluster"))

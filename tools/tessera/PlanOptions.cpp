@@ -7,6 +7,7 @@
 
 #include "PlanOptions.h"
 
+#include "tessera/Plan/Frameworks.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
@@ -130,10 +131,23 @@ llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
   return *number;
 }
 
+llvm::Error tessera::readFrameworkOf(const ParsedOptions &parsed,
+                                     cost::PlanQuestion &question) {
+  if (!parsed.has("--framework"))
+    return llvm::Error::success();
+  auto framework = readFramework(parsed.get("--framework"));
+  if (!framework)
+    return framework.takeError();
+  question.framework = parsed.get("--framework").str();
+  question.isFrameworkFitted = framework->isFitted;
+  return llvm::Error::success();
+}
+
 llvm::Expected<cost::PlanQuestion>
 tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
   cost::PlanQuestion question;
-  question.framework = parsed.get("--framework").str();
+  if (llvm::Error error = readFrameworkOf(parsed, question))
+    return std::move(error);
   question.model = std::move(model);
   for (auto [name, field] : {std::pair("--tokens", &question.tokens),
                              std::pair("--price", &question.price)}) {

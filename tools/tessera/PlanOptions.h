@@ -33,6 +33,10 @@ std::string getFieldText(const PlanField &field, const ParsedOptions &parsed);
 llvm::Expected<double> readNumber(const ParsedOptions &parsed,
                                   llvm::StringRef name);
 
+/// Sets the framework of a question from --framework, if it is given.
+llvm::Error readFrameworkOf(const ParsedOptions &parsed,
+                            cost::PlanQuestion &question);
+
 /// Reads what `tessera plan` is asked in addition to the plan: --tokens and
 /// --price.
 llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,

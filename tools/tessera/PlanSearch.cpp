@@ -71,16 +71,19 @@ private:
 /// not build. The settings of other frameworks depend on the layout.
 llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
   StringRef name = parsed.get("--framework");
-  if (parseName<Framework>(name) != Framework::Tessera)
+  if (name != "tessera")
     return llvm::createStringError(
         "--framework expects tessera with --search but got '" + name + "'");
+  auto framework = readFramework(name);
+  if (!framework)
+    return framework.takeError();
   constexpr StringRef kGathered = "keep-gathered";
   GivenPlan own, settings;
   for (const PlanField &field : getPlanFields())
     if (parsed.has(field.getOption()))
       llvm::cantFail(own.set(field.name, field.print(space.base)));
   settings.plan = space.base;
-  applyFramework(Framework::Tessera, own, settings);
+  applyFramework(*framework, own, FrameworkRun(), settings);
   space.base = settings.plan;
   // Matters only with tp; the search would try both values otherwise.
   if (!own.has(kGathered))
@@ -424,7 +427,8 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
                                 watch.seconds());
   cost::PlanQuestion question =
       makeQuestion(subject, *options, *tokens, result.top.front().cluster);
-  question.framework = parsed.get("--framework").str();
+  if (llvm::Error error = readFrameworkOf(parsed, question))
+    return std::move(error);
   auto report = makeSearchReport(subject, clusters, *given, &space,
                                  std::move(result), *options, question);
   if (!report)

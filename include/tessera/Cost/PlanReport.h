@@ -28,6 +28,8 @@ struct PlanQuestion {
   bool isObserved = false;
   /// The framework whose settings the plan has; empty: none was requested.
   std::string framework;
+  /// Runs of the framework have fitted constants.
+  bool isFrameworkFitted = false;
   /// Tokens of the whole run; 0: not given.
   double tokens = 0;
   /// Dollars per device and hour; 0: not given.

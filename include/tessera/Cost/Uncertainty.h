@@ -97,11 +97,12 @@ double probabilityBelow(double predicted, double limit, const Doubt &doubt);
 double probabilityFaster(const Plan &a, double secondsA, const Plan &b,
                          double secondsB);
 
-/// The new features of a plan on a cluster, run by a framework (its preset's
-/// name; empty: unknown). Adds one line per feature to `reasons` if it is not
+/// The new features of a plan on a cluster, run by a framework (its name;
+/// empty: unknown). `isFitted`: runs of the framework are among those that
+/// fitted the constants. Adds one line per feature to `reasons` if it is not
 /// null.
 Novelty noveltyOf(const Plan &plan, const ClusterSpec &cluster,
-                  llvm::StringRef framework,
+                  llvm::StringRef framework = "", bool isFitted = false,
                   std::vector<std::string> *reasons = nullptr);
 
 } // namespace tessera::cost

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The settings that a training framework fixes (kernels, overlap, copies,
-// types), as presets of the plan's own fields. One table serves `tessera plan
-// --framework` and the scoring of published runs. docs/plan.md lists it.
+// types), as presets of the plan's own fields. The files of share/frameworks
+// serve `tessera plan --framework` and the scoring of published runs.
+// docs/file-formats.md describes them, docs/plan.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,36 +14,57 @@
 #define TESSERA_PLAN_FRAMEWORKS_H
 
 #include "tessera/Plan/PlanFields.h"
+#include <string>
+#include <vector>
 
 namespace tessera {
 
-/// A framework whose settings are known.
-enum class Framework {
-  /// Megatron-Core with Transformer Engine: fused kernels, all overlap except
-  /// tp's. Also the assumption for an unknown framework of today.
-  MegatronCore,
-  /// Megatron-LM as of 2021: unfused attention, dropout, no overlap.
-  Megatron2021,
-  /// NeMo and Megatron-Bridge: Megatron-Core that overlaps collectives of tp
-  /// with matmuls.
-  NeMo,
-  /// PyTorch's FSDP2 and DTensor, compiled.
-  Torchtitan,
-  /// PyTorch's FSDP around layers that run op by op (llm-foundry).
-  FSDP,
-  /// Megatron-DeepSpeed as of 2022.
-  DeepSpeed,
-  /// Hugging Face's framework, op by op.
-  Nanotron,
-  /// The programs that this compiler makes.
-  Tessera,
+/// The run that a framework's settings may depend on.
+struct FrameworkRun {
+  /// The name of its model, "llama3-8b", and of its device, "H100-SXM-80GB".
+  llvm::StringRef model, device;
 };
+
+/// A framework whose settings are known.
+struct Framework {
+  /// A requirement on a run: the value of a field of its plan, or a pattern of
+  /// the name of its model or device.
+  struct Condition {
+    /// The name of a field, "model" or "device".
+    std::string subject;
+    /// "3", "2..", "f16", "H100*".
+    std::string pattern;
+  };
+  /// The values of some fields in the runs that meet all conditions of one of
+  /// the alternatives. Without alternatives: in all runs.
+  struct Setting {
+    std::vector<std::vector<Condition>> alternatives;
+    GivenPlan values;
+  };
+
+  std::string name;
+  /// True if runs of it are among those that fit the cost model's constants.
+  bool isFitted = false;
+  /// A later setting of a field overrides an earlier one.
+  std::vector<Setting> settings;
+};
+
+/// Reads the text of a framework file. A framework that it is like is a file
+/// next to `fileName` or of share/frameworks. Errors have the file and the
+/// field.
+llvm::Expected<Framework> parseFramework(llvm::StringRef text,
+                                         llvm::StringRef fileName);
+
+/// Reads the file of share/frameworks of this name, or FILE.json.
+/// The error for an unknown name begins with `option`.
+llvm::Expected<Framework> readFramework(llvm::StringRef nameOrFile,
+                                        llvm::StringRef option = "--framework");
 
 /// Sets in `given` the framework's value of each field that `own` does not
 /// give; fields that `own` gives keep their values. Settings may depend on the
-/// axes of `given`, which includes all of `own`.
-void applyFramework(Framework framework, const GivenPlan &own,
-                    GivenPlan &given);
+/// fields of `given`, which includes all of `own`, and on the run.
+void applyFramework(const Framework &framework, const GivenPlan &own,
+                    const FrameworkRun &run, GivenPlan &given);
 
 /// "attention flash, fused-loss, overlap-tp": a plan's values of the fields in
 /// which frameworks differ, for reports.

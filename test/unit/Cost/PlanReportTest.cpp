@@ -198,6 +198,7 @@ double doubtOf(const Plan &l, const ClusterSpec &c = cluster(),
                std::vector<std::string> *caveats = nullptr) {
   PlanQuestion question;
   question.framework = "nemo";
+  question.isFrameworkFitted = true;
   PlanReport r = report(l, c, question);
   EXPECT_LT(r.stepInterval.low, r.stepSeconds);
   if (caveats)

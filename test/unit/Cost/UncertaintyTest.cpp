@@ -82,18 +82,18 @@ TEST(Uncertainty, guesses_and_frameworks_that_were_not_fitted_are_new) {
         {constant.name, {1, Provenance::Measured, ""}});
   Plan plan;
   plan.precision = Precision::BF16;
-  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo").framework);
+  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo", true).framework);
   EXPECT_TRUE(noveltyOf(plan, cluster, "tessera").framework);
-  EXPECT_TRUE(noveltyOf(plan, cluster, "").framework);
-  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo").device);
+  EXPECT_TRUE(noveltyOf(plan, cluster).framework);
+  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo", true).device);
   auto &constants = cluster.device.constants;
   constants[0].second.provenance = Provenance::Guess;
-  EXPECT_EQ(noveltyOf(plan, cluster, "nemo").features, 1u);
+  EXPECT_EQ(noveltyOf(plan, cluster, "nemo", true).features, 1u);
   for (auto &[name, quantity] : constants)
     quantity.provenance = Provenance::Guess;
-  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo").device);
+  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo", true).device);
   plan.seq = 65536;
-  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo").sequence);
+  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo", true).sequence);
 }
 
 } // namespace

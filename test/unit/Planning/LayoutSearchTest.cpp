@@ -285,7 +285,7 @@ TEST(LayoutSearch, fits_with_a_probability) {
   ASSERT_FALSE(sure.top.empty());
   EXPECT_GE(sure.top[0].time, plain.top[0].time);
   for (const FoundPlan &found : sure.front) {
-    Doubt doubt = memoryDoubt(noveltyOf(found.plan, clusters[0], ""));
+    Doubt doubt = memoryDoubt(noveltyOf(found.plan, clusters[0]));
     EXPECT_GE(probabilityBelow(found.bytes, found.capacity, doubt), 0.95);
     EXPECT_NEAR(probabilityBelow(found.limit, found.capacity, doubt), 0.95,
                 1e-9);
