@@ -3,6 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Finds the file of share/frameworks that a row's framework, version and mode
+// have, and sets what no file says: stages by a formula, layouts and experts of
+// recipes, the vocabulary.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RowFrameworks.h"
