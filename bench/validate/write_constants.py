@@ -1,6 +1,6 @@
 """Writes the constants that bench/validate_cost --fit prints to share/devices and share/clusters.
 
-    bench/validate_cost FOLDER --fit | python3 bench/write_constants.py [SHARE]
+    bench/validate_cost FOLDER --fit | python3 bench/validate/write_constants.py [SHARE]
 
 Replaces the constants that a file marks as fitted; devices with the constants of another one ("as",
 "like") follow it. Keeps three digits."""
@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Links whose efficiency is determined by runs, not by micro-benchmarks.
 RUNS = "multi-node runs on A100 (docs/cost.md)"
 

@@ -193,7 +193,7 @@ private:
 
 static DeviceSpec readDevice(const json::Object &object, std::string path,
                              Error &error) {
-  Reader reader(object, std::move(path), error);
+  ClusterReader reader(object, std::move(path), error);
   DeviceSpec device;
   device.name = reader.string("name");
   device.peakFlops = reader.quantities("peak_flops");
