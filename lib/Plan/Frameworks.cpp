@@ -307,6 +307,11 @@ Expected<Framework> tessera::parseFramework(StringRef text,
 
 Expected<Framework> tessera::readFramework(StringRef nameOrFile,
                                            StringRef option) {
+  // A file that happens to have the name, such as the tool itself, is not
+  // meant.
+  std::string named = findShared("frameworks", nameOrFile);
+  if (!named.empty())
+    return FrameworkFiles().read(named);
   Expected<std::string> path = resolveShared("frameworks", nameOrFile, option);
   if (!path)
     return path.takeError();
