@@ -16,7 +16,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
-#include <set>
 
 using namespace llvm;
 using namespace tessera;
@@ -487,14 +486,6 @@ const PlanField *tessera::findPlanField(StringRef name) {
 // One field
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// One function for each alternative of a variant.
-template <typename... Ts> struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts> Cases(Ts...) -> Cases<Ts...>;
-} // namespace
-
 static bool isOnByDefault(const PlanField &field) {
   auto *flag = std::get_if<Field::Flag>(&field.type);
   return flag && Plan().*flag->member;
@@ -536,60 +527,63 @@ StringRef PlanField::getBrief() const {
 
 std::string PlanField::getForm() const {
   return std::visit(
-      Cases{[](const Integer &i) -> std::string {
-              return formatv("an integer from {0} to {1}", i.least, i.most);
-            },
-            [](const Flag &) -> std::string { return "true or false"; },
-            [](const Number &n) -> std::string {
-              std::string text = "a number of at least " + printNumber(n.least);
-              if (std::isfinite(n.below))
-                text += " and below " + printNumber(n.below);
-              return text;
-            },
-            [](const Choice &c) -> std::string {
-              return "one of " + join(c.names(), ", ") +
-                     (c.file ? " or FILE.csv" : "");
-            },
-            [](const Text &t) -> std::string { return t.form.str(); },
-            [](const Derived &) -> std::string {
-              return formatv("an integer from 1 to {0}", kMost);
-            }},
+      makeVisitor(
+          [](const Integer &i) -> std::string {
+            return formatv("an integer from {0} to {1}", i.least, i.most);
+          },
+          [](const Flag &) -> std::string { return "true or false"; },
+          [](const Number &n) -> std::string {
+            std::string text = "a number of at least " + printNumber(n.least);
+            if (std::isfinite(n.below))
+              text += " and below " + printNumber(n.below);
+            return text;
+          },
+          [](const Choice &c) -> std::string {
+            return "one of " + join(c.names(), ", ") +
+                   (c.file ? " or FILE.csv" : "");
+          },
+          [](const Text &t) -> std::string { return t.form.str(); },
+          [](const Derived &) -> std::string {
+            return formatv("an integer from 1 to {0}", kMost);
+          }),
       type);
 }
 
 std::string PlanField::print(const Plan &plan) const {
   return std::visit(
-      Cases{[&](const Integer &i) { return std::to_string(plan.*i.member); },
-            [&](const Flag &f) -> std::string {
-              return plan.*f.member ? "true" : "false";
-            },
-            [&](const Number &n) { return printNumber(plan.*n.member); },
-            [&](const Choice &c) {
-              if (c.file && !(plan.*c.file).empty())
-                return plan.*c.file;
-              return c.names()[c.get(plan)].str();
-            },
-            [&](const Text &t) { return t.print(plan); },
-            [&](const Derived &d) { return std::to_string((plan.*d.get)()); }},
+      makeVisitor(
+          [&](const Integer &i) { return std::to_string(plan.*i.member); },
+          [&](const Flag &f) -> std::string {
+            return plan.*f.member ? "true" : "false";
+          },
+          [&](const Number &n) { return printNumber(plan.*n.member); },
+          [&](const Choice &c) {
+            if (c.file && !(plan.*c.file).empty())
+              return plan.*c.file;
+            return c.names()[c.get(plan)].str();
+          },
+          [&](const Text &t) { return t.print(plan); },
+          [&](const Derived &d) { return std::to_string((plan.*d.get)()); }),
       type);
 }
 
 bool PlanField::isInRange(const Plan &plan) const {
   return std::visit(
-      Cases{[&](const Integer &i) {
-              return plan.*i.member >= i.least && plan.*i.member <= i.most;
-            },
-            [&](const Number &n) {
-              return plan.*n.member >= n.least && plan.*n.member < n.below;
-            },
-            [](const auto &) { return true; }},
+      makeVisitor(
+          [&](const Integer &i) {
+            return plan.*i.member >= i.least && plan.*i.member <= i.most;
+          },
+          [&](const Number &n) {
+            return plan.*n.member >= n.least && plan.*n.member < n.below;
+          },
+          [](const auto &) { return true; }),
       type);
 }
 
 bool PlanField::parse(StringRef text, Plan &plan) const {
   Plan changed = plan;
   bool parsed = std::visit(
-      Cases{
+      makeVisitor(
           [&](const Integer &i) {
             std::optional<int64_t> number = parseCount(text);
             changed.*i.member = number.value_or(0);
@@ -611,7 +605,7 @@ bool PlanField::parse(StringRef text, Plan &plan) const {
             return true;
           },
           [&](const Text &t) { return t.parse(text, changed); },
-          [&](const Derived &) { return false; }},
+          [&](const Derived &) { return false; }),
       type);
   if (!parsed || !isInRange(changed))
     return false;
@@ -621,55 +615,54 @@ bool PlanField::parse(StringRef text, Plan &plan) const {
 
 json::Value PlanField::toJson(const Plan &plan) const {
   return std::visit(
-      Cases{[&](const Integer &i) { return json::Value(plan.*i.member); },
-            [&](const Flag &f) { return json::Value(plan.*f.member); },
-            [&](const Number &n) { return json::Value(plan.*n.member); },
-            [&](const Derived &d) { return json::Value((plan.*d.get)()); },
-            [&](const auto &) { return json::Value(print(plan)); }},
+      makeVisitor(
+          [&](const Integer &i) { return json::Value(plan.*i.member); },
+          [&](const Flag &f) { return json::Value(plan.*f.member); },
+          [&](const Number &n) { return json::Value(plan.*n.member); },
+          [&](const Derived &d) { return json::Value((plan.*d.get)()); },
+          [&](const auto &) { return json::Value(print(plan)); }),
       type);
 }
 
-/// The value in the syntax of an option; none if it has another type.
-static std::optional<std::string> toText(const PlanField &field,
-                                         const json::Value &value) {
+std::optional<std::string> PlanField::toText(const json::Value &value) const {
   auto integer = [](const json::Value &v) -> std::optional<std::string> {
     if (std::optional<int64_t> number = v.getAsInteger())
       return std::to_string(*number);
     return std::nullopt;
   };
   return std::visit(
-      Cases{[&](const Field::Integer &) { return integer(value); },
-            [&](const Field::Derived &) { return integer(value); },
-            [&](const Field::Flag &) -> std::optional<std::string> {
-              if (std::optional<bool> flag = value.getAsBoolean())
-                return *flag ? "true" : "false";
-              return std::nullopt;
-            },
-            [&](const Field::Number &) -> std::optional<std::string> {
-              if (std::optional<double> number = value.getAsNumber())
-                return printNumber(*number);
-              return std::nullopt;
-            },
-            [&](const auto &) -> std::optional<std::string> {
-              if (std::optional<StringRef> text = value.getAsString())
-                return text->str();
-              return std::nullopt;
-            }},
-      field.type);
+      makeVisitor([&](const Integer &) { return integer(value); },
+                  [&](const Derived &) { return integer(value); },
+                  [&](const Flag &) -> std::optional<std::string> {
+                    if (std::optional<bool> flag = value.getAsBoolean())
+                      return *flag ? "true" : "false";
+                    return std::nullopt;
+                  },
+                  [&](const Number &) -> std::optional<std::string> {
+                    if (std::optional<double> number = value.getAsNumber())
+                      return printNumber(*number);
+                    return std::nullopt;
+                  },
+                  [&](const auto &) -> std::optional<std::string> {
+                    if (std::optional<StringRef> text = value.getAsString())
+                      return text->str();
+                    return std::nullopt;
+                  }),
+      type);
 }
 
 bool PlanField::isEqual(const Plan &a, const Plan &b) const {
   return std::visit(
-      Cases{[&](const Integer &i) { return a.*i.member == b.*i.member; },
-            [&](const Flag &f) { return a.*f.member == b.*f.member; },
-            [&](const Number &n) { return a.*n.member == b.*n.member; },
-            [&](const Choice &c) {
-              return c.get(a) == c.get(b) &&
-                     (!c.file || a.*c.file == b.*c.file);
-            },
-            [&](const Text &t) { return t.print(a) == t.print(b); },
-            // A derived field is equal if all other fields are.
-            [&](const Derived &) { return true; }},
+      makeVisitor([&](const Integer &i) { return a.*i.member == b.*i.member; },
+                  [&](const Flag &f) { return a.*f.member == b.*f.member; },
+                  [&](const Number &n) { return a.*n.member == b.*n.member; },
+                  [&](const Choice &c) {
+                    return c.get(a) == c.get(b) &&
+                           (!c.file || a.*c.file == b.*c.file);
+                  },
+                  [&](const Text &t) { return t.print(a) == t.print(b); },
+                  // A derived field is equal if all other fields are.
+                  [&](const Derived &) { return true; }),
       type);
 }
 
@@ -685,150 +678,4 @@ hash_code tessera::hash_value(const Plan &plan) {
     if (!field.isDefault(plan))
       hash = hash_combine(hash, StringRef(field.name), field.print(plan));
   return hash;
-}
-
-//===----------------------------------------------------------------------===//
-// Plans that are given
-//===----------------------------------------------------------------------===//
-
-static size_t indexOf(const PlanField &field) {
-  return &field - getPlanFields().begin();
-}
-
-static Error makeError(const PlanField &field, const Twine &got) {
-  return createStringError(field.name + ": expects " + field.getForm() +
-                           " but got " + got);
-}
-
-static Error unknownField(StringRef name) {
-  SmallVector<StringRef> known;
-  for (const PlanField &field : getPlanFields())
-    known.push_back(field.name);
-  return createStringError(name + ": expects a known field" +
-                           didYouMean(name, known));
-}
-
-bool GivenPlan::has(StringRef name) const {
-  const PlanField *field = findPlanField(name);
-  return field && !given.empty() && given.test(indexOf(*field));
-}
-
-/// False if the text is not a value of the field.
-bool GivenPlan::assign(const PlanField &field, StringRef text) {
-  if (std::holds_alternative<Field::Derived>(field.type)) {
-    std::optional<int64_t> number = parseCount(text);
-    if (!number || *number < 1 || *number > kMost)
-      return false;
-    (field.name == "ranks" ? gpus : globalBatch) = *number;
-  } else if (!field.parse(text, plan)) {
-    return false;
-  }
-  given.resize(getPlanFields().size());
-  given.set(indexOf(field));
-  return true;
-}
-
-void GivenPlan::set(const Plan &other) {
-  plan = other;
-  given.resize(getPlanFields().size());
-  for (const PlanField &field : getPlanFields())
-    if (!std::holds_alternative<Field::Derived>(field.type))
-      given.set(indexOf(field));
-}
-
-void GivenPlan::forget(StringRef name) {
-  if (has(name))
-    given.reset(indexOf(*findPlanField(name)));
-}
-
-Error GivenPlan::set(StringRef name, StringRef text) {
-  const PlanField *field = findPlanField(name);
-  if (!field)
-    return unknownField(name);
-  if (assign(*field, text)) {
-    // Both fields set the same value; the last one wins.
-    if (name == "micro-batches")
-      forget("global-batch");
-    else if (name == "global-batch")
-      forget("micro-batches");
-    return Error::success();
-  }
-  SmallVector<StringRef> names;
-  if (auto *choice = std::get_if<Field::Choice>(&field->type))
-    append_range(names, choice->names());
-  return makeError(*field, "'" + text + "'" + didYouMean(text, names));
-}
-
-Error GivenPlan::parse(StringRef text) {
-  // A part without a name continues a list.
-  std::string name, value;
-  SmallVector<StringRef> parts;
-  text.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    std::tie(name, value) = parts[i].split('=');
-    while (i + 1 < parts.size() && !parts[i + 1].contains('='))
-      value += "," + parts[++i].str();
-    if (Error error = set(name, value))
-      return error;
-  }
-  return Error::success();
-}
-
-Error GivenPlan::read(const json::Object &object) {
-  std::set<std::string> names;
-  for (const auto &entry : object)
-    names.insert(entry.first.str());
-  for (const std::string &name : names)
-    if (!findPlanField(name))
-      return unknownField(name);
-  if (object.get("global-batch") && object.get("micro-batches"))
-    return createStringError(
-        "micro-batches: expects no global-batch beside it");
-  for (const PlanField &field : getPlanFields()) {
-    const json::Value *value = object.get(field.name);
-    if (const json::Value *old = object.get(field.old)) {
-      if (value)
-        return createStringError(field.name + ": expects no " + field.old +
-                                 " beside it");
-      value = old;
-    }
-    if (!value)
-      continue;
-    std::optional<std::string> text = toText(field, *value);
-    if (!text || !assign(field, *text))
-      return makeError(field, formatv("{0}", *value).str());
-  }
-  return Error::success();
-}
-
-Error GivenPlan::complete() {
-  if (Error error = plan.checkFields())
-    return takeFirst(std::move(error));
-  if (has("ranks")) {
-    double others = double(plan.tp) * plan.pp * plan.cp;
-    if (!has("dp") && others <= gpus && gpus % int64_t(others) == 0)
-      plan.dp = gpus / int64_t(others);
-    if (Error error = plan.checkDevices(gpus))
-      return error;
-  }
-  if (has("global-batch"))
-    return plan.setGlobalBatch(globalBatch);
-  return Error::success();
-}
-
-json::Object tessera::toJson(const Plan &plan) {
-  json::Object object;
-  for (const PlanField &field : getPlanFields())
-    if (field.uses & Field::kJson)
-      object[field.name] = field.toJson(plan);
-  return object;
-}
-
-Expected<Plan> tessera::planFromJson(const json::Object &object) {
-  GivenPlan given;
-  if (Error error = given.read(object))
-    return std::move(error);
-  if (Error error = given.complete())
-    return std::move(error);
-  return given.plan;
 }

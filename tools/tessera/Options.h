@@ -127,7 +127,7 @@ struct CommandSpec {
   Section unlisted = Section::None;
   /// The place that lists them, after their number: "more: docs/plan.md".
   llvm::StringRef unlistedText = {};
-  /// As OptionSpec::choices and OptionSpec::shared, of arguments.
+  /// OptionSpec::choices and OptionSpec::shared of the arguments.
   llvm::StringRef choices = {};
   llvm::StringRef shared = {};
 

@@ -232,8 +232,8 @@ struct Plan {
   /// Parameters are stored in f32, which is the master copy, and are cast at
   /// each use.
   bool f32Parameters = false;
-  /// With matmuls below 16 bits: bytes per parameter of the copy of a block's
-  /// parameters that its matmuls read. The copy is kept and gathered in
+  /// Bytes per parameter of the copy of a block's parameters that its matmuls
+  /// read, if these are below 16 bits. The copy is kept and gathered in
   /// addition to the master copy, as in DeepSeek-V3's recipe. 0: parameters are
   /// kept in the type of the precision and cast for each matmul.
   int64_t weightBytes = 0;

@@ -130,6 +130,9 @@ public:
   /// the text is not a value or is out of range.
   bool parse(llvm::StringRef text, Plan &plan) const;
   llvm::json::Value toJson(const Plan &plan) const;
+  /// Returns a JSON value in the syntax of the option; none if the value has
+  /// another type than the field.
+  std::optional<std::string> toText(const llvm::json::Value &value) const;
   bool isEqual(const Plan &a, const Plan &b) const;
   bool isDefault(const Plan &plan) const { return isEqual(plan, Plan()); }
   /// Whether the value is in its range.

@@ -26,7 +26,7 @@ def read_rows(text):
 
 
 def check_row(root, cells):
-    """What is wrong with a row."""
+    """Faults of a row."""
     if len(cells) != 3:
         return [f"expects 3 cells but got {len(cells)}"]
     wrong = []
