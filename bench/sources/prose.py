@@ -1,7 +1,7 @@
 """Words of comments and documentation, counted for measures.py.
 
-A comment is a run of comment lines, a comment after code, or a docstring; lines
-that lit and FileCheck read are none. A paragraph is a run of lines of a .md file
+A comment is a run of comment lines up to an empty one, a comment after code, or a
+docstring; lines that lit and FileCheck read are none. A paragraph is a run of lines of a .md file
 outside of code, tables and headings; an item of a list is a paragraph.
 """
 
@@ -10,7 +10,7 @@ import re
 
 HASH_SUFFIXES = (".py", ".txt", ".cmake", ".sh", "")
 SLASH_SUFFIXES = (".cpp", ".h", ".cu", ".c", ".td", ".mlir")
-OPENINGS = ("Of", "By", "What", "Where", "With", "As", "That")
+OPENINGS = ("Of", "By", "What", "Where", "With", "Without", "As", "That")
 PHRASES = ("of which", "by which", "that of", "those of", "beside")
 PARAGRAPH_WORDS = 120
 
@@ -26,7 +26,7 @@ def find_comments(suffix, text):
     lines, start = [], 0
     for number, line in enumerate([*text.split("\n"), ""], 1):
         found = whole.match(line)
-        if found and not DIRECTIVE.match(found.group(1).strip()):
+        if found and found.group(1).strip() and not DIRECTIVE.match(found.group(1).strip()):
             start = start if lines else number
             lines.append(found.group(1))
             continue

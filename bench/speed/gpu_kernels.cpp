@@ -7,9 +7,9 @@
 //
 // Runs the kernels, and cuDNN's attention, on the machine's device and compares
 // the results with the definition on the host, as the tests do on the emulator.
-// With --times also measures their time at the sizes of models. Prints one JSON
-// line per case; exit status 1 if a result is wrong. --emulated: runs on the
-// emulated device.
+// Measures their time at the sizes of models, too, with --times. Prints one
+// JSON line per case; exit status 1 if a result is wrong. --emulated: runs on
+// the emulated device.
 //
 //===----------------------------------------------------------------------===//
 

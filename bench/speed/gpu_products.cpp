@@ -7,9 +7,10 @@
 //
 // Runs matmuls with every kind of epilogue, in cuBLASLt and with the epilogue
 // apart in the runtime's kernels, and compares both with the definition in f64.
-// With --times also measures the matmuls of a block of GPT-2 both ways, against
-// their floor: operations over the device's peak, or bytes over the rate of a
-// copy. Prints one JSON line per case; exit status 1 if a result is wrong.
+// Measures the matmuls of a block of GPT-2 both ways, too, with --times,
+// against their floor: operations over the device's peak, or bytes over the
+// rate of a copy. Prints one JSON line per case; exit status 1 if a result is
+// wrong.
 // --emulated: runs the host's code on the emulated device.
 //
 //===----------------------------------------------------------------------===//

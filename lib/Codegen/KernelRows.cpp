@@ -82,8 +82,8 @@ int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   int64_t rows = 1, elements = 1;
   for (auto [i, size] : llvm::enumerate(sizes))
     (i < loops ? rows : elements) *= size;
-  // Without a reduction, the last dimension is inside a row, unless it is the
-  // only dimension.
+  // The last dimension is inside a row if there is no reduction, unless it is
+  // the only dimension.
   bool holdsLast = loops > 1 && loops == sizes.size() && rows > sizes.back();
   while (loops > 1 && ((holdsLast && loops == sizes.size()) ||
                        (rows > 0 && elements < kElements &&

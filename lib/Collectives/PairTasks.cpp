@@ -85,7 +85,7 @@ func::FuncOp Pairing::findTask(int64_t kind, int64_t chunk) {
   return nullptr;
 }
 
-/// True if the task has a collective to hide behind the other task's work.
+/// True if the task has a collective, which the other task's work can hide.
 static bool communicates(func::FuncOp task) {
   return task
       .walk([](dist::CollectiveOpInterface) { return WalkResult::interrupt(); })

@@ -455,7 +455,7 @@ Expected<Plan> tessera::cost::splitByTime(const PricedModel &model, Plan plan,
   ends.back() = getSeconds(layers.drop_front(run + 1));
   std::vector<double> counts =
       schedule::splitBlocks(pipeline->problem, ends, blocks, block);
-  // Without a block, only the ends have layers.
+  // Only the ends have layers if there is no block.
   for (auto [count, other] : zip_equal(counts, ends))
     if (count == 0 && other == 0)
       return plan;

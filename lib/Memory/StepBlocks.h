@@ -35,8 +35,9 @@ enum Category {
 
 class StepBlocks {
 public:
-  /// Without `reuse`, blocks are not reused and ops work in place only where
-  /// they must. Each block is followed by `canary` bytes that nothing writes.
+  /// Blocks are reused only with `reuse`; without it, ops work in place only
+  /// where they must. Each block is followed by `canary` bytes that nothing
+  /// writes.
   StepBlocks(mlir::func::FuncOp func, bool reuse, int64_t canary)
       : func(func), reuses(reuse), canary(canary) {}
 

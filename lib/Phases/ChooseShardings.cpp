@@ -12,7 +12,7 @@
 //                                      --> plan 2 --> ... schedule --> 805 us
 //           --> dp,tp           -----------------> ... schedule --> 840 us
 //
-// With measurements, the candidates with the smallest makespans are measured,
+// Measurements, if asked for, run the candidates with the smallest makespans,
 // and the one with the fastest program is taken.
 //
 //===----------------------------------------------------------------------===//

@@ -174,7 +174,7 @@ static void reportAt(Phase phase, OpPassManager &pm,
   pm.addPass(createReportCollectivesPass(report));
 }
 
-/// Without a target, the module keeps its own.
+/// Sets the target of the options; none: the module keeps its own.
 static void setTarget(OpPassManager &pm, const PipelineOptions &options) {
   if (options.target.empty())
     return;

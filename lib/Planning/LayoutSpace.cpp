@@ -305,7 +305,7 @@ std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
   std::vector<Scatter> values;
   for (Scatter scatter : {Scatter::Each, Scatter::Round, Scatter::Last}) {
     plan.scatter = scatter;
-    // Without rounds, Round is the same as Last.
+    // Round is the same as Last if there are no rounds.
     bool repeats = scatter == Scatter::Round && !plan.hasRounds();
     if (space->permits("zero2-reduce", plan) &&
         (matters ? !repeats : values.empty()))

@@ -19,7 +19,7 @@
 //     result, dim 0         0  0  1  1    b: [{dp}, {tp}], blocks of 4x32
 //             dim 1         0  1  0  1    f
 //
-// With x [{dp}, {tp}] and w [{tp}, {}], d is 0 1 0 1 according to both
+// If x is [{dp}, {tp}] and w [{tp}, {}], d is 0 1 0 1 according to both
 // operands, and the result is partial over tp. With w [{dp}, {}] instead, d is
 // 0 0 1 1 according to w: operand 1 does not fit operand 0, and the error names
 // device 1.

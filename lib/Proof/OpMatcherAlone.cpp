@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without a reference program, the op itself serves as the reference's op, on
-// global sizes computed from the blocks. On two devices:
+// The op itself serves as the reference's op if there is no reference program,
+// on global sizes computed from the blocks. On two devices:
 //
 //     local op           tensor<4x16> -> tensor<4x16>, dim 0 in blocks 0 1
 //     global op          2 blocks of 4:   tensor<8x16> -> tensor<8x16>

@@ -268,7 +268,7 @@ CheckResult tessera::checkExpected(OpComparison &c) {
   CheckResult best = otherOp("");
   for (const llvm::SmallBitVector &choice : listPositioned(positional)) {
     c.factors = saved;
-    // Without an offset, counting starts at the first element.
+    // Counting starts at the first element if there is no offset.
     for (unsigned i : positional.open.set_bits())
       if (!choice.test(i))
         c.factors[i].isUniform = false;

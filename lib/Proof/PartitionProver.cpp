@@ -25,7 +25,7 @@ LogicalResult PartitionVerdict::report() const {
 }
 
 bool PartitionProver::refute(Operation *op, const Twine &why) {
-  // Without a reference, the op may belong to some other global program.
+  // The op may belong to some other global program if none is given.
   if (!global)
     return giveUp(op, why + ", and there is no reference to compare with");
   if (matching.hasGuessed)

@@ -40,7 +40,7 @@ static bool isWhole(Value value, const StateMap &states) {
          });
 }
 
-/// Without a reference: true if all inputs are the same on each device.
+/// True if all inputs are the same on each device; needs no reference.
 static bool isReplicatedAlone(Operation *op, const ReferenceValues &reference,
                               const StateMap &states) {
   SetVector<Value> captured;

@@ -114,7 +114,7 @@ struct RowKinds {
 } // namespace
 
 /// Collects the kinds of rows. Skips a bound at the lowest or largest number of
-/// the type of the rows: it changes no number of the rows.
+/// the type of the rows: it changes no value of the rows.
 static RowKinds findKinds(const RowRegion &region) {
   RowKinds kinds;
   double largest = getLargest(region.x);

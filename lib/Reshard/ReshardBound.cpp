@@ -290,7 +290,7 @@ static double getLeastSum(ArrayRef<double> ratios, double free) {
 ///     shards [1, 1, 8] to [4, 2, 1]: 3/4 and 1/2 of a block, over 7/8 which
 ///                                    are missing
 ///
-/// With these at no cost, the sum for a given x is 1 - (1 - least) / x. `least`
+/// If these cost nothing, the sum for a given x is 1 - (1 - least) / x. `least`
 /// is a minimum of functions linear in x, so the sum is least at an end of the
 /// range or where a ratio is used up. A permute also moves a whole block.
 double ReshardBound::getShuffled(const Held &held, const Ratios &ratios,

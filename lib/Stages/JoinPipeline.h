@@ -26,8 +26,8 @@ struct Way {
 /// Joins the functions of all pp ranks into one local function of the mesh.
 class Joiner {
 public:
-  /// Without a way, all ways of a micro-batch must compute the same; with one,
-  /// all micro-batches go that way.
+  /// All micro-batches go `way`; if there is none, all ways of a micro-batch
+  /// must compute the same.
   Joiner(const PipelineProgram &program, unsigned choice,
          std::optional<Way> way = std::nullopt)
       : program(program), choice(choice), way(way),

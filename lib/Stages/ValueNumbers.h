@@ -20,8 +20,8 @@ namespace tessera {
 /// erased.
 class ValueNumbers {
 public:
-  /// Numbers the results of a block's ops that have no number yet. Values from
-  /// outside must be numbered before.
+  /// Gives numbers to the results of a block's ops that have no number yet.
+  /// Values from outside must be numbered before.
   void add(mlir::Block &block);
   /// Makes an op without a number differ from all others.
   void keepApart(mlir::Operation *op) { added.try_emplace(op, true); }

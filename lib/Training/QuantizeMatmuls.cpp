@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With precision fp8, matmuls with a layer's weights take both operands in
-// f8E4M3FN; the op defines their gradients (NNGradients.cpp). The head, which
+// Matmuls with a layer's weights take both operands in f8E4M3FN under precision
+// fp8; the op defines their gradients (NNGradients.cpp). The head, which
 // computes the classes of a loss, stays as it is: small errors of logits are
 // large errors of the loss. Attention has no weight.
 //

@@ -186,7 +186,7 @@ func.func @carried(%x: tensor<8192x24xf32>, %g: tensor<8192x32xf32>, %u: tensor<
   return %2, %1, %5, %4 : tensor<24x32xf32>, tensor<32xf32>, tensor<24x32xf32>, tensor<32xf32>
 }
 
-// Without a weight gradient, the matmul that computes the tensor sums it.
+// The matmul that computes the tensor sums it if there is no weight gradient.
 // CHECK-LABEL: func.func @sums_of_result(
 // CHECK: %[[DX:.*]], %[[DB:.*]] = rt.matmul_fused <gelu_gradient> %arg0, %arg1 <{{.*}}> argument %arg2 : tensor<16x32xf32> : {{.*}} -> tensor<16x32xf32> extra tensor<32xf32>
 // CHECK: return %[[DX]], %[[DB]]

@@ -86,7 +86,7 @@ module attributes {rt.target = "cuda"} {
 
 // -----
 
-// Without rows no value is too large.
+// No value is too large if there are no rows.
 // CHECK-LABEL: func.func private @kernel_0(
 // CHECK-SAME: tensor<0x8192xf32>) -> tensor<0x8192xf32>
 #all = affine_map<(d0, d1) -> (d0, d1)>

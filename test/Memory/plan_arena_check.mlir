@@ -14,7 +14,7 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
 // CHECK: rt.copy {{.*}} {rt.begins = array<i64: 256, 64, 1>, rt.ends = array<i64: 128, 64, 1>, rt.offsets = array<i64: 256>}
 // CHECK: return {rt.ends = array<i64: 0, 64, 0, 256, 64, 0>}
 
-// Without reuse nothing overwrites anything.
+// Nothing overwrites anything if nothing is reused.
 // APART-LABEL: func.func @step
 // APART-SAME: rt.arena_bytes = 256
 // APART: rt.kernel @over(%arg0) {rt.offsets = array<i64: 64>}

@@ -406,7 +406,7 @@ func.func @main(%arg0: tensor<4x1xbf16>)
 
 // -----
 
-// Without a use any block is correct.
+// Any block is correct if there is no use.
 dist.mesh @mesh ["x"=6]
 func.func @main(%arg0: i1, %arg1: tensor<5xf32>, %arg2: tensor<5x5xf32>)
     -> (tensor<5x5xf32>) {

@@ -61,7 +61,7 @@ func.func @square(
   return %0 : tensor<8x8xf32>
 }
 
-// Without seeds everything is replicated, with a remark.
+// Everything is replicated if there are no seeds, with a remark.
 // CHECK-LABEL: func @unreached
 // CHECK-SAME: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}
 func.func @unreached(%a: tensor<8xf32>) -> tensor<8xf32> {

@@ -9,7 +9,7 @@ func.func @unknown(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Without a use of its result there is no error.
+// There is no error if its result has no use.
 func.func @unused(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %0 = arith.bitcast %x : tensor<8xf32> to tensor<8xf32>
   return %y : tensor<8xf32>

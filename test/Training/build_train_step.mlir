@@ -3,7 +3,7 @@
 // RUN: tessera-opt %s --dist-plan-training="settings=precision=f16,groups=w*:lr=0.5:decay=0.25" --dist-build-train-step | FileCheck %s --check-prefix=F16
 // RUN: tessera-opt %s --dist-build-train-step | FileCheck %s --check-prefix=NONE
 
-// Without a plan nothing is built.
+// Nothing is built if there is no plan.
 // NONE: func.func @forward
 // NONE-NOT: train_step
 

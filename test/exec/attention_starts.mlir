@@ -30,7 +30,7 @@ func.func @queries(
   return %0 : tensor<1x16x2x1x4xf32>
 }
 
-// Without a causal mask, too.
+// The same holds if there is no causal mask.
 // CHECK-LABEL: @keys
 // CHECK: yes
 func.func @keys(%q: tensor<1x8x2x1x4xf32>,

@@ -235,7 +235,7 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
   auto fail = [&](llvm::Error error) {
     return module.emitError(llvm::toString(std::move(error)));
   };
-  // Without a mesh the module's own is used.
+  // The module's own mesh is used if none is given.
   if (!mesh.empty()) {
     llvm::Expected<Mesh> parsed = parseMesh(mesh);
     if (!parsed)

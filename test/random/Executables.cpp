@@ -143,7 +143,7 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
                                          unsigned seconds,
                                          mlir::MLIRContext &context) {
   TrialResult result;
-  // Without the folder there is no program, and the compiler reports that.
+  // A missing folder leaves no program, and the compiler reports that.
   std::error_code error = llvm::sys::fs::create_directories(folder + "/data");
   llvm::raw_fd_ostream(folder + "/program.mlir", error) << program.print();
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);

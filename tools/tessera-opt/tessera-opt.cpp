@@ -117,8 +117,8 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   llvm::InitLLVM initialized(argc, argv);
-  // Without a handler, a write beyond the file size limit of the process
-  // returns an error instead of ending it.
+  // A write beyond the file size limit of the process returns an error instead
+  // of ending it.
   std::signal(SIGXFSZ, SIG_IGN);
   return asMainReturnCode(run(input, output, registry, config));
 }

@@ -31,7 +31,7 @@ inline constexpr llvm::StringRef kFlagValue = "[=on|off]";
 
 /// The sections of a help text, in the order in which it has them.
 enum class Section {
-  /// Without a heading, for short tables.
+  /// No heading, for short tables.
   None,
   Cluster,
   Mesh,

@@ -10,7 +10,7 @@
 // computed them if every op traverses the row alike; else they are in the
 // block's shared memory, or in memory if they are results.
 //
-// With a fused column reduction (ColumnReductions.h) the threads of a row
+// The threads of a row with a fused column reduction (ColumnReductions.h)
 // process several rows, one after the other, and keep the sums of their columns
 // in registers.
 //

@@ -48,7 +48,7 @@ llvm::Error checkOptions(const ModelConfig &config,
 /// Builds `@forward(tokens, [labels,] [starts,] parameters...)`.
 ///
 /// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
-/// With `eod` there is an argument `starts` of the same type: the position at
+/// `starts`, an argument of the same type if `eod` is given, is the position at
 /// which the token's document starts. Returns logits [batch, seq, vocab] of the
 /// chosen type, or with `train` three f32 scalars: `loss`, the mean over the
 /// labels that count (NaN if none does), `loss_sum` and `tokens`, the sum and

@@ -202,7 +202,7 @@ struct Plan {
   //===--------------------------------------------------------------------===//
   // Pipeline
   //===--------------------------------------------------------------------===//
-  /// Without stages it has no effect.
+  /// The order of the stages' actions; no effect with pp = 1.
   ScheduleKind schedule = ScheduleKind::OneFOneB;
   /// A file with the action lists of all stages, which replaces the kind;
   /// empty: none.
@@ -212,7 +212,7 @@ struct Plan {
   /// Blocks of each chunk in order, whole and half ones; empty: split by the
   /// time of the chunks.
   std::vector<double> stageLayers;
-  /// Without stageLayers: the blocks are distributed evenly.
+  /// Distributes the blocks evenly if stageLayers is empty.
   bool evenStages = false;
   /// A stage sends and receives at once, in one batch of the library; otherwise
   /// one transfer after the other.
@@ -265,8 +265,8 @@ struct Plan {
   /// The loss is computed in one pass over the logits; otherwise kernel by
   /// kernel in f32.
   bool fusedLoss = false;
-  /// Without fusedLoss, f32 copies of the logits that are alive at once, in
-  /// addition to the probabilities and their gradient.
+  /// Number of f32 copies of the logits that are alive at once without
+  /// fusedLoss, in addition to the probabilities and their gradient.
   int64_t lossCopies = 0;
   /// Metrics that each micro-batch computes from its logits again, in f32 and
   /// without a gradient, as in a training loop that logs a loss of its own.

@@ -86,8 +86,8 @@ struct MoEOptions {
   /// Capacity slots of each expert relative to an even distribution of tokens;
   /// tokens beyond it are dropped. 0: no token is dropped.
   double capacityFactor = 0;
-  /// Without capacity: tokens of the busiest device's experts relative to an
-  /// even distribution.
+  /// Tokens of the busiest device's experts relative to an even distribution,
+  /// if there is no capacity.
   double imbalance = 1;
   GraphScope graphs = GraphScope::None;
   /// Below 16 bits, a separate copy pads the rows of each expert to whole

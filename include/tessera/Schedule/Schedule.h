@@ -204,7 +204,7 @@ Schedule keepForwards(const Schedule &schedule);
 
 /// Fails if a schedule is wrong: an action is missing, repeated or on a chunk
 /// that the micro-batch does not pass; or no execution can follow the order.
-/// Without any backward the schedule counts as a forward pass; otherwise all
+/// A schedule that has no backward counts as a forward pass; in any other, all
 /// backwards must be there. If there are transfers, each value that crosses
 /// ranks needs its send and its receive, and they must not deadlock in the
 /// given mode; if there are none, values travel by themselves. In mode Posted,

@@ -79,8 +79,8 @@ struct WarpOperation {
 void warpOperation(const WarpOperation &operation, uint32_t mask, void *slot);
 
 /// Copies 16 bytes; the copy is complete only after the thread waits for it.
-/// Without a seed the copy happens at that wait; with one a draw chooses
-/// between that and at once. A null source writes zeros.
+/// The copy happens at that wait; with a seed, a draw chooses between that and
+/// at once. A null source writes zeros.
 void copyAsync16(void *shared, const void *source);
 /// Closes the group of copies that have begun since the last one.
 void commitAsync();

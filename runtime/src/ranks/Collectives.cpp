@@ -23,7 +23,7 @@ Status tessera::rt::fail(tessera_rt_context *ctx, Status status,
                          const std::string &text) {
   std::string line = format("rank %d: ", ctx->rank) + text;
   bool first = recordFailure(ctx->memory, ctx->rank, line);
-  // Without a launcher that prints it, the detecting rank does.
+  // The detecting rank prints it if no launcher does.
   if (first && !ctx->launched)
     fprintf(stderr, "tessera: error: %s\n", line.c_str());
   return status;

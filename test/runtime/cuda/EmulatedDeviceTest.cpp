@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With a seed the emulated device runs work in any order that streams and
-// events allow. Programs with all their events give one result; a program that
+// An emulated device with a seed runs work in any order that streams and events
+// allow. Programs with all their events give one result; a program that
 // lacks an event gives several.
 //
 //===----------------------------------------------------------------------===//

@@ -171,7 +171,7 @@ static EpilogueCase geluOf(int64_t n) {
 
 TEST_F(EpilogueTest, what_the_library_does_not_take_runs_apart) {
   constexpr int withBias = 164;
-  // Without timing, the library's own epilogue is the first choice.
+  // The library's own epilogue is the first choice if nothing is timed.
   EXPECT_GT(callsOf(withBias, [&] { run(*library(), geluOf(24)); }), 0);
   // Rows of the argument that are not a multiple of 8.
   EXPECT_EQ(

@@ -20,7 +20,7 @@ const CollectiveKind kAllKinds[] = {
 LinkSpan nearLink(int64_t size) { return {size, 1e-6, 300e9, 0}; }
 LinkSpan farLink(int64_t size) { return {size, 5e-6, 25e9, 1}; }
 
-/// Without latencies: bytes over bandwidth only.
+/// Bytes over bandwidth, without latencies.
 double bandwidthSeconds(CollectiveKind kind, double bytes, LinkSpans spans) {
   for (LinkSpan &span : spans)
     span.latency = 0;

@@ -169,7 +169,7 @@ TEST(OverlapSchedule, gathers_no_earlier_than_allowed) {
   OverlapTimes times = timeOverlap(problem, order);
   EXPECT_DOUBLE_EQ(times.seconds, 9);
   EXPECT_EQ(times.peakBytes, 200);
-  // Without room for two layers, no layer is gathered ahead.
+  // No layer is gathered ahead if there is no room for two.
   OverlapTimes tight = timeOverlap(problem, scheduled(problem, 100));
   EXPECT_EQ(tight.peakBytes, 100);
   EXPECT_DOUBLE_EQ(tight.seconds, 12);

@@ -137,8 +137,8 @@ TEST(LayerTime, collectives_of_tp_hide_beside_one_matmul) {
   check(CollectiveKind::ReduceScatter, false, false, false);
 }
 
-/// Without PXN, groups with several but not all of a node's devices leave it
-/// through the processors.
+/// Groups with several but not all of a node's devices leave it through the
+/// processors if there is no PXN.
 TEST(LayerTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   auto ratio = [](int64_t dp, int64_t tp, CollectiveKind kind) {
     Plan l;

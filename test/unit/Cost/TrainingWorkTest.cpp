@@ -110,7 +110,7 @@ TEST(TrainingWork, gathered_activations_are_gathered_again) {
   // One gather for the recomputation, and one for the gradient.
   EXPECT_EQ(gathers(Recompute::Full, false, true), 2);
   EXPECT_EQ(gathers(Recompute::Matmuls, false, true), 1);
-  // Without a gradient of the parameter no gather is needed.
+  // No gather is needed without a gradient of the parameter.
   EXPECT_EQ(gathers(Recompute::None, true, true), 0);
 }
 

@@ -117,7 +117,7 @@ TEST(DecomposeTest, arg_reduce) {
                                {x}, {value, "tensor<3x2xi64>"}),
                    {});
     }
-  // Ties, NaN, and no number above the neutral element.
+  // Ties, NaN, and values that do not exceed the neutral element.
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (std::vector<double> x : {std::vector<double>{2, 5, 5, -1, -1, 2},

@@ -144,7 +144,7 @@ TEST_P(EqualsExhaustive, in_time_best_plans_and_front) {
   EXPECT_EQ(all.counts.priced + all.counts.invalid, c.layouts);
   EXPECT_GE(all.counts.fit, c.fit);
 
-  // Without the front fewer layouts are priced; the best ones are the same,
+  // Fewer layouts are priced without the front; the best ones are the same,
   // with any number of threads.
   options.frontSlack = -1;
   options.threads = 2;

@@ -27,8 +27,7 @@ inline ModelConfig llama() {
   return config;
 }
 
-/// A tied head and biases, and a number of blocks that no number of stages
-/// divides.
+/// A tied head and biases, and blocks that do not divide evenly over stages.
 inline ModelConfig gpt() {
   ModelConfig config = getFamilyDefaults("gpt2");
   config.name = "gpt";

@@ -286,7 +286,7 @@ void checkAll(const Case &c, const MeshLinks &links, size_t simulateEvery,
       double bytes = 0;
       for (const ReshardStep &step : plan.steps)
         bytes += 4.0 * step.elements;
-      // Without latency and with equal links, time equals bytes.
+      // Time equals bytes without latency and with equal links.
       bool onlyBytes = links == MeshLinks::uniform(mesh, 0, 1);
       if (onlyBytes)
         ASSERT_NEAR(bytes, best, 1e-6 + 1e-9 * bytes) << text;

@@ -151,7 +151,7 @@ TEST(Folding, BoundsTheUnfoldedNetwork) {
     known.cost = best->cost;
     SolveLimits limits;
     limits.sweeps = rng() % 20;
-    // Without tables everything depends on sweeps.
+    // Everything depends on sweeps if there are no tables.
     limits.tableEntries = rng() % 2 ? 3e6 : 0;
     // A bound that is close enough ends the search early, and it holds.
     limits.gap = 0.3;
