@@ -2,7 +2,10 @@
 // compiler's library is called for them.
 
 // RUN: tessera compile %s --target cuda-emulated --cpu x86-64-v3 --quiet -o %t
+// RUN: llvm-nm %t | FileCheck %s --check-prefix=SYMBOLS --implicit-check-not=bfsf2 --implicit-check-not=sfbf2
 // RUN: tessera compile %s --target cuda-emulated --cpu x86-64 --quiet -o %t
+// RUN: llvm-nm %t | FileCheck %s --check-prefix=SYMBOLS --implicit-check-not=bfsf2 --implicit-check-not=sfbf2
+// SYMBOLS: T tessera_program_step
 
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<3xbf16> {dist.sharding = #dist.sharding<@mesh, [{"z", "x", "y"}]>}, %arg1: tensor<6xbf16>, %arg2: tensor<bf16>)
