@@ -68,7 +68,7 @@ template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
 }
 template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
   static constexpr StringRef names[] = {
-#define TESSERA_SCHEDULE(kind, name, generator) name,
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits) name,
 #include "tessera/Plan/ScheduleKinds.def"
   };
   return names;

@@ -14,7 +14,8 @@ using namespace tessera;
 using namespace tessera::schedule;
 
 static constexpr ScheduleKind kKinds[] = {
-#define TESSERA_SCHEDULE(kind, name, generator) ScheduleKind::kind,
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits)             \
+  ScheduleKind::kind,
 #include "tessera/Plan/ScheduleKinds.def"
 };
 llvm::ArrayRef<ScheduleKind> tessera::schedule::allScheduleKinds() {
@@ -22,7 +23,13 @@ llvm::ArrayRef<ScheduleKind> tessera::schedule::allScheduleKinds() {
 }
 
 bool tessera::schedule::splitsBackward(ScheduleKind kind) {
-  return kind >= ScheduleKind::ZeroBubbleH1;
+  switch (kind) {
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits)             \
+  case ScheduleKind::kind:                                                     \
+    return splits;
+#include "tessera/Plan/ScheduleKinds.def"
+  }
+  llvm_unreachable("all kinds are in the table");
 }
 
 bool tessera::schedule::overlapsPairs(ScheduleKind kind) {
@@ -41,14 +48,12 @@ std::vector<int> tessera::schedule::interleavedRounds(int ranks,
 /// The placement of chunks of a kind.
 static Placement placementOf(ScheduleKind kind) {
   switch (kind) {
-  case ScheduleKind::ZeroBubbleV:
-  case ScheduleKind::DualPipeV:
-    return Placement::Vee;
-  case ScheduleKind::DualPipe:
-    return Placement::Bidirectional;
-  default:
-    return Placement::Loop;
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits)             \
+  case ScheduleKind::kind:                                                     \
+    return Placement::placement;
+#include "tessera/Plan/ScheduleKinds.def"
   }
+  llvm_unreachable("all kinds are in the table");
 }
 
 /// Checks the requirements of a kind beyond its placement.
@@ -170,7 +175,7 @@ Schedule tessera::schedule::generate(ScheduleKind kind,
                                      const ScheduleProblem &problem,
                                      const AutoOptions &options) {
   switch (kind) {
-#define TESSERA_SCHEDULE(kind, name, generator)                                \
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits)             \
   case ScheduleKind::kind:                                                     \
     return generator(problem, options);
 #include "tessera/Plan/ScheduleKinds.def"

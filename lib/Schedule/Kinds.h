@@ -84,7 +84,7 @@ private:
 
 /// The generators of ScheduleKinds.def. Only ZeroBubble1P and ZeroBubble2P read
 /// the options.
-#define TESSERA_SCHEDULE(kind, name, generator)                                \
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits)             \
   Schedule generator(const ScheduleProblem &problem,                           \
                      const AutoOptions &options);
 #include "tessera/Plan/ScheduleKinds.def"

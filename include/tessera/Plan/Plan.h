@@ -126,7 +126,7 @@ enum class LearningRateKind { Constant, Cosine };
 /// for p ranks, m micro-batches, and v chunks of layers per rank. The table
 /// ScheduleKinds.def has the kinds.
 enum class ScheduleKind {
-#define TESSERA_SCHEDULE(kind, name, generator) kind,
+#define TESSERA_SCHEDULE(kind, name, generator, placement, splits) kind,
 #include "tessera/Plan/ScheduleKinds.def"
 };
 
