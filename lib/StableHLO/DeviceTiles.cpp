@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/StableHLO/DeviceTiles.h"
+#include "tessera/Interfaces/Limits.h"
 
 #include "llvm/ADT/STLExtras.h"
 
