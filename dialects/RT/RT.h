@@ -62,7 +62,8 @@ struct CallArgument {
 /// runtime has no such type.
 std::optional<int32_t> getRuntimeType(mlir::Type type);
 
-/// Slot of sends and receives that complete at once. Other collectives have the
+/// Slot of sends and receives that complete at once, and of the receives of an
+/// exchange, whose sends have a slot of their own. Other collectives have the
 /// slots below it; lists use the highest of these.
 constexpr int32_t kTransferSlot = TESSERA_RT_MAX_SLOTS - 1;
 

@@ -62,7 +62,8 @@ def RT_Dialect : Dialect {
     /// of blocks that end after it, in a program that watches its memory.
     static constexpr ::llvm::StringLiteral kBeginsAttr = "rt.begins";
     static constexpr ::llvm::StringLiteral kEndsAttr = "rt.ends";
-    /// Slot of a collective in flight, on dist.start and dist.wait.
+    /// Slot of a collective in flight, on dist.start and dist.wait; of the
+    /// sends of a dist.exchange.
     static constexpr ::llvm::StringLiteral kSlotAttr = "rt.slot";
     /// Size of the arena, on the step function.
     static constexpr ::llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";

@@ -31,10 +31,24 @@ using namespace tessera;
 // Starts, waits and slots
 //===----------------------------------------------------------------------===//
 
-/// Returns the slot of a start or wait; none before slots are assigned.
+/// Returns the slot of a start, a wait or an exchange; none before slots are
+/// assigned.
 static std::optional<int64_t> getSlot(Operation *op) {
   auto slot = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr);
   return slot ? std::optional<int64_t>(slot.getInt()) : std::nullopt;
+}
+
+/// Fails if the slot of an op is that of a start in flight.
+static LogicalResult checkFree(Operation *op,
+                               const std::map<int64_t, Operation *> &taken) {
+  std::optional<int64_t> slot = getSlot(op);
+  auto it = slot ? taken.find(*slot) : taken.end();
+  if (it == taken.end())
+    return success();
+  InFlightDiagnostic error = op->emitError("expects a free slot but got slot ")
+                             << *slot;
+  error.attachNote(it->second->getLoc()) << "in flight since here";
+  return error;
 }
 
 /// Checks that each start has its wait in its block, and a slot that no other
@@ -56,18 +70,14 @@ static LogicalResult checkStarts(Block &block,
                                "its future has ")
                << llvm::range_size(start.getFuture().getUses())
                << " uses in this function";
-      if (std::optional<int64_t> slot = getSlot(start)) {
-        auto [it, isFree] = taken.insert({*slot, start});
-        if (!isFree) {
-          InFlightDiagnostic error = start.emitError("expects a free slot but "
-                                                     "got slot ")
-                                     << *slot;
-          error.attachNote(it->second->getLoc()) << "in flight since here";
-          return error;
-        }
-      }
+      if (failed(checkFree(start, taken)))
+        return failure();
+      if (std::optional<int64_t> slot = getSlot(start))
+        taken.insert({*slot, start});
       continue;
     }
+    if (isa<dist::ExchangeOp>(op) && failed(checkFree(&op, taken)))
+      return failure();
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         if (failed(checkStarts(inner, taken)))

@@ -264,6 +264,9 @@ static LogicalResult checkStages(func::FuncOp step, const Mesh &mesh) {
     if (!step->hasAttr(dist::DistDialect::kPPRankAttr))
       return op.emitOpError("expects a function with dist.pp_rank but got @")
              << step.getSymName();
+    if (isa<dist::ExchangeOp>(op) && !op.hasAttr(rt::RTDialect::kSlotAttr))
+      return op.emitOpError("expects ")
+             << rt::RTDialect::kSlotAttr << ", which rt-start-collectives sets";
   }
   return success();
 }

@@ -158,8 +158,9 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
 /// The tag of exchanges. Activations have tag 0, gradients 1.
 static constexpr int64_t kExchangeTag = 2;
 
-/// Exchanges with each other member, pairs in ascending order. The lower member
-/// of a pair sends first, so that no two members wait for each other.
+/// Exchanges with each other member, pairs in ascending order. Both directions
+/// of a pair are in flight at once, value by value. All members take the pairs
+/// in one order, so no cycle of members waits.
 void StepLowering::lowerExchange(dist::ExchangeOp op) {
   AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   int64_t pair[] = {axis.stride, axis.size};

@@ -123,3 +123,20 @@ func.func @one_slot_for_two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   %1 = dist.wait %g, %x {rt.slot = 3 : i64} : !dist.future<tensor<4xf32>>, tensor<4xf32> -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
+
+func.func @slot_of_an_exchange(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {dist.local, dist.pp_rank = 0 : i64} {
+  // expected-note @+1 {{in flight since here}}
+  %f = dist.start %x {rt.slot = 3 : i64} : tensor<4xf32> -> !dist.future<tensor<4xf32>> {
+  ^bb0(%a: tensor<4xf32>):
+    %r = dist.all_reduce <sum> %a over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %r : tensor<4xf32>
+  }
+  // expected-error @+1 {{expects a free slot but got slot 3}}
+  %0 = dist.exchange (%x) from [0] among [0, 1] {rt.slot = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.wait %f, %x {rt.slot = 3 : i64} : !dist.future<tensor<4xf32>>, tensor<4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

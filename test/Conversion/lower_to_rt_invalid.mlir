@@ -38,3 +38,12 @@ func.func @no_rank(%x: tensor<4xf32>) -> tensor<4xf32> attributes {rt.offsets = 
   %0 = dist.exchange (%x) from [0] among [0, 1] {rt.offsets = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["pp"=2] stage "pp"
+func.func @no_slot(%x: tensor<4xf32>) -> tensor<4xf32> attributes {dist.pp_rank = 0 : i64, rt.offsets = array<i64: 0>, rt.arena_bytes = 64 : i64} {
+  // expected-error @+1 {{'dist.exchange' op expects rt.slot, which rt-start-collectives sets}}
+  %0 = dist.exchange (%x) from [0] among [0, 1] {rt.offsets = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

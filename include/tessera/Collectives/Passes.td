@@ -44,7 +44,8 @@ def StartCollectivesPass : Pass<"rt-start-collectives", "::mlir::func::FuncOp"> 
     In the order of the program, which is the same on all ranks. What is not
     started yet is waited for at once; `dist-overlap-collectives` puts work
     between the two. Each start and its wait get the lowest slot that is free;
-    where all are taken the oldest wait moves up.
+    where all are taken the oldest wait moves up. A `dist.exchange` gets a free
+    slot for its sends.
 
     ```mlir
     %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : ...
