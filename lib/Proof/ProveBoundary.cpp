@@ -286,12 +286,11 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
   SmallVector<int64_t> numTrue = getFacts(got, value.getType()).numTrueBlocks;
   for (auto [dim, mine, theirs, count] :
        llvm::enumerate(got.dims, needed.dims, numTrue)) {
-    // A value that is of any length is read as far as the result goes.
+    // A value of any length is read as far as the result goes.
     int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
-    int64_t numRead = size ? llvm::divideCeil(shape[dim], size) : count;
-    bool isFree = count == GlobalFacts::kAnyLength;
-    if (placements.holdsTrue(mine.placement, theirs.placement,
-                             isFree ? numRead : count))
+    if (count == GlobalFacts::kAnyLength && size)
+      count = llvm::divideCeil(shape[dim], size);
+    if (placements.holdsTrue(mine.placement, theirs.placement, count))
       mine.placement = theirs.placement;
   }
   if (!checkPlace(terminator, got, needed, name))

@@ -15,6 +15,7 @@
 #include "Placements.h"
 #include "dialects/Dist/Dist.h"
 #include "llvm/Support/Error.h"
+#include <limits>
 
 namespace tessera {
 
