@@ -301,8 +301,8 @@ static Status fillArgument(Filling &filling, const Options &options,
   return initialise(filling, value, options.seed);
 }
 
-/// Says that training would begin with zeros in all parameters: no gradient is
-/// then other than zero.
+/// Warns if all parameters begin with zeros: results then say nothing of the
+/// model, and no gradient differs from zero.
 static void warnOfZeros(const Manifest &manifest, const RunData &data) {
   size_t params = 0;
   for (const Value &value : manifest.arguments) {
@@ -314,7 +314,7 @@ static void warnOfZeros(const Manifest &manifest, const RunData &data) {
   }
   if (params)
     fprintf(stderr,
-            "tessera: warning: all %zu parameters begin with zeros: expects "
+            "tessera: warning: all parameters (%zu) begin with zeros: expects "
             "--weights FILE or --inputs DIR with their values (python3 -m "
             "tessera import writes them with --weights-out)\n",
             params);

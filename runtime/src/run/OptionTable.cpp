@@ -18,7 +18,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <type_traits>
 #include <unistd.h>
 
