@@ -76,12 +76,13 @@ std::vector<std::string> tessera::listJsonFiles(StringRef folder) {
 
 Expected<std::string> tessera::resolveShared(StringRef folder, StringRef value,
                                              StringRef expected) {
-  if (value.contains('/') || value.ends_with(".json") ||
-      sys::fs::is_regular_file(value))
+  if (value.contains('/') || value.ends_with(".json"))
     return value.str();
   std::string path = findShared(folder, value);
   if (!path.empty())
     return path;
+  if (sys::fs::is_regular_file(value))
+    return value.str();
   std::vector<std::string> names = listShared(folder);
   SmallVector<StringRef> known(names.begin(), names.end());
   return createStringError(expected + " expects a file, or one of " +

@@ -36,9 +36,11 @@ std::vector<std::string> listShared(llvm::StringRef folder);
 std::vector<std::string> listJsonFiles(llvm::StringRef folder);
 
 /// Returns the path of the file that a user means by `value`: `value` itself if
-/// it is a file or has a slash or the ending .json, otherwise that of the name.
-/// The error for an unknown name lists the names; `expected` is the option or
-/// argument, such as "--cluster".
+/// it has a slash or the ending .json, otherwise the file of share/ that has
+/// the name, otherwise a file `value`. A program that was compiled to the name
+/// of its model, in the current folder, so hides no name. The error for an
+/// unknown name lists the names; `expected` is the option or argument, such as
+/// "--cluster".
 llvm::Expected<std::string> resolveShared(llvm::StringRef folder,
                                           llvm::StringRef value,
                                           llvm::StringRef expected);
