@@ -9,6 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/DeviceModel.h"
+#include "tessera/Cost/HostCalibration.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -83,4 +86,16 @@ DeviceModel tessera::cost::makeDeviceModel(const DeviceSpec &device) {
     if (const Quantity *quantity = device.findConstant(constant.name))
       model.*constant.field = quantity->value;
   return model;
+}
+
+llvm::Error tessera::cost::checkConstants(const DeviceSpec &device) {
+  llvm::SmallVector<llvm::StringRef> known(processorConstants());
+  for (const NamedConstant &constant : deviceConstants())
+    known.push_back(constant.name);
+  for (const auto &[name, quantity] : device.constants)
+    if (!llvm::is_contained(known, name))
+      return llvm::createStringError("device.constants." + name +
+                                     ": expects a known constant" +
+                                     didYouMean(name, known));
+  return llvm::Error::success();
 }

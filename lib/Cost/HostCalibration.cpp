@@ -28,6 +28,12 @@ static constexpr StringLiteral kMatmulBytes = "matmul_bytes";
 static constexpr StringLiteral kFunctionSeconds = "function_s";
 static constexpr StringLiteral kTransferShare = "transfer_share";
 
+llvm::ArrayRef<StringLiteral> tessera::cost::processorConstants() {
+  static constexpr StringLiteral names[] = {kMatmulBytes, kFunctionSeconds,
+                                            kTransferShare};
+  return names;
+}
+
 StringRef tessera::cost::getHostField(HostTerm term) {
   constexpr StringLiteral kFields[kNumHostTerms] = {
       "device.constants.kernel_floor_s",

@@ -29,6 +29,7 @@
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/Support/Share.h"
 #include "tessera/Training/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -386,12 +387,11 @@ parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
     return take(parseMesh(word), options.mesh);
   if (word.consume_front("strategy="))
     return take(parseStrategy(word), options.strategy);
-  if (word.consume_front("cluster=")) {
-    options.cluster = word.str();
-    return success();
-  }
+  if (word.consume_front("cluster="))
+    return take(resolveShared("clusters", word, "cluster="), options.cluster);
   if (word.consume_front("ranks=")) {
-    if (word.getAsInteger(10, options.ranks) || options.ranks < 1)
+    options.ranks = parseCount(word).value_or(0);
+    if (options.ranks < 1)
       return error("ranks= expects a number of devices but got '" + word + "'");
     return success();
   }
@@ -423,7 +423,9 @@ static LogicalResult parseCompileTo(StringRef text, Phase &last,
     } else if (word.consume_front("target=")) {
       options.target = word.str();
     } else if (word.consume_front("pad=")) {
-      if (word.getAsInteger(10, options.padMultiple))
+      std::optional<int64_t> multiple = parseCount(word);
+      options.padMultiple = multiple.value_or(0);
+      if (!multiple)
         return error("--compile-to expects an integer as pad but got '" + word +
                      "'");
     } else if (std::optional<Phase> phase = parsePhase(word)) {

@@ -10,6 +10,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Cost/DeviceModel.h"
 #include "tessera/Cost/HostCalibration.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Training/Passes.h"
@@ -53,6 +54,8 @@ struct ApplyClusterPass
     llvm::Expected<ClusterSpec> spec = readClusterSpec(cluster);
     if (!spec)
       return fail(spec.takeError());
+    if (llvm::Error error = cost::checkConstants(spec->device))
+      return fail(prefixError(cluster + ": ", std::move(error)));
     for (auto meshOp : module.getOps<dist::MeshOp>()) {
       Mesh mesh = meshOp.getMesh().toMesh();
       if (llvm::Error error = spec->checkSize(mesh.numDevices()))

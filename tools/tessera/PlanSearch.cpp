@@ -10,8 +10,10 @@
 #include "PlanSearch.h"
 #include "PlanOptions.h"
 #include "tessera/Cluster/ScaleLinks.h"
+#include "tessera/Cost/DeviceModel.h"
 #include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/WhatIf.h"
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Share.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -131,8 +133,9 @@ llvm::Error readClusters(const ParsedOptions &parsed,
     clusters.push_back(std::move(*cluster));
   }
   for (StringRef text : parsed.getList("--price")) {
-    double &price = prices.emplace_back();
-    if (text.getAsDouble(price) || !(price > 0) || price > 1e30)
+    std::optional<double> price = parseAmount(text);
+    prices.push_back(price.value_or(0));
+    if (!(prices.back() > 0) || prices.back() > 1e30)
       return llvm::createStringError(
           "--price expects a number above 0 for each cluster but got '" +
           parsed.get("--price") + "'");
@@ -331,7 +334,11 @@ llvm::Expected<ClusterSpec> tessera::readCluster(StringRef value) {
   auto path = resolveShared("clusters", value, "--cluster");
   if (!path)
     return path.takeError();
-  return readClusterSpec(*path);
+  auto cluster = readClusterSpec(*path);
+  if (cluster)
+    if (llvm::Error error = cost::checkConstants(cluster->device))
+      return prefixError(*path + ": ", std::move(error));
+  return cluster;
 }
 
 llvm::Expected<ClusterSpec>

@@ -95,6 +95,11 @@ struct NamedConstant {
 /// All constants of the model.
 const std::vector<NamedConstant> &deviceConstants();
 
+/// Fails if the device states a constant that neither this model nor that for
+/// processors (HostCalibration.h) has:
+/// "device.constants.NAME: expects a known constant", with a suggestion.
+llvm::Error checkConstants(const DeviceSpec &device);
+
 } // namespace tessera::cost
 
 #endif // TESSERA_COST_DEVICEMODEL_H

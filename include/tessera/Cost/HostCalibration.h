@@ -79,6 +79,10 @@ ClusterSpec makeHostCluster(const HostSeconds &seconds,
 /// in 16 bits.
 WorkRates makeWorkRates(const DeviceSpec &device, bool isNarrow);
 
+/// Names of the constants of a processor in a cluster file, which the model of
+/// a GPU does not have (WorkRates).
+llvm::ArrayRef<llvm::StringLiteral> processorConstants();
+
 } // namespace tessera::cost
 
 #endif // TESSERA_COST_HOSTCALIBRATION_H
