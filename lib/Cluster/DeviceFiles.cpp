@@ -35,16 +35,16 @@ static std::vector<std::string> sortedKeys(const json::Object &object) {
 }
 
 Error DeviceFiles::unknown(const json::Value &name, StringRef field) const {
-  std::vector<std::string> names = listJsonFiles(folder);
-  StringRef place = folder;
-  if (names.empty()) {
-    names = listShared("devices");
-    place = "share/devices";
-  }
-  SmallVector<StringRef> known(names.begin(), names.end());
+  std::vector<std::string> near = listJsonFiles(folder),
+                           shared = listShared("devices");
+  std::string places = near.empty() || near == shared
+                           ? ""
+                           : folder + " (" + join(near, ", ") + ") or ";
+  SmallVector<StringRef> known(near.begin(), near.end());
+  known.append(shared.begin(), shared.end());
   return createStringError(
-      formatv("{0}: expects a device of {1} ({2}) but got {3}{4}", field, place,
-              join(names, ", "), name,
+      formatv("{0}: expects a device of {1}share/devices ({2}) but got {3}{4}",
+              field, places, join(shared, ", "), name,
               didYouMean(name.getAsString().value_or(""), known)));
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Share.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -138,18 +139,24 @@ TEST_F(DeviceFiles, devices_that_are_not_next_to_a_cluster_are_shared) {
   EXPECT_EQ(deviceOf("\"h100-sxm-80gb\"").name, "H100-SXM-80GB");
 }
 
+/// The text of an error for an unknown device: it lists the devices next to the
+/// cluster, and in share/.
+std::string known() {
+  std::string list;
+  for (const std::string &name : listShared("devices"))
+    list += (list.empty() ? "" : ", ") + name;
+  return "expects a device of DIR/clusters/../devices (big, small) or "
+         "share/devices (" +
+         list + ") but got ";
+}
+
 TEST_F(DeviceFiles, an_unknown_device_is_an_error_with_all_names) {
-  EXPECT_EQ(errorOf("\"bog\""),
-            "DIR/clusters/c.json: device: expects a device of "
-            "DIR/clusters/../devices (big, small) but got \"bog\"; did you "
-            "mean 'big'?");
+  EXPECT_EQ(errorOf("\"bog\""), "DIR/clusters/c.json: device: " + known() +
+                                    "\"bog\"; did you mean 'big'?");
   EXPECT_EQ(errorOf(R"({"like": 1})"),
-            "DIR/clusters/c.json: device.like: expects a device of "
-            "DIR/clusters/../devices (big, small) but got 1");
+            "DIR/clusters/c.json: device.like: " + known() + "1");
   EXPECT_EQ(errorOf("\"../devices/big\""),
-            "DIR/clusters/c.json: device: expects a device of "
-            "DIR/clusters/../devices (big, small) but got "
-            "\"../devices/big\"");
+            "DIR/clusters/c.json: device: " + known() + "\"../devices/big\"");
   EXPECT_EQ(errorOf("1"),
             "DIR/clusters/c.json: device: expects an object or the name of a "
             "device but got 1");
