@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Plan/Frameworks.h"
+#include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Share.h"
@@ -45,9 +46,20 @@ static std::optional<std::pair<int64_t, int64_t>> parseRange(StringRef text) {
   return ends;
 }
 
-static bool isInteger(const PlanField &field) {
-  return std::holds_alternative<PlanField::Integer>(field.type) ||
-         std::holds_alternative<PlanField::Derived>(field.type);
+/// A range of a field that is a number; none for other fields and texts. The
+/// number of a field that follows from others (ranks) is a range of one.
+static std::optional<std::string> readRange(const PlanField &field,
+                                            StringRef text) {
+  bool isDerived = std::holds_alternative<PlanField::Derived>(field.type);
+  if (!isDerived && !std::holds_alternative<PlanField::Integer>(field.type))
+    return std::nullopt;
+  std::optional<int64_t> number = parseCount(text);
+  if (isDerived && number && *number > 0)
+    return formatv("{0}..{0}", *number).str();
+  auto range = parseRange(text);
+  if (!range || range->first > range->second)
+    return std::nullopt;
+  return text.str();
 }
 
 /// Reads the requirement on `subject`.
@@ -60,14 +72,15 @@ static Expected<Condition> readCondition(StringRef subject,
     return createStringError(
         "expects a field of a plan, 'model' or 'device' but got '" + subject +
         "'");
-  if (field && isInteger(*field) && parseRange(text))
-    return Condition{subject.str(), text};
+  if (field)
+    if (std::optional<std::string> range = readRange(*field, text))
+      return Condition{field->name.str(), *range};
   Plan plan;
   if (field && !field->parse(text, plan))
     return createStringError(formatv("{0}: expects {1} but got {2}", subject,
                                      field->getForm(), value));
   if (field)
-    return Condition{subject.str(), field->print(plan)};
+    return Condition{field->name.str(), field->print(plan)};
   if (!string)
     return createStringError(formatv(
         "{0}: expects a pattern, as \"H100*\", but got {1}", subject, value));
@@ -116,8 +129,8 @@ void tessera::applyFramework(const Framework &framework, const GivenPlan &own,
 
 /// Fields that a layout decides and no framework.
 static constexpr StringRef kDecided[] = {
-    "forward",     "gpus", "dp",  "tp",          "pp",
-    "cp",          "ep",   "seq", "micro-batch", "micro-batches",
+    "forward",     "ranks", "dp",  "tp",          "pp",
+    "cp",          "ep",    "seq", "micro-batch", "micro-batches",
     "global-batch"};
 
 /// The entries of an object by key.
@@ -186,13 +199,13 @@ static Expected<Framework::Setting> readSetting(const json::Value &value) {
   if (!fields)
     return wrongType("set", "an object of fields of a plan",
                      object->get("set"));
-  for (StringRef name : kDecided)
-    if (fields->get(name))
-      return createStringError("set: expects no '" + name +
-                               "', which a layout decides");
   Framework::Setting setting;
   if (Error error = setting.values.read(*fields))
     return prefixError("set: ", std::move(error));
+  for (StringRef name : kDecided)
+    if (setting.values.has(name))
+      return createStringError("set: expects no '" + name +
+                               "', which a layout decides");
   if (Error error = takeFirst(setting.values.plan.checkFields()))
     return prefixError("set: ", std::move(error));
   if (!object->getString("source"))
@@ -305,14 +318,9 @@ Expected<Framework> tessera::parseFramework(StringRef text,
   return FrameworkFiles().parse(text, fileName);
 }
 
-Expected<Framework> tessera::readFramework(StringRef nameOrFile,
-                                           StringRef option) {
-  // A file that happens to have the name, such as the tool itself, is not
-  // meant.
-  std::string named = findShared("frameworks", nameOrFile);
-  if (!named.empty())
-    return FrameworkFiles().read(named);
-  Expected<std::string> path = resolveShared("frameworks", nameOrFile, option);
+Expected<Framework> tessera::readFramework(StringRef nameOrFile) {
+  Expected<std::string> path =
+      resolveShared("frameworks", nameOrFile, "--framework");
   if (!path)
     return path.takeError();
   return FrameworkFiles().read(*path);

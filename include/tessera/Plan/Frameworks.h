@@ -56,9 +56,8 @@ llvm::Expected<Framework> parseFramework(llvm::StringRef text,
                                          llvm::StringRef fileName);
 
 /// Reads the file of share/frameworks of this name, or FILE.json.
-/// The error for an unknown name begins with `option`.
-llvm::Expected<Framework> readFramework(llvm::StringRef nameOrFile,
-                                        llvm::StringRef option = "--framework");
+/// The error for an unknown name begins with "--framework".
+llvm::Expected<Framework> readFramework(llvm::StringRef nameOrFile);
 
 /// Sets in `given` the framework's value of each field that `own` does not
 /// give; fields that `own` gives keep their values. Settings may depend on the
