@@ -53,16 +53,14 @@ constexpr CommandSpec kCommand = {
     "import",
     "FILE.mlir [options]",
     "Reads a graph of StableHLO, linalg or the compiler's own ops.",
-    "FILE.mlir is a module of StableHLO in MLIR's generic form, or of nn, "
-    "arith,\n"
-    "math, tensor and linalg; python3 -m tessera import makes it of a torch "
-    "module,\n"
-    "a JAX function, a file of ONNX, pretty text and bytecode. Of StableHLO "
-    "integers are inputs and "
-    "floats\n"
-    "parameters; a function of one float is a loss. The graph is what tessera "
-    "model\n"
-    "would print: tessera compile, verify and run take it from there.",
+    "FILE.mlir is a module of StableHLO in MLIR's generic form, or of nn,\n"
+    "arith, math, tensor and linalg; python3 -m tessera import makes it from\n"
+    "a torch module, a JAX function, a file of ONNX, pretty text and "
+    "bytecode.\n"
+    "Integers of StableHLO are inputs, and floats are parameters; a function "
+    "of\n"
+    "one float is a loss. The graph is in the form that tessera model prints:\n"
+    "tessera compile, verify and run take it from there.",
     kOptions,
     "  tessera import model.mlir -o g.mlir\n"
     "  tessera import vision.mlir --inputs images -o g.mlir"};

@@ -149,8 +149,7 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
     if (option == command.options.end()) {
       llvm::SmallVector<StringRef> known;
       for (const OptionSpec &o : command.options)
-        if (command.lists(o))
-          known.push_back(o.name);
+        known.push_back(o.name);
       return llvm::createStringError(
           "unknown option '" + name + "'" + didYouMean(name, known) +
           "; see tessera " + command.name + " --help");

@@ -207,7 +207,7 @@ llvm::Error tessera::readPlanFile(StringRef path, GivenPlan &given) {
   if (!file)
     return file.takeError();
   const llvm::json::Object *inner = file->getObject("layout");
-  return given.read(inner ? *inner : *file);
+  return prefixError(path + ": ", given.read(inner ? *inner : *file));
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,9 +220,9 @@ static llvm::Error readPadding(const ParsedOptions &parsed,
   StringRef text = parsed.get(name, "auto");
   if (text == "auto")
     return llvm::Error::success();
-  options.padMultiple = 0;
-  if (text != "off" &&
-      (text.getAsInteger(10, options.padMultiple) || options.padMultiple < 1))
+  std::optional<int64_t> multiple = text == "off" ? 0 : parseCount(text);
+  options.padMultiple = multiple.value_or(0);
+  if (text != "off" && options.padMultiple < 1)
     return llvm::createStringError(
         name + " expects auto, off or an integer of at least 1 but got '" +
         text + "'");
@@ -358,7 +358,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   };
   if (parsed.has("--plan")) {
     if (llvm::Error error = readPlanFile(path, given))
-      return inPlan(std::move(error));
+      return error;
   } else if (llvm::Error error =
                  readPlanOptions(parsed, PlanField::kCompiled, given)) {
     return error;

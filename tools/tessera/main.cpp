@@ -41,8 +41,8 @@ llvm::ArrayRef<Command> tessera::getCommands() {
 
 static void printUsage(llvm::raw_ostream &os) {
   os << "usage: tessera COMMAND [arguments]\n\n"
-        "Tessera compiles the graph of a transformer to a program that runs on "
-        "many devices.\n\nCommands:\n";
+        "Tessera compiles the graph of a transformer to a program for many "
+        "devices.\n\nCommands:\n";
   for (const Command &command : getCommands())
     os << llvm::formatv("  {0,-10} {1}\n", command.name, command.summary);
   os << "\n'tessera COMMAND --help' tells more of each, 'tessera --version' "
