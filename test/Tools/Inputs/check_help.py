@@ -2,7 +2,8 @@
 
 Usage: check_help.py SOURCE_ROOT TESSERA
 
-Prints a line per subcommand, and faults; the exit status is 1 if there are any."""
+Checks the width of the helps of all subcommands, too. Prints a line per subcommand that has a
+short help, and faults; the exit status is 1 if there are any."""
 
 import pathlib
 import re
@@ -41,8 +42,6 @@ def main():
         others = int(re.search(r"--help-all lists (\d+) more", short)[1])
         if others != len(listed) - len(rows(short)):
             faults.append(f"{command} --help says {others} more")
-        faults += [f"{command}: too long: {line}" for line in (short + full).splitlines() if len(line) > 80]
-
         first = r"^\| `(--[-\w]+)" if command == "plan" else r"`(--[-\w]+)"
         unlisted = re.findall(first, tables.get(command, ""), re.M)
         count = re.search(r"^There are (\d+) more.* docs/plan.md$", full, re.M)
@@ -52,6 +51,15 @@ def main():
             error = run(tessera, command, option, "x", "x", "x").stderr
             if option in listed or "unknown option" in error:
                 faults.append(f"{option} of {command} is listed, or unknown: {error}")
+    commands = re.findall(r"^  (\w+)", run(tessera, "--help").stdout, re.M)
+    if len(commands) < 8:
+        faults.append(f"tessera --help lists {commands}")
+    for command in ([], *([name] for name in commands)):
+        for option in ("--help", "--help-all"):
+            for line in run(tessera, *command, option).stdout.splitlines():
+                # The options of a compiled program are the runtime's.
+                if len(line) > 80 and command != ["run"]:
+                    faults.append(f"{' '.join(command)} {option}: too long: {line}")
     print(*faults, sep="\n")
     sys.exit(bool(faults))
 
