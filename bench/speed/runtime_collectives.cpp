@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Collectives.h"
 #include "Ranks.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ int main(int argc, char **argv) {
   int repeats = argc > 2 ? atoi(argv[2]) : 10;
   setup.arenaBytes = 2 * largest;
   return runRanks(setup, [&](tessera_rt_context *ctx) -> std::string {
-    const int64_t all[2] = {1, ctx->ranks};
+    const Integers all = {1, ctx->ranks};
     uint8_t *arena = ctx->arena();
     memset(arena, 0, size_t(2 * largest));
     double empty = measure(ctx, repeats * 10, [] {});
@@ -70,18 +71,17 @@ int main(int argc, char **argv) {
       double copy = measure(
           ctx, repeats, [&] { memcpy(arena + largest, arena, size_t(moved)); });
       double gather = measure(ctx, repeats, [&] {
-        tessera_rt_all_gather(ctx, 0, 1, all, 1, TESSERA_RT_F32, 1, part, 0,
-                              largest);
+        allGather(all, TESSERA_RT_F32, 1, part).run(ctx, 0, 1, 0, largest);
       });
       report(ctx, "all_gather", bytes, gather, moved, copy);
       double scatter = measure(ctx, repeats, [&] {
-        tessera_rt_reduce_scatter(ctx, 0, 2, all, 1, TESSERA_RT_F32, 0, 1, part,
-                                  0, largest);
+        reduceScatter(all, TESSERA_RT_F32, TESSERA_RT_SUM, 1, part)
+            .run(ctx, 0, 2, 0, largest);
       });
       report(ctx, "reduce_scatter", bytes, scatter, moved, copy);
       double reduce = measure(ctx, repeats, [&] {
-        tessera_rt_all_reduce(ctx, 0, 3, all, 1, TESSERA_RT_F32, 0, count, 0,
-                              largest);
+        allReduce(all, TESSERA_RT_F32, TESSERA_RT_SUM, count)
+            .run(ctx, 0, 3, 0, largest);
       });
       report(ctx, "all_reduce", bytes, reduce, 2 * moved, 2 * copy);
     }

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Collectives.h"
 #include "Ranks.h"
 
 #include <algorithm>
@@ -41,13 +42,13 @@ int32_t multiply(tessera_rt_context *ctx, int64_t m, int64_t n, int64_t k,
 /// Both halves of a layer have the same form: a column-parallel matmul, a
 /// row-parallel matmul, all_reduce.
 std::string runLayers(tessera_rt_context *ctx, int layers) {
-  const int64_t all[2] = {1, ctx->ranks};
+  Collective reduce = allReduce({1, ctx->ranks}, TESSERA_RT_F32, TESSERA_RT_SUM,
+                                tokens * width);
   for (int layer = 0; layer < 2 * layers; ++layer) {
     int64_t part = hidden / ctx->ranks;
     if (multiply(ctx, tokens, part, width, x, w1, h) ||
         multiply(ctx, tokens, width, part, h, w2, partial) ||
-        tessera_rt_all_reduce(ctx, 0, 1, all, 1, TESSERA_RT_F32, TESSERA_RT_SUM,
-                              tokens * width, partial * 4, total * 4))
+        reduce.run(ctx, 0, 1, partial * 4, total * 4))
       return "failed";
   }
   return std::string();

@@ -45,9 +45,6 @@ static CallArgument null() { return {CallArgument::Null}; }
 static CallArgument scalar(Value value) {
   return {CallArgument::Scalar, 0, {}, {value}};
 }
-static CallArgument dtype(Type type) {
-  return int32(getRuntimeType(type).value_or(-1));
-}
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -368,72 +365,93 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// The arguments that every collective begins with (slot, sequence_id, axes,
-/// num_axes, dtype), followed by `rest`.
+/// Arguments of tessera_rt_start. `desc` has the fields of the op's kind; the
+/// group, the type and the lengths of the lists are added here.
 template <typename Op>
-static Arguments collective(Op op, ArrayRef<CallArgument> rest) {
-  Arguments arguments{int32(op.getSlot()), int64(op.getSequence()),
-                      array(op.getAxes()), int32(op.getAxes().size() / 2),
-                      dtype(op.getElement())};
-  llvm::append_range(arguments, rest);
-  return arguments;
+static Arguments start(Op op, tessera_rt_collective desc, CallArgument source,
+                       CallArgument target, ArrayRef<int64_t> shape = {},
+                       ArrayRef<int64_t> pairs = {}) {
+  desc.dtype = getRuntimeType(op.getElement()).value_or(-1);
+  desc.num_axes = op.getAxes().size() / 2;
+  desc.num_dims = shape.size();
+  desc.num_pairs = pairs.size() / 2;
+  CallArgument described = descriptor(desc);
+  for (ArrayRef<int64_t> list : {op.getAxes(), shape, pairs})
+    llvm::append_range(described.array, list);
+  return {int32(op.getSlot()), int64(op.getSequence()), described, source,
+          target};
 }
 
-StringRef AllGatherStartOp::getCallee() {
-  return "tessera_rt_all_gather_start";
+/// Returns a descriptor with only its kind.
+static tessera_rt_collective describe(tessera_rt_collective_kind kind) {
+  tessera_rt_collective desc = {};
+  desc.kind = kind;
+  return desc;
 }
+
 Arguments AllGatherStartOp::getCallArguments() {
-  return collective(*this, {int64(getOuter()), int64(getInner()),
-                            offset(getSource()), offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_ALL_GATHER);
+  desc.outer = getOuter();
+  desc.count = getInner();
+  return start(*this, desc, offset(getSource()), offset(getTarget()));
 }
 
-StringRef ReduceScatterStartOp::getCallee() {
-  return "tessera_rt_reduce_scatter_start";
-}
 Arguments ReduceScatterStartOp::getCallArguments() {
-  return collective(*this, {int32(getReduction()), int64(getOuter()),
-                            int64(getInner()), offset(getSource()),
-                            offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_REDUCE_SCATTER);
+  desc.reduction = getReduction();
+  desc.outer = getOuter();
+  desc.count = getInner();
+  return start(*this, desc, offset(getSource()), offset(getTarget()));
 }
 
-StringRef AllReduceStartOp::getCallee() {
-  return "tessera_rt_all_reduce_start";
-}
 Arguments AllReduceStartOp::getCallArguments() {
-  return collective(*this, {int32(getReduction()), int64(getCount()),
-                            offset(getSource()), offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_ALL_REDUCE);
+  desc.reduction = getReduction();
+  desc.count = getCount();
+  return start(*this, desc, offset(getSource()), offset(getTarget()));
 }
 
-StringRef AllToAllStartOp::getCallee() { return "tessera_rt_all_to_all_start"; }
 Arguments AllToAllStartOp::getCallArguments() {
-  return collective(*this, {int32(getShape().size()), array(getShape()),
-                            int32(getSplitDim()), int32(getConcatDim()),
-                            offset(getSource()), offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_ALL_TO_ALL);
+  desc.split_dim = getSplitDim();
+  desc.concat_dim = getConcatDim();
+  return start(*this, desc, offset(getSource()), offset(getTarget()),
+               getShape());
 }
 
-StringRef PermuteStartOp::getCallee() { return "tessera_rt_permute_start"; }
 Arguments PermuteStartOp::getCallArguments() {
-  return collective(*this, {array(getPairs()), int32(getPairs().size() / 2),
-                            int64(getCount()), offset(getSource()),
-                            offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_PERMUTE);
+  desc.count = getCount();
+  return start(*this, desc, offset(getSource()), offset(getTarget()),
+               /*shape=*/{}, getPairs());
 }
 
-StringRef BroadcastStartOp::getCallee() { return "tessera_rt_broadcast_start"; }
 Arguments BroadcastStartOp::getCallArguments() {
-  return collective(*this, {int64(getRoot()), int64(getCount()),
-                            offset(getSource()), offset(getTarget())});
+  tessera_rt_collective desc = describe(TESSERA_RT_BROADCAST);
+  desc.member = getRoot();
+  desc.count = getCount();
+  return start(*this, desc, offset(getSource()), offset(getTarget()));
 }
 
-StringRef SendStartOp::getCallee() { return "tessera_rt_send_start"; }
+/// Describes a send or a receive.
+template <typename Op>
+static tessera_rt_collective describeTransfer(tessera_rt_collective_kind kind,
+                                              Op op) {
+  tessera_rt_collective desc = describe(kind);
+  desc.member = op.getPeer();
+  desc.tag = op.getTag();
+  desc.count = op.getCount();
+  return desc;
+}
+
 Arguments SendStartOp::getCallArguments() {
-  return collective(*this, {int64(getPeer()), int64(getTag()),
-                            int64(getCount()), offset(getSource())});
+  return start(*this, describeTransfer(TESSERA_RT_SEND, *this),
+               offset(getSource()), int64(0));
 }
 
-StringRef RecvStartOp::getCallee() { return "tessera_rt_recv_start"; }
 Arguments RecvStartOp::getCallArguments() {
-  return collective(*this, {int64(getPeer()), int64(getTag()),
-                            int64(getCount()), offset(getTarget())});
+  return start(*this, describeTransfer(TESSERA_RT_RECV, *this), int64(0),
+               offset(getTarget()));
 }
 
 StringRef WaitOp::getCallee() { return "tessera_rt_wait"; }

@@ -305,13 +305,16 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
 /// the group's axes. `sequence` is the number of the collective in the program.
 class RT_StartOp<string mnemonic, dag args, string format>
     : RT_CallOp<mnemonic # "_start"> {
-  let summary = "starts a collective: tessera_rt_" # mnemonic # "_start";
+  let summary = "starts a collective of this kind: tessera_rt_start";
   let arguments = !con((ins I64Attr:$slot, I64Attr:$sequence,
                             DenseI64ArrayAttr:$axes), args,
                        (ins TypeAttr:$element));
   let assemblyFormat = [{
     `slot` $slot `sequence` $sequence `over` $axes }] # format # [{
     attr-dict `:` $element
+  }];
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getCallee() { return "tessera_rt_start"; }
   }];
 }
 

@@ -243,6 +243,20 @@ void StepToLLVM::lower(rt::AxisOffsetOp op) {
   op.erase();
 }
 
+/// Returns the number of 64-bit integers that an argument has on the stack.
+static int64_t countPacked(const CallArgument &argument) {
+  switch (argument.kind) {
+  case CallArgument::Packed:
+    return argument.array.size() + argument.scalars.size();
+  case CallArgument::Starts:
+    return argument.array[0];
+  case CallArgument::Result:
+    return 1;
+  default:
+    return 0;
+  }
+}
+
 void StepToLLVM::run(LLVM::LLVMFuncOp func) {
   step = func;
   failed = nullptr;
@@ -256,10 +270,7 @@ void StepToLLVM::run(LLVM::LLVMFuncOp func) {
     if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op)) {
       ops.push_back(op);
       for (const CallArgument &argument : call.getCallArguments())
-        maxPacked = std::max(maxPacked, argument.kind == CallArgument::Starts
-                                            ? argument.array[0]
-                                            : int64_t(argument.array.size() +
-                                                      argument.scalars.size()));
+        maxPacked = std::max(maxPacked, countPacked(argument));
     }
   });
   // Ends a block after each call, last call first, so that each split moves few

@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 4
+#define TESSERA_RT_ABI_VERSION 5
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -314,24 +314,87 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 
 /*===--- Collectives ------------------------------------------------------===*/
 
-/// Each collective has two forms. `X_start` posts it: the source is ready, the
-/// destination may be written, and the call returns. tessera_rt_wait(slot)
-/// completes it: the destination is final, and no peer reads the source any
-/// more. Between the two calls both blocks belong to the runtime. `X` is start
-/// followed by wait.
-///
-/// Common parameters.
+/// Kinds of collectives. n is the group's size, and i this rank's index in it.
+enum tessera_rt_collective_kind {
+  /// src [outer][count] on each member; dst [outer][n][count]. In place when
+  /// outer is 1 and the source is block i of the destination.
+  TESSERA_RT_ALL_GATHER = 0,
+  /// src [outer][n][count] on each member; dst [outer][count], the reduction
+  /// over members of block i.
+  TESSERA_RT_REDUCE_SCATTER = 1,
+  /// src [count]; dst [count], the reduction over members. May be in place
+  /// (src_offset == dst_offset).
+  TESSERA_RT_ALL_REDUCE = 2,
+  /// The shape is the local source's. The source is split along split_dim into
+  /// n equal chunks; chunk j goes to member j; the chunks received are
+  /// concatenated along concat_dim in ascending index. So the destination's
+  /// shape is the source's with split_dim divided by n and concat_dim
+  /// multiplied by n. The two dimensions may be equal.
+  TESSERA_RT_ALL_TO_ALL = 3,
+  /// The pairs are {source index, target index}. An index is a source at most
+  /// once and a target at most once. dst [count] of a target is src [count] of
+  /// its source; dst of a member that is not a target is zero.
+  TESSERA_RT_PERMUTE = 4,
+  /// dst [count] of every member = src [count] of the member `member`. May be
+  /// in place.
+  TESSERA_RT_BROADCAST = 5,
+  /// Sends src [count] to the member `member`; there is no destination. The
+  /// k-th send to a member with a tag meets the k-th receive from this rank
+  /// with that tag; dtype and count must agree, sequence_id, slot and offsets
+  /// may differ. A send completes when the receiver has read the source.
+  TESSERA_RT_SEND = 6,
+  /// Receives dst [count] from the member `member`; there is no source.
+  TESSERA_RT_RECV = 7
+};
+
+/// Describes a collective. All fields are int64_t and three lists of int64_t
+/// follow the last field without a gap: the axes, the shape, the pairs. So a
+/// constant array of 12 64-bit integers and these lists is a descriptor. It
+/// belongs to the program; the runtime reads it during tessera_rt_start only.
+/// Fields that a kind does not have are ignored.
+typedef struct tessera_rt_collective {
+  int64_t kind;       ///< [0] tessera_rt_collective_kind.
+  int64_t dtype;      ///< [1] tessera_rt_dtype of the elements.
+  int64_t reduction;  ///< [2] tessera_rt_reduction, of kinds that reduce.
+  int64_t outer;      ///< [3] blocks, of all_gather and reduce_scatter.
+  int64_t count;      ///< [4] elements (of a block), of all but all_to_all.
+  int64_t member;     ///< [5] index in the group: the root of a broadcast, the
+                      ///< other side of a send or receive.
+  int64_t tag;        ///< [6] of a send or receive.
+  int64_t split_dim;  ///< [7] of all_to_all.
+  int64_t concat_dim; ///< [8] of all_to_all.
+  int64_t num_axes;   ///< [9] pairs {stride, size} of the group.
+  int64_t num_dims;   ///< [10] sizes of the shape, of all_to_all: 1 to
+                      ///< TESSERA_RT_MAX_DIMS, otherwise 0.
+  int64_t num_pairs;  ///< [11] pairs, of permute; otherwise 0.
+} tessera_rt_collective;
+
+/// The lists of a descriptor: num_axes pairs, num_dims sizes, num_pairs pairs.
+static inline const int64_t *
+tessera_rt_collective_axes(const tessera_rt_collective *collective) {
+  return (const int64_t *)(collective + 1);
+}
+static inline const int64_t *
+tessera_rt_collective_shape(const tessera_rt_collective *collective) {
+  return tessera_rt_collective_axes(collective) + 2 * collective->num_axes;
+}
+static inline const int64_t *
+tessera_rt_collective_pairs(const tessera_rt_collective *collective) {
+  return tessera_rt_collective_shape(collective) + collective->num_dims;
+}
+
+/// Posts a collective: the source is ready, the destination may be written, and
+/// the call returns. tessera_rt_wait(slot) completes it: the destination is
+/// final, and no peer reads the source any more. Between the two calls both
+/// blocks belong to the runtime.
 ///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
 ///   sequence_id  the static number of the operation, unique in the whole
 ///                program (over all stages) and always used with one group; it
 ///                is compared between ranks and appears in errors.
-///   axes         the group.
-///   dtype        tessera_rt_dtype of the elements.
 ///   src_offset   byte offset of the local source in the arena.
 ///   dst_offset   byte offset of the local destination in the arena.
-/// Both offsets must be multiples of the element's size. n is the group's size,
-/// and i this rank's index. Source and destination must not overlap unless said
-/// otherwise below.
+/// Both offsets must be multiples of the element's size. Source and destination
+/// must not overlap unless the kind says otherwise.
 ///
 /// Members must post the collectives of one group in the same order; a member
 /// that posts another operation, type, count or sequence_id is a mismatch,
@@ -340,117 +403,10 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 ///
 /// Reductions run in ascending group index, whatever the timing: results are
 /// equal bit for bit on all members and in all runs.
-
-/// src [outer][inner] on each member; dst [outer][n][inner]. In place when
-/// outer is 1 and the source is block i of the destination.
-int32_t tessera_rt_all_gather_start(tessera_rt_context *ctx, int32_t slot,
-                                    int64_t sequence_id, const int64_t *axes,
-                                    int32_t num_axes, int32_t dtype,
-                                    int64_t outer, int64_t inner,
-                                    int64_t src_offset, int64_t dst_offset);
-int32_t tessera_rt_all_gather(tessera_rt_context *ctx, int32_t slot,
-                              int64_t sequence_id, const int64_t *axes,
-                              int32_t num_axes, int32_t dtype, int64_t outer,
-                              int64_t inner, int64_t src_offset,
-                              int64_t dst_offset);
-
-/// src [outer][n][inner] on each member; dst [outer][inner], the reduction over
-/// members of block i.
-int32_t tessera_rt_reduce_scatter_start(tessera_rt_context *ctx, int32_t slot,
-                                        int64_t sequence_id,
-                                        const int64_t *axes, int32_t num_axes,
-                                        int32_t dtype, int32_t reduction,
-                                        int64_t outer, int64_t inner,
-                                        int64_t src_offset, int64_t dst_offset);
-int32_t tessera_rt_reduce_scatter(tessera_rt_context *ctx, int32_t slot,
-                                  int64_t sequence_id, const int64_t *axes,
-                                  int32_t num_axes, int32_t dtype,
-                                  int32_t reduction, int64_t outer,
-                                  int64_t inner, int64_t src_offset,
-                                  int64_t dst_offset);
-
-/// src [count]; dst [count], the reduction over members. May be in place
-/// (src_offset == dst_offset).
-int32_t tessera_rt_all_reduce_start(tessera_rt_context *ctx, int32_t slot,
-                                    int64_t sequence_id, const int64_t *axes,
-                                    int32_t num_axes, int32_t dtype,
-                                    int32_t reduction, int64_t count,
-                                    int64_t src_offset, int64_t dst_offset);
-int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
-                              int64_t sequence_id, const int64_t *axes,
-                              int32_t num_axes, int32_t dtype,
-                              int32_t reduction, int64_t count,
-                              int64_t src_offset, int64_t dst_offset);
-
-/// `shape` (of `rank` dimensions, 1..TESSERA_RT_MAX_DIMS) is the local
-/// source's. The source is split along split_dim into n equal chunks; chunk j
-/// goes to member j; the chunks received are concatenated along concat_dim in
-/// ascending index. So the destination's shape is the source's with split_dim
-/// divided by n and concat_dim multiplied by n. The two dimensions may be
-/// equal.
-int32_t tessera_rt_all_to_all_start(tessera_rt_context *ctx, int32_t slot,
-                                    int64_t sequence_id, const int64_t *axes,
-                                    int32_t num_axes, int32_t dtype,
-                                    int32_t rank, const int64_t *shape,
-                                    int32_t split_dim, int32_t concat_dim,
-                                    int64_t src_offset, int64_t dst_offset);
-int32_t tessera_rt_all_to_all(tessera_rt_context *ctx, int32_t slot,
-                              int64_t sequence_id, const int64_t *axes,
-                              int32_t num_axes, int32_t dtype, int32_t rank,
-                              const int64_t *shape, int32_t split_dim,
-                              int32_t concat_dim, int64_t src_offset,
-                              int64_t dst_offset);
-
-/// `pairs` holds num_pairs pairs {source index, target index}. An index is a
-/// source at most once and a target at most once. dst [count] of a target is
-/// src [count] of its source; dst of a member that is not a target is zero.
-/// `pairs` must live until the wait.
-int32_t tessera_rt_permute_start(tessera_rt_context *ctx, int32_t slot,
-                                 int64_t sequence_id, const int64_t *axes,
-                                 int32_t num_axes, int32_t dtype,
-                                 const int64_t *pairs, int32_t num_pairs,
-                                 int64_t count, int64_t src_offset,
-                                 int64_t dst_offset);
-int32_t tessera_rt_permute(tessera_rt_context *ctx, int32_t slot,
-                           int64_t sequence_id, const int64_t *axes,
-                           int32_t num_axes, int32_t dtype,
-                           const int64_t *pairs, int32_t num_pairs,
-                           int64_t count, int64_t src_offset,
-                           int64_t dst_offset);
-
-/// dst [count] of every member = src [count] of member `root`. May be in place.
-int32_t tessera_rt_broadcast_start(tessera_rt_context *ctx, int32_t slot,
-                                   int64_t sequence_id, const int64_t *axes,
-                                   int32_t num_axes, int32_t dtype,
-                                   int64_t root, int64_t count,
-                                   int64_t src_offset, int64_t dst_offset);
-int32_t tessera_rt_broadcast(tessera_rt_context *ctx, int32_t slot,
-                             int64_t sequence_id, const int64_t *axes,
-                             int32_t num_axes, int32_t dtype, int64_t root,
-                             int64_t count, int64_t src_offset,
-                             int64_t dst_offset);
-
-/// Point to point. `peer` is the other side's index in the group that `axes`
-/// give ({1, ranks} makes it the rank's number). The k-th send to a peer with a
-/// tag meets the k-th receive from this rank with that tag; type and count must
-/// agree, sequence_id, slot and offsets may differ. A send completes when the
-/// receiver has read the source.
-int32_t tessera_rt_send_start(tessera_rt_context *ctx, int32_t slot,
-                              int64_t sequence_id, const int64_t *axes,
-                              int32_t num_axes, int32_t dtype, int64_t peer,
-                              int64_t tag, int64_t count, int64_t src_offset);
-int32_t tessera_rt_send(tessera_rt_context *ctx, int32_t slot,
-                        int64_t sequence_id, const int64_t *axes,
-                        int32_t num_axes, int32_t dtype, int64_t peer,
-                        int64_t tag, int64_t count, int64_t src_offset);
-int32_t tessera_rt_recv_start(tessera_rt_context *ctx, int32_t slot,
-                              int64_t sequence_id, const int64_t *axes,
-                              int32_t num_axes, int32_t dtype, int64_t peer,
-                              int64_t tag, int64_t count, int64_t dst_offset);
-int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
-                        int64_t sequence_id, const int64_t *axes,
-                        int32_t num_axes, int32_t dtype, int64_t peer,
-                        int64_t tag, int64_t count, int64_t dst_offset);
+int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
+                         int64_t sequence_id,
+                         const tessera_rt_collective *collective,
+                         int64_t src_offset, int64_t dst_offset);
 
 /// Completes the collective in `slot` and frees the slot. A slot that is not in
 /// flight is TESSERA_RT_INVALID.
@@ -541,7 +497,7 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * The manifest is one JSON object:
  *
  * {
- *   "version": 4,                       // TESSERA_RT_ABI_VERSION
+ *   "version": 5,                       // TESSERA_RT_ABI_VERSION
  *   "program": "gpt2",                  // a name, for reports
  *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
  *   "target": "host",                   // or "cuda"; default: host

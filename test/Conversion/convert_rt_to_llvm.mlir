@@ -5,9 +5,11 @@ module attributes {rt.manifest = "{}"} {
 // CHECK-DAG: llvm.mlir.global external constant @tessera_program_manifest("{}\00")
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_1(dense<[0, 0, 1, 8, 4, 16, 16, 4, 4, 0, 0, 0, 0, 0, 0]> : tensor<15xi64>)
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_0(dense<[1, 2]> : tensor<2xi64>)
+// The descriptor of a collective: its kind, type, reduction, sizes, then its lists.
+// CHECK-DAG: llvm.mlir.global internal constant @descriptor_2(dense<[2, 0, 0, 0, 8, 0, 0, 0, 0, 1, 0, 0, 1, 2]> : tensor<14xi64>)
 // CHECK-DAG: llvm.func @tessera_rt_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64, i64) -> i32
 // CHECK-DAG: llvm.func @tessera_rt_matmul(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-// CHECK-DAG: llvm.func @tessera_rt_all_reduce_start(!llvm.ptr, i32, i64, !llvm.ptr, i32, i32, i32, i64, i64, i64) -> i32
+// CHECK-DAG: llvm.func @tessera_rt_start(!llvm.ptr, i32, i64, !llvm.ptr, i64, i64) -> i32
 // CHECK-DAG: llvm.func @tessera_rt_wait(!llvm.ptr, i32) -> i32
 
 // The entry of a kernel unpacks its arguments; the kernel's tensors do not alias.
@@ -36,7 +38,7 @@ func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index)
 // CHECK: %[[OK:.*]] = llvm.icmp "eq" %[[S]]
 // CHECK: llvm.cond_br %[[OK]], ^{{.*}}, ^[[FAIL:bb[0-9]+]](%[[S]] : i32)
 // CHECK: llvm.call @tessera_rt_matmul
-// CHECK: llvm.call @tessera_rt_all_reduce_start
+// CHECK: llvm.call @tessera_rt_start
 // CHECK: llvm.call @tessera_rt_wait
 // CHECK: ^[[FAIL]](%[[STATUS:.*]]: i32):
 // CHECK-NEXT: llvm.return %[[STATUS]] : i32
@@ -56,7 +58,7 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
 // A transfer of some ranks only, whose status is checked in a branch.
 // CHECK-LABEL: llvm.func @tessera_program_step
 // CHECK: llvm.cond_br
-// CHECK: llvm.call @tessera_rt_send_start
+// CHECK: llvm.call @tessera_rt_start
 // CHECK: llvm.cond_br
 func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
   %o = rt.axis_offset [1, 2] size 1 : index

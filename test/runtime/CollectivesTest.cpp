@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Collectives.h"
 #include "Ranks.h"
 
 #include <cstring>
@@ -19,7 +20,6 @@
 using namespace tessera::rt;
 
 namespace {
-using Axes = std::vector<int64_t>;
 constexpr int32_t allTypes[] = {TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_F16,
                                 TESSERA_RT_F64, TESSERA_RT_I1,   TESSERA_RT_I8,
                                 TESSERA_RT_I32, TESSERA_RT_I64};
@@ -90,12 +90,12 @@ constexpr int64_t guard = 77;
 /// One case on one rank.
 struct Case {
   tessera_rt_context *ctx;
-  Axes axes;
+  Integers axes;
   int32_t dtype;
   Group group;
   std::string what;
 
-  Case(tessera_rt_context *ctx, Axes axes, int32_t dtype, std::string what)
+  Case(tessera_rt_context *ctx, Integers axes, int32_t dtype, std::string what)
       : ctx(ctx), axes(std::move(axes)), dtype(dtype), what(std::move(what)) {
     makeGroup(this->axes.data(), numAxes(), ctx->rank, ctx->ranks, {}, group);
   }
@@ -153,11 +153,11 @@ const int64_t counts[] = {0, 1, 3, 255, 6001};
 
 /// Groups over 8 ranks: all, axes of 2x4 and 2x2x2, sub-axes, axes in another
 /// order, the rank alone.
-const Axes groups8[] = {{1, 8},       {4, 2},       {1, 4}, {2, 2},
-                        {4, 2, 1, 2}, {1, 2, 4, 2}, {1, 2}, {}};
+const Integers groups8[] = {{1, 8},       {4, 2},       {1, 4}, {2, 2},
+                            {4, 2, 1, 2}, {1, 2, 4, 2}, {1, 2}, {}};
 
-std::string allGather(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string allGatherIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (int64_t outer : {1, 3})
         for (int64_t inner : counts) {
@@ -165,9 +165,8 @@ std::string allGather(tessera_rt_context *ctx) {
           int64_t n = c.group.size(), total = outer * inner * n;
           c.fillSource(outer * inner);
           c.fillGuard(total);
-          OK(tessera_rt_all_gather(ctx, 3, c.sequence(), axes.data(),
-                                   c.numAxes(), dtype, outer, inner, sourceAt,
-                                   destinationAt));
+          OK(allGather(axes, dtype, outer, inner)
+                 .run(ctx, 3, c.sequence(), sourceAt, destinationAt));
           TRY(c.check(total, [&](int64_t i) {
             int64_t o = i / (n * inner), j = i / inner % n, x = i % inner;
             return valueOf(c.group.members[size_t(j)], o * inner + x);
@@ -176,8 +175,8 @@ std::string allGather(tessera_rt_context *ctx) {
   return std::string();
 }
 
-std::string reduceScatter(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string reduceScatterIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (int32_t reduction : {0, 1, 2})
         for (int64_t outer : {1, 3})
@@ -186,9 +185,8 @@ std::string reduceScatter(tessera_rt_context *ctx) {
             int64_t n = c.group.size();
             c.fillSource(outer * inner * n);
             c.fillGuard(outer * inner);
-            OK(tessera_rt_reduce_scatter(ctx, 3, c.sequence(), axes.data(),
-                                         c.numAxes(), dtype, reduction, outer,
-                                         inner, sourceAt, destinationAt));
+            OK(reduceScatter(axes, dtype, reduction, outer, inner)
+                   .run(ctx, 3, c.sequence(), sourceAt, destinationAt));
             TRY(c.check(outer * inner, [&](int64_t i) {
               int64_t at = (i / inner * n + c.group.index) * inner + i % inner;
               int64_t sum = typed(dtype, valueOf(c.group.members[0], at));
@@ -202,8 +200,8 @@ std::string reduceScatter(tessera_rt_context *ctx) {
   return std::string();
 }
 
-std::string allReduce(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string allReduceIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (int32_t reduction : {0, 1, 2})
         for (bool inPlace : {false, true})
@@ -212,9 +210,8 @@ std::string allReduce(tessera_rt_context *ctx) {
             int64_t to = inPlace ? sourceAt : destinationAt;
             c.fillSource(count);
             c.fillGuard(count);
-            OK(tessera_rt_all_reduce(ctx, 3, c.sequence(), axes.data(),
-                                     c.numAxes(), dtype, reduction, count,
-                                     sourceAt, to));
+            OK(allReduce(axes, dtype, reduction, count)
+                   .run(ctx, 3, c.sequence(), sourceAt, to));
             TRY(c.check(
                 count,
                 [&](int64_t i) {
@@ -245,8 +242,8 @@ int64_t ravel(const std::vector<int64_t> &index,
   return i;
 }
 
-std::string allToAll(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string allToAllIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (size_t split : {0, 1, 2})
         for (size_t concat : {0, 1, 2}) {
@@ -261,10 +258,8 @@ std::string allToAll(tessera_rt_context *ctx) {
           int64_t total = shape[0] * shape[1] * shape[2];
           c.fillSource(total);
           c.fillGuard(total);
-          OK(tessera_rt_all_to_all(ctx, 3, c.sequence(), axes.data(),
-                                   c.numAxes(), dtype, 3, shape.data(),
-                                   int32_t(split), int32_t(concat), sourceAt,
-                                   destinationAt));
+          OK(allToAll(axes, dtype, shape, int64_t(split), int64_t(concat))
+                 .run(ctx, 3, c.sequence(), sourceAt, destinationAt));
           TRY(c.check(total, [&](int64_t i) {
             std::vector<int64_t> index = unravel(i, result);
             int64_t j = index[concat] / chunk[concat];
@@ -276,8 +271,8 @@ std::string allToAll(tessera_rt_context *ctx) {
   return std::string();
 }
 
-std::string permute(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string permuteIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (int64_t shift : {0, 1, 3})
         for (int64_t count : counts) {
@@ -293,9 +288,8 @@ std::string permute(tessera_rt_context *ctx) {
           }
           c.fillSource(count);
           c.fillGuard(count);
-          OK(tessera_rt_permute(ctx, 3, c.sequence(), axes.data(), c.numAxes(),
-                                dtype, pairs.data(), int32_t(n - 1), count,
-                                sourceAt, destinationAt));
+          OK(permute(axes, dtype, pairs, count)
+                 .run(ctx, 3, c.sequence(), sourceAt, destinationAt));
           int64_t source = from[size_t(c.group.index)];
           TRY(c.check(count, [&](int64_t i) {
             return source < 0 ? 0 : valueOf(c.group.members[size_t(source)], i);
@@ -304,16 +298,16 @@ std::string permute(tessera_rt_context *ctx) {
   return std::string();
 }
 
-std::string broadcast(tessera_rt_context *ctx) {
-  for (const Axes &axes : groups8)
+std::string broadcastIsRight(tessera_rt_context *ctx) {
+  for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
       for (int64_t count : counts) {
         Case c(ctx, axes, dtype, "broadcast");
         int64_t root = c.group.size() - 1;
         c.fillSource(count);
         c.fillGuard(count);
-        OK(tessera_rt_broadcast(ctx, 3, c.sequence(), axes.data(), c.numAxes(),
-                                dtype, root, count, sourceAt, destinationAt));
+        OK(broadcast(axes, dtype, root, count)
+               .run(ctx, 3, c.sequence(), sourceAt, destinationAt));
         TRY(c.check(count, [&](int64_t i) {
           return valueOf(c.group.members[size_t(root)], i);
         }));
@@ -324,7 +318,7 @@ std::string broadcast(tessera_rt_context *ctx) {
 /// Each rank sends to the next and receives from the previous one, with
 /// different slots and numbers for the two.
 std::string sendRecv(tessera_rt_context *ctx) {
-  const int64_t all[2] = {1, ctx->ranks};
+  const Integers all = {1, ctx->ranks};
   int64_t next = (ctx->rank + 1) % ctx->ranks;
   int64_t before = (ctx->rank + ctx->ranks - 1) % ctx->ranks;
   for (int32_t dtype : allTypes)
@@ -334,10 +328,10 @@ std::string sendRecv(tessera_rt_context *ctx) {
         c.fillSource(count);
         c.fillGuard(count);
         int32_t sendSlot = ctx->rank, recvSlot = 20 + ctx->rank;
-        OK(tessera_rt_send_start(ctx, sendSlot, 100 + ctx->rank, all, 1, dtype,
-                                 next, tag, count, sourceAt));
-        OK(tessera_rt_recv_start(ctx, recvSlot, 200, all, 1, dtype, before, tag,
-                                 count, destinationAt));
+        OK(transfer(TESSERA_RT_SEND, all, dtype, next, tag, count)
+               .start(ctx, sendSlot, 100 + ctx->rank, sourceAt, 0));
+        OK(transfer(TESSERA_RT_RECV, all, dtype, before, tag, count)
+               .start(ctx, recvSlot, 200, 0, destinationAt));
         OK(tessera_rt_wait(ctx, sendSlot));
         OK(tessera_rt_wait(ctx, recvSlot));
         TRY(c.check(count, [&](int64_t i) { return valueOf(int(before), i); }));
@@ -347,17 +341,15 @@ std::string sendRecv(tessera_rt_context *ctx) {
 
 /// Several collectives in flight; ranks wait for them in different orders.
 std::string anyOrderOfWaits(tessera_rt_context *ctx) {
-  const int64_t rows[2] = {4, 2}, columns[2] = {1, 4}, all[2] = {1, 8};
+  const Integers rows = {4, 2}, columns = {1, 4}, all = {1, 8};
   for (int round = 0; round < 20; ++round) {
     float *values = reinterpret_cast<float *>(ctx->arena());
     for (int i = 0; i < 3; ++i)
       values[i * 1024] = float(ctx->rank + 1 + i);
-    OK(tessera_rt_all_reduce_start(ctx, 0, 1, rows, 1, TESSERA_RT_F32, 0, 1, 0,
-                                   64));
-    OK(tessera_rt_all_reduce_start(ctx, 1, 2, columns, 1, TESSERA_RT_F32, 0, 1,
-                                   4096, 4096 + 64));
-    OK(tessera_rt_all_reduce_start(ctx, 2, 3, all, 1, TESSERA_RT_F32, 0, 1,
-                                   8192, 8192 + 64));
+    OK(allReduce(rows, TESSERA_RT_F32, 0, 1).start(ctx, 0, 1, 0, 64));
+    OK(allReduce(columns, TESSERA_RT_F32, 0, 1)
+           .start(ctx, 1, 2, 4096, 4096 + 64));
+    OK(allReduce(all, TESSERA_RT_F32, 0, 1).start(ctx, 2, 3, 8192, 8192 + 64));
     for (int i = 0; i < 3; ++i)
       OK(tessera_rt_wait(ctx, (i + ctx->rank) % 3));
     int row = ctx->rank / 4, column = ctx->rank % 4;
@@ -373,7 +365,7 @@ std::string anyOrderOfWaits(tessera_rt_context *ctx) {
 
 /// Sums with rounding have the same bits on all ranks, in ascending order.
 std::string reductionsAreDeterministic(tessera_rt_context *ctx) {
-  const int64_t all[2] = {1, ctx->ranks};
+  const Integers all = {1, ctx->ranks};
   for (int32_t dtype : {TESSERA_RT_F32, TESSERA_RT_BF16})
     for (int64_t count : {7, 30011}) {
       auto number = [&](int rank, int64_t i) {
@@ -388,8 +380,7 @@ std::string reductionsAreDeterministic(tessera_rt_context *ctx) {
           reinterpret_cast<uint16_t *>(source)[i] =
               floatToBf16(number(ctx->rank, i));
       }
-      OK(tessera_rt_all_reduce(ctx, 0, 1, all, 1, dtype, 0, count, 0,
-                               destinationAt));
+      OK(allReduce(all, dtype, 0, count).run(ctx, 0, 1, 0, destinationAt));
       OK(barrier(ctx, BarrierStep));
       if (memcmp(result, ctx->memory.arena(0) + destinationAt,
                  size_t(count * dtypeSize(dtype))) != 0)
@@ -425,12 +416,12 @@ void expectGood(const RankFunction &body, int threads = 1) {
 }
 } // namespace
 
-TEST(collectives, all_gather) { expectGood(allGather); }
-TEST(collectives, reduce_scatter) { expectGood(reduceScatter); }
-TEST(collectives, all_reduce) { expectGood(allReduce); }
-TEST(collectives, all_to_all) { expectGood(allToAll); }
-TEST(collectives, permute) { expectGood(permute); }
-TEST(collectives, broadcast) { expectGood(broadcast); }
+TEST(collectives, all_gather) { expectGood(allGatherIsRight); }
+TEST(collectives, reduce_scatter) { expectGood(reduceScatterIsRight); }
+TEST(collectives, all_reduce) { expectGood(allReduceIsRight); }
+TEST(collectives, all_to_all) { expectGood(allToAllIsRight); }
+TEST(collectives, permute) { expectGood(permuteIsRight); }
+TEST(collectives, broadcast) { expectGood(broadcastIsRight); }
 TEST(collectives, send_recv) { expectGood(sendRecv); }
 TEST(collectives, waits_in_any_order) { expectGood(anyOrderOfWaits); }
 TEST(collectives, reductions_are_deterministic) {
@@ -438,17 +429,16 @@ TEST(collectives, reductions_are_deterministic) {
 }
 TEST(collectives, several_threads_a_rank) {
   expectGood(reductionsAreDeterministic, 3);
-  expectGood(allToAll, 2);
+  expectGood(allToAllIsRight, 2);
 }
 
 TEST(collectives, received_bytes_are_counted) {
   expectGood([](tessera_rt_context *ctx) -> std::string {
-    const int64_t all[2] = {1, 8};
+    const Integers all = {1, 8};
     int64_t count = 1 << 16;
-    OK(tessera_rt_all_reduce(ctx, 0, 1, all, 1, TESSERA_RT_F32, 0, count, 0,
-                             destinationAt));
-    OK(tessera_rt_all_gather(ctx, 0, 2, all, 1, TESSERA_RT_F32, 1, 100, 0,
-                             destinationAt));
+    OK(allReduce(all, TESSERA_RT_F32, 0, count)
+           .run(ctx, 0, 1, 0, destinationAt));
+    OK(allGather(all, TESSERA_RT_F32, 1, 100).run(ctx, 0, 2, 0, destinationAt));
     const RankBlock &block = ctx->block();
     if (block.numTraffic != 2 || block.traffic[0].calls != 1)
       return "expects two kinds, one call each";

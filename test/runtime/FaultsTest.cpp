@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Collectives.h"
 #include "Ranks.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 using namespace tessera::rt;
 
 namespace {
-constexpr int64_t all[2] = {1, 4};
+const Integers all = {1, 4};
 
 /// Seconds in which all ranks start; sanitizers make the start slower.
 #ifdef TESSERA_SANITIZED
@@ -55,8 +56,7 @@ void expectHas(const std::string &text, const char *part) {
 
 int32_t reduceOnce(tessera_rt_context *ctx, int64_t sequence, int64_t count,
                    int32_t dtype = TESSERA_RT_F32) {
-  return tessera_rt_all_reduce(ctx, 0, sequence, all, 1, dtype, 0, count, 0,
-                               4096);
+  return allReduce(all, dtype, 0, count).run(ctx, 0, sequence, 0, 4096);
 }
 } // namespace
 
@@ -83,7 +83,7 @@ TEST(faults, type_mismatch) {
 TEST(faults, operation_mismatch) {
   std::string text = expectFailure([](tessera_rt_context *ctx) {
     if (ctx->rank == 3)
-      tessera_rt_all_gather(ctx, 0, 6, all, 1, TESSERA_RT_F32, 1, 10, 0, 4096);
+      allGather(all, TESSERA_RT_F32, 1, 10).run(ctx, 0, 6, 0, 4096);
     else
       reduceOnce(ctx, 5, 10);
     return std::string();
@@ -94,9 +94,9 @@ TEST(faults, operation_mismatch) {
 
 TEST(faults, group_mismatch) {
   std::string text = expectFailure([](tessera_rt_context *ctx) {
-    const int64_t half[2] = {2, 2};
-    tessera_rt_all_reduce(ctx, 0, 5, ctx->rank == 0 ? half : all, 1,
-                          TESSERA_RT_F32, 0, 10, 0, 4096);
+    const Integers half = {2, 2};
+    allReduce(ctx->rank == 0 ? half : all, TESSERA_RT_F32, 0, 10)
+        .run(ctx, 0, 5, 0, 4096);
     return std::string();
   });
   expectHas(text, "mismatch");
@@ -106,9 +106,11 @@ TEST(faults, group_mismatch) {
 TEST(faults, send_and_recv_counts_mismatch) {
   std::string text = expectFailure([](tessera_rt_context *ctx) {
     if (ctx->rank == 0)
-      tessera_rt_send(ctx, 0, 1, all, 1, TESSERA_RT_F32, 1, 0, 10, 0);
+      transfer(TESSERA_RT_SEND, all, TESSERA_RT_F32, 1, 0, 10)
+          .run(ctx, 0, 1, 0, 0);
     if (ctx->rank == 1)
-      tessera_rt_recv(ctx, 0, 2, all, 1, TESSERA_RT_F32, 0, 0, 12, 0);
+      transfer(TESSERA_RT_RECV, all, TESSERA_RT_F32, 0, 0, 12)
+          .run(ctx, 0, 2, 0, 0);
     return std::string();
   });
   expectHas(text, "send #1");
@@ -164,12 +166,12 @@ TEST(faults, stuck_rank) {
 TEST(faults, stuck_rank_behind_others_is_named) {
   // Rank 0 waits for 1, 1 for 3, and 3 sleeps: 3 is the culprit.
   std::string text = expectFailure([](tessera_rt_context *ctx) {
-    const int64_t even[2] = {2, 2}, pairs[2] = {1, 2};
+    const Integers even = {2, 2}, pairs = {1, 2};
     if (ctx->rank == 3)
       sleep(100);
     if (ctx->rank == 1)
-      tessera_rt_all_reduce(ctx, 0, 1, even, 1, TESSERA_RT_F32, 0, 1, 0, 64);
-    tessera_rt_all_reduce(ctx, 0, 2, pairs, 1, TESSERA_RT_F32, 0, 1, 0, 64);
+      allReduce(even, TESSERA_RT_F32, 0, 1).run(ctx, 0, 1, 0, 64);
+    allReduce(pairs, TESSERA_RT_F32, 0, 1).run(ctx, 0, 2, 0, 64);
     return std::string();
   });
   expectHas(text, "rank 3 is running, but does not arrive");
@@ -178,32 +180,69 @@ TEST(faults, stuck_rank_behind_others_is_named) {
 TEST(faults, ranks_that_wait_for_each_other) {
   std::string text = expectFailure([](tessera_rt_context *ctx) {
     if (ctx->rank < 2)
-      tessera_rt_recv(ctx, 0, 1, all, 1, TESSERA_RT_F32, 1 - ctx->rank, 0, 1,
-                      0);
+      transfer(TESSERA_RT_RECV, all, TESSERA_RT_F32, 1 - ctx->rank, 0, 1)
+          .run(ctx, 0, 1, 0, 0);
     return std::string();
   });
   expectHas(text, "ranks wait for each other");
 }
 
-TEST(faults, impossible_arguments) {
-  EXPECT_NE(expectFailure([](tessera_rt_context *ctx) {
-              if (ctx->rank == 0)
-                tessera_rt_wait(ctx, 5);
-              return std::string();
-            }).find("expects a slot in flight"),
-            std::string::npos);
-  EXPECT_NE(expectFailure([](tessera_rt_context *ctx) {
-              if (ctx->rank == 0)
-                reduceOnce(ctx, 1, 1 << 30);
-              return std::string();
-            }).find("within the arena"),
-            std::string::npos);
-  EXPECT_NE(expectFailure([](tessera_rt_context *ctx) {
-              const int64_t three[2] = {1, 3};
-              if (ctx->rank == 0)
-                tessera_rt_all_reduce(ctx, 0, 1, three, 1, TESSERA_RT_F32, 0, 1,
-                                      0, 64);
-              return std::string();
-            }).find("divides 4 ranks"),
-            std::string::npos);
+TEST(faults, a_wait_for_nothing) {
+  std::string text = expectFailure([](tessera_rt_context *ctx) {
+    if (ctx->rank == 0)
+      tessera_rt_wait(ctx, 5);
+    return std::string();
+  });
+  expectHas(text, "expects a slot in flight");
+}
+
+/// Expects the error `part` if rank 0 starts `collective`.
+static void expectRefused(const Collective &collective, const char *part,
+                          int32_t slot = 0, int64_t source = 0) {
+  std::string text = expectFailure([&](tessera_rt_context *ctx) {
+    if (ctx->rank == 0)
+      collective.start(ctx, slot, 9, source, 64);
+    return std::string();
+  });
+  expectHas(text, part);
+}
+
+TEST(faults, impossible_descriptors) {
+  constexpr int32_t f32 = TESSERA_RT_F32;
+  tessera_rt_collective unknown = {};
+  unknown.kind = 8;
+  expectRefused(Collective(unknown, all),
+                "collective #9 expects a kind from 0 to 7, but got 8");
+  expectRefused(allReduce(all, f32, 0, 1),
+                "all_reduce #9 expects a free slot below 64, but got slot 64",
+                TESSERA_RT_MAX_SLOTS);
+  expectRefused(allReduce(all, 77, 0, 1),
+                "all_reduce #9 expects a dtype, but got 77");
+  expectRefused(allReduce({1, 3}, f32, 0, 1), "divides 4 ranks");
+  expectRefused(allReduce(all, f32, 0, 1 << 30), "within the arena");
+  expectRefused(allGather(all, f32, 1, 1 << 17),
+                "all_gather #9 expects operands within the arena of 1048576 "
+                "bytes, but got 131072 elements of f32 at offset 0 to 524288 "
+                "at 64");
+  expectRefused(reduceScatter(all, f32, 0, 1, 1 << 17),
+                "but got 524288 elements of f32 at offset 0 to 131072 at 64");
+  expectRefused(allReduce(all, f32, 0, 1),
+                "but got 1 elements of f32 at offset 2 to 1 at 64", 0, 2);
+  expectRefused(allToAll(all, f32, {6, 2}, 0, 1),
+                "all_to_all #9 expects a split dim that 4 members divide, but "
+                "got rank 2, dims 0 and 1");
+  expectRefused(allToAll(all, f32, {8, 2}, 0, 2), "got rank 2, dims 0 and 2");
+  expectRefused(allToAll(all, f32, {}, 0, 0), "got rank 0, dims 0 and 0");
+  expectRefused(permute(all, f32, {1, 4}, 1),
+                "permute #9 expects each index below 4 at most once per "
+                "target, but got 1 -> 4");
+  expectRefused(permute(all, f32, {1, 0, 2, 0}, 1), "but got 2 -> 0");
+  expectRefused(broadcast(all, f32, 4, 1),
+                "broadcast #9 expects a root below 4, but got 4");
+  expectRefused(transfer(TESSERA_RT_SEND, all, f32, 0, 0, 1),
+                "send #9 expects another member below 4 as the peer, but got "
+                "0");
+  expectRefused(transfer(TESSERA_RT_RECV, all, f32, -1, 0, 1),
+                "recv #9 expects another member below 4 as the peer, but got "
+                "-1");
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The C entry points of all collectives: they check the arguments, describe the
-// operation, and publish it for the peers. Waiting is in Waiting.cpp, data
+// The C entry point of all collectives: it checks the descriptor, fills in the
+// operation, and publishes it for the peers. Waiting is in Waiting.cpp, data
 // movement in CollectiveAlgorithms.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -121,48 +121,37 @@ Status tessera::rt::postOperation(tessera_rt_context *ctx, int32_t slot,
                                              : TESSERA_RT_OK;
 }
 
-/// Arguments common to all collectives.
-struct Common {
-  int32_t slot;
-  int64_t sequenceId;
-  const int64_t *axes;
-  int32_t numAxes;
-  int32_t dtype;
-  int64_t sourceOffset;
-  int64_t destinationOffset;
-};
-
 /// Checks the common arguments and returns the operation to fill in, or null
 /// after recording a failure.
 static Operation *beginOperation(tessera_rt_context *ctx, OpKind kind,
-                                 const Common &common) {
+                                 const CollectiveCall &call) {
   int32_t slots =
       kind == OpKind::Barrier ? numSlots : int32_t(TESSERA_RT_MAX_SLOTS);
-  if (common.slot < 0 || common.slot >= slots ||
-      ctx->operations[common.slot].stage != Stage::Free) {
+  if (call.slot < 0 || call.slot >= slots ||
+      ctx->operations[call.slot].stage != Stage::Free) {
     fail(ctx, TESSERA_RT_INVALID,
          format("%s #%lld expects a free slot below %d, but got slot %d",
-                opName(kind), (long long)common.sequenceId,
-                TESSERA_RT_MAX_SLOTS, common.slot));
+                opName(kind), (long long)call.sequenceId, TESSERA_RT_MAX_SLOTS,
+                call.slot));
     return nullptr;
   }
-  if (dtypeSize(common.dtype) == 0) {
+  if (dtypeSize(call.dtype) == 0) {
     fail(ctx, TESSERA_RT_INVALID,
          format("%s #%lld expects a dtype, but got %d", opName(kind),
-                (long long)common.sequenceId, common.dtype));
+                (long long)call.sequenceId, call.dtype));
     return nullptr;
   }
-  Group *group = findGroup(ctx, common.axes, common.numAxes);
+  Group *group = findGroup(ctx, call.axes, call.numAxes);
   if (!group)
     return nullptr;
-  Operation &op = ctx->operations[common.slot];
+  Operation &op = ctx->operations[call.slot];
   op = Operation();
   op.kind = kind;
   op.group = group;
-  op.header.sequenceId = common.sequenceId;
-  op.header.dtype = common.dtype;
-  op.sourceOffset = common.sourceOffset;
-  op.destinationOffset = common.destinationOffset;
+  op.header.sequenceId = call.sequenceId;
+  op.header.dtype = call.dtype;
+  op.sourceOffset = call.sourceOffset;
+  op.destinationOffset = call.destinationOffset;
   op.readers = uint32_t(group->size() - 1);
   return &op;
 }
@@ -177,29 +166,32 @@ static bool inArena(tessera_rt_context *ctx, int32_t dtype, int64_t offset,
 }
 
 /// Checks the operands and posts the operation. On failure the slot is freed.
-static Status finishOperation(tessera_rt_context *ctx, const Common &common,
-                              Operation &op, int64_t sourceCount,
-                              int64_t destinationCount) {
-  if (!inArena(ctx, common.dtype, common.sourceOffset, sourceCount) ||
-      !inArena(ctx, common.dtype, common.destinationOffset, destinationCount)) {
+static Status finishOperation(tessera_rt_context *ctx,
+                              const CollectiveCall &call, Operation &op,
+                              int64_t sourceCount, int64_t destinationCount) {
+  if (!inArena(ctx, call.dtype, call.sourceOffset, sourceCount) ||
+      !inArena(ctx, call.dtype, call.destinationOffset, destinationCount)) {
     op.stage = Stage::Free;
     return fail(
         ctx, TESSERA_RT_INVALID,
         format("%s #%lld expects operands within the arena of %lld bytes, but "
                "got %lld elements of %s at offset %lld to %lld at %lld",
-               opName(op.kind), (long long)common.sequenceId,
+               opName(op.kind), (long long)call.sequenceId,
                (long long)ctx->memory.control->arenaBytes,
-               (long long)sourceCount, dtypeName(common.dtype),
-               (long long)common.sourceOffset, (long long)destinationCount,
-               (long long)common.destinationOffset));
+               (long long)sourceCount, dtypeName(call.dtype),
+               (long long)call.sourceOffset, (long long)destinationCount,
+               (long long)call.destinationOffset));
   }
-  return ctx->target->start(common.slot, op);
+  return ctx->target->start(call.slot, op);
 }
 
-static Status startPointToPoint(tessera_rt_context *ctx, const Common &common,
-                                OpKind kind, int64_t peer, int64_t tag,
-                                int64_t count) {
-  Operation *op = beginOperation(ctx, kind, common);
+Status tessera::rt::startTransfer(tessera_rt_context *ctx,
+                                  const CollectiveCall &call, OpKind kind,
+                                  int64_t peer, int64_t tag, int64_t count) {
+  bool sends = kind == OpKind::Send;
+  CollectiveCall oneSided = call;
+  (sends ? oneSided.destinationOffset : oneSided.sourceOffset) = 0;
+  Operation *op = beginOperation(ctx, kind, oneSided);
   if (!op)
     return TESSERA_RT_INVALID;
   Group &group = *op->group;
@@ -207,272 +199,165 @@ static Status startPointToPoint(tessera_rt_context *ctx, const Common &common,
     return fail(ctx, TESSERA_RT_INVALID,
                 format("%s #%lld expects another member below %d as the peer, "
                        "but got %lld",
-                       opName(kind), (long long)common.sequenceId, group.size(),
+                       opName(kind), (long long)call.sequenceId, group.size(),
                        (long long)peer));
-  bool sends = kind == OpKind::Send;
   op->readsFrom = sends ? -1 : int(peer);
   op->readers = sends ? 1 : 0;
   op->header.count = count;
   op->peer = peer;
   op->tag = tag;
-  return finishOperation(ctx, common, *op, count, count);
+  return finishOperation(ctx, oneSided, *op, count, count);
 }
 
 Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id) {
   int64_t all[2] = {1, ctx->ranks};
-  Common common{barrierSlot, id, all, 1, TESSERA_RT_I8, 0, 0};
-  Operation *op = beginOperation(ctx, OpKind::Barrier, common);
+  CollectiveCall call{barrierSlot, id, all, 1, TESSERA_RT_I8, 0, 0};
+  Operation *op = beginOperation(ctx, OpKind::Barrier, call);
   if (!op)
     return TESSERA_RT_INVALID;
-  Status status = postOperation(ctx, common.slot, *op);
-  return status == TESSERA_RT_OK ? host::finish(ctx, common.slot) : status;
+  Status status = postOperation(ctx, call.slot, *op);
+  return status == TESSERA_RT_OK ? host::finish(ctx, call.slot) : status;
+}
+
+//===----------------------------------------------------------------------===//
+// Fields of each kind
+//===----------------------------------------------------------------------===//
+
+/// Fills in a gather or a scatter.
+static Status describeBlocks(Operation &op, const tessera_rt_collective &desc) {
+  op.outer = desc.outer;
+  op.inner = desc.count;
+  op.header.count = desc.outer * desc.count;
+  op.header.shapeHash = hashBytes(&desc.outer, sizeof(desc.outer));
+  if (op.kind == OpKind::ReduceScatter)
+    op.header.reduction = int32_t(desc.reduction);
+  return TESSERA_RT_OK;
+}
+
+static Status describeAllReduce(Operation &op,
+                                const tessera_rt_collective &desc) {
+  op.inner = desc.count;
+  op.header.reduction = int32_t(desc.reduction);
+  op.header.count = desc.count;
+  return TESSERA_RT_OK;
+}
+
+static Status describeAllToAll(tessera_rt_context *ctx, Operation &op,
+                               const tessera_rt_collective &desc) {
+  int64_t rank = desc.num_dims, split = desc.split_dim;
+  int64_t concat = desc.concat_dim;
+  const int64_t *shape = tessera_rt_collective_shape(&desc);
+  if (rank < 1 || rank > TESSERA_RT_MAX_DIMS || split < 0 || split >= rank ||
+      concat < 0 || concat >= rank || shape[split] % op.group->size() != 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("all_to_all #%lld expects a split dim that %d members "
+                       "divide, but got rank %lld, dims %lld and %lld",
+                       (long long)op.header.sequenceId, op.group->size(),
+                       (long long)rank, (long long)split, (long long)concat));
+  op.shape.assign(shape, shape + rank);
+  op.splitDim = int32_t(split);
+  op.concatDim = int32_t(concat);
+  op.header.count = 1;
+  for (int64_t extent : op.shape)
+    op.header.count *= extent;
+  int64_t dims[2] = {split, concat};
+  op.header.shapeHash =
+      hashBytes(shape, size_t(rank) * 8, hashBytes(dims, sizeof(dims)));
+  return TESSERA_RT_OK;
+}
+
+static Status describePermute(tessera_rt_context *ctx, Operation &op,
+                              const tessera_rt_collective &desc) {
+  const int64_t *pairs = tessera_rt_collective_pairs(&desc);
+  op.readsFrom = -1;
+  op.readers = 0;
+  int self = op.group->index;
+  for (int64_t i = 0; i < desc.num_pairs; ++i) {
+    int64_t from = pairs[2 * i], to = pairs[2 * i + 1];
+    if (from < 0 || to < 0 || from >= op.group->size() ||
+        to >= op.group->size() || (to == self && op.readsFrom != -1))
+      return fail(ctx, TESSERA_RT_INVALID,
+                  format("permute #%lld expects each index below %d at most "
+                         "once per target, but got %lld -> %lld",
+                         (long long)op.header.sequenceId, op.group->size(),
+                         (long long)from, (long long)to));
+    if (to == self)
+      op.readsFrom = int(from);
+    if (from == self && to != self) {
+      op.targets.push_back(int(to));
+      ++op.readers;
+    }
+  }
+  op.header.count = desc.count;
+  op.header.shapeHash = hashBytes(pairs, size_t(desc.num_pairs) * 16);
+  return TESSERA_RT_OK;
+}
+
+static Status describeBroadcast(tessera_rt_context *ctx, Operation &op,
+                                const tessera_rt_collective &desc) {
+  int64_t root = desc.member;
+  if (root < 0 || root >= op.group->size())
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("broadcast #%lld expects a root below %d, but got %lld",
+                       (long long)op.header.sequenceId, op.group->size(),
+                       (long long)root));
+  op.readsFrom = int(root);
+  if (op.group->index != root)
+    op.readers = 0;
+  op.header.count = desc.count;
+  op.header.shapeHash = hashBytes(&root, sizeof(root));
+  return TESSERA_RT_OK;
+}
+
+/// Fills in the fields of a collective's kind.
+static Status describe(tessera_rt_context *ctx, Operation &op,
+                       const tessera_rt_collective &desc) {
+  switch (op.kind) {
+  case OpKind::AllGather:
+  case OpKind::ReduceScatter:
+    return describeBlocks(op, desc);
+  case OpKind::AllReduce:
+    return describeAllReduce(op, desc);
+  case OpKind::AllToAll:
+    return describeAllToAll(ctx, op, desc);
+  case OpKind::Permute:
+    return describePermute(ctx, op, desc);
+  default:
+    return describeBroadcast(ctx, op, desc);
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // C ABI
 //===----------------------------------------------------------------------===//
 
-/// Runs the blocking form of a collective: its start form, then the wait. The
-/// arguments are the start form's.
-template <typename... Params>
-static int32_t
-startAndWait(int32_t (*start)(tessera_rt_context *, int32_t, Params...),
-             tessera_rt_context *ctx, int32_t slot, Params... params) {
-  int32_t status = start(ctx, slot, params...);
-  return status == TESSERA_RT_OK ? tessera_rt_wait(ctx, slot) : status;
-}
-
-extern "C" int32_t tessera_rt_all_gather_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int64_t outer,
-    int64_t inner, int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::AllGather, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->outer = outer;
-  op->inner = inner;
-  op->header.count = outer * inner;
-  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
-  return finishOperation(ctx, common, *op, outer * inner,
-                         outer * inner * op->group->size());
-}
-
-extern "C" int32_t tessera_rt_all_gather(tessera_rt_context *ctx, int32_t slot,
-                                         int64_t sequence_id,
-                                         const int64_t *axes, int32_t num_axes,
-                                         int32_t dtype, int64_t outer,
-                                         int64_t inner, int64_t src_offset,
-                                         int64_t dst_offset) {
-  return startAndWait(tessera_rt_all_gather_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, outer, inner, src_offset, dst_offset);
-}
-
-extern "C" int32_t tessera_rt_reduce_scatter_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
-    int64_t outer, int64_t inner, int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::ReduceScatter, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->outer = outer;
-  op->inner = inner;
-  op->header.reduction = reduction;
-  op->header.count = outer * inner;
-  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
-  return finishOperation(ctx, common, *op, outer * inner * op->group->size(),
-                         outer * inner);
-}
-
-extern "C" int32_t tessera_rt_reduce_scatter(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
-    int64_t outer, int64_t inner, int64_t src_offset, int64_t dst_offset) {
-  return startAndWait(tessera_rt_reduce_scatter_start, ctx, slot, sequence_id,
-                      axes, num_axes, dtype, reduction, outer, inner,
-                      src_offset, dst_offset);
-}
-
-extern "C" int32_t tessera_rt_all_reduce_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
-    int64_t count, int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::AllReduce, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->inner = count;
-  op->header.reduction = reduction;
-  op->header.count = count;
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-extern "C" int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
-                                         int64_t sequence_id,
-                                         const int64_t *axes, int32_t num_axes,
-                                         int32_t dtype, int32_t reduction,
-                                         int64_t count, int64_t src_offset,
-                                         int64_t dst_offset) {
-  return startAndWait(tessera_rt_all_reduce_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, reduction, count, src_offset,
-                      dst_offset);
-}
-
-extern "C" int32_t tessera_rt_all_to_all_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t rank,
-    const int64_t *shape, int32_t split_dim, int32_t concat_dim,
-    int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::AllToAll, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  if (rank < 1 || rank > TESSERA_RT_MAX_DIMS || split_dim < 0 ||
-      split_dim >= rank || concat_dim < 0 || concat_dim >= rank ||
-      shape[split_dim] % op->group->size() != 0)
+extern "C" int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
+                                    int64_t sequence_id,
+                                    const tessera_rt_collective *desc,
+                                    int64_t src_offset, int64_t dst_offset) {
+  if (desc->kind < TESSERA_RT_ALL_GATHER || desc->kind > TESSERA_RT_RECV)
     return fail(ctx, TESSERA_RT_INVALID,
-                format("all_to_all #%lld expects a split dim that %d members "
-                       "divide, but got rank %d, dims %d and %d",
-                       (long long)common.sequenceId, op->group->size(), rank,
-                       split_dim, concat_dim));
-  op->shape.assign(shape, shape + rank);
-  op->splitDim = split_dim;
-  op->concatDim = concat_dim;
-  int64_t count = 1;
-  for (int64_t extent : op->shape)
-    count *= extent;
-  op->header.count = count;
-  int64_t dims[2] = {split_dim, concat_dim};
-  op->header.shapeHash =
-      hashBytes(shape, size_t(rank) * 8, hashBytes(dims, sizeof(dims)));
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-extern "C" int32_t tessera_rt_all_to_all(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t rank,
-    const int64_t *shape, int32_t split_dim, int32_t concat_dim,
-    int64_t src_offset, int64_t dst_offset) {
-  return startAndWait(tessera_rt_all_to_all_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, rank, shape, split_dim, concat_dim,
-                      src_offset, dst_offset);
-}
-
-extern "C" int32_t tessera_rt_permute_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, const int64_t *pairs,
-    int32_t num_pairs, int64_t count, int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::Permute, common);
+                format("collective #%lld expects a kind from 0 to %d, but got "
+                       "%lld",
+                       (long long)sequence_id, TESSERA_RT_RECV,
+                       (long long)desc->kind));
+  CollectiveCall call{slot,
+                      sequence_id,
+                      tessera_rt_collective_axes(desc),
+                      int32_t(desc->num_axes),
+                      int32_t(desc->dtype),
+                      src_offset,
+                      dst_offset};
+  OpKind kind = OpKind(desc->kind);
+  if (isPointToPoint(kind))
+    return startTransfer(ctx, call, kind, desc->member, desc->tag, desc->count);
+  Operation *op = beginOperation(ctx, kind, call);
   if (!op)
     return TESSERA_RT_INVALID;
-  op->readsFrom = -1;
-  op->readers = 0;
-  int self = op->group->index;
-  for (int32_t i = 0; i < num_pairs; ++i) {
-    int64_t from = pairs[2 * i], to = pairs[2 * i + 1];
-    if (from < 0 || to < 0 || from >= op->group->size() ||
-        to >= op->group->size() || (to == self && op->readsFrom != -1))
-      return fail(ctx, TESSERA_RT_INVALID,
-                  format("permute #%lld expects each index below %d at most "
-                         "once per target, but got %lld -> %lld",
-                         (long long)common.sequenceId, op->group->size(),
-                         (long long)from, (long long)to));
-    if (to == self)
-      op->readsFrom = int(from);
-    if (from == self && to != self) {
-      op->targets.push_back(int(to));
-      ++op->readers;
-    }
-  }
-  op->header.count = count;
-  op->header.shapeHash = hashBytes(pairs, size_t(num_pairs) * 16);
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-extern "C" int32_t tessera_rt_permute(tessera_rt_context *ctx, int32_t slot,
-                                      int64_t sequence_id, const int64_t *axes,
-                                      int32_t num_axes, int32_t dtype,
-                                      const int64_t *pairs, int32_t num_pairs,
-                                      int64_t count, int64_t src_offset,
-                                      int64_t dst_offset) {
-  return startAndWait(tessera_rt_permute_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, pairs, num_pairs, count, src_offset,
-                      dst_offset);
-}
-
-extern "C" int32_t tessera_rt_broadcast_start(
-    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
-    const int64_t *axes, int32_t num_axes, int32_t dtype, int64_t root,
-    int64_t count, int64_t src_offset, int64_t dst_offset) {
-  Common common{slot,  sequence_id, axes,      num_axes,
-                dtype, src_offset,  dst_offset};
-  Operation *op = beginOperation(ctx, OpKind::Broadcast, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  if (root < 0 || root >= op->group->size())
-    return fail(ctx, TESSERA_RT_INVALID,
-                format("broadcast #%lld expects a root below %d, but got %lld",
-                       (long long)common.sequenceId, op->group->size(),
-                       (long long)root));
-  op->readsFrom = int(root);
-  if (op->group->index != root)
-    op->readers = 0;
-  op->header.count = count;
-  op->header.shapeHash = hashBytes(&root, sizeof(root));
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-extern "C" int32_t tessera_rt_broadcast(tessera_rt_context *ctx, int32_t slot,
-                                        int64_t sequence_id,
-                                        const int64_t *axes, int32_t num_axes,
-                                        int32_t dtype, int64_t root,
-                                        int64_t count, int64_t src_offset,
-                                        int64_t dst_offset) {
-  return startAndWait(tessera_rt_broadcast_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, root, count, src_offset, dst_offset);
-}
-
-extern "C" int32_t tessera_rt_send_start(tessera_rt_context *ctx, int32_t slot,
-                                         int64_t sequence_id,
-                                         const int64_t *axes, int32_t num_axes,
-                                         int32_t dtype, int64_t peer,
-                                         int64_t tag, int64_t count,
-                                         int64_t src_offset) {
-  Common common{slot, sequence_id, axes, num_axes, dtype, src_offset, 0};
-  return startPointToPoint(ctx, common, OpKind::Send, peer, tag, count);
-}
-
-extern "C" int32_t tessera_rt_send(tessera_rt_context *ctx, int32_t slot,
-                                   int64_t sequence_id, const int64_t *axes,
-                                   int32_t num_axes, int32_t dtype,
-                                   int64_t peer, int64_t tag, int64_t count,
-                                   int64_t src_offset) {
-  return startAndWait(tessera_rt_send_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, peer, tag, count, src_offset);
-}
-
-extern "C" int32_t tessera_rt_recv_start(tessera_rt_context *ctx, int32_t slot,
-                                         int64_t sequence_id,
-                                         const int64_t *axes, int32_t num_axes,
-                                         int32_t dtype, int64_t peer,
-                                         int64_t tag, int64_t count,
-                                         int64_t dst_offset) {
-  Common common{slot, sequence_id, axes, num_axes, dtype, 0, dst_offset};
-  return startPointToPoint(ctx, common, OpKind::Recv, peer, tag, count);
-}
-
-extern "C" int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
-                                   int64_t sequence_id, const int64_t *axes,
-                                   int32_t num_axes, int32_t dtype,
-                                   int64_t peer, int64_t tag, int64_t count,
-                                   int64_t dst_offset) {
-  return startAndWait(tessera_rt_recv_start, ctx, slot, sequence_id, axes,
-                      num_axes, dtype, peer, tag, count, dst_offset);
+  if (Status status = describe(ctx, *op, *desc))
+    return status;
+  int64_t count = op->header.count, whole = count * op->group->size();
+  return finishOperation(ctx, call, *op,
+                         kind == OpKind::ReduceScatter ? whole : count,
+                         kind == OpKind::AllGather ? whole : count);
 }

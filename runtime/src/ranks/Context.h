@@ -133,6 +133,23 @@ Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
 /// Waits until all ranks have reached this barrier.
 Status barrier(tessera_rt_context *ctx, BarrierId id);
 
+/// Arguments that all collectives have in common.
+struct CollectiveCall {
+  int32_t slot;
+  int64_t sequenceId;
+  /// The group: pairs {stride, size}.
+  const int64_t *axes;
+  int32_t numAxes;
+  int32_t dtype;
+  int64_t sourceOffset;
+  int64_t destinationOffset;
+};
+
+/// Checks and starts a send to, or a receive from, the member `peer` of the
+/// group. The offset of the other side is ignored.
+Status startTransfer(tessera_rt_context *ctx, const CollectiveCall &call,
+                     OpKind kind, int64_t peer, int64_t tag, int64_t count);
+
 /// Publishes `op` as entry `slot` of this rank and wakes the group if others
 /// read from it. Its ticket is the same on all ranks of its group (for a send
 /// and its receive: on the two). Returns TESSERA_RT_ABORTED if the job has

@@ -20,15 +20,16 @@
 
 namespace tessera::rt {
 
+/// The kinds of tessera_rt_collective_kind, and one of the runtime's own.
 enum class OpKind : int32_t {
-  AllGather,
-  ReduceScatter,
-  AllReduce,
-  AllToAll,
-  Permute,
-  Broadcast,
-  Send,
-  Recv,
+  AllGather = TESSERA_RT_ALL_GATHER,
+  ReduceScatter = TESSERA_RT_REDUCE_SCATTER,
+  AllReduce = TESSERA_RT_ALL_REDUCE,
+  AllToAll = TESSERA_RT_ALL_TO_ALL,
+  Permute = TESSERA_RT_PERMUTE,
+  Broadcast = TESSERA_RT_BROADCAST,
+  Send = TESSERA_RT_SEND,
+  Recv = TESSERA_RT_RECV,
   /// Internal: a barrier of all ranks without data. Its sequence id is a
   /// BarrierId.
   Barrier

@@ -17,9 +17,10 @@ using namespace tessera::rt;
 static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
                         const tessera_rt_task_fn *tasks, const int64_t *axes,
                         int32_t numAxes) {
-  auto transfer = [&](auto *start) {
-    return start(ctx, int32_t(entry[1]), entry[2], axes, numAxes, TESSERA_RT_I8,
-                 entry[3], entry[4], entry[5], entry[6]);
+  auto transfer = [&](OpKind kind) {
+    CollectiveCall call{int32_t(entry[1]), entry[2], axes,    numAxes,
+                        TESSERA_RT_I8,     entry[6], entry[6]};
+    return startTransfer(ctx, call, kind, entry[3], entry[4], entry[5]);
   };
   switch (entry[0]) {
   case TESSERA_RT_ENTRY_RUN:
@@ -30,9 +31,9 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
                                 TESSERA_RT_TASK_BW,
                                 entry + TESSERA_RT_PAIR_FIELDS);
   case TESSERA_RT_ENTRY_SEND:
-    return transfer(tessera_rt_send_start);
+    return transfer(OpKind::Send);
   case TESSERA_RT_ENTRY_RECV:
-    return transfer(tessera_rt_recv_start);
+    return transfer(OpKind::Recv);
   case TESSERA_RT_ENTRY_WAIT:
     return tessera_rt_wait(ctx, int32_t(entry[1]));
   case TESSERA_RT_ENTRY_BEGIN:

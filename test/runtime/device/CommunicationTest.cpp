@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Collectives.h"
 #include "FakeDevice.h"
 #include "Ranks.h"
 #include "StuckDevice.h"
@@ -48,59 +49,33 @@ static Status openTarget(tessera_rt_context *ctx, ProgramStep program,
 }
 
 /// The mesh dp=2 x tp=2.
-static const int64_t dp[2] = {2, 2}, tp[2] = {1, 2}, both[4] = {2, 2, 1, 2};
+static const Integers dp = {2, 2}, tp = {1, 2}, both = {2, 2, 1, 2};
 
 static int32_t allKinds(tessera_rt_context *ctx) {
-  static const int64_t pairs[4] = {0, 1, 1, 0}, half[2] = {0, 1};
-  static const int64_t shape[2] = {4, 2}, cube[3] = {2, 2, 2};
-  int32_t (*const calls[])(tessera_rt_context *) = {
-      [](tessera_rt_context *c) {
-        return tessera_rt_all_reduce(c, 0, 1, both, 2, TESSERA_RT_F32,
-                                     TESSERA_RT_SUM, 8, inOffset, outs[0]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_all_gather(c, 0, 2, tp, 1, TESSERA_RT_F32, 2, 4,
-                                     inOffset, outs[1]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_reduce_scatter(c, 0, 3, dp, 1, TESSERA_RT_F32,
-                                         TESSERA_RT_MAX, 2, 2, inOffset,
-                                         outs[2]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_all_to_all(c, 0, 4, tp, 1, TESSERA_RT_F32, 2, shape,
-                                     0, 1, inOffset, outs[3]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_permute(c, 0, 5, dp, 1, TESSERA_RT_F32, pairs, 2, 8,
-                                  inOffset, outs[4]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_permute(c, 0, 6, dp, 1, TESSERA_RT_F32, half, 1, 8,
-                                  inOffset, outs[5]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_broadcast(c, 0, 7, both, 2, TESSERA_RT_F32, 2, 8,
-                                    inOffset, outs[6]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_all_to_all(c, 0, 8, tp, 1, TESSERA_RT_F32, 3, cube, 1,
-                                     0, inOffset, outs[8]);
-      },
-      [](tessera_rt_context *c) {
-        return tessera_rt_all_to_all(c, 0, 9, tp, 1, TESSERA_RT_F32, 3, cube, 2,
-                                     1, inOffset, outs[9]);
-      }};
-  for (auto *call : calls)
-    if (int32_t status = call(ctx))
+  constexpr int32_t f32 = TESSERA_RT_F32;
+  // Collectives and the results that they write.
+  const std::pair<Collective, int> calls[] = {
+      {allReduce(both, f32, TESSERA_RT_SUM, 8), 0},
+      {allGather(tp, f32, 2, 4), 1},
+      {reduceScatter(dp, f32, TESSERA_RT_MAX, 2, 2), 2},
+      {allToAll(tp, f32, {4, 2}, 0, 1), 3},
+      {permute(dp, f32, {0, 1, 1, 0}, 8), 4},
+      {permute(dp, f32, {0, 1}, 8), 5},
+      {broadcast(both, f32, 2, 8), 6},
+      {allToAll(tp, f32, {2, 2, 2}, 1, 0), 8},
+      {allToAll(tp, f32, {2, 2, 2}, 2, 1), 9}};
+  int64_t sequence = 0;
+  for (const auto &[collective, which] : calls)
+    if (int32_t status =
+            collective.run(ctx, 0, ++sequence, inOffset, outs[which]))
       return status;
   // Messages along tp in both directions at once.
   int64_t peer = 1 - tessera_rt_rank(ctx) % 2;
-  int32_t status = tessera_rt_send_start(ctx, 1, 10, tp, 1, TESSERA_RT_F32,
-                                         peer, 5, 8, inOffset);
+  int32_t status = transfer(TESSERA_RT_SEND, tp, f32, peer, 5, 8)
+                       .start(ctx, 1, 10, inOffset, 0);
   if (!status)
-    status = tessera_rt_recv_start(ctx, 2, 11, tp, 1, TESSERA_RT_F32, peer, 5,
-                                   8, outs[7]);
+    status = transfer(TESSERA_RT_RECV, tp, f32, peer, 5, 8)
+                 .start(ctx, 2, 11, 0, outs[7]);
   if (!status)
     status = tessera_rt_wait(ctx, 2);
   return status ? status : tessera_rt_wait(ctx, 1);
@@ -246,13 +221,12 @@ TEST(communication, on_one_device) {
 /// Overlaps a reduction with other work: x += sum over ranks of y, y = x +
 /// rank.
 static int32_t overlapped(tessera_rt_context *ctx) {
-  static const int64_t axes[2] = {1, 2};
   static const int64_t shape[1] = {8}, stride[1] = {1};
   int32_t status = tessera_rt_copy(ctx, 4, 1, shape, inOffset, stride, nullptr,
                                    outs[1], stride, nullptr);
   if (!status)
-    status = tessera_rt_all_reduce_start(ctx, 5, 1, axes, 1, TESSERA_RT_F32,
-                                         TESSERA_RT_SUM, 8, outs[1], outs[0]);
+    status = allReduce({1, 2}, TESSERA_RT_F32, TESSERA_RT_SUM, 8)
+                 .start(ctx, 5, 1, outs[1], outs[0]);
   // This fill does not touch memory in flight.
   if (!status)
     status = tessera_rt_fill(ctx, 4, outs[2], 8, 0);
@@ -297,9 +271,8 @@ TEST(communication, what_streams_leave_open_changes_nothing) {
 //===----------------------------------------------------------------------===//
 
 static int32_t oneReduce(tessera_rt_context *ctx) {
-  static const int64_t axes[2] = {1, 2};
-  return tessera_rt_all_reduce(ctx, 0, 1, axes, 1, TESSERA_RT_F32,
-                               TESSERA_RT_SUM, 8, inOffset, outs[0]);
+  return allReduce({1, 2}, TESSERA_RT_F32, TESSERA_RT_SUM, 8)
+      .run(ctx, 0, 1, inOffset, outs[0]);
 }
 
 /// Runs ranks that must fail; returns the launcher's message.

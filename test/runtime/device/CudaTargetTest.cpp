@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaTarget.h"
+#include "Collectives.h"
 #include "FakeDevice.h"
 #include "Ranks.h"
 #include "runtime/cuda/emulator/EmulatedDevice.h"
@@ -70,7 +71,6 @@ static int32_t step(tessera_rt_context *ctx) {
   int64_t shape[2] = {4, 4}, rows[2] = {4, 1}, columns[2] = {1, 4};
   tessera_rt_matmul_desc d = {
       TESSERA_RT_F32, TESSERA_RT_F32, 1, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 1};
-  int64_t axes[2] = {1, 1};
   int32_t status = tessera_rt_fill(ctx, 4, yOffset, n, bits);
   if (!status)
     status = addTo(ctx, yOffset, xOffset, n, 2);
@@ -81,8 +81,8 @@ static int32_t step(tessera_rt_context *ctx) {
     status = tessera_rt_matmul(ctx, &d, arena + zOffset, arena + yOffset,
                                arena + xOffset, nullptr, nullptr);
   if (!status)
-    status = tessera_rt_all_reduce_start(ctx, 3, 1, axes, 1, TESSERA_RT_F32,
-                                         TESSERA_RT_SUM, n, xOffset, sumOffset);
+    status = allReduce({1, 1}, TESSERA_RT_F32, TESSERA_RT_SUM, n)
+                 .start(ctx, 3, 1, xOffset, sumOffset);
   if (!status)
     status = tessera_rt_wait(ctx, 3);
   if (!status)

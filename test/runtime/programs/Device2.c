@@ -101,7 +101,16 @@ static int32_t launch(tessera_rt_context *ctx, int32_t kernel, int64_t grid,
 }
 
 static int32_t step(tessera_rt_context *ctx) {
-  static const int64_t dp[2] = {1, 2};
+  /* A descriptor, followed by its axes: dp. */
+  static const struct {
+    tessera_rt_collective desc;
+    int64_t axes[2];
+  } reduce = {{.kind = TESSERA_RT_ALL_REDUCE,
+               .dtype = TESSERA_RT_F32,
+               .reduction = TESSERA_RT_SUM,
+               .count = N,
+               .num_axes = 1},
+              {1, 2}};
   /* [64, 1] = [64, 1] [1, 1] */
   static const tessera_rt_matmul_desc matmul = {
       TESSERA_RT_F32, TESSERA_RT_F32, 1, N, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
@@ -115,9 +124,8 @@ static int32_t step(tessera_rt_context *ctx) {
       (status = tessera_rt_matmul(ctx, &matmul, arena + W_OFFSET,
                                   arena + DIAGONAL_OFFSET, arena + G_OFFSET, 0,
                                   0)) ||
-      (status = tessera_rt_all_reduce_start(ctx, 0, 1, dp, 1, TESSERA_RT_F32,
-                                            TESSERA_RT_SUM, N, G_OFFSET,
-                                            SUM_OFFSET)) ||
+      (status =
+           tessera_rt_start(ctx, 0, 1, &reduce.desc, G_OFFSET, SUM_OFFSET)) ||
       (status =
            launch(ctx, 1, 1, base + NEW_STEP_OFFSET, base + STEP_OFFSET, 0)) ||
       (status = tessera_rt_wait(ctx, 0)))

@@ -54,9 +54,31 @@ const char tessera_program_manifest[] =
     " \"offset\": 768, \"bytes\": 4}]}";
 /* clang-format on */
 
-static const int64_t dp[2] = {2, 2};
-static const int64_t tp[2] = {1, 2};
-static const int64_t all[4] = {2, 2, 1, 2};
+/* Descriptors, each followed by its axes. */
+static const struct {
+  tessera_rt_collective desc;
+  int64_t axes[2];
+} gatherTp = {{.kind = TESSERA_RT_ALL_GATHER,
+               .dtype = TESSERA_RT_F32,
+               .outer = 3,
+               .count = 3,
+               .num_axes = 1},
+              {1, 2}},
+  gatherDp = {{.kind = TESSERA_RT_ALL_GATHER,
+               .dtype = TESSERA_RT_F32,
+               .outer = 1,
+               .count = 18,
+               .num_axes = 1},
+              {2, 2}};
+static const struct {
+  tessera_rt_collective desc;
+  int64_t axes[4];
+} reduceAll = {{.kind = TESSERA_RT_ALL_REDUCE,
+                .dtype = TESSERA_RT_I32,
+                .reduction = TESSERA_RT_SUM,
+                .count = 1,
+                .num_axes = 2},
+               {2, 2, 1, 2}};
 
 /* args: source, destination. */
 static void sumTokens(const int64_t *args, int64_t begin, int64_t end) {
@@ -75,18 +97,18 @@ static int32_t step(tessera_rt_context *ctx) {
                      (int64_t)(arena + SUM_OFFSET)};
   int64_t shape[1] = {9}, stride[1] = {1};
   int32_t status;
-  if ((status = tessera_rt_all_gather(ctx, 0, 1, tp, 1, TESSERA_RT_F32, 3, 3,
-                                      W_OFFSET, ROWS_OFFSET)))
+  if ((status = tessera_rt_start(ctx, 0, 1, &gatherTp.desc, W_OFFSET,
+                                 ROWS_OFFSET)) ||
+      (status = tessera_rt_wait(ctx, 0)))
     return status;
-  if ((status = tessera_rt_all_gather_start(ctx, 0, 2, dp, 1, TESSERA_RT_F32, 1,
-                                            18, ROWS_OFFSET, WHOLE_OFFSET)))
+  if ((status = tessera_rt_start(ctx, 0, 2, &gatherDp.desc, ROWS_OFFSET,
+                                 WHOLE_OFFSET)))
     return status;
   /* One chunk: the kernel adds up over its range. */
   if ((status = tessera_rt_launch(ctx, sumTokens, args, 2, 16, 16)))
     return status;
-  if ((status = tessera_rt_all_reduce_start(ctx, 1, 3, all, 2, TESSERA_RT_I32,
-                                            TESSERA_RT_SUM, 1, SUM_OFFSET,
-                                            TOTAL_OFFSET)))
+  if ((status = tessera_rt_start(ctx, 1, 3, &reduceAll.desc, SUM_OFFSET,
+                                 TOTAL_OFFSET)))
     return status;
   if ((status = tessera_rt_copy(ctx, 4, 1, shape, W_OFFSET, stride, 0,
                                 BLOCK_OFFSET, stride, 0)))

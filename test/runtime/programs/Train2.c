@@ -71,7 +71,16 @@ const char tessera_program_manifest[] =
     SCALAR("grad_norm", "2304") "}," SCALAR("lr", "2368") "}]}";
 /* clang-format on */
 
-static const int64_t dp[2] = {1, 2};
+/* A descriptor, followed by its axes: dp. */
+static const struct {
+  tessera_rt_collective desc;
+  int64_t axes[2];
+} reduceDp = {{.kind = TESSERA_RT_ALL_REDUCE,
+               .dtype = TESSERA_RT_F32,
+               .reduction = TESSERA_RT_SUM,
+               .count = V,
+               .num_axes = 1},
+              {1, 2}};
 
 static int64_t number(const char *name, int64_t otherwise) {
   const char *text = getenv(name);
@@ -111,9 +120,9 @@ static int32_t step(tessera_rt_context *ctx) {
   memset(counts, 0, V * 4);
   for (i = 0; i < 16; ++i)
     counts[labels[i]] += 1;
-  if ((status = tessera_rt_all_reduce(ctx, 0, 1, dp, 1, TESSERA_RT_F32,
-                                      TESSERA_RT_SUM, V, COUNTS_OFFSET,
-                                      COUNTS_OFFSET)))
+  if ((status = tessera_rt_start(ctx, 0, 1, &reduceDp.desc, COUNTS_OFFSET,
+                                 COUNTS_OFFSET)) ||
+      (status = tessera_rt_wait(ctx, 0)))
     return status;
   for (i = 0; i < V; ++i)
     largest = w[i] > largest ? w[i] : largest;
