@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The manifest is the runtime's only description of a program.
-// runtime/include/tessera_rt.h documents the format.
+// runtime/include/tessera_manifest.h documents the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
+#include "runtime/include/tessera_manifest.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -33,48 +34,32 @@ FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
 }
 
 /// Returns an empty name for types that no argument or result may have: 8-bit
-/// types are internal to the program.
+/// floats are internal to the program.
 static StringRef getTypeName(Type type) {
-  switch (rt::getRuntimeType(type).value_or(-1)) {
-  case TESSERA_RT_F32:
-    return "f32";
-  case TESSERA_RT_BF16:
-    return "bf16";
-  case TESSERA_RT_F16:
-    return "f16";
-  case TESSERA_RT_F64:
-    return "f64";
-  case TESSERA_RT_I1:
-    return "i1";
-  case TESSERA_RT_I8:
-    return "i8";
-  case TESSERA_RT_I16:
-    return "i16";
-  case TESSERA_RT_I32:
-    return "i32";
-  case TESSERA_RT_I64:
-    return "i64";
-  default:
+  std::optional<int32_t> dtype = rt::getRuntimeType(type);
+  if (!dtype || *dtype == TESSERA_RT_F8E4M3 || *dtype == TESSERA_RT_F8E5M2)
     return StringRef();
-  }
+  return manifest::kDTypes[*dtype];
 }
 
 /// Returns {"kind": "normal", "std": ...} for a #nn.init.
 static json::Value getInit(nn::InitAttr init) {
   switch (init.getKind()) {
   case nn::InitKind::Zeros:
-    return json::Object{{"kind", "zeros"}};
+    return json::Object{{manifest::init::kKind, manifest::init::kZeros}};
   case nn::InitKind::Ones:
-    return json::Object{{"kind", "ones"}};
+    return json::Object{{manifest::init::kKind, manifest::init::kOnes}};
   case nn::InitKind::Constant:
-    return json::Object{{"kind", "constant"},
-                        {"value", init.getNumber().getValueAsDouble()}};
+    return json::Object{
+        {manifest::init::kKind, manifest::init::kConstant},
+        {manifest::init::kValue, init.getNumber().getValueAsDouble()}};
   case nn::InitKind::Normal:
     break;
   }
-  return json::Object{{"kind", "normal"},
-                      {"mean", 0.0},
-                      {"std", init.getNumber().getValueAsDouble()}};
+  return json::Object{
+      {manifest::init::kKind, manifest::init::kNormal},
+      {manifest::init::kMean, 0.0},
+      {manifest::init::kStd, init.getNumber().getValueAsDouble()}};
 }
 
 namespace {
@@ -123,8 +108,8 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
     if (sharding)
       for (const AxisRef &ref : sharding->dims[i].axes) {
         AxisStride axis = mesh.axisStride(ref);
-        dim.push_back(
-            json::Object{{"stride", axis.stride}, {"size", axis.size}});
+        dim.push_back(json::Object{{manifest::axis::kStride, axis.stride},
+                                   {manifest::axis::kSize, axis.size}});
         shards *= axis.size;
       }
     int64_t whole = type.getDimSize(i) * shards;
@@ -135,20 +120,21 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
                     : d.globalShape ? d.globalShape[i]
                                     : whole);
   }
-  json::Object value{{"name", d.name},
-                     {"dtype", dtype},
-                     {"shape", std::move(shape)},
-                     {"padded_shape", std::move(padded)},
-                     {"sharding", std::move(axes)},
-                     {"local_shape", std::move(local)},
-                     {"offset", std::move(d.offset)},
-                     {"bytes", rt::getTensorBytes(type)}};
+  json::Object value{{manifest::value::kName, d.name},
+                     {manifest::value::kDType, dtype},
+                     {manifest::value::kShape, std::move(shape)},
+                     {manifest::value::kPaddedShape, std::move(padded)},
+                     {manifest::value::kSharding, std::move(axes)},
+                     {manifest::value::kLocalShape, std::move(local)},
+                     {manifest::value::kOffset, std::move(d.offset)},
+                     {manifest::value::kBytes, rt::getTensorBytes(type)}};
   if (d.logicalShape)
-    value["logical_shape"] = json::Array(d.logicalShape.asArrayRef());
+    value[manifest::value::kLogicalShape] =
+        json::Array(d.logicalShape.asArrayRef());
   if (d.tiles)
-    value["tiles"] = json::Array(d.tiles.asArrayRef());
+    value[manifest::value::kTiles] = json::Array(d.tiles.asArrayRef());
   if (d.order)
-    value["order"] = getOrder(d.order);
+    value[manifest::value::kOrder] = getOrder(d.order);
   return value;
 }
 
@@ -275,30 +261,32 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
   auto of = step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kOfAttr);
   auto init = step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr);
   if (step.getArgAttr(i, nn::NNDialect::kParamAttr)) {
-    value["role"] = "param";
+    value[manifest::value::kRole] = manifest::role::kParam;
   } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
-    value["role"] = "state";
+    value[manifest::value::kRole] = manifest::role::kState;
     // Moments have their parameter's name too, but not its numbers.
     bool isMaster = bool(step.getArgAttr(i, nn::NNDialect::kMasterAttr));
     if (of && (isMaster || (init && init.getKind() == nn::InitKind::Normal)))
-      value["of"] = of.getValue();
+      value[manifest::value::kOf] = of.getValue();
   } else {
-    bool isText = (name == "tokens" || name == "labels") &&
-                  step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
-                  (element.isInteger(32) || element.isInteger(64));
-    value["role"] = isText ? name.str() : "input";
+    bool isText =
+        (name == manifest::role::kTokens || name == manifest::role::kLabels) &&
+        step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
+        (element.isInteger(32) || element.isInteger(64));
+    value[manifest::value::kRole] =
+        isText ? name.str() : manifest::role::kInput;
     if (auto shift = step.getArgAttrOfType<IntegerAttr>(
             i, nn::NNDialect::kLabelShiftAttr))
-      value["shift"] = shift.getInt();
+      value[manifest::value::kShift] = shift.getInt();
     if (auto eod =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kEodAttr)) {
-      value["role"] = "starts";
-      value["eod"] = eod.getInt();
+      value[manifest::value::kRole] = manifest::role::kStarts;
+      value[manifest::value::kEod] = eod.getInt();
     }
   }
   if (auto donated =
           step.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr))
-    value["donate"] =
+    value[manifest::value::kDonate] =
         results.at(getResultNumber(step, donated.getInt())).position;
 }
 
@@ -309,18 +297,20 @@ static LogicalResult addSource(func::FuncOp step, unsigned i, StringRef name,
       step.getArgAttrOfType<nn::SourceAttr>(i, nn::NNDialect::kSourceAttr);
   if (!source)
     return success();
-  json::Array *logical = value.getArray("logical_shape");
+  json::Array *logical = value.getArray(manifest::value::kLogicalShape);
   SmallVector<int64_t> shape;
-  for (const json::Value &size : logical ? *logical : *value.getArray("shape"))
+  for (const json::Value &size :
+       logical ? *logical : *value.getArray(manifest::value::kShape))
     shape.push_back(*size.getAsInteger());
   if (const char *fault = source.findFault(shape))
     return step.emitError("parameter '")
            << name << "' expects of its nn.source " << fault << " but got "
            << source;
-  value["source"] = json::Object{{"tensor", source.getTensor()},
-                                 {"shape", json::Array(source.getShape())},
-                                 {"offset", source.getOffset()},
-                                 {"strides", json::Array(source.getStrides())}};
+  value[manifest::value::kSource] = json::Object{
+      {manifest::source::kTensor, source.getTensor()},
+      {manifest::source::kShape, json::Array(source.getShape())},
+      {manifest::source::kOffset, source.getOffset()},
+      {manifest::source::kStrides, json::Array(source.getStrides())}};
   return success();
 }
 
@@ -351,19 +341,20 @@ static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
       return failure();
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
-      (*value)["vocab"] = vocab.getInt();
+      (*value)[manifest::value::kVocab] = vocab.getInt();
     if (auto ignored =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kIgnoredAttr))
-      (*value)["ignored"] = ignored.getInt();
+      (*value)[manifest::value::kIgnored] = ignored.getInt();
     if (failed(addSource(step, i, name, *value)))
       return failure();
     addRole(step, i, name, results, *value);
     if (auto init =
             step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))
-      (*value)["init"] = getInit(init);
+      (*value)[manifest::value::kInit] = getInit(init);
     else if (step.getArgAttr(i, nn::NNDialect::kParamAttr) ||
              step.getArgAttr(i, nn::NNDialect::kStateAttr))
-      (*value)["init"] = json::Object{{"kind", "zeros"}};
+      (*value)[manifest::value::kInit] =
+          json::Object{{manifest::init::kKind, manifest::init::kZeros}};
     arguments.push_back(std::move(*value));
   }
   return arguments;
@@ -417,9 +408,10 @@ static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
     json::Object calls;
     for (const auto &[kind, count] : traffic.calls)
       calls[kind] = count;
-    entries.push_back(json::Object{{"axes", traffic.axes},
-                                   {"bytes", traffic.bytes},
-                                   {"calls", std::move(calls)}});
+    entries.push_back(
+        json::Object{{manifest::traffic::kAxes, traffic.axes},
+                     {manifest::traffic::kBytes, traffic.bytes},
+                     {manifest::traffic::kCalls, std::move(calls)}});
   }
   return entries;
 }
@@ -437,13 +429,14 @@ describePipeline(ArrayRef<func::FuncOp> steps) {
           [&](ArrayRef<int64_t>) { ++entries; });
       longest = std::max(longest, entries);
       int64_t stages = op.getStageRanks().front().size();
-      described = json::Object{{"schedule", getScheduleName(step)},
-                               {"stages", stages},
-                               {"micro_batches", int64_t(op.getMicroBatches())},
-                               {"entries", longest}};
+      described = json::Object{
+          {manifest::pipeline::kSchedule, getScheduleName(step)},
+          {manifest::pipeline::kStages, stages},
+          {manifest::pipeline::kMicroBatches, int64_t(op.getMicroBatches())},
+          {manifest::pipeline::kEntries, longest}};
       if (auto bubble =
               step->getAttrOfType<FloatAttr>(dist::DistDialect::kBubbleAttr))
-        (*described)["bubble"] = bubble.getValueAsDouble();
+        (*described)[manifest::pipeline::kBubble] = bubble.getValueAsDouble();
     }
   return described;
 }
@@ -463,40 +456,44 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
   func::FuncOp largest = getLargest(steps);
   json::Array axes;
   for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
-    axes.push_back(json::Object{{"name", name}, {"size", size}});
+    axes.push_back(json::Object{{manifest::axis::kName, name},
+                                {manifest::axis::kSize, size}});
   if (axes.empty())
-    axes.push_back(json::Object{{"name", "device"}, {"size", 1}});
+    axes.push_back(json::Object{{manifest::axis::kName, "device"},
+                                {manifest::axis::kSize, 1}});
 
   // The hash of the program's text identifies it: equal text gives equal code.
   std::string text;
   llvm::raw_string_ostream os(text);
   largest->getParentOfType<ModuleOp>().print(os,
                                              OpPrintingFlags().useLocalScope());
-  json::Value manifest = json::Object{
-      {"version", TESSERA_RT_ABI_VERSION},
-      {"program", program},
-      {"hash", llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true,
-                               /*Width=*/16)},
-      {"ranks", mesh.numDevices()},
-      {"mesh", std::move(axes)},
-      {"arena_bytes", getArenaBytes(largest)},
-      {"plan", json::Array(describePlan(steps, mesh))},
-      {"memory", describeMemory(largest)},
-      {"communication", describeTraffic(largest, mesh)},
-      {"arguments", std::move(*arguments)},
-      {"results", std::move(*results)}};
-  json::Object &object = *manifest.getAsObject();
+  json::Value described =
+      json::Object{{manifest::kVersion, TESSERA_RT_ABI_VERSION},
+                   {manifest::kProgram, program},
+                   {manifest::kHash,
+                    llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true,
+                                    /*Width=*/16)},
+                   {manifest::kRanks, mesh.numDevices()},
+                   {manifest::kMesh, std::move(axes)},
+                   {manifest::kArenaBytes, getArenaBytes(largest)},
+                   {manifest::kPlan, json::Array(describePlan(steps, mesh))},
+                   {manifest::kMemory, describeMemory(largest)},
+                   {manifest::kCommunication, describeTraffic(largest, mesh)},
+                   {manifest::kArguments, std::move(*arguments)},
+                   {manifest::kResults, std::move(*results)}};
+  json::Object &object = *described.getAsObject();
   if (steps.size() > 1) {
     AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
-    object["pp_axis"] =
-        json::Object{{"stride", axis.stride}, {"size", axis.size}};
+    object[manifest::kPPAxis] =
+        json::Object{{manifest::axis::kStride, axis.stride},
+                     {manifest::axis::kSize, axis.size}};
   }
   // A list on a single pp rank, which stacks results, is not a pipeline.
   std::optional<json::Object> pipeline = describePipeline(steps);
   if (pipeline && steps.size() > 1)
-    object["pipeline"] = std::move(*pipeline);
+    object[manifest::kPipeline] = std::move(*pipeline);
   // The runtime to link the program with; an emulated GPU counts as CUDA too.
   if (rt::getTarget(largest) != rt::Target::Host)
-    object["target"] = "cuda";
-  return llvm::formatv("{0}", manifest).str();
+    object[manifest::kTarget] = manifest::target::kCuda;
+  return llvm::formatv("{0}", described).str();
 }

@@ -11,7 +11,6 @@
  * two symbols under "What a program defines", and this library, which defines
  * everything else, including `main`. Linking and running it need nothing of
  * LLVM or MLIR.
- * to link or to run it.
  *
  * Model. N ranks, one process each, run the same program. Every rank owns an
  * arena: one block of shared memory of the same size on all ranks, in which
@@ -104,7 +103,8 @@ enum tessera_rt_reduction {
 
 /*===--- What a program defines -------------------------------------------===*/
 
-/// The program's manifest: NUL-terminated JSON. See "Manifest" at the end.
+/// The program's manifest: NUL-terminated JSON. tessera_manifest.h has its
+/// members.
 extern const char tessera_program_manifest[];
 
 /// Runs one step of the program (a forward pass, or a training step) on this
@@ -491,118 +491,6 @@ static inline int64_t tessera_rt_entry_length(const int64_t *entry,
 int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
                             int64_t count, const tessera_rt_task_fn *tasks,
                             const int64_t *axes, int32_t num_axes);
-
-/*===--- Manifest ---------------------------------------------------------===*/
-/*
- * The manifest is one JSON object:
- *
- * {
- *   "version": 5,                       // TESSERA_RT_ABI_VERSION
- *   "program": "gpt2",                  // a name, for reports
- *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
- *   "target": "host",                   // or "cuda"; default: host
- *   "ranks": 4,
- *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
- *   "pp_axis": {"stride": 1, "size": 2}, // stage axis, of a pipeline: see
- *                                       // below
- *   "pipeline": {"schedule": "1f1b", "stages": 2, "micro_batches": 8,
- *                "entries": 70, "bubble": 0.1},  // of a pipeline: see below
- *   "arena_bytes": 1048576,             // of one rank
- *   "plan": ["line", ...],              // printed before the first step
- *   "memory": {"parameters": 4096},     // bytes at the peak of the step
- *                                       // by what they hold; for reports
- *   "communication": [{"axes": "dp", "bytes": 64, "calls": {"all_reduce": 1}}],
- *                                       // what a rank receives in a step, by
- *                                       // bandwidth-optimal algorithms
- *   "arguments": [ value, ... ],
- *   "results":   [ value, ... ]
- * }
- * The product of the mesh's sizes is `ranks`. In a pipeline, ranks with
- * different coordinates on "pp_axis" run different functions. "arena_bytes",
- * "memory" and "communication" then describe the pp rank with the largest
- * arena. "offset" of a value is an array with one offset for each pp rank, -1
- * if that rank does not have the value. "pipeline" is for reports and
- * --rehearse: the schedule's name, the stages that a micro-batch passes, the
- * micro-batches, the entries of the longest list, and the bubble that the
- * compiler predicts, as a fraction of 1 (left out if it predicts none). A value
- * is
- * out where it predicts none). A value is
- *
- * {
- *   "name": "blocks.0.attn.wq",         // unique; also NAME.npy
- *   "role": "param",                    // arguments only, see below
- *   "dtype": "f32",                     // f32 bf16 f16 f64 i1 i8 i32 i64
- *   "shape": [768, 768],                // true global shape
- *   "logical_shape": [768, 12, 64],     // shape in files: the elements in the
- *                                       // same order; default: shape
- *   "tiles": [1, 12, 1],                // the order is another: see below
- *   "order": [[], [0, 3, 1, 2]],        // the order is another: see below
- *   "padded_shape": [768, 768],         // global shape that is divided; each
- *                                       // dimension >= shape's; default: shape
- *   "sharding": [[], [{"stride": 1, "size": 2}]],
- *                                       // per dimension its axes, major to
- *                                       // minor; default: not sharded
- *   "local_shape": [768, 384],          // padded_shape / product of sizes
- *   "offset": 4096,                     // in the arena, bytes
- *   "bytes": 1179648,                   // of the local block
- *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0},  // param and state
- *   "source": {"tensor": "h.0.attn.c_attn.weight", "shape": [768, 2304],
- *              "offset": 0, "strides": [2304, 64, 1]},
- *                                       // role param only, optional: below
- *   "of": "blocks.0.attn.wq",           // role state only, optional: see below
- *   "donate": 3                         // arguments only: see below
- * }
- *
- * A rank's block along a dimension is the one whose index is the row-major
- * number of the rank's coordinates on the dimension's axes. Ranks that differ
- * in other coordinates only hold copies.
- *
- * Tiles. "tiles" has as many numbers as "logical_shape" and divides it: a value
- * of [64, 4, 16] with tiles [1, 2, 1] is split into 2 tiles of [64, 2, 16] and
- * Tiles. "tiles" has as many numbers as "logical_shape", and each divides its
- * dimension. A value of [64, 4, 16] with tiles [1, 2, 1] is split into 2 tiles
- * of [64, 2, 16] and has the shape [2, 2048]. The shape has one dimension for
- * each number of tiles above 1, in row-major order, and as its last dimension
- * the elements of a tile, in row-major order.
- * numbers, which are stored in that order: with [0, 3, 1, 2] the last quarter
- * Order. A dimension with an order is divided into as many chunks as the order
- * has numbers, which are stored in that order: with [0, 3, 1, 2] the last
- * quarter is stored second. Files have the chunks in their original order.
- * and with "of" it starts with the numbers of the parameter of that name (a
- * Roles. "param": initialised from `init`, or from --inputs. "state": the same.
- * A state with "of" (a master copy) starts with the numbers of the parameter of
- * that name: its init draws from that parameter's stream, and it is read from
- * the parameter's file if it has no file of its own. "tokens", "labels" and
- * "starts": [.., sequence] of i32 or i64, filled from --data before every step.
- * The labels of a row are its tokens one position later, or with "shift": 0 the
- * tokens themselves. "starts", with "eod": the position in the row at which the
- * token's document starts, which is the position after the last earlier "eod"
- * token, or 0. "input": from --inputs only, or from `init` if it has one. An
- * argument of integers with "vocab": N has ids from 0 to N - 1, or "ignored"
- * (default: -100 for labels, none for others); files with other ids are
- * refused.
- * logical shape is element offset + i strides[0] + j strides[1] + ... of the
- * Source. The location of the parameter in files of weights: element (i, j,
- * ...) of its logical shape is element offset + i strides[0] + j strides[1] +
- * ... of the tensor of that name and shape, in row-major order. Default: the
- * tensor of the parameter's own name and shape.
- * "donate", nor to what aligns the next block after it: ranks with the same
- * Consecutive steps. A step does not write to the block of a parameter without
- * "donate", nor to the bytes that align the next block after it, so ranks with
- * the same block may share one memory. An argument with "donate": R takes the
- * value of result R after every step. The result has its type and sharding; if
- * it also has its offset, nothing is moved, otherwise the block is copied. A
- * program with such arguments is a training step. Of its results, "loss",
- * "grad_norm", "lr", "num_labels" and "skipped" (1 if the step changed nothing)
- * that exist and have one element are read after every step.
- * value of an element is a function of the seed, the argument's name and the
- * element's linear index in the logical shape, so it is the same under every
- * mesh. Elements in the padding are zero.
- *
- * Results are assembled from the blocks (a block that several ranks hold is
- * taken from the lowest), trimmed to the true shape, put into the order of the
- * logical one and written as NAME.npy; bf16 is written as f32.
- */
 
 #ifdef __cplusplus
 } // extern "C"

@@ -12,9 +12,11 @@
 #include "Manifest.h"
 
 #include "support/Json.h"
+#include "tessera_manifest.h"
 
 #include <algorithm>
 
+using namespace tessera::manifest;
 using namespace tessera::rt;
 
 int64_t Value::elements() const {
@@ -63,19 +65,19 @@ static std::vector<int64_t> readIntegers(const Json &json, const char *name) {
 }
 
 static bool readInit(const Json &json, Initialiser &init) {
-  std::string kind = json.getString("kind");
-  if (kind == "zeros")
+  std::string kind = json.getString(init::kKind);
+  if (kind == init::kZeros)
     init = {Initialiser::Zeros, 0, 0};
-  else if (kind == "ones")
+  else if (kind == init::kOnes)
     init = {Initialiser::Ones, 1, 0};
-  else if (kind == "constant")
-    init = {Initialiser::Constant, json.getNumber("value", 0), 0};
-  else if (kind == "normal")
-    init = {Initialiser::Normal, json.getNumber("mean", 0),
-            json.getNumber("std", 1)};
-  else if (kind == "uniform")
-    init = {Initialiser::Uniform, json.getNumber("low", 0),
-            json.getNumber("high", 1)};
+  else if (kind == init::kConstant)
+    init = {Initialiser::Constant, json.getNumber(init::kValue, 0), 0};
+  else if (kind == init::kNormal)
+    init = {Initialiser::Normal, json.getNumber(init::kMean, 0),
+            json.getNumber(init::kStd, 1)};
+  else if (kind == init::kUniform)
+    init = {Initialiser::Uniform, json.getNumber(init::kLow, 0),
+            json.getNumber(init::kHigh, 1)};
   else
     return false;
   return true;
@@ -234,7 +236,7 @@ static bool isView(const Source &source, const std::vector<int64_t> &shape) {
 /// Reads the location of a parameter in files of weights.
 static std::string readSource(const Json &json, Value &value) {
   Source &source = value.source;
-  const Json *given = json.find("source");
+  const Json *given = json.find(value::kSource);
   if (!given) {
     source.tensor = value.name;
     source.shape = value.logicalShape;
@@ -243,82 +245,83 @@ static std::string readSource(const Json &json, Value &value) {
       source.strides[d - 1] = source.strides[d] * source.shape[d];
     return std::string();
   }
-  source.tensor = given->getString("tensor");
-  source.shape = readIntegers(*given, "shape");
-  source.offset = given->getInteger("offset", 0);
-  source.strides = readIntegers(*given, "strides");
+  source.tensor = given->getString(source::kTensor);
+  source.shape = readIntegers(*given, source::kShape);
+  source.offset = given->getInteger(source::kOffset, 0);
+  source.strides = readIntegers(*given, source::kStrides);
   return !source.tensor.empty() && isView(source, value.logicalShape)
              ? std::string()
              : "expects a source that is a view of its tensor with each "
                "element once";
 }
 
+static constexpr const char *roleNames[] = {role::kParam,  role::kState,
+                                            role::kTokens, role::kLabels,
+                                            role::kStarts, role::kInput};
+
+const char *tessera::rt::roleName(Role role) { return roleNames[int(role)]; }
+
+static bool readRole(const std::string &name, Role &role) {
+  const auto *found =
+      std::find(std::begin(roleNames), std::end(roleNames), name);
+  role = Role(found - roleNames);
+  return found != std::end(roleNames);
+}
+
 static std::string readValue(const Json &json, bool isArgument,
                              const Manifest &manifest, Value &value) {
-  value.name = json.getString("name");
-  value.dtype = dtypeFromName(json.getString("dtype"));
-  value.shape = readIntegers(json, "shape");
-  value.logicalShape = json.find("logical_shape")
-                           ? readIntegers(json, "logical_shape")
+  value.name = json.getString(value::kName);
+  value.dtype = dtypeFromName(json.getString(value::kDType));
+  value.shape = readIntegers(json, value::kShape);
+  value.logicalShape = json.find(value::kLogicalShape)
+                           ? readIntegers(json, value::kLogicalShape)
                            : value.shape;
-  value.tiles = readIntegers(json, "tiles");
-  for (const Json &dim : json.getArray("order")) {
+  value.tiles = readIntegers(json, value::kTiles);
+  for (const Json &dim : json.getArray(value::kOrder)) {
     value.order.emplace_back();
     for (const Json &chunk : dim.items)
       value.order.back().push_back(chunk.integer);
   }
-  value.paddedShape = json.find("padded_shape")
-                          ? readIntegers(json, "padded_shape")
+  value.paddedShape = json.find(value::kPaddedShape)
+                          ? readIntegers(json, value::kPaddedShape)
                           : value.shape;
-  for (const Json &dim : json.getArray("sharding")) {
+  for (const Json &dim : json.getArray(value::kSharding)) {
     value.sharding.emplace_back();
     for (const Json &axis : dim.items)
       value.sharding.back().push_back(
-          {axis.getInteger("stride", 0), axis.getInteger("size", 0)});
+          {axis.getInteger(axis::kStride, 0), axis.getInteger(axis::kSize, 0)});
   }
   value.sharding.resize(std::max(value.sharding.size(), value.shape.size()));
-  value.localShape = json.find("local_shape")
-                         ? readIntegers(json, "local_shape")
+  value.localShape = json.find(value::kLocalShape)
+                         ? readIntegers(json, value::kLocalShape)
                          : value.shape;
   value.stageAxis = manifest.stageAxis;
-  const Json *offset = json.find("offset");
+  const Json *offset = json.find(value::kOffset);
   if (offset && offset->kind == Json::Array)
-    value.offsets = readIntegers(json, "offset");
+    value.offsets = readIntegers(json, value::kOffset);
   else
-    value.offsets = {json.getInteger("offset", -1)};
-  value.bytes = json.getInteger("bytes", -1);
-  value.vocab = json.getInteger("vocab", 0);
-  value.eod = json.getInteger("eod", 0);
+    value.offsets = {json.getInteger(value::kOffset, -1)};
+  value.bytes = json.getInteger(value::kBytes, -1);
+  value.vocab = json.getInteger(value::kVocab, 0);
+  value.eod = json.getInteger(value::kEod, 0);
   if (isArgument) {
-    std::string role = json.getString("role");
-    if (role == "param")
-      value.role = Role::Param;
-    else if (role == "state")
-      value.role = Role::State;
-    else if (role == "tokens")
-      value.role = Role::Tokens;
-    else if (role == "labels")
-      value.role = Role::Labels;
-    else if (role == "starts")
-      value.role = Role::Starts;
-    else if (role == "input")
-      value.role = Role::Input;
-    else
+    std::string role = json.getString(value::kRole);
+    if (!readRole(role, value.role))
       return "expects the role param, state, tokens, labels, starts or input, "
              "but got '" +
              role + "'";
     value.ignored =
-        json.getInteger("ignored", value.role == Role::Labels ? -100 : 0);
-    value.shift = json.getInteger("shift", 1);
+        json.getInteger(value::kIgnored, value.role == Role::Labels ? -100 : 0);
+    value.shift = json.getInteger(value::kShift, 1);
     if (value.shift != 0 && value.shift != 1)
       return "expects a shift of 0 or 1";
-    value.of = json.getString("of");
-    value.donate = json.getInteger("donate", -1);
+    value.of = json.getString(value::kOf);
+    value.donate = json.getInteger(value::kDonate, -1);
     if (isData(value) &&
         ((value.dtype != TESSERA_RT_I32 && value.dtype != TESSERA_RT_I64) ||
          value.shape.empty()))
       return "expects tokens of i32 or i64 with a sequence dim";
-    const Json *init = json.find("init");
+    const Json *init = json.find(value::kInit);
     if (init && !readInit(*init, value.init))
       return "expects an init kind zeros, ones, constant, normal or uniform";
   }
@@ -393,11 +396,11 @@ static std::string readValues(const Json &json, const char *name,
 
 static std::string readPipeline(const Json &json, PipelineFacts &facts) {
   constexpr int64_t maxCount = int64_t(1) << 24;
-  facts.schedule = json.getString("schedule", "list");
-  facts.stages = json.getInteger("stages", 0);
-  facts.microBatches = json.getInteger("micro_batches", 0);
-  facts.entries = json.getInteger("entries", -1);
-  facts.bubble = json.getNumber("bubble", std::nan(""));
+  facts.schedule = json.getString(pipeline::kSchedule, "list");
+  facts.stages = json.getInteger(pipeline::kStages, 0);
+  facts.microBatches = json.getInteger(pipeline::kMicroBatches, 0);
+  facts.entries = json.getInteger(pipeline::kEntries, -1);
+  facts.bubble = json.getNumber(pipeline::kBubble, std::nan(""));
   if (facts.stages >= 1 && facts.stages <= maxCount &&
       facts.microBatches >= 1 && facts.entries >= 0 &&
       facts.entries <= maxCount && !(facts.bubble < 0 || facts.bubble > 1))
@@ -415,20 +418,20 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   Json json;
   if (!parseJson(text, json, error))
     return false;
-  if (json.getInteger("version", 0) != TESSERA_RT_ABI_VERSION) {
+  if (json.getInteger(kVersion, 0) != TESSERA_RT_ABI_VERSION) {
     error = format("expects version %d, but got %lld", TESSERA_RT_ABI_VERSION,
-                   (long long)json.getInteger("version", 0));
+                   (long long)json.getInteger(kVersion, 0));
     return false;
   }
-  manifest.program = json.getString("program", "program");
-  manifest.hash = json.getString("hash");
-  manifest.target = json.getString("target", "host");
-  int64_t ranks = json.getInteger("ranks", 0);
-  manifest.arenaBytes = json.getInteger("arena_bytes", -1);
+  manifest.program = json.getString(kProgram, "program");
+  manifest.hash = json.getString(kHash);
+  manifest.target = json.getString(kTarget, target::kHost);
+  int64_t ranks = json.getInteger(kRanks, 0);
+  manifest.arenaBytes = json.getInteger(kArenaBytes, -1);
   int64_t product = 1;
-  for (const Json &axis : json.getArray("mesh")) {
-    int64_t size = axis.getInteger("size", 0);
-    manifest.mesh.push_back({axis.getString("name"), size});
+  for (const Json &axis : json.getArray(kMesh)) {
+    int64_t size = axis.getInteger(axis::kSize, 0);
+    manifest.mesh.push_back({axis.getString(axis::kName), size});
     if (__builtin_mul_overflow(product, size, &product))
       product = 0;
   }
@@ -441,9 +444,9 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
     return false;
   }
   manifest.ranks = int(ranks);
-  if (const Json *axis = json.find("pp_axis")) {
-    manifest.stageAxis = {axis->getInteger("stride", 0),
-                          axis->getInteger("size", 0)};
+  if (const Json *axis = json.find(kPPAxis)) {
+    manifest.stageAxis = {axis->getInteger(axis::kStride, 0),
+                          axis->getInteger(axis::kSize, 0)};
     if (!dividesRanks(manifest.stageAxis, ranks)) {
       error = format("expects a pp_axis that divides %lld ranks, but got "
                      "stride %lld and size %lld",
@@ -452,19 +455,19 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
       return false;
     }
   }
-  if (const Json *pipeline = json.find("pipeline")) {
+  if (const Json *pipeline = json.find(kPipeline)) {
     error = readPipeline(*pipeline, manifest.pipeline);
     if (!error.empty())
       return false;
   }
-  for (const Json &line : json.getArray("plan"))
+  for (const Json &line : json.getArray(kPlan))
     manifest.plan.push_back(line.string);
-  if (const Json *memory = json.find("memory"))
+  if (const Json *memory = json.find(kMemory))
     for (const auto &member : memory->members)
       manifest.memory.push_back({member.first, member.second.integer});
-  error = readValues(json, "arguments", true, manifest, manifest.arguments);
+  error = readValues(json, kArguments, true, manifest, manifest.arguments);
   if (error.empty())
-    error = readValues(json, "results", false, manifest, manifest.results);
+    error = readValues(json, kResults, false, manifest, manifest.results);
   if (error.empty())
     error = checkDonations(manifest);
   return error.empty();

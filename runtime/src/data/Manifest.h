@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The manifest of a program, read and checked, and the blocks of its values.
-// The format is documented in tessera_rt.h.
+// The format is documented in tessera_manifest.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,9 @@
 namespace tessera::rt {
 
 enum class Role { Param, State, Tokens, Labels, Starts, Input, Result };
+
+/// The name of an argument's role.
+const char *roleName(Role role);
 
 /// The initial values of an argument.
 struct Initialiser {

@@ -30,8 +30,6 @@ static std::string describeOption(const OptionSpec &spec) {
 }
 
 static std::string describeValues(const Manifest &manifest) {
-  static const char *const roles[] = {"param",  "state",  "tokens",
-                                      "labels", "starts", "input"};
   constexpr size_t shown = 8;
   std::string text = "\narguments:\n";
   size_t counts[2] = {};
@@ -40,13 +38,13 @@ static std::string describeValues(const Manifest &manifest) {
     if (isLong && ++counts[size_t(value.role)] > shown)
       continue;
     text +=
-        format("  %-24s %-7s %s\n", value.name.c_str(), roles[int(value.role)],
+        format("  %-24s %-7s %s\n", value.name.c_str(), roleName(value.role),
                describeType(value.dtype, value.shape).c_str());
   }
   for (size_t role = 0; role < 2; ++role)
     if (counts[role] > shown)
       text += format("  ... and %zu more of role %s\n", counts[role] - shown,
-                     roles[role]);
+                     roleName(Role(role)));
   text += "results:\n";
   std::vector<bool> isDonated(manifest.results.size());
   for (const Value &value : manifest.arguments)

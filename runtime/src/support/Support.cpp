@@ -11,6 +11,8 @@
 
 #include "Support.h"
 
+#include "tessera_manifest.h"
+
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -56,14 +58,10 @@ std::string tessera::rt::format(const char *pattern, ...) {
 }
 
 namespace {
-struct DTypeInfo {
-  const char *name;
-  int64_t size;
-};
-constexpr DTypeInfo dtypes[] = {
-    {"f32", 4}, {"bf16", 2}, {"f16", 2},    {"f64", 8},    {"i1", 1}, {"i8", 1},
-    {"i32", 4}, {"i64", 8},  {"f8e4m3", 1}, {"f8e5m2", 1}, {"i16", 2}};
-constexpr int32_t numDTypes = sizeof(dtypes) / sizeof(dtypes[0]);
+/// Bytes of an element by tessera_rt_dtype.
+constexpr int64_t dtypeSizes[] = {4, 2, 2, 8, 1, 1, 4, 8, 1, 1, 2};
+constexpr int32_t numDTypes = std::size(tessera::manifest::kDTypes);
+static_assert(numDTypes == std::size(dtypeSizes));
 } // namespace
 
 std::string tessera::rt::readableBytes(int64_t bytes) {
@@ -77,16 +75,17 @@ std::string tessera::rt::readableBytes(int64_t bytes) {
 }
 
 int64_t tessera::rt::dtypeSize(int32_t dtype) {
-  return dtype >= 0 && dtype < numDTypes ? dtypes[dtype].size : 0;
+  return dtype >= 0 && dtype < numDTypes ? dtypeSizes[dtype] : 0;
 }
 
 const char *tessera::rt::dtypeName(int32_t dtype) {
-  return dtype >= 0 && dtype < numDTypes ? dtypes[dtype].name : "?";
+  return dtype >= 0 && dtype < numDTypes ? tessera::manifest::kDTypes[dtype]
+                                         : "?";
 }
 
 int32_t tessera::rt::dtypeFromName(const std::string &name) {
   for (int32_t i = 0; i < numDTypes; ++i)
-    if (name == dtypes[i].name)
+    if (name == tessera::manifest::kDTypes[i])
       return i;
   return -1;
 }
