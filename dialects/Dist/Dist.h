@@ -99,6 +99,10 @@ mlir::RankedTensorType getSliceType(mlir::RankedTensorType type);
 /// sharded over the mesh.
 llvm::SmallVector<mlir::Block *> getBlocks(mlir::FunctionOpInterface func);
 
+/// The first op of a block that was built for gradients (`dist.backward`); null
+/// if there is none.
+mlir::Operation *findBackward(mlir::Block &block);
+
 /// Checks that the axes exist in the mesh (label C3) and that their parts
 /// divide them (label C4).
 mlir::LogicalResult

@@ -63,6 +63,13 @@ static ShardingAttr dropFirstDim(ShardingAttr sharding) {
                            sharding.getReduction());
 }
 
+Operation *dist::findBackward(Block &block) {
+  for (Operation &op : block)
+    if (op.hasAttr(DistDialect::kBackwardAttr))
+      return &op;
+  return nullptr;
+}
+
 SmallVector<Block *> dist::getBlocks(FunctionOpInterface func) {
   SmallVector<Block *> blocks;
   for (Block &block : func.getFunctionBody())

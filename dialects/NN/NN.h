@@ -23,6 +23,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/LogicalDimsOpInterface.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 

@@ -47,7 +47,7 @@ def NN_Dialect : Dialect {
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
   let extraClassDeclaration = [{
     /// Name of a parameter, on a function argument.
-    static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
+    static constexpr ::llvm::StringLiteral kParamAttr = ::tessera::kParameterAttr;
     /// Name of a batch input ("tokens", "labels"), on a function argument.
     static constexpr ::llvm::StringLiteral kInputAttr = "nn.input";
     /// Number of ids that an argument may hold: they are in [0, number).

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BucketRewrite.h"
-#include "ParameterLayer.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -22,6 +21,7 @@
 #include "tessera/Collectives/OpRuns.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -395,13 +395,14 @@ void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
 /// form a group; gathering a value again starts a new group.
 void BlockBuckets::runGathers() {
   SmallVector<SmallVector<Operation *>> layers;
-  std::optional<std::string> current;
+  std::optional<StringRef> current;
   llvm::DenseSet<Value> sources;
   int64_t mostBytes = 0;
   for (Operation &op : block) {
     if (!getKey(&op) || !gathersFromOutside(&op))
       continue;
-    std::optional<std::string> layer = getParameterLayer(op.getOperand(0));
+    std::optional<StringRef> layer =
+        getParameterBlock(op.getOperand(0), FollowOperands::FirstTensor);
     if (!layer)
       continue;
     mostBytes = std::max(mostBytes, getResultBytes(&op));

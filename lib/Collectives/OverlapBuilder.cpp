@@ -23,7 +23,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OverlapBuilder.h"
-#include "ParameterLayer.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -31,6 +30,7 @@
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Makespan.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -519,11 +519,12 @@ void TaskBuilder::limitPrefetch() {
       gathers.push_back({needed[i], i});
   }
   llvm::sort(gathers);
-  std::optional<std::string> layer;
+  std::optional<StringRef> layer;
   unsigned layerBegin = 0, before = 0;
   for (auto [use, i] : gathers) {
-    std::string name =
-        getParameterLayer(out.ops[i]->getOperand(0)).value_or("");
+    StringRef name = getParameterBlock(out.ops[i]->getOperand(0),
+                                       FollowOperands::FirstTensor)
+                         .value_or("");
     if (layer != name) {
       before = layer ? layerBegin : 0;
       layerBegin = use;

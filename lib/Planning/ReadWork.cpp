@@ -12,6 +12,8 @@
 #include "Kernels.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "tessera/Interfaces/ModelBlocks.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -26,17 +28,6 @@ static DType typeOf(Type type) {
   if (auto floating = dyn_cast<FloatType>(element))
     return floating.getWidth() == 8 ? DType::FP8 : DType::F32;
   return element.getIntOrFloatBitWidth() <= 8 ? DType::I8 : DType::I32;
-}
-
-/// Returns the importer's name for the scope of an op: "blocks.3.attn".
-static StringRef placeOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location inner : fused.getLocations())
-      if (StringRef name = placeOf(inner); !name.empty())
-        return name;
-  return "";
 }
 
 namespace {
@@ -60,7 +51,7 @@ public:
       bool gather = kernel.cost.kind == CostKind::Collective &&
                     isParameter(kernel.ops[0]->getOperand(0));
       if (!gather)
-        enterLayer(placeOf(kernel.ops.back()->getLoc()));
+        enterLayer(getScope(kernel.ops.back()->getLoc()));
       readKernel(kernel);
     }
     for (LayerWork &layer : layers)
@@ -90,20 +81,20 @@ private:
   void enterLayer(StringRef scope) {
     if (!whole.empty())
       return;
-    if (scope.empty() || !scope.starts_with("blocks.")) {
-      bool afterBlock = layers.back().name == "block";
-      if (afterBlock && !scope.empty())
+    StringRef block = getModelBlock(scope);
+    if (block.empty()) {
+      if (!currentBlock.empty() && !scope.empty())
         open("head", "");
-      return;
+    } else if (block != currentBlock) {
+      open("block", block);
     }
-    StringRef index = scope.drop_front(7).split('.').first;
-    if (layers.back().name != "block" || index != currentBlock)
-      open("block", index);
   }
 
   void open(StringRef name, StringRef block) {
     layers.emplace_back();
     layers.back().name = name.str();
+    if (!block.empty())
+      layerOf.try_emplace(block, layers.size() - 1);
     currentBlock = block;
     lastMatmul = nullptr;
     numMatmuls = 0;
@@ -290,9 +281,8 @@ private:
   /// linear ops. The result of a layer is kept as the next one's input.
   bool isNeededInLayer(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      StringRef scope = placeOf(user->getLoc());
-      if (!scope.consume_front("blocks.") ||
-          scope.split('.').first != currentBlock)
+      StringRef block = getModelBlock(getScope(user->getLoc()));
+      if (block.empty() || block != currentBlock)
         return false;
       OpCost cost = getOpCost(user);
       if (!cost.linear && cost.kind != CostKind::Collective)
@@ -327,7 +317,7 @@ private:
     if (!comm.parameter)
       return layer().add(std::move(comm));
     // The gather comes before its use, whose layer may not have started.
-    enterLayer(placeOf(firstUse(result)->getLoc()));
+    enterLayer(getScope(firstUse(result)->getLoc()));
     gathered(layer(), comm).bytes += comm.bytes;
   }
 
@@ -387,26 +377,31 @@ private:
     }
   }
 
+  /// Returns the number of the layer that a parameter is in; none if the layer
+  /// was not read.
+  std::optional<size_t> findLayer(StringRef parameter) const {
+    if (StringRef block = getModelBlock(parameter); !block.empty()) {
+      auto found = layerOf.find(block);
+      if (found == layerOf.end())
+        return std::nullopt;
+      return found->second;
+    }
+    if (!parameter.starts_with("ln_f") && parameter != "lm_head")
+      return 0;
+    if (layers.back().name != "head")
+      return std::nullopt;
+    return layers.size() - 1;
+  }
+
   /// Adds each parameter to the layer in its name.
   void finishLayer(LayerWork &layer) {
     size_t index = &layer - layers.data();
-    size_t blocks = llvm::count_if(
-        layers, [](const LayerWork &l) { return l.name == "block"; });
     for (BlockArgument argument : func.getArguments()) {
       auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                     nn::NNDialect::kParamAttr);
       if (!name)
         continue;
-      StringRef text = name.getValue();
-      size_t owner = 0;
-      if (text.consume_front("blocks.")) {
-        size_t block = 0;
-        text.split('.').first.getAsInteger(10, block);
-        owner = 1 + block;
-      } else if (text.starts_with("ln_f") || text == "lm_head") {
-        owner = 1 + blocks;
-      }
-      if (owner == index)
+      if (findLayer(name.getValue()) == index)
         layer.parameters.push_back(
             {name.str(), getTensorElements(fullType(argument)), 1});
     }
@@ -425,7 +420,10 @@ private:
   bool eager = false, keepGathered = false;
   StringRef whole;
   std::vector<LayerWork> layers;
+  /// The model's block that `layer()` is; empty for the others.
   StringRef currentBlock;
+  /// The layer in which a block begins.
+  llvm::StringMap<size_t> layerOf;
   llvm::DenseSet<Value> parameters, saved;
   Value lastMatmul;
   size_t lastIndex = 0, lastLayer = 0;

@@ -17,8 +17,8 @@
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 #include "tessera/Plan/PlanFields.h"
-#include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
 #include "llvm/ADT/StringExtras.h"
@@ -405,7 +405,7 @@ forEachBackward(ModuleOp module,
     if (func.isExternal())
       continue;
     for (Block *block : dist::getBlocks(func))
-      if (Operation *first = findBackward(*block))
+      if (Operation *first = dist::findBackward(*block))
         if (failed(visit(*block, first)))
           return failure();
   }

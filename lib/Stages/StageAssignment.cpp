@@ -20,7 +20,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Recompute/ModelBlocks.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -46,7 +46,7 @@ void tessera::forEachUsedValue(Operation *op,
 }
 
 void StageAssignment::classify() {
-  Operation *firstBackward = findBackward(body);
+  Operation *firstBackward = dist::findBackward(body);
   bool isBackward = false;
   for (Operation &op : body.without_terminator()) {
     isBackward |= &op == firstBackward;
@@ -76,7 +76,7 @@ void StageAssignment::classify() {
 }
 
 void StageAssignment::assignForward(ArrayRef<Operation *> starts) {
-  Operation *firstBackward = findBackward(body);
+  Operation *firstBackward = dist::findBackward(body);
   int stage = 0;
   for (Operation &op : body) {
     if (&op == firstBackward)
@@ -88,16 +88,6 @@ void StageAssignment::assignForward(ArrayRef<Operation *> starts) {
     entries[&op].stage = stage;
   }
   assert(starts.empty() && "stages begin in the forward, in its order");
-}
-
-/// The argument that a value is, or was computed from by single-operand ops.
-static BlockArgument getRoot(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (def->getNumOperands() != 1)
-      return {};
-    value = def->getOperand(0);
-  }
-  return cast<BlockArgument>(value);
 }
 
 /// The parameter that an argument is, or is the state of; null if neither.
@@ -127,7 +117,7 @@ static BlockArgument findUpdated(Value sum) {
       if (!seen.insert(user).second)
         continue;
       for (Value operand : user->getOperands()) {
-        BlockArgument root = getRoot(operand);
+        BlockArgument root = getRootArgument(operand);
         if (BlockArgument parameter = root ? getParameter(root) : root)
           return parameter;
       }
@@ -146,7 +136,7 @@ StageAssignment::findLimits(const llvm::DenseMap<Value, int> &last) const {
   llvm::DenseMap<Value, int> stageOf;
   for (auto [value, stage] : last)
     if (value.getParentBlock() != &body)
-      if (BlockArgument root = getRoot(value)) {
+      if (BlockArgument root = getRootArgument(value)) {
         int &latest = stageOf[root];
         latest = std::max(latest, stage);
       }

@@ -19,7 +19,7 @@
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/OpRuns.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Recompute/ModelBlocks.h"
+#include "tessera/Interfaces/ModelBlocks.h"
 #include <set>
 
 using namespace mlir;
@@ -57,7 +57,8 @@ private:
 ForwardOrder::ForwardOrder(dist::AccumulateOp accumulate) {
   Block &body = accumulate.getBody().front();
   StageAssignment classes(accumulate, {});
-  std::vector<unsigned> numbers = numberModelBlocks(body, findBackward(body));
+  std::vector<unsigned> numbers =
+      numberModelBlocks(body, dist::findBackward(body));
   llvm::DenseMap<Operation *, size_t> positions;
   unsigned seen = 0;
   for (auto [op, number] : llvm::zip(body, numbers)) {

@@ -10,7 +10,6 @@
 
 #include "StageSplit.h"
 #include "tessera/Plan/Plan.h"
-#include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Schedule/PipelinePricer.h"
 
 namespace tessera {
@@ -45,7 +44,7 @@ public:
 private:
   Staging(dist::AccumulateOp accumulate, const Plan &plan)
       : accumulate(accumulate),
-        isTrained(findBackward(accumulate.getBody().front())), plan(plan),
+        isTrained(dist::findBackward(accumulate.getBody().front())), plan(plan),
         candidates(findSplitCandidates(accumulate)) {}
 
   llvm::Error makeLists();

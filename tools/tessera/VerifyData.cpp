@@ -197,7 +197,8 @@ Parameter::Parameter(mlir::func::FuncOp function, unsigned i)
 
 /// The name of the parameter that initializes an argument: the argument itself,
 /// or the parameter whose master copy it is; empty if it is neither.
-static std::string getParameterName(mlir::func::FuncOp function, unsigned i) {
+static std::string getInitializingParameter(mlir::func::FuncOp function,
+                                            unsigned i) {
   if (function.getArgAttr(i, nn::NNDialect::kParamAttr))
     return getArgumentName(function, i);
   auto of =
@@ -227,7 +228,7 @@ llvm::Error tessera::readWeights(mlir::func::FuncOp function, StringRef path,
        const char *remark = tessera_rt_weights_remark(files.get(), i); ++i)
     llvm::errs() << "remark: " << remark << "\n";
   for (unsigned i = 0; i < given.size(); ++i) {
-    auto number = numbers.find(getParameterName(function, i));
+    auto number = numbers.find(getInitializingParameter(function, i));
     if (given[i] || number == numbers.end())
       continue;
     Tensor logical(
