@@ -86,6 +86,28 @@ Value unflatten(ImplicitLocOpBuilder &b, Value flat, RankedTensorType type,
                                        SmallVector<ReassociationIndices>{all});
 }
 
+/// Concatenates vectors to a row of `length` elements; returns the only vector
+/// itself.
+Value join(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors, int64_t length) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  Type element = getElementTypeOrSelf(vectors.front().getType());
+  return rt::ConcatOp::create(b, RankedTensorType::get({length}, element),
+                              vectors, /*dim=*/0);
+}
+
+/// Replaces results by their elements in a row, which are one after the other
+/// from `begin` on.
+void replaceResults(ImplicitLocOpBuilder &b, dist::ExchangeOp op,
+                    ArrayRef<unsigned> results, Value row, int64_t begin) {
+  for (unsigned result : results) {
+    Value output = op.getOutputs()[result];
+    auto type = cast<RankedTensorType>(output.getType());
+    output.replaceAllUsesWith(unflatten(b, row, type, begin));
+    begin += type.getNumElements();
+  }
+}
+
 /// Gathers the values of one type, and replaces the results by them.
 void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
             StringAttr meshName, Type element, ValueRange mine,
@@ -101,10 +123,7 @@ void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
     parts.push_back(arith::ConstantOp::create(
         b, cast<TypedAttr>(b.getZeroAttr(
                RankedTensorType::get({length - filled}, element)))));
-  Value row = parts.front();
-  if (parts.size() > 1)
-    row = rt::ConcatOp::create(b, RankedTensorType::get({length}, element),
-                               parts, /*dim=*/0);
+  Value row = join(b, parts, length);
   int64_t ranks = values.size();
   AxisList axes{mesh.fullAxis(*mesh.stageAxis)};
   Value all = dist::AllGatherOp::create(
@@ -112,15 +131,8 @@ void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
       b.getI64IntegerAttr(0), dist::AxesAttr::get(b.getContext(), mesh, axes),
       FlatSymbolRefAttr::get(meshName), /*from=*/dist::ShardingAttr(),
       /*to=*/dist::ShardingAttr());
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    int64_t begin = rank * length;
-    for (unsigned result : values[rank]) {
-      Value output = op.getOutputs()[result];
-      auto type = cast<RankedTensorType>(output.getType());
-      output.replaceAllUsesWith(unflatten(b, all, type, begin));
-      begin += type.getNumElements();
-    }
-  }
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    replaceResults(b, op, values[rank], all, rank * length);
 }
 
 /// Exchanges one vector of all values of an element type and a pp rank, where
@@ -153,21 +165,12 @@ void pack(dist::ExchangeOp op, int64_t rank) {
     }
     types.push_back(RankedTensorType::get({length}, element));
     from.push_back(owner);
-    if (parts.size() == 1)
-      mine.push_back(parts.front());
-    else if (!parts.empty())
-      mine.push_back(rt::ConcatOp::create(b, types.back(), parts, /*dim=*/0));
+    if (!parts.empty())
+      mine.push_back(join(b, parts, length));
   }
   auto packed = dist::ExchangeOp::create(b, types, mine, from, op.getAmong());
-  for (auto [vector, entry] : llvm::zip_equal(packed.getOutputs(), vectors)) {
-    int64_t begin = 0;
-    for (unsigned i : entry.second) {
-      Value output = op.getOutputs()[i];
-      auto type = cast<RankedTensorType>(output.getType());
-      output.replaceAllUsesWith(unflatten(b, vector, type, begin));
-      begin += type.getNumElements();
-    }
-  }
+  for (auto [vector, entry] : llvm::zip_equal(packed.getOutputs(), vectors))
+    replaceResults(b, op, entry.second, vector, /*begin=*/0);
   op.erase();
 }
 
