@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpstreamGradients.h"
+#include "UpstreamModels.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,8 +22,9 @@ namespace {
 using Builder = ElementwiseBuilder;
 
 /// An op whose result does not change where it is differentiable.
-template <typename Op>
-struct ZeroModel : DifferentiableOpInterface::ExternalModel<ZeroModel<Op>, Op> {
+struct ZeroModel
+    : DifferentiableOpInterface::ExternalModel<ZeroModel, arith::CmpFOp> {
+  Operation *saveForBackward(Operation *op, OpBuilder &) const { return op; }
   LogicalResult buildGradients(Operation *, GradientBuilder &) const {
     return success();
   }
@@ -237,10 +239,6 @@ template <typename Op, Derivative derivative>
 void attachUnary(MLIRContext *context) {
   attachGradients<Op, unaryGradients<Op, derivative>>(context);
 }
-template <typename... Ops> void attachZero(MLIRContext *context) {
-  (Ops::template attachInterface<ZeroModel<Ops>>(*context), ...);
-}
-
 void attachArith(MLIRContext *c, arith::ArithDialect *) {
   using namespace arith;
   attachGradients<AddFOp, addGradients>(c);
@@ -258,7 +256,7 @@ void attachArith(MLIRContext *c, arith::ArithDialect *) {
   attachGradients<MaxNumFOp, extremumGradients<MaxNumFOp, greater>>(c);
   attachGradients<MinimumFOp, extremumGradients<MinimumFOp, less>>(c);
   attachGradients<MinNumFOp, extremumGradients<MinNumFOp, less>>(c);
-  attachZero<CmpFOp, FPToSIOp, FPToUIOp>(c);
+  attachToAll<ZeroModel, CmpFOp, FPToSIOp, FPToUIOp>(c);
 }
 
 void attachMath(MLIRContext *c, math::MathDialect *) {
@@ -287,8 +285,8 @@ void attachMath(MLIRContext *c, math::MathDialect *) {
   attachGradients<PowFOp, powGradients>(c);
   attachGradients<FPowIOp, fpowiGradients>(c);
   attachGradients<CopySignOp, copySignGradients>(c);
-  attachZero<FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp, IsNaNOp, IsInfOp,
-             IsFiniteOp>(c);
+  attachToAll<ZeroModel, FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp,
+              IsNaNOp, IsInfOp, IsFiniteOp>(c);
 }
 
 } // namespace

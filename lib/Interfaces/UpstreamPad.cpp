@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpstreamPad.h"
+#include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -91,9 +92,8 @@ struct GenerateModel : Base<GenerateModel, tensor::GenerateOp> {
 };
 
 /// The region must be defined at positions after the last one, too.
-template <typename Op>
 struct RegionPadding
-    : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> {
+    : PaddingOpInterface::ExternalModel<RegionPadding, tensor::PadOp> {
   bool canPad(Operation *op) const {
     for (Operation &inner : op->getRegion(0).front())
       if (auto iface = dyn_cast<PaddingOpInterface>(inner))
@@ -173,9 +173,7 @@ void tessera::registerPadModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
-    tensor::PadOp::attachInterface<RegionPadding<tensor::PadOp>>(*context);
-    tensor::GenerateOp::attachInterface<RegionPadding<tensor::GenerateOp>>(
-        *context);
+    attachToAll<RegionPadding, tensor::PadOp, tensor::GenerateOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
     linalg::SoftmaxOp::attachInterface<SoftmaxModel>(*context);
