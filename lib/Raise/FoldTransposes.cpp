@@ -52,19 +52,17 @@ struct TransposeOfShape : OpRewritePattern<nn::TransposeOp> {
 private:
   static LogicalResult swap(nn::TransposeOp op, nn::BroadcastOp broadcast,
                             PatternRewriter &rewriter) {
-    SmallVector<int64_t> order, dims, shape;
+    SmallVector<int64_t> order, dims;
     for (auto [after, before] : llvm::enumerate(op.getPermutation())) {
       const int64_t *found = llvm::find(broadcast.getDims(), before);
       if (found == broadcast.getDims().end())
         continue;
       order.push_back(found - broadcast.getDims().begin());
       dims.push_back(after);
-      shape.push_back(typeOf(broadcast).getDimSize(before));
     }
     Value x = broadcast.getX();
     if (!llvm::is_sorted(order))
-      x = nn::TransposeOp::create(rewriter, op.getLoc(), typeOf(x).clone(shape),
-                                  x, order);
+      x = buildTranspose(rewriter, op.getLoc(), x, order);
     rewriter.replaceOpWithNewOp<nn::BroadcastOp>(op, op.getType(), x, dims);
     return success();
   }
@@ -157,9 +155,8 @@ struct TransposeOfElementwise : OpRewritePattern<nn::TransposeOp> {
     rewriter.replaceOp(
         op, resizeElementwise(
                 rewriter, producer, shape, [&](Value operand) -> Value {
-                  return nn::TransposeOp::create(rewriter, op.getLoc(),
-                                                 typeOf(operand).clone(shape),
-                                                 operand, op.getPermutation());
+                  return buildTranspose(rewriter, op.getLoc(), operand,
+                                        op.getPermutation());
                 }));
     return success();
   }

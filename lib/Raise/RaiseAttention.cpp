@@ -10,6 +10,7 @@
 
 #include "RaiseAttention.h"
 #include "Evaluate.h"
+#include "FoldShapes.h"
 #include "MoveConstraints.h"
 #include "RowTrial.h"
 #include "TensorTypes.h"
@@ -286,7 +287,7 @@ static Value arrange(OpBuilder &b, Location loc, Value x, StringRef letters,
       kept.push_back(dim);
     }
   if (!llvm::is_sorted(permutation))
-    x = nn::TransposeOp::create(b, loc, typeOf(x).clone(shape), x, permutation);
+    x = buildTranspose(b, loc, x, permutation);
   SmallVector<int64_t> whole(order.size(), 1);
   for (auto [dim, size] : llvm::zip_equal(kept, shape))
     whole[dim] = size;
