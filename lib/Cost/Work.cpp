@@ -85,27 +85,21 @@ const char *tessera::cost::stringify(OpClass kind) {
   return "";
 }
 
+static constexpr std::pair<PlanAxis, const char *> kPlanAxes[] = {
+    {PlanAxis::PP, "pp"},
+    {PlanAxis::DP, "dp"},
+    {PlanAxis::CP, "cp"},
+    {PlanAxis::TP, "tp"},
+    {PlanAxis::EP, "ep"},
+    {PlanAxis::EDP, "edp"},
+    {PlanAxis::CPHeads, "cp_heads"},
+    {PlanAxis::CPQueries, "cp_queries"},
+    {PlanAxis::Shard, "shard"}};
+
 const char *tessera::cost::stringify(PlanAxis axis) {
-  switch (axis) {
-  case PlanAxis::PP:
-    return "pp";
-  case PlanAxis::DP:
-    return "dp";
-  case PlanAxis::CP:
-    return "cp";
-  case PlanAxis::TP:
-    return "tp";
-  case PlanAxis::EP:
-    return "ep";
-  case PlanAxis::EDP:
-    return "edp";
-  case PlanAxis::CPHeads:
-    return "cp_heads";
-  case PlanAxis::CPQueries:
-    return "cp_queries";
-  case PlanAxis::Shard:
-    return "shard";
-  }
+  for (auto [known, name] : kPlanAxes)
+    if (known == axis)
+      return name;
   return "";
 }
 
@@ -117,9 +111,9 @@ std::string tessera::cost::stringify(llvm::ArrayRef<PlanAxis> axes) {
 }
 
 std::optional<PlanAxis> tessera::cost::parsePlanAxis(llvm::StringRef name) {
-  for (int axis = 0; axis <= int(PlanAxis::Shard); ++axis)
-    if (name == stringify(PlanAxis(axis)))
-      return PlanAxis(axis);
+  for (auto [axis, known] : kPlanAxes)
+    if (name == known)
+      return axis;
   return std::nullopt;
 }
 
