@@ -558,17 +558,20 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
 def NN_TakeAlongAxisOp : NN_Op<"take_along_axis",
     ["setPositionOffset", "cloneWithShapes", "commutesWithReduction"],
     [NN_Differentiable]> {
-  let summary = "one element of the last dimension";
+  let summary = "elements of the last dimension";
   let description = [{
-    result[...] = x[..., index[...] - offset], and NaN where the index is no
-    position: not in [0, size). Without `size` that of the last dimension takes
+    result[..., j] = x[..., index[..., j] - offset], and NaN where the index is no
+    position: not in [0, size). An index without the last dimension picks one
+    element of each row. Without `size` the size of the last dimension takes
     its place, or, with an offset, every index is a position. A position outside
     x gives 0: the sum over all devices' parts is the element.
-    (C1) index and result have the shape of x without the last dimension; (C2)
-    element types of x and result agree; (C3) size, where given, is not negative.
+    (C1) the index has the shape of x without the last dimension, or with another
+    size of it, and the result that of the index; (C2) element types of x and
+    result agree; (C3) size, where given, is not negative.
 
     ```mlir
     %y = nn.take_along_axis %x, %index : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+    %z = nn.take_along_axis %x, %few : tensor<2x8x64xf32>, tensor<2x8x2xi32> -> tensor<2x8x2xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_IntTensor:$index,

@@ -49,6 +49,19 @@ LogicalResult tessera::nn::verifySameElement(Operation *op, StringRef label,
                                 << a.getType() << " and " << b.getType();
 }
 
+LogicalResult tessera::nn::verifyIndex(Operation *op, RankedTensorType x,
+                                       Value index) {
+  ArrayRef<int64_t> shape = typeOf(index).getShape();
+  if (static_cast<int64_t>(shape.size()) == x.getRank())
+    shape = shape.drop_back();
+  if (shape == x.getShape().drop_back())
+    return success();
+  return op->emitOpError("(C1) expects an index of shape [")
+         << x.getShape().drop_back()
+         << "], or with another dimension behind it, but got "
+         << index.getType();
+}
+
 LogicalResult tessera::nn::verifyLimit(Operation *op, StringRef label,
                                        StringRef what,
                                        std::optional<int64_t> limit) {
@@ -437,9 +450,9 @@ LogicalResult TakeAlongAxisOp::verify() {
   RankedTensorType x = typeOf(getX());
   if (x.getRank() < 1)
     return emitOpError("(C1) expects x of rank 1 at least but got ") << x;
-  ArrayRef<int64_t> shape = x.getShape().drop_back();
-  if (failed(verifyShape(*this, "(C1)", "an index", shape, getIndex())) ||
-      failed(verifyShape(*this, "(C1)", "a result", shape, getResult())))
+  if (failed(verifyIndex(*this, x, getIndex())) ||
+      failed(verifyShape(*this, "(C1)", "a result",
+                         typeOf(getIndex()).getShape(), getResult())))
     return failure();
   if (failed(verifySameElement(*this, "(C2)", getX(), getResult())))
     return failure();

@@ -235,10 +235,12 @@ ShardingRule TakeAlongAxisOp::getShardingRule() {
   TensorFactors dims = newDims(rule, typeOf(getX()));
   setKind(rule, dims, dims.size() - 1, FactorKind::Reduction);
   setPositional(rule, dims, dims.size() - 1);
-  TensorFactors left(dims.begin(), dims.end() - 1);
-  rule.operands = {dims, left};
+  TensorFactors picked(dims.begin(), dims.end() - 1);
+  if (picked.size() < typeOf(getIndex()).getShape().size())
+    picked.push_back({rule.addFactor(typeOf(getIndex()).getShape().back())});
+  rule.operands = {dims, picked};
   rule.operands.resize(getNumOperands());
-  rule.results = {left};
+  rule.results = {picked};
   return rule;
 }
 

@@ -180,12 +180,15 @@ def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
 }
 
 def NN_TakeAlongAxisBackwardOp : NN_Op<"take_along_axis_backward",
-    ["setPositionOffset", "commutesWithReduction"]> {
+    ["setPositionOffset", "mayReducePadding", "commutesWithReduction"]> {
   let summary = "gradient of take_along_axis's x";
   let description = [{
-    grad[...] at position index[...] - offset of the last dimension, 0 elsewhere.
-    (C1) grad and index have the shape of the result without the last dimension;
-    (C2) element types of grad and result agree.
+    The sum of grad[..., j] at position index[..., j] - offset of the last
+    dimension, 0 elsewhere. An index without the last dimension picks one position
+    of each row.
+    (C1) the index has the shape of the result without the last dimension, or with
+    another size of it, and grad that of the index; (C2) element types of grad and
+    result agree.
 
     ```mlir
     %dx = nn.take_along_axis_backward %grad, %index

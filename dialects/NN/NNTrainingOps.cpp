@@ -79,9 +79,9 @@ LogicalResult TakeAlongAxisBackwardOp::verify() {
   if (x.getRank() < 1)
     return emitOpError("(C1) expects a result of rank 1 at least but got ")
            << x;
-  ArrayRef<int64_t> shape = x.getShape().drop_back();
-  if (failed(verifyShape(*this, "(C1)", "an index", shape, getIndex())) ||
-      failed(verifyShape(*this, "(C1)", "grad", shape, getGrad())))
+  if (failed(verifyIndex(*this, x, getIndex())) ||
+      failed(verifyShape(*this, "(C1)", "grad", typeOf(getIndex()).getShape(),
+                         getGrad())))
     return failure();
   return verifySameElement(*this, "(C2)", getGrad(), getResult());
 }

@@ -155,12 +155,18 @@ ShardingRule TakeAlongAxisBackwardOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, getType());
   setPositional(rule, dims, dims.size() - 1);
-  TensorFactors left(dims.begin(), dims.end() - 1);
-  rule.operands = {left, left};
+  TensorFactors picked(dims.begin(), dims.end() - 1);
+  if (picked.size() < typeOf(getIndex()).getShape().size())
+    picked.push_back({rule.addFactor(typeOf(getIndex()).getShape().back(),
+                                     FactorKind::Reduction)});
+  rule.operands = {picked, picked};
   rule.operands.resize(getNumOperands());
   rule.results = {dims};
   return rule;
 }
+
+/// A gradient of 0 adds 0 at any position.
+bool TakeAlongAxisBackwardOp::mayReducePadding(unsigned) { return true; }
 
 void TakeAlongAxisBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);

@@ -33,6 +33,11 @@ mlir::LogicalResult verifySameElement(mlir::Operation *op,
                                       llvm::StringRef label, mlir::Value a,
                                       mlir::Value b);
 
+/// Checks the index of rows along the last dimension of `x`: x's shape without
+/// that dimension, or with another size of it (label C1).
+mlir::LogicalResult verifyIndex(mlir::Operation *op, mlir::RankedTensorType x,
+                                mlir::Value index);
+
 /// Checks that a limit of ids, if there is one, is not negative; the error
 /// cites `label` and calls it `what`.
 mlir::LogicalResult verifyLimit(mlir::Operation *op, llvm::StringRef label,

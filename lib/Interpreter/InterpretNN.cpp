@@ -328,7 +328,7 @@ static LogicalResult mapElements(Evaluation &e) {
   return e.yieldRounded(std::move(x));
 }
 
-static double geluErf(double x) {
+double interp::geluErf(double x) {
   return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
 }
 double interp::geluTanh(double x) {
@@ -336,7 +336,7 @@ double interp::geluTanh(double x) {
   return 0.5 * x * (1 + std::tanh(inner));
 }
 static double identity(double x) { return x; }
-static double silu(double x) { return x / (1 + std::exp(-x)); }
+double interp::silu(double x) { return x / (1 + std::exp(-x)); }
 
 static LogicalResult evaluateGelu(nn::GeluOp op, Evaluation &e) {
   return op.getKind() == nn::GeluKind::Erf ? mapElements<geluErf>(e)

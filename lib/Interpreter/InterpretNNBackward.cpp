@@ -165,12 +165,13 @@ evaluateTakeAlongAxisBackward(nn::TakeAlongAxisBackwardOp op, Evaluation &e) {
   const Tensor &grad = e.operand(0), &index = e.operand(1);
   Tensor result = e.makeResult();
   int64_t size = result.getShape().back(), offset = e.getIndex(op.getOffset());
+  int64_t picks = getPicks(result, index);
   for (int64_t i = 0, n = index.getNumElements(); i < n; ++i) {
     int64_t at = index[i].i - offset;
     if (at >= 0 && at < size)
-      result[i * size + at] = grad[i];
+      result[i / picks * size + at].f += grad[i].f;
   }
-  return e.yield(std::move(result));
+  return e.yieldRounded(std::move(result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,7 +188,7 @@ static LogicalResult scaleByDerivative(Evaluation &e) {
 }
 
 /// Returns Phi(x) + x phi(x).
-static double geluErfDerivative(double x) {
+double interp::geluErfDerivative(double x) {
   return 0.5 * (1 + std::erf(x * M_SQRT1_2)) +
          x * std::exp(-0.5 * x * x) * 0.5 * M_SQRT1_2 * M_2_SQRTPI;
 }
@@ -197,7 +198,7 @@ double interp::geluTanhDerivative(double x) {
   double inner = root * (1 + 3 * 0.044715 * x * x);
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
 }
-static double siluDerivative(double x) {
+double interp::siluDerivative(double x) {
   double sigmoid = 1 / (1 + std::exp(-x));
   return sigmoid * (1 + x * (1 - sigmoid));
 }

@@ -43,6 +43,7 @@ static LogicalResult evaluateTakeAlongAxis(nn::TakeAlongAxisOp op,
   const Tensor &x = e.operand(0), &index = e.operand(1);
   Tensor result = e.makeResult();
   int64_t size = x.getShape().back(), offset = e.getIndex(op.getOffset());
+  int64_t picks = getPicks(x, index);
   std::optional<int64_t> limit = op.getIndexLimit();
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
     int64_t at = index[i].i - offset;
@@ -50,7 +51,7 @@ static LogicalResult evaluateTakeAlongAxis(nn::TakeAlongAxisOp op,
     if (!isKnown)
       result[i] = floatCell(NAN);
     else if (at >= 0 && at < size)
-      result[i] = x[i * size + at];
+      result[i] = x[i / picks * size + at];
   }
   return e.yield(std::move(result));
 }

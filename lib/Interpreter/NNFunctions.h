@@ -66,9 +66,19 @@ mlir::LogicalResult evaluateAttention(const AttentionMask &mask, Evaluation &e);
 mlir::LogicalResult evaluateAttentionBackward(const AttentionMask &mask,
                                               Evaluation &e);
 
-/// GELU by tanh, and its derivative.
+/// Returns the number of indices for each row along the last dimension of `x`:
+/// 1 without a dimension for them.
+inline int64_t getPicks(const Tensor &x, const Tensor &index) {
+  return index.getRank() == x.getRank() ? index.getShape().back() : 1;
+}
+
+/// GELU by erf and by tanh, SiLU, and their derivatives.
+double geluErf(double x);
+double geluErfDerivative(double x);
 double geluTanh(double x);
 double geluTanhDerivative(double x);
+double silu(double x);
+double siluDerivative(double x);
 
 } // namespace tessera::interp
 

@@ -147,15 +147,41 @@ struct ConvertTakeAlongAxisBackward
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     Rows r(b, op.getResult());
-    Value result = b.map(
-        r.shape, r.type.getElementType(),
-        {{op.getGrad(), r.row}, {op.getIndex(), r.row}}, [&](ValueRange v) {
-          Value hit = isHere(b, r.rank - 1, v[1], op.getOffset());
-          return arith::SelectOp::create(
-              b, hit, v[0], b.constant(r.type.getElementType(), 0));
-        });
+    Type element = r.type.getElementType();
+    auto choose = [&](Value grad, Value index) -> Value {
+      Value hit = isHere(b, r.rank - 1, index, op.getOffset());
+      return arith::SelectOp::create(b, hit, grad, b.constant(element, 0));
+    };
+    ArrayRef<int64_t> index = op.getIndex().getType().getShape();
+    Value result;
+    if (static_cast<int64_t>(index.size()) < r.rank)
+      result = b.map(r.shape, element,
+                     {{op.getGrad(), r.row}, {op.getIndex(), r.row}},
+                     [&](ValueRange v) { return choose(v[0], v[1]); });
+    else
+      result = b.map(r.shape, element, {}, [&](ValueRange) {
+        return addPicks(b, r.rank, op, choose);
+      });
     rewriter.replaceOp(op, result);
     return success();
+  }
+
+  /// Builds the sum of `choose(grad, index)` over the picks of a row.
+  static Value addPicks(GenericBuilder &b, int64_t rank,
+                        nn::TakeAlongAxisBackwardOp op,
+                        llvm::function_ref<Value(Value, Value)> choose) {
+    SmallVector<Value> position;
+    for (int64_t i = 0; i + 1 < rank; ++i)
+      position.push_back(b.loop(i));
+    position.push_back({});
+    Value sum = b.constant(op.getType().getElementType(), 0);
+    for (int64_t i : llvm::seq(op.getIndex().getType().getShape().back())) {
+      position.back() = b.index(i);
+      Value grad = tensor::ExtractOp::create(b, op.getGrad(), position);
+      Value index = tensor::ExtractOp::create(b, op.getIndex(), position);
+      sum = arith::AddFOp::create(b, sum, choose(grad, index));
+    }
+    return sum;
   }
 };
 

@@ -88,14 +88,14 @@ struct ConvertTakeAlongAxis : OpRewritePattern<nn::TakeAlongAxisOp> {
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    int64_t size = op.getX().getType().getShape().back();
+    ArrayRef<int64_t> shape = op.getX().getType().getShape();
     Value result =
         b.map(type.getShape(), type.getElementType(),
               {{op.getIndex(), b.identity(type.getRank())}}, [&](ValueRange v) {
-                Lookup element =
-                    lookUp(b, v[0], op.getOffset(), size, op.getIndexLimit());
+                Lookup element = lookUp(b, v[0], op.getOffset(), shape.back(),
+                                        op.getIndexLimit());
                 SmallVector<Value> position;
-                for (int64_t i = 0; i < type.getRank(); ++i)
+                for (size_t i = 0; i + 1 < shape.size(); ++i)
                   position.push_back(b.loop(i));
                 position.push_back(element.position);
                 Value read = tensor::ExtractOp::create(b, op.getX(), position);
