@@ -757,5 +757,6 @@ def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
 }
 
 include "dialects/NN/NNTraining.td"
+include "dialects/NN/NNExperts.td"
 
 #endif // TESSERA_DIALECTS_NN_NN_TD

@@ -99,6 +99,90 @@ struct AttentionBackwardCost
   }
 };
 
+/// Work of an op on experts. Tokens are spread evenly over the experts: those
+/// that are held get their share of all choices.
+struct ExpertWork {
+  double rows, in, ffn, out, weights, width;
+
+  /// Takes ids, the held weights of w_up's and w_down's shapes, and the number
+  /// of all experts.
+  ExpertWork(Value ids, Value up, Value down, uint64_t experts) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(up.getType()).getShape();
+    rows = getTensorElements(ids.getType()) * shape[0] / experts;
+    in = shape[1];
+    ffn = shape[2];
+    out = cast<RankedTensorType>(down.getType()).getShape()[2];
+    weights = 2 * getTensorBytes(up.getType()) + getTensorBytes(down.getType());
+    width = getElementTypeOrSelf(up.getType()).getIntOrFloatBitWidth() / 8.0;
+  }
+  /// A kernel with `passes` products of all rows with all weights, which reads
+  /// and writes `read` and `written` elements by expert.
+  OpCost makeCost(int passes, double read, double written) const {
+    OpCost cost;
+    cost.kind = CostKind::GroupedMatmul;
+    cost.flops = passes * 2 * rows * ffn * (2 * in + out);
+    cost.functions = rows * ffn;
+    cost.bytesRead = rows * read * width;
+    cost.bytesWritten = rows * written * width;
+    return cost;
+  }
+};
+
+struct ExpertsCost : CostOpInterface::ExternalModel<ExpertsCost, ExpertsOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto experts = cast<ExpertsOp>(op);
+    ExpertWork work(experts.getIds(), experts.getWUp(), experts.getWDown(),
+                    experts.getExperts());
+    double stats = experts.getStats().empty() ? 0 : 2 * work.ffn;
+    OpCost cost = work.makeCost(1, work.in, stats);
+    cost.bytesRead += work.weights;
+    cost.bytesWritten += getTensorBytes(experts.getResult().getType());
+    return cost;
+  }
+};
+
+struct ExpertsBackwardCost
+    : CostOpInterface::ExternalModel<ExpertsBackwardCost, ExpertsBackwardOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto experts = cast<ExpertsBackwardOp>(op);
+    ExpertWork work(experts.getIds(), experts.getWUp(), experts.getWDown(),
+                    experts.getExperts());
+    OpCost cost = work.makeCost(1, work.out + 2 * work.ffn, 2 * work.ffn);
+    cost.bytesRead += work.weights;
+    cost.bytesWritten += getTensorBytes(experts.getDx().getType());
+    return cost;
+  }
+};
+
+struct ExpertsWeightGradientCost
+    : CostOpInterface::ExternalModel<ExpertsWeightGradientCost,
+                                     ExpertsWeightGradientOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto experts = cast<ExpertsWeightGradientOp>(op);
+    ExpertWork work(experts.getIds(), experts.getDwUp(), experts.getDwDown(),
+                    experts.getExperts());
+    OpCost cost = work.makeCost(1, work.in + work.out + 4 * work.ffn, 0);
+    cost.bytesWritten = work.weights;
+    return cost;
+  }
+};
+
+/// Rows of tokens are copied for the held experts that they go to.
+struct ExpertRowsCost
+    : CostOpInterface::ExternalModel<ExpertRowsCost, ExpertRowsOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto rows = cast<ExpertRowsOp>(op);
+    double tokens = getTensorBytes(rows.getX().getType());
+    double choices = rows.getIds().getType().getShape().back();
+    OpCost cost;
+    cost.kind = CostKind::Embedding;
+    cost.bytesRead = std::min(tokens * choices, getTensorBytes(rows.getType()));
+    cost.bytesWritten = cost.bytesRead;
+    cost.linear = true;
+    return cost;
+  }
+};
+
 } // namespace
 
 template <typename Op, CostKind kind, int flopsEach, bool linear = false,
@@ -140,6 +224,12 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<SiluBackwardOp, elementwise, 6, false, 1>(context);
   attach<EmbeddingBackwardOp, CostKind::Embedding, 1>(context);
   attach<TakeAlongAxisBackwardOp, elementwise, 0>(context);
+  attach<TopKOp, rows, 4>(context);
+  attach<ExpertCapacityOp, rows, 4>(context);
+  ExpertsOp::attachInterface<ExpertsCost>(*context);
+  ExpertsBackwardOp::attachInterface<ExpertsBackwardCost>(*context);
+  ExpertsWeightGradientOp::attachInterface<ExpertsWeightGradientCost>(*context);
+  ExpertRowsOp::attachInterface<ExpertRowsCost>(*context);
   attach<AdamWOp, CostKind::Optimizer, 12>(context);
   attach<SGDOp, CostKind::Optimizer, 4>(context);
 }

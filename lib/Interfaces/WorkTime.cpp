@@ -24,9 +24,12 @@ double tessera::getWorkBytes(Operation *op, const WorkRates &rates) {
     return 0;
   double read =
       cost.bytesRead >= 0 ? cost.bytesRead : getBytes(op->getOperandTypes());
-  bool isMatmul =
-      cost.kind == CostKind::Matmul || cost.kind == CostKind::Attention;
-  double moved = getBytes(op->getResultTypes()) + read;
+  double written = cost.bytesWritten >= 0 ? cost.bytesWritten
+                                          : getBytes(op->getResultTypes());
+  bool isMatmul = cost.kind == CostKind::Matmul ||
+                  cost.kind == CostKind::GroupedMatmul ||
+                  cost.kind == CostKind::Attention;
+  double moved = written + read;
   return moved * (isMatmul ? rates.matmulBytes : 1) +
          cost.flops / (isMatmul ? rates.matmulFlops : rates.otherFlops) +
          cost.functions * rates.functionSeconds * rates.bytesPerSecond;

@@ -209,6 +209,7 @@ void forEachGroup(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
 void addArithHandlers(Registry &registry);
 void addControlHandlers(Registry &registry);
 void addDistHandlers(Registry &registry);
+void addExpertHandlers(Registry &registry);
 void addLinalgHandlers(Registry &registry);
 void addMathHandlers(Registry &registry);
 void addNNBackwardHandlers(Registry &registry);

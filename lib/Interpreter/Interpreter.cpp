@@ -22,6 +22,7 @@ Registry::Registry() {
   addArithHandlers(*this);
   addControlHandlers(*this);
   addDistHandlers(*this);
+  addExpertHandlers(*this);
   addLinalgHandlers(*this);
   addMathHandlers(*this);
   addNNHandlers(*this);

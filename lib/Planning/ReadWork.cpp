@@ -152,6 +152,8 @@ private:
       op.bytesRead = kernel.cost.bytesRead;
     for (Value value : kernel.writes)
       op.bytesWritten += getTensorBytes(value.getType());
+    if (kernel.cost.bytesWritten >= 0)
+      op.bytesWritten = kernel.cost.bytesWritten;
     Value first = kernel.reads.empty() ? kernel.ops[0]->getResult(0)
                                        : kernel.reads.front();
     op.dtype = typeOf(first.getType());

@@ -279,7 +279,9 @@ void StageAssignment::findWeightGrads() {
     if (!mayBe(&op) || !isTermOnly(&op))
       continue;
     CostKind cost = getOpCost(&op).kind;
-    bool isProduct = cost == CostKind::Matmul || cost == CostKind::Embedding;
+    bool isProduct = cost == CostKind::Matmul ||
+                     cost == CostKind::GroupedMatmul ||
+                     cost == CostKind::Embedding;
     // The op uses a result of such an op of the same stage.
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();

@@ -28,6 +28,8 @@ enum class CostKind {
   RowReduction,
   /// A matmul on the matrix units.
   Matmul,
+  /// Matmuls of the rows of each expert with its own matrices.
+  GroupedMatmul,
   /// Attention in one kernel.
   Attention,
   /// Reads or writes rows of a table.
@@ -50,6 +52,8 @@ struct OpCost {
   int64_t batch = 0, m = 0, n = 0, k = 0;
   /// Bytes of operands that the op reads; negative: all of them.
   double bytesRead = -1;
+  /// Bytes of results that the op writes; negative: all of them.
+  double bytesWritten = -1;
   /// The gradient of the op needs none of its operands or results.
   bool linear = false;
   /// Number of kernels, one after the other, if it runs on its own.

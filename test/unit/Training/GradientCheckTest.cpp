@@ -138,6 +138,48 @@ TEST(GradientCheck, lookups) {
       {"tensor<2x3x5xf64>", "tensor<2x3xi32>"}, "tensor<2x3xf64>");
 }
 
+TEST(GradientCheck, several_picks) {
+  check("%r = nn.take_along_axis %0, %1 : tensor<2x3x5xf64>, tensor<2x3x2xi32> "
+        "-> tensor<2x3x2xf64>",
+        {"tensor<2x3x5xf64>", "tensor<2x3x2xi32>"}, "tensor<2x3x2xf64>");
+}
+
+/// Choices of five tokens among three experts, one of them held nowhere.
+const std::string kChoices =
+    "%i = arith.constant dense<[[0, 2], [1, 0], [2, -1], [3, 1], [0, 1]]> : "
+    "tensor<5x2xi32>\n";
+
+TEST(GradientCheck, experts) {
+  for (std::string activation : {"silu", "gelu", "gelu_tanh"})
+    check(kChoices + "%r = nn.experts " + activation +
+              " of 3 %0, %i, %1, %2, %3, %4 : tensor<5x4xf64>, "
+              "tensor<5x2xi32>, tensor<5x2xf64>, tensor<3x4x6xf64>, "
+              "tensor<3x6x2xf64> -> tensor<5x2xf64>",
+          {"tensor<5x4xf64>", "tensor<5x2xf64>", "tensor<3x4x6xf64>",
+           "tensor<3x4x6xf64>", "tensor<3x6x2xf64>"},
+          "tensor<5x2xf64>");
+}
+
+TEST(GradientCheck, expert_rows) {
+  check(kChoices + "%r = nn.expert_rows %0, %i : tensor<5x4xf64>, "
+                   "tensor<5x2xi32> -> tensor<5x3x4xf64>",
+        {"tensor<5x4xf64>"}, "tensor<5x3x4xf64>");
+}
+
+/// A router: gradients reach the scores by the gates, and no ids.
+TEST(GradientCheck, router) {
+  check("%i = nn.top_k 2 %0 : tensor<5x4xf64> -> tensor<5x2xi32>\n"
+        "%p = nn.softmax %0 dim 1 : tensor<5x4xf64>\n"
+        "%c = nn.take_along_axis %p, %i : tensor<5x4xf64>, tensor<5x2xi32> -> "
+        "tensor<5x2xf64>\n"
+        "%r = nn.experts silu of 4 %1, %i, %c, %2, %2, %3 : tensor<5x3xf64>, "
+        "tensor<5x2xi32>, tensor<5x2xf64>, tensor<4x3x5xf64>, "
+        "tensor<4x5x3xf64> -> tensor<5x3xf64>",
+        {"tensor<5x4xf64>", "tensor<5x3xf64>", "tensor<4x3x5xf64>",
+         "tensor<4x5x3xf64>"},
+        "tensor<5x3xf64>");
+}
+
 TEST(GradientCheck, softmax_and_loss) {
   check("%r = nn.softmax %0 dim 1 : tensor<2x5x3xf64>", {"tensor<2x5x3xf64>"},
         "tensor<2x5x3xf64>");
