@@ -16,6 +16,7 @@
 #include "mlir/IR/Remarks.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Interfaces/ChoiceTrait.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/ModelBlocks.h"
 #include "tessera/Plan/PlanFields.h"
@@ -153,7 +154,8 @@ static std::optional<Held> getHeld(Operation *op) {
 }
 
 bool BlockRecompute::isRepeatable(Operation *op) const {
-  if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
+  if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 ||
+      op->hasTrait<MakesChoice>())
     return false;
   // The embedding and the head occur once: recomputing them costs time but
   // frees nothing at the peak. With several micro-batches in flight it does.
