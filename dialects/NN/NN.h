@@ -42,6 +42,19 @@ namespace tessera::nn {
 /// True for the 8-bit floats that `nn.quantize` produces.
 bool isQuantized(mlir::Type element);
 
+/// Numbers of the factors of an op on experts: its tokens' (as many as they
+/// have dimensions), then one for each of these.
+struct ExpertFactors {
+  unsigned tokens, choices, experts, widthOfX, ffn;
+
+  /// Takes the ids of the op's tokens.
+  explicit ExpertFactors(mlir::Value ids);
+};
+
+/// Returns the ids of the tokens of an op on experts (nn.experts,
+/// nn.expert_rows and their gradients); null for another op.
+mlir::Value findExpertIds(mlir::Operation *op);
+
 /// Quantizes `x` by its largest magnitude, over all devices; returns the result
 /// of `nn.quantize` and its scale.
 std::pair<mlir::Value, mlir::Value> buildQuantized(mlir::OpBuilder &builder,

@@ -25,7 +25,7 @@ def NN_Activation : I32EnumAttr<"Activation", "activation of gated experts", [
   let genSpecializedAttr = 0;
 }
 def NN_ActivationAttr : EnumAttr<NN_Dialect, NN_Activation, "activation"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def NN_GroupScore : I32EnumAttr<"GroupScore", "score of a group of experts", [
@@ -34,7 +34,7 @@ def NN_GroupScore : I32EnumAttr<"GroupScore", "score of a group of experts", [
   let genSpecializedAttr = 0;
 }
 def NN_GroupScoreAttr : EnumAttr<NN_Dialect, NN_GroupScore, "group_score"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 //===----------------------------------------------------------------------===//
@@ -49,20 +49,20 @@ def NN_TopKOp : NN_Op<"top_k", [], [NN_MakesChoice]> {
     the smallest first. NaN counts as larger than every number. So they are
     those of `jax.lax.top_k` and `torch.topk`, distinct and in range.
 
-    With `groups M of G by max` the row is G groups of neighbours, and only
-    elements of the M groups of the largest maximum are chosen; with `by sum2`
+    With `groups M of G by <max>` the row is G groups of neighbours, and only
+    elements of the M groups of the largest maximum are chosen; with `by <sum2>`
     those of the largest sum of their two largest elements (DeepSeek-V2 and V3).
     Groups are compared as elements are.
     (C1) k is in [1, size of the last dimension]; (C2) the result has x's shape
     but k elements in the last dimension; (C3) its integers can hold every
     position; (C4) there is a number of groups where groups are chosen, which
     divides the last dimension; the chosen ones, at least 1 and at most all, have
-    k elements; there are no groups with `smallest`; (C5) by sum2, a group has 2
+    k elements; there are no groups with `smallest`; (C5) by <sum2>, a group has 2
     elements.
 
     ```mlir
     %ids = nn.top_k 2 %x : tensor<4x32x8xf32> -> tensor<4x32x2xi32>
-    %few = nn.top_k 4 groups 2 of 4 by sum2 %y
+    %few = nn.top_k 4 groups 2 of 4 by <sum2> %y
         : tensor<4x32x16xf32> -> tensor<4x32x4xi32>
     ```
   }];
@@ -158,7 +158,7 @@ def NN_ExpertsOp : NN_ExpertOp<"experts", ["absorbPadding", "mayReducePadding"],
     of all experts there is 1 at least.
 
     ```mlir
-    %y = nn.experts silu of 8 %x, %ids, %gates, %wg, %wu, %wd
+    %y = nn.experts <silu> of 8 %x, %ids, %gates, %wg, %wu, %wd
         : tensor<4x32x64xf32>, tensor<4x32x2xi32>, tensor<4x32x2xf32>,
           tensor<8x64x96xf32>, tensor<8x96x64xf32> -> tensor<4x32x64xf32>
     ```
@@ -194,7 +194,7 @@ def NN_ExpertsBackwardOp : NN_ExpertOp<"experts_backward",
     (C1) to (C6) as for `nn.experts`, grad as its result and dx as its x.
 
     ```mlir
-    %dx, %dgates, %dg, %du = nn.experts_backward silu of 8
+    %dx, %dgates, %dg, %du = nn.experts_backward <silu> of 8
         %grad, %ids, %gates, %wg, %wu, %wd, %g, %u
         : tensor<4x32x64xf32>, tensor<4x32x2xi32>, tensor<4x32x2xf32>,
           tensor<8x64x96xf32>, tensor<8x96x64xf32>, tensor<4x32x8x96xf32>
@@ -236,7 +236,7 @@ def NN_ExpertsWeightGradientOp : NN_ExpertOp<"experts_weight_gradient",
     experts there is 1 at least.
 
     ```mlir
-    %dwg, %dwu, %dwd = nn.experts_weight_gradient silu of 8
+    %dwg, %dwu, %dwd = nn.experts_weight_gradient <silu> of 8
         %rows, %grad_rows, %ids, %gates, %g, %u, %dg, %du
         : tensor<4x32x8x64xf32>, tensor<4x32x8x64xf32>, tensor<4x32x2xi32>,
           tensor<4x32x2xf32>, tensor<4x32x8x96xf32>

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuleHelpers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -53,16 +54,32 @@ bool ExpertCapacityOp::setPositionOrder(unsigned, Attribute order) {
 // Factors
 //===----------------------------------------------------------------------===//
 
+nn::ExpertFactors::ExpertFactors(Value ids) {
+  tokens = typeOf(ids).getRank() - 1;
+  choices = tokens;
+  experts = choices + 1;
+  widthOfX = experts + 1;
+  ffn = widthOfX + 1;
+}
+
+Value nn::findExpertIds(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ExpertRowsOp, ExpertsOp, ExpertsBackwardOp,
+            ExpertsWeightGradientOp>(
+          [](auto experts) { return experts.getIds(); })
+      .Default(Value());
+}
+
 namespace {
-/// The factors of the ops on experts.
-struct ExpertFactors {
+/// The rule of an op on experts, whose factors are numbered by ExpertFactors.
+struct ExpertRule {
   ShardingRule rule;
   TensorFactors tokens, choices;
   unsigned experts;
 
   /// Adds the factors of tokens, of their choices and of `experts` experts.
-  ExpertFactors(Value ids, FactorKind tokenKind, int64_t numExperts,
-                FactorKind expertKind) {
+  ExpertRule(Value ids, FactorKind tokenKind, int64_t numExperts,
+             FactorKind expertKind) {
     tokens = newDims(rule, typeOf(ids), tokenKind);
     setKind(rule, tokens, tokens.size() - 1, FactorKind::Replicated);
     choices = tokens;
@@ -81,14 +98,10 @@ struct ExpertFactors {
 };
 } // namespace
 
-/// The number of the factor of the experts, which is the one after tokens and
-/// choices.
-static unsigned getExpertFactor(Value ids) { return typeOf(ids).getRank(); }
-
 ShardingRule ExpertRowsOp::getShardingRule() {
   RankedTensorType type = getType();
-  ExpertFactors f(getIds(), FactorKind::Parallel,
-                  type.getDimSize(type.getRank() - 2), FactorKind::Parallel);
+  ExpertRule f(getIds(), FactorKind::Parallel,
+               type.getDimSize(type.getRank() - 2), FactorKind::Parallel);
   unsigned width = f.rule.addFactor(type.getShape().back());
   f.rule.operands = {f.byToken({width}), f.choices};
   f.rule.operands.resize(getNumOperands());
@@ -98,7 +111,7 @@ ShardingRule ExpertRowsOp::getShardingRule() {
 
 ShardingRule ExpertsOp::getShardingRule() {
   ArrayRef<int64_t> up = typeOf(getWUp()).getShape();
-  ExpertFactors f(getIds(), FactorKind::Parallel, up[0], FactorKind::Reduction);
+  ExpertRule f(getIds(), FactorKind::Parallel, up[0], FactorKind::Reduction);
   unsigned in = f.rule.addFactor(up[1], FactorKind::Replicated);
   unsigned ffn = f.rule.addFactor(up[2], FactorKind::Reduction);
   unsigned out = f.rule.addFactor(typeOf(getWDown()).getDimSize(2));
@@ -114,7 +127,7 @@ ShardingRule ExpertsOp::getShardingRule() {
 /// All results are linear in grad, so its width is a plain sum.
 ShardingRule ExpertsBackwardOp::getShardingRule() {
   ArrayRef<int64_t> up = typeOf(getWUp()).getShape();
-  ExpertFactors f(getIds(), FactorKind::Parallel, up[0], FactorKind::Reduction);
+  ExpertRule f(getIds(), FactorKind::Parallel, up[0], FactorKind::Reduction);
   unsigned in = f.rule.addFactor(up[1]);
   unsigned ffn = f.rule.addFactor(up[2], FactorKind::Reduction);
   unsigned out =
@@ -136,7 +149,7 @@ ShardingRule ExpertsBackwardOp::getShardingRule() {
 
 ShardingRule ExpertsWeightGradientOp::getShardingRule() {
   ArrayRef<int64_t> up = typeOf(getDwUp()).getShape();
-  ExpertFactors f(getIds(), FactorKind::Reduction, up[0], FactorKind::Parallel);
+  ExpertRule f(getIds(), FactorKind::Reduction, up[0], FactorKind::Parallel);
   unsigned in = f.rule.addFactor(up[1]), ffn = f.rule.addFactor(up[2]);
   unsigned out = f.rule.addFactor(typeOf(getDwDown()).getDimSize(2));
   TensorFactors rising = {{f.experts}, {in}, {ffn}};
@@ -178,10 +191,10 @@ void ExpertsWeightGradientOp::setPositionOffset(unsigned, Value offset) {
 /// No id is that of an expert in the padding, so such experts add nothing, and
 /// their stats are 0.
 bool ExpertsOp::absorbPadding(unsigned factor, int64_t) {
-  return factor == getExpertFactor(getIds());
+  return factor == nn::ExpertFactors(getIds()).experts;
 }
 bool ExpertsBackwardOp::absorbPadding(unsigned factor, int64_t) {
-  return factor == getExpertFactor(getIds());
+  return factor == nn::ExpertFactors(getIds()).experts;
 }
 
 /// Weights of 0 make an h of 0, since that is a product with x w_up.

@@ -9,15 +9,30 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/CostOpInterface.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tessera;
 
+/// True if the operand is a matrix for each expert of a grouped matmul: it has
+/// no dimension of the tokens.
+static bool isOfExperts(Operation *op, const ShardingRule &rule,
+                        unsigned number) {
+  Value ids = nn::findExpertIds(op);
+  if (!ids || getOpCost(op).kind != CostKind::GroupedMatmul)
+    return false;
+  unsigned tokens = nn::ExpertFactors(ids).tokens;
+  return !rule.operands[number].empty() &&
+         llvm::none_of(llvm::seq(0u, tokens), [&](unsigned factor) {
+           return hasFactor(rule.operands[number], factor);
+         });
+}
+
 /// Whether an operand of an op is a matrix: one of its dimensions is summed
 /// over, and no other operand has another one of them. True for a weight of a
-/// matmul, and for a table of a row lookup, which is a sum over all rows
-/// selected by id.
+/// matmul, for those of experts, and for a table of a row lookup, which is a
+/// sum over all rows selected by id.
 static bool readsMatrix(OpOperand &use) {
   Operation *op = use.getOwner();
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -25,6 +40,8 @@ static bool readsMatrix(OpOperand &use) {
     return false;
   ShardingRule rule = iface.getShardingRule();
   unsigned number = use.getOperandNumber();
+  if (isOfExperts(op, rule, number))
+    return true;
   bool hasSum = false, hasOwn = false;
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     if (!hasFactor(rule.operands[number], index))

@@ -19,7 +19,7 @@ func.func @experts_over_batch(
     %b: tensor<8x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>},
     %c: tensor<8x10x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>})
     -> (tensor<4x3x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>}) {
-  %0 = nn.experts silu of 8 %x, %i, %g, %a, %b, %c
+  %0 = nn.experts <silu> of 8 %x, %i, %g, %a, %b, %c
       {dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"y"}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>]}
       : tensor<4x3x6xf32>, tensor<4x3x2xi32>, tensor<4x3x2xf32>, tensor<8x6x10xf32>,
         tensor<8x10x5xf32> -> tensor<4x3x5xf32>
@@ -38,7 +38,7 @@ func.func @six_experts(
     %b: tensor<6x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>},
     %c: tensor<6x10x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>})
     -> (tensor<40x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
-  %0 = nn.experts gelu of 6 %x, %i, %g, %a, %b, %c
+  %0 = nn.experts <gelu> of 6 %x, %i, %g, %a, %b, %c
       : tensor<40x6xf32>, tensor<40x3xi32>, tensor<40x3xf32>, tensor<6x6x10xf32>,
         tensor<6x10x5xf32> -> tensor<40x5xf32>
   return %0 : tensor<40x5xf32>
@@ -57,7 +57,7 @@ func.func @experts_and_ffn(
     %b: tensor<8x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}, {"y"}]>},
     %c: tensor<8x10x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>})
     -> (tensor<12x5xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
-  %0 = nn.experts gelu_tanh of 8 %x, %i, %g, %a, %b, %c
+  %0 = nn.experts <gelu_tanh> of 8 %x, %i, %g, %a, %b, %c
       : tensor<12x6xf32>, tensor<12x2xi32>, tensor<12x2xf32>, tensor<8x6x10xf32>,
         tensor<8x10x5xf32> -> tensor<12x5xf32>
   return %0 : tensor<12x5xf32>
@@ -77,7 +77,7 @@ func.func @stats(
     -> (tensor<12x5xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
         tensor<12x8x10xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}]>},
         tensor<12x8x10xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}]>}) {
-  %0, %1, %2 = nn.experts silu of 8 %x, %i, %g, %a, %b, %c
+  %0, %1, %2 = nn.experts <silu> of 8 %x, %i, %g, %a, %b, %c
       : tensor<12x6xf32>, tensor<12x2xi32>, tensor<12x2xf32>, tensor<8x6x10xf32>,
         tensor<8x10x5xf32> -> tensor<12x5xf32> stats tensor<12x8x10xf32>, tensor<12x8x10xf32>
   return %0, %1, %2 : tensor<12x5xf32>, tensor<12x8x10xf32>, tensor<12x8x10xf32>
@@ -111,7 +111,7 @@ func.func @backward(
         tensor<12x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
         tensor<12x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>},
         tensor<12x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>}) {
-  %0, %1, %2, %3 = nn.experts_backward silu of 6 %y, %i, %g, %a, %b, %c, %s, %s
+  %0, %1, %2, %3 = nn.experts_backward <silu> of 6 %y, %i, %g, %a, %b, %c, %s, %s
       : tensor<12x5xf32>, tensor<12x2xi32>, tensor<12x2xf32>, tensor<6x6x10xf32>,
         tensor<6x10x5xf32>, tensor<12x6x10xf32> -> tensor<12x6xf32>
   return %0, %1, %2, %3 : tensor<12x6xf32>, tensor<12x2xf32>, tensor<12x6x10xf32>, tensor<12x6x10xf32>
@@ -131,7 +131,7 @@ func.func @weight_gradient(
     -> (tensor<8x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>},
         tensor<8x6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>},
         tensor<8x10x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}, {}]>}) {
-  %0, %1, %2 = nn.experts_weight_gradient gelu of 8 %r, %y, %i, %g, %s, %s, %s, %s
+  %0, %1, %2 = nn.experts_weight_gradient <gelu> of 8 %r, %y, %i, %g, %s, %s, %s, %s
       : tensor<9x8x6xf32>, tensor<9x8x5xf32>, tensor<9x2xi32>, tensor<9x2xf32>, tensor<9x8x10xf32>
         -> tensor<8x6x10xf32>, tensor<8x10x5xf32>
   return %0, %1, %2 : tensor<8x6x10xf32>, tensor<8x6x10xf32>, tensor<8x10x5xf32>
@@ -145,7 +145,7 @@ func.func @weight_gradient(
 func.func @routing(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
     -> (tensor<9x4xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>},
         tensor<9x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}) {
-  %i = nn.top_k 4 groups 2 of 4 by sum2 %x : tensor<9x16xf32> -> tensor<9x4xi32>
+  %i = nn.top_k 4 groups 2 of 4 by <sum2> %x : tensor<9x16xf32> -> tensor<9x4xi32>
   %g = nn.take_along_axis %x, %i : tensor<9x16xf32>, tensor<9x4xi32> -> tensor<9x4xf32>
   return %i, %g : tensor<9x4xi32>, tensor<9x4xf32>
 }

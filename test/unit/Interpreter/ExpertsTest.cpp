@@ -46,16 +46,16 @@ TEST(ExpertsTest, top_k_of_what_is_no_number) {
 /// the second the largest sum.
 TEST(ExpertsTest, top_k_of_groups) {
   Elements row{1, 5, 4, 3, 0, 6};
-  EXPECT_EQ(topK("2 groups 1 of 3 by max", row, 2), Elements({5, 4}));
-  EXPECT_EQ(topK("2 groups 1 of 3 by sum2", row, 2), Elements({2, 3}));
-  EXPECT_EQ(topK("3 groups 2 of 3 by max", row, 3), Elements({5, 1, 0}));
-  EXPECT_EQ(topK("6 groups 3 of 3 by sum2", row, 6),
+  EXPECT_EQ(topK("2 groups 1 of 3 by <max>", row, 2), Elements({5, 4}));
+  EXPECT_EQ(topK("2 groups 1 of 3 by <sum2>", row, 2), Elements({2, 3}));
+  EXPECT_EQ(topK("3 groups 2 of 3 by <max>", row, 3), Elements({5, 1, 0}));
+  EXPECT_EQ(topK("6 groups 3 of 3 by <sum2>", row, 6),
             Elements({5, 1, 2, 3, 0, 4}));
 }
 
 /// Scores below 0 are chosen too; experts outside the groups are not.
 TEST(ExpertsTest, top_k_of_groups_below_zero) {
-  EXPECT_EQ(topK("2 groups 1 of 2 by max", {-4, -3, -2, -5}, 2),
+  EXPECT_EQ(topK("2 groups 1 of 2 by <max>", {-4, -3, -2, -5}, 2),
             Elements({2, 3}));
 }
 
@@ -115,7 +115,7 @@ TEST(ExpertsTest, experts) {
                 "tensor<3x2xf64>, %g: tensor<2x1x2xf64>, %u: "
                 "tensor<2x1x2xf64>, %d: tensor<2x2x1xf64>) -> "
                 "tensor<3x1xf64> {\n  %at = arith.constant 4 : index\n  %y = "
-                "nn.experts silu of 8 %x, %i, %c, %g, %u, %d offset %at : " +
+                "nn.experts <silu> of 8 %x, %i, %c, %g, %u, %d offset %at : " +
                 kExperts +
                 " -> tensor<3x1xf64>\n  return %y : tensor<3x1xf64>\n}\n");
   Elements y = p.runOne({{1.5, -2, 3},

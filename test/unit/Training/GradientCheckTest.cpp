@@ -151,8 +151,8 @@ const std::string kChoices =
 
 TEST(GradientCheck, experts) {
   for (std::string activation : {"silu", "gelu", "gelu_tanh"})
-    check(kChoices + "%r = nn.experts " + activation +
-              " of 3 %0, %i, %1, %2, %3, %4 : tensor<5x4xf64>, "
+    check(kChoices + "%r = nn.experts <" + activation +
+              "> of 3 %0, %i, %1, %2, %3, %4 : tensor<5x4xf64>, "
               "tensor<5x2xi32>, tensor<5x2xf64>, tensor<3x4x6xf64>, "
               "tensor<3x6x2xf64> -> tensor<5x2xf64>",
           {"tensor<5x4xf64>", "tensor<5x2xf64>", "tensor<3x4x6xf64>",
@@ -172,7 +172,7 @@ TEST(GradientCheck, router) {
         "%p = nn.softmax %0 dim 1 : tensor<5x4xf64>\n"
         "%c = nn.take_along_axis %p, %i : tensor<5x4xf64>, tensor<5x2xi32> -> "
         "tensor<5x2xf64>\n"
-        "%r = nn.experts silu of 4 %1, %i, %c, %2, %2, %3 : tensor<5x3xf64>, "
+        "%r = nn.experts <silu> of 4 %1, %i, %c, %2, %2, %3 : tensor<5x3xf64>, "
         "tensor<5x2xi32>, tensor<5x2xf64>, tensor<4x3x5xf64>, "
         "tensor<4x5x3xf64> -> tensor<5x3xf64>",
         {"tensor<5x4xf64>", "tensor<5x3xf64>", "tensor<4x3x5xf64>",
