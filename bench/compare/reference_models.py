@@ -19,7 +19,7 @@ import peer
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
 MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3", "tiny-mistral", "tiny-phi3",
-          "tiny-gemma3"]
+          "tiny-gemma3", "tiny-mixtral", "tiny-qwen3-moe"]
 
 BATCH, SEQ = 2, 24
 # A learning rate for which the change of the parameters shows the gradients exactly: the parameters
@@ -116,6 +116,9 @@ def decoder_state(weights, config):
             if gamma is not None:
                 state[f"{theirs}.self_attn.{name}.weight"] = gamma
         state[f"{theirs}.self_attn.o_proj.weight"] = weights.linear(f"{ours}.attn.wo", d)
+        if weights(f"{ours}.moe.router") is not None:
+            state.update(experts_state(weights, f"{ours}.moe", f"{theirs}.mlp"))
+            continue
         for name, width in (("gate", ffn), ("up", ffn), ("down", d)):
             state[f"{theirs}.mlp.{name}_proj.weight"] = weights.linear(
                 f"{ours}.mlp.w_{name}", width)
@@ -128,14 +131,26 @@ def decoder_state(weights, config):
     return state
 
 
+def experts_state(weights, ours, theirs):
+    """Experts, whose gate and up are one matrix, [out, in]."""
+    import torch
+    both = [weights(f"{ours}.{name}").transpose(1, 2) for name in ("w_gate", "w_up")]
+    return {f"{theirs}.gate.weight": weights(f"{ours}.router").T,
+            f"{theirs}.experts.gate_up_proj": torch.cat(both, dim=1),
+            f"{theirs}.experts.down_proj": weights(f"{ours}.w_down").transpose(1, 2)}
+
+
 def make_network(weights, config):
     """A network of transformers without dropout, in f64, and its state."""
     import transformers
     make_state = gpt2_state if config["model_type"] == "gpt2" else decoder_state
     described = {k: v for k, v in config.items() if k not in ("dtype", "torch_dtype")}
-    # Eager attention would compute the softmax in f32.
+    # Eager attention would compute the softmax in f32; grouped matmuls have no f64.
+    implementations = {"attn_implementation": "sdpa"}
+    if "num_experts_per_tok" in config:
+        implementations["experts_implementation"] = "eager"
     network = transformers.AutoModelForCausalLM.from_config(
-        transformers.AutoConfig.for_model(**described), attn_implementation="sdpa")
+        transformers.AutoConfig.for_model(**described), **implementations)
     state = make_state(weights, config)
     network = network.double().eval()
     missing, unexpected = network.load_state_dict(

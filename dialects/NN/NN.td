@@ -99,6 +99,9 @@ def NN_Dialect : Dialect {
     /// Marks a parameter that is not trained, on its argument: it has no
     /// gradient and no training state, and is sharded like the others.
     static constexpr ::llvm::StringLiteral kFrozenAttr = "nn.frozen";
+    /// Marks an op whose results keep their element type where a training step
+    /// is built in a narrower one: the logits of a router.
+    static constexpr ::llvm::StringLiteral kWideAttr = "nn.wide";
   }];
 }
 
@@ -142,6 +145,14 @@ def NN_SourceAttr : AttrDef<NN_Dialect, "Source"> {
     64 j + k in row-major order. A view stays inside the tensor and has each
     element once: of two dimensions longer than 1 the stride of the one is at
     least the extent of the other.
+
+    A `*` in the name stands for the index of the parameter's first dimension,
+    whose stride is 0: there is a tensor of the shape for each, and the view is of
+    the other dimensions. The experts of a layer are so:
+
+    ```mlir
+    #nn.source<"layers.3.mlp.experts.*.up_proj.weight", [768, 2048], offset 0, strides [0, 1, 2048]>
+    ```
   }];
   let parameters = (ins StringRefParameter<"name in files">:$tensor,
                         ArrayRefParameter<"int64_t">:$shape,

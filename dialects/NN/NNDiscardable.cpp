@@ -178,11 +178,18 @@ const char *SourceAttr::findFault(ArrayRef<int64_t> shape) const {
     return "sizes, strides and an offset from 0";
   if (getStrides().size() != shape.size())
     return "a stride for each dimension";
+  ArrayRef<int64_t> strides = getStrides();
+  if (getTensor().contains('*')) {
+    if (shape.empty() || strides.front() != 0)
+      return "a stride of 0 for the dimension of '*'";
+    shape = shape.drop_front();
+    strides = strides.drop_front();
+  }
   int64_t elements = 1, last = getOffset();
   for (int64_t size : getShape())
     if (llvm::MulOverflow(elements, size, elements))
       return "fewer elements";
-  for (auto [size, stride] : llvm::zip_equal(shape, getStrides())) {
+  for (auto [size, stride] : llvm::zip_equal(shape, strides)) {
     int64_t span;
     if (size == 0)
       return nullptr;
@@ -192,8 +199,8 @@ const char *SourceAttr::findFault(ArrayRef<int64_t> shape) const {
   }
   if (last >= elements)
     return "a view inside the tensor";
-  return isInjective(shape, getStrides()) ? nullptr
-                                          : "a view that has each element once";
+  return isInjective(shape, strides) ? nullptr
+                                     : "a view that has each element once";
 }
 
 /// Checks the view of a file's tensor. Its bounds can be checked only for the
@@ -317,6 +324,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
     {NNDialect::kSourceAttr, kOnArgument, verifySource},
     {NNDialect::kFrozenAttr, kOnArgument, verifyFrozen},
+    {NNDialect::kWideAttr, kOnOperation, expectUnit},
 };
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,

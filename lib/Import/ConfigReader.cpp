@@ -40,7 +40,8 @@ static bool isOff(const json::Value &value) {
     return object->empty();
   if (const json::Array *array = value.getAsArray())
     return array->empty();
-  return value.getAsNull() || value.getAsBoolean() == false;
+  return value.getAsNull() || value.getAsBoolean() == false ||
+         value.getAsNumber() == 0.0;
 }
 
 void ConfigReader::fail(StringRef key, const Twine &text) {
@@ -155,6 +156,26 @@ ConfigReader::list(StringRef key, ArrayRef<StringRef> choices, int64_t length) {
     return indices;
   wrong(key,
         "a list of " + std::to_string(length) + " of " + listChoices(choices),
+        *value);
+  return {};
+}
+
+SmallVector<int64_t> ConfigReader::integers(StringRef key, int64_t least,
+                                            int64_t limit) {
+  const json::Value *value = find(key);
+  if (!value)
+    return {};
+  const json::Array *array = value->getAsArray();
+  SmallVector<int64_t> list;
+  for (size_t i = 0; array && i < array->size(); ++i)
+    if (std::optional<int64_t> number = (*array)[i].getAsInteger();
+        number && *number >= least && *number <= limit)
+      list.push_back(*number);
+  if (array && list.size() == array->size())
+    return list;
+  wrong(key,
+        "a list of integers from " + std::to_string(least) + " to " +
+            std::to_string(limit),
         *value);
   return {};
 }

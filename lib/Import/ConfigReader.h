@@ -24,8 +24,8 @@ namespace tessera {
 /// overflows.
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
-/// Keys for graphs that are not supported. They must be null, false or an empty
-/// list or object.
+/// Keys for graphs that are not supported. They must be null, false, 0 or an
+/// empty list or object.
 inline constexpr llvm::StringRef kMustBeOff[] = {
     "add_cross_attention", "is_encoder_decoder", "pruned_heads",
     "quantization_config", "rope_interleaved"};
@@ -83,6 +83,11 @@ public:
                                  llvm::ArrayRef<llvm::StringRef> choices,
                                  int64_t length);
 
+  /// Reads a list of integers from `least` to `limit`; empty if the key is
+  /// absent.
+  llvm::SmallVector<int64_t> integers(llvm::StringRef key, int64_t least,
+                                      int64_t limit);
+
   /// Returns a reader of a nested object; none if it is absent.
   std::optional<ConfigReader> nested(llvm::StringRef key);
 
@@ -91,7 +96,7 @@ public:
                     int64_t by);
 
   /// Checks that every key is in a `known` list, in an `off` list with the
-  /// value null, false or empty, or ignored. An error suggests the nearest
+  /// value null, false, 0 or empty, or ignored. An error suggests the nearest
   /// known key.
   void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> known,
                  llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> off,

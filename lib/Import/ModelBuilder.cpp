@@ -8,7 +8,7 @@
 // is one. Shardings and parallelism are not set here.
 //
 // Letters of the einsums: b batch, s seq, d embed, g key/value heads, r query
-// heads per key/value head, k head_dim, f ffn, v vocab.
+// heads per key/value head, k head_dim, f ffn, v vocab, e experts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -224,7 +224,9 @@ private:
     if (config.postNorms)
       attended = norm("ln1_post", attended);
     x = onResidualStream(arith::AddFOp::create(builder, x, attended));
-    Value transformed = mlp(norm("ln2", x));
+    Value normal = norm("ln2", x);
+    Value transformed =
+        config.hasExperts(index) ? experts(normal) : mlp(normal);
     if (config.postNorms)
       transformed = norm("ln2_post", transformed);
     return onResidualStream(arith::AddFOp::create(builder, x, transformed));
@@ -270,6 +272,49 @@ private:
     Value up = linear("bsd,df->bsf", x, "mlp.w_up", "mlp.b_up");
     Value hidden = arith::MulFOp::create(builder, activate(gate), up);
     return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
+  }
+
+  /// Returns the sum of the outputs of each token's experts, weighted by gates.
+  Value experts(Value x) {
+    const MixtureOfExperts &mixture = *config.experts;
+    locate("moe");
+    // Choices compare probabilities in f32.
+    Value logits =
+        einsum("bsd,de->bse", x, parameter("moe.router"), builder.getF32Type());
+    logits.getDefiningOp()->setDiscardableAttr(nn::NNDialect::kWideAttr,
+                                               builder.getUnitAttr());
+    Value scores = nn::SoftmaxOp::create(builder, logits, /*dim=*/2);
+    auto choices = RankedTensorType::get(
+        {options.batch, options.seq, mixture.expertsPerToken},
+        builder.getI32Type());
+    Value ids = nn::TopKOp::create(
+        builder, choices, scores, mixture.expertsPerToken, /*smallest=*/false,
+        /*chosen_groups=*/IntegerAttr(), /*groups=*/IntegerAttr(),
+        /*group_score=*/nn::GroupScoreAttr());
+    Value gates = nn::TakeAlongAxisOp::create(
+        builder, choices.clone(builder.getF32Type()), scores, ids,
+        /*offset=*/Value(), /*size=*/IntegerAttr());
+    if (mixture.normalizedGates)
+      gates = divideBySum(gates);
+    return nn::ExpertsOp::create(builder, TypeRange{x.getType()}, x, ids, gates,
+                                 parameter("moe.w_gate"), parameter("moe.w_up"),
+                                 parameter("moe.w_down"), /*offset=*/Value(),
+                                 nn::Activation::Silu, mixture.experts)
+        .getResult();
+  }
+
+  /// Divides rows by their sums.
+  Value divideBySum(Value rows) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    int64_t last = type.getRank() - 1;
+    Value sums = nn::ReduceOp::create(
+        builder,
+        RankedTensorType::get(type.getShape().drop_back(),
+                              type.getElementType()),
+        nn::ReduceKind::Sum, rows, ArrayRef<int64_t>{last});
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, last));
+    return arith::DivFOp::create(
+        builder, rows, nn::BroadcastOp::create(builder, type, sums, dims));
   }
 
   Value activate(Value x) {
@@ -366,6 +411,9 @@ private:
   }
 
   Value einsum(StringRef spec, Value lhs, Value rhs) {
+    return einsum(spec, lhs, rhs, element);
+  }
+  Value einsum(StringRef spec, Value lhs, Value rhs, Type resultElement) {
     auto [operands, result] = spec.split("->");
     auto [lhsLetters, rhsLetters] = operands.split(',');
     auto lhsType = cast<RankedTensorType>(lhs.getType());
@@ -377,8 +425,8 @@ private:
                           ? lhsType.getDimSize(inLhs)
                           : rhsType.getDimSize(rhsLetters.find(letter)));
     }
-    return nn::EinsumOp::create(builder, RankedTensorType::get(shape, element),
-                                spec, lhs, rhs);
+    return nn::EinsumOp::create(
+        builder, RankedTensorType::get(shape, resultElement), spec, lhs, rhs);
   }
 
   /// Repeats `x` along the leading dimensions that only `like` has.

@@ -252,6 +252,44 @@ void readHeads(ConfigReader &reader, ModelConfig &config) {
   }
 }
 
+/// Reads which layers have no experts, by the keys of the family.
+std::vector<bool> readDenseLayers(const ModelFamily &family,
+                                  ConfigReader &reader, int64_t layers) {
+  std::vector<bool> dense(layers, false);
+  if (family.has("decoder_sparse_step")) {
+    int64_t step = reader.size("decoder_sparse_step", 1);
+    for (int64_t i = 0; i < layers; ++i)
+      dense[i] = (i + 1) % step != 0;
+  }
+  if (family.has("mlp_only_layers"))
+    for (int64_t i : reader.integers("mlp_only_layers", 0, layers - 1))
+      dense[i] = true;
+  if (!llvm::is_contained(dense, true))
+    dense.clear();
+  return dense;
+}
+
+void readExperts(const ModelFamily &family, ConfigReader &reader,
+                 ModelConfig &config) {
+  MixtureOfExperts &experts = *config.experts;
+  // The keys are two names of one number.
+  bool isLocal = reader.find("num_local_experts");
+  experts.experts =
+      reader.size(isLocal || !family.has("num_experts") ? "num_local_experts"
+                                                        : "num_experts",
+                  experts.experts);
+  experts.expertsPerToken = reader.integer(
+      "num_experts_per_tok", experts.expertsPerToken, 1, experts.experts,
+      "an integer from 1 to the number of experts, " +
+          std::to_string(experts.experts));
+  experts.ffn = family.has("moe_intermediate_size")
+                    ? reader.size("moe_intermediate_size", experts.ffn)
+                    : config.ffn;
+  experts.normalizedGates =
+      reader.boolean("norm_topk_prob", experts.normalizedGates);
+  experts.denseLayers = readDenseLayers(family, reader, config.layers);
+}
+
 } // namespace
 
 void tessera::readGPT2(const ModelFamily &, ConfigReader &reader,
@@ -302,6 +340,8 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
   config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
   config.scoreDivisor =
       reader.positive("query_pre_attn_scalar", config.scoreDivisor);
+  if (config.experts)
+    readExperts(family, reader, config);
   readPaddingToken(reader, config);
   readRopes(family, reader, config);
   readWindow(family, reader, config);
@@ -317,6 +357,14 @@ bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
   return theta == other.theta && scaling == other.scaling;
 }
 
+bool MixtureOfExperts::operator==(const MixtureOfExperts &other) const {
+  auto fields = [](const MixtureOfExperts &m) {
+    return std::tie(m.experts, m.expertsPerToken, m.ffn, m.normalizedGates,
+                    m.denseLayers);
+  };
+  return fields(*this) == fields(other);
+}
+
 bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
     return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
@@ -324,8 +372,8 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
                     c.positionTable, c.rope, c.windowRope, c.rotaryWidth,
                     c.window, c.windowLayers, c.norm, c.normEps,
                     c.initializerRange, c.scaledResidualInit, c.activation,
-                    c.gatedMlp, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias,
-                    c.headNorms, c.postNorms, c.paddingToken,
+                    c.gatedMlp, c.experts, c.tiedHead, c.qkvBias, c.outputBias,
+                    c.mlpBias, c.headNorms, c.postNorms, c.paddingToken,
                     c.scaledEmbeddings, c.scoreDivisor, c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
@@ -339,6 +387,12 @@ std::optional<int64_t> ModelConfig::windowOf(int64_t layer) const {
   if (windowLayers.empty() || windowLayers[layer % windowLayers.size()])
     return window;
   return std::nullopt;
+}
+
+bool ModelConfig::hasExperts(int64_t layer) const {
+  return experts &&
+         (experts->denseLayers.empty() ||
+          !experts->denseLayers[layer % experts->denseLayers.size()]);
 }
 
 llvm::Expected<ModelConfig>

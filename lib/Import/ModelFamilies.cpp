@@ -163,6 +163,20 @@ constexpr StringRef kGemma3Off[] = {"attn_logit_softcapping",
                                     "final_logit_softcapping",
                                     "use_bidirectional_attention"};
 
+constexpr StringRef kMixtralRead[] = {"hidden_act", "num_experts_per_tok",
+                                      "num_local_experts", "sliding_window"};
+constexpr StringRef kQwen3MoeRead[] = {
+    "attention_bias",  "decoder_sparse_step",   "hidden_act",
+    "mlp_only_layers", "moe_intermediate_size", "norm_topk_prob",
+    "num_experts",     "num_experts_per_tok",   "num_local_experts",
+    "sliding_window",  "use_sliding_window"};
+/// The factor of the balancing loss has no effect without router logits;
+/// max_window_layers is not read by the published class.
+constexpr StringRef kExpertsIgnored[] = {
+    "attention_dropout", "max_window_layers", "router_aux_loss_coef"};
+constexpr StringRef kExpertsOff[] = {"output_router_logits",
+                                     "router_jitter_noise"};
+
 constexpr StringRef kDropoutIgnored[] = {"attention_dropout"};
 
 ModelConfig makeGPT2() {
@@ -243,6 +257,34 @@ ModelConfig makeGemma3() {
   return config;
 }
 
+ModelConfig makeMixtral() {
+  ModelConfig config = makeLlama();
+  config.family = "mixtral";
+  config.maxPositions = 131072;
+  config.normEps = 1e-5;
+  config.kvHeads = 8;
+  config.rope.theta = 1e6;
+  config.experts = MixtureOfExperts();
+  config.experts->experts = 8;
+  config.experts->expertsPerToken = 2;
+  return config;
+}
+
+ModelConfig makeQwen3Moe() {
+  ModelConfig config = makeLlama();
+  config.family = "qwen3_moe";
+  config.maxPositions = 32768;
+  config.kvHeads = 4;
+  config.headNorms = true;
+  config.window = 4096;
+  config.experts = MixtureOfExperts();
+  config.experts->experts = 128;
+  config.experts->expertsPerToken = 8;
+  config.experts->ffn = 768;
+  config.experts->normalizedGates = false;
+  return config;
+}
+
 constexpr ModelFamily kFamilies[] = {
     {"gpt2", kGPT2Read, {}, kGPT2Ignored, {}, makeGPT2, readGPT2},
     {"llama",
@@ -267,6 +309,10 @@ constexpr ModelFamily kFamilies[] = {
      readDecoder},
     {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemma3Off,
      makeGemma3, readDecoder},
+    {"mixtral", kDecoderRead, kMixtralRead, kExpertsIgnored, kExpertsOff,
+     makeMixtral, readDecoder},
+    {"qwen3_moe", kDecoderRead, kQwen3MoeRead, kExpertsIgnored, kExpertsOff,
+     makeQwen3Moe, readDecoder},
 };
 
 } // namespace

@@ -90,6 +90,21 @@ constexpr Row kDecoder[] = {
     {"mlp.b_down", "mlp.down_proj.bias"},
 };
 
+/// A file has a tensor for each expert.
+constexpr Row kMixtral[] = {
+    {"moe.router", "block_sparse_moe.gate.weight", Layout::OutIn},
+    {"moe.w_gate", "block_sparse_moe.experts.*.w1.weight", Layout::OutIn},
+    {"moe.w_up", "block_sparse_moe.experts.*.w3.weight", Layout::OutIn},
+    {"moe.w_down", "block_sparse_moe.experts.*.w2.weight", Layout::OutIn},
+};
+
+constexpr Row kQwen3Moe[] = {
+    {"moe.router", "mlp.gate.weight", Layout::OutIn},
+    {"moe.w_gate", "mlp.experts.*.gate_proj.weight", Layout::OutIn},
+    {"moe.w_up", "mlp.experts.*.up_proj.weight", Layout::OutIn},
+    {"moe.w_down", "mlp.experts.*.down_proj.weight", Layout::OutIn},
+};
+
 constexpr Row kPhi3[] = {
     {"attn.wq", "self_attn.qkv_proj.weight", Layout::OutIn},
     {"attn.wk", "self_attn.qkv_proj.weight", Layout::OutIn},
@@ -119,6 +134,8 @@ constexpr Names kNames[] = {
     {"mistral", "model.layers.", {}, kDecoder},
     {"phi3", "model.layers.", kPhi3, kDecoder},
     {"gemma3_text", "model.layers.", kGemma3, kDecoder},
+    {"mixtral", "model.layers.", kMixtral, kDecoder},
+    {"qwen3_moe", "model.layers.", kQwen3Moe, kDecoder},
 };
 
 int64_t product(ArrayRef<int64_t> sizes) {
@@ -180,6 +197,17 @@ private:
     auto [number, name] = rest.split('.');
     return {&rowOf(name), (names.blocks + number + ".").str()};
   }
+  /// True if a file has a tensor for each index of the first dimension.
+  static bool isSpread(const Row &row) { return row.tensor.contains('*'); }
+  /// Returns the part of a parameter that is in one tensor.
+  Parameter partOf(const Parameter &parameter) const {
+    Parameter part = parameter;
+    if (!isSpread(*find(parameter).first))
+      return part;
+    part.shape.erase(part.shape.begin());
+    part.dims.erase(part.dims.begin());
+    return part;
+  }
   static int64_t countOut(const Parameter &parameter) {
     return product(
         ArrayRef(parameter.shape).drop_front(countInputs(parameter)));
@@ -193,11 +221,12 @@ private:
     source.tensor = prefix + row->tensor.str();
     int64_t &out = outs[source.tensor];
     source.offset = out;
-    out += countOut(parameter);
+    out += countOut(partOf(parameter));
     return source;
   }
 
-  void shape(ParameterSource &source, const Parameter &parameter) const {
+  void shape(ParameterSource &source, const Parameter &whole) const {
+    Parameter parameter = partOf(whole);
     ArrayRef<int64_t> dims = parameter.shape;
     size_t inputs = countInputs(parameter);
     int64_t in = product(dims.take_front(inputs));
@@ -207,10 +236,13 @@ private:
       source.strides = stridesOf(dims, 1);
       return;
     }
-    bool isOutIn = find(parameter).first->layout == Layout::OutIn;
+    const Row &row = *find(parameter).first;
+    bool isOutIn = row.layout == Layout::OutIn;
     source.shape = {isOutIn ? out : in, isOutIn ? in : out};
     source.offset *= isOutIn ? in : 1;
-    source.strides = stridesOf(dims.take_front(inputs), isOutIn ? 1 : out);
+    source.strides.assign(isSpread(row), 0);
+    llvm::append_range(source.strides,
+                       stridesOf(dims.take_front(inputs), isOutIn ? 1 : out));
     llvm::append_range(source.strides,
                        stridesOf(dims.drop_front(inputs), isOutIn ? in : 1));
   }

@@ -50,7 +50,7 @@ public:
       if (config.postNorms)
         norm("ln1_post");
       norm("ln2");
-      mlp();
+      config.hasExperts(i) ? experts() : mlp();
       if (config.postNorms)
         norm("ln2_post");
     }
@@ -96,6 +96,15 @@ private:
     bias("mlp.b_gate", {ffn});
     bias("mlp.b_up", {ffn});
     bias("mlp.b_down", {embed});
+  }
+
+  void experts() {
+    const Dim all{"experts", config.experts->experts};
+    const Dim ffn{"ffn", config.experts->ffn};
+    weight("moe.router", {embed, {"scores", all.size}});
+    weight("moe.w_gate", {all, embed, ffn});
+    weight("moe.w_up", {all, embed, ffn});
+    weight("moe.w_down", {all, ffn, embed}, residualStddev);
   }
 
   void norm(StringRef name) { norm(name, embed); }

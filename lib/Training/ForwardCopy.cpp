@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ForwardCopy.h"
+#include "dialects/NN/NN.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -238,6 +239,8 @@ public:
 
 private:
   std::pair<Type, Type> getNarrowing() const;
+  void fit(Operation *copy, ArrayRef<Type> wideTypes,
+           ArrayRef<Type> narrowTypes) const;
   FailureOr<Operation *> clone(ValueRange operands, ArrayRef<Type> types);
 
   OpBuilder &builder;
@@ -266,6 +269,33 @@ std::pair<Type, Type> OpCopy::getNarrowing() const {
   return {};
 }
 
+static void setResultTypes(Operation *op, ArrayRef<Type> types) {
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+    result.setType(type);
+}
+
+/// Adapts a copy whose operands and results are narrow. Losses and similar
+/// results keep their width, and so do those of an op that says so. An op that
+/// takes operands of several types, such as x and gates in f32, gets them as
+/// they are.
+void OpCopy::fit(Operation *copy, ArrayRef<Type> wideTypes,
+                 ArrayRef<Type> narrowTypes) const {
+  if (!op->hasAttr(nn::NNDialect::kWideAttr) && isValid(copy))
+    return;
+  setResultTypes(copy, wideTypes);
+  if (isValid(copy))
+    return;
+  SmallVector<Value> cast(copy->getOperands()), own;
+  for (Value operand : op->getOperands())
+    own.push_back(mapping.lookup(operand));
+  copy->setOperands(own);
+  setResultTypes(copy, narrowTypes);
+  if (isValid(copy))
+    return;
+  copy->setOperands(cast);
+  setResultTypes(copy, wideTypes);
+}
+
 LogicalResult OpCopy::run() {
   auto [wide, narrow] = getNarrowing();
   // Losses are summed in their original type.
@@ -290,10 +320,8 @@ LogicalResult OpCopy::run() {
   if (failed(copy))
     return op->emitOpError(
         "expects a batch that can be split into micro-batches");
-  // Losses and similar results keep their width.
-  if (wide && !isValid(*copy))
-    for (auto [result, type] : llvm::zip((*copy)->getResults(), types))
-      result.setType(type);
+  if (wide)
+    fit(*copy, types, narrowTypes);
   for (Region &region : (*copy)->getRegions())
     region.walk([&](Operation *inner) {
       for (OpOperand &operand : inner->getOpOperands())

@@ -26,7 +26,8 @@ using Quantized = std::pair<Value, Value>;
 /// Whether a matmul may take operands of this type in 8 bits.
 static bool isNarrowMatmul(Operation *op) {
   auto einsum = dyn_cast<nn::EinsumOp>(op);
-  return einsum && einsum.getScales().empty() &&
+  return einsum && !op->hasAttr(nn::NNDialect::kWideAttr) &&
+         einsum.getScales().empty() &&
          getElementTypeOrSelf(einsum.getLhs().getType()).isBF16();
 }
 

@@ -53,6 +53,22 @@ struct RotaryEmbedding {
   bool operator==(const RotaryEmbedding &other) const;
 };
 
+/// Experts in place of the MLP of some layers (Shazeer et al. 2017): each is a
+/// gated MLP, and each token goes to a few of them, which a router chooses by
+/// the softmax of its logits.
+struct MixtureOfExperts {
+  int64_t experts = 0;
+  int64_t expertsPerToken = 0;
+  /// Width of an expert.
+  int64_t ffn = 0;
+  /// Gates, the probabilities of a token's experts, are divided by their sum.
+  bool normalizedGates = true;
+  /// True for each layer that has an MLP and no experts; empty: none.
+  std::vector<bool> denseLayers;
+
+  bool operator==(const MixtureOfExperts &other) const;
+};
+
 /// A decoder-only transformer. Sizes are numbers of elements; `heads` is a
 /// multiple of `kvHeads`.
 struct ModelConfig {
@@ -100,6 +116,8 @@ struct ModelConfig {
   Activation activation = Activation::GeluTanh;
   /// The MLP is down(activation(gate(x)) * up(x)).
   bool gatedMlp = false;
+  /// Experts, in place of the MLP of layers that are not dense.
+  std::optional<MixtureOfExperts> experts;
   /// Logits use the token embedding; otherwise there is an `lm_head`.
   bool tiedHead = true;
   /// Biases of q, k and v; of the projection after attention; of the MLP.
@@ -126,6 +144,8 @@ struct ModelConfig {
   double attentionScale() const;
   /// The window of a layer, if it has one.
   std::optional<int64_t> windowOf(int64_t layer) const;
+  /// True if a layer has experts.
+  bool hasExperts(int64_t layer) const;
 
   bool operator==(const ModelConfig &other) const;
 };
@@ -160,12 +180,14 @@ struct Parameter {
   /// "blocks.<i>.attn.{wq,wk,wv,wo,bq,bk,bv,bo}",
   /// "blocks.<i>.attn.{q_norm,k_norm}.gamma",
   /// "blocks.<i>.mlp.{w1,b1,w2,b2}" or
-  /// "blocks.<i>.mlp.{w_gate,w_up,w_down,b_gate,b_up,b_down}",
+  /// "blocks.<i>.mlp.{w_gate,w_up,w_down,b_gate,b_up,b_down}", or
+  /// "blocks.<i>.moe.{router,w_gate,w_up,w_down}",
   /// "ln_f.{gamma,beta}", "lm_head".
   std::string name;
   llvm::SmallVector<int64_t, 4> shape;
   /// A name for each dimension: "vocab", "embed", "positions", "ffn",
-  /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim".
+  /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim",
+  /// "experts", "scores" (of a router, one for each expert).
   llvm::SmallVector<llvm::StringRef, 4> dims;
   ParameterInit init = ParameterInit::Zeros;
   /// Standard deviation, for Normal.
@@ -183,8 +205,9 @@ struct Parameter {
 /// and beta 0.
 std::vector<Parameter> listParameters(const ModelConfig &config);
 
-/// The view of a tensor in published weight files that a parameter consists of;
-/// #nn.source has the same fields.
+/// The view of a tensor in published weight files that a parameter consists of,
+/// or, where the tensor's name has a '*', of a tensor for each index of the
+/// first dimension; #nn.source has the same fields.
 struct ParameterSource {
   std::string tensor;
   llvm::SmallVector<int64_t, 2> shape;
