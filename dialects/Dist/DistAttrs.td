@@ -87,6 +87,10 @@ def Dist_Dialect : Dialect {
     /// `method`, a text of ContextMethod.h, and #dist.axes of `seq`, `batch`
     /// and `heads`.
     static constexpr ::llvm::StringLiteral kContextAttr = "dist.context";
+    /// The axes of ops on experts, on a module from phase plan to the end of
+    /// phase train: a dictionary of #dist.axes of `experts`, and of `batch`,
+    /// `seq` and `ffn` outside of these.
+    static constexpr ::llvm::StringLiteral kExpertsAttr = "dist.experts";
     /// Axes over which ZeRO shards state, if not dp and cp: #dist.axes on a
     /// module, from phase plan to the end of phase train.
     static constexpr ::llvm::StringLiteral kStateAxesAttr = "dist.state_axes";

@@ -309,6 +309,27 @@ static LogicalResult verifyContext(const AttributePosition &position,
   return success();
 }
 
+static LogicalResult verifyExperts(const AttributePosition &position,
+                                   NamedAttribute attr) {
+  auto entries = dyn_cast<DictionaryAttr>(attr.getValue());
+  SmallVector<AxesAttr> all;
+  for (StringRef name : {"experts", "batch", "seq", "ffn"}) {
+    all.push_back(entries ? entries.getAs<AxesAttr>(name) : AxesAttr());
+    if (!all.back())
+      return position.op->emitError() << "dist.experts: expects #dist.axes for "
+                                      << name << " but got " << attr.getValue();
+  }
+  if (all.front().getRefs().empty())
+    return position.op->emitError()
+           << "dist.experts: expects an axis for experts at least but got "
+           << attr.getValue();
+  if (haveCommonAxis(all))
+    return position.op->emitError()
+           << "dist.experts: expects each axis once but got "
+           << attr.getValue();
+  return success();
+}
+
 static LogicalResult verifyPairs(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto range = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -423,6 +444,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kContextAttr, kOnModule, verifyContext},
+    {DistDialect::kExpertsAttr, kOnModule, verifyExperts},
     {DistDialect::kStateAxesAttr, kOnModule, verifyStateAxes},
     {DistDialect::kRingAttr, kOnOperation, verifyRing},
     {DistDialect::kPairsAttr, kOnFunction, verifyPairs},

@@ -64,6 +64,7 @@ static void addTrain(OpPassManager &pm, const Strategy &strategy) {
   state.freeState = strategy.isSearched;
   pm.addPass(createShardTrainingStatePass(state));
   pm.addPass(createPinContextPass());
+  pm.addPass(createPinExpertsPass());
 }
 
 /// Returns the options with the mesh of a finished choice.

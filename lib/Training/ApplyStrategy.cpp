@@ -35,12 +35,15 @@ public:
       : strategy(strategy), mesh(mesh), symbol(symbol), isTrained(isTrained),
         dpAxes(getAxes(strategy.dpAxes, mesh)),
         cpAxes(getAxes(strategy.cpAxes, mesh)),
-        tpAxes(getAxes(strategy.tpAxes, mesh)) {}
+        tpAxes(getAxes(strategy.tpAxes, mesh)),
+        expertAxes(*getExpertAxes(strategy, mesh)) {}
 
   void seedFunction(FunctionOpInterface func);
   /// How attention shares the sequence, for `dist-pin-context`; null if one
   /// device has the whole sequence.
   DictionaryAttr getContext() const;
+  /// The axes of the ops on experts, for `dist-pin-experts`; null without ep.
+  DictionaryAttr getExperts() const;
   /// Fails if the strategy asks for a sharding that nothing in the program can
   /// have.
   llvm::Error checkFound() const;
@@ -63,11 +66,11 @@ private:
   FlatSymbolRefAttr symbol;
   /// True if a training step will be built, which is sharded over dp later.
   const bool isTrained;
-  const AxisList dpAxes, cpAxes, tpAxes;
+  const AxisList dpAxes, cpAxes, tpAxes, expertAxes;
   /// Query heads per KV head: the largest "q_per_kv" of the function.
   int64_t headsPerGroup = 1;
   bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
-       foundParameter = false, foundTokens = false;
+       foundParameter = false, foundTokens = false, foundExperts = false;
 };
 
 } // namespace
@@ -120,6 +123,9 @@ Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
   foundParameter = true;
   Sharding sharding = Sharding::replicatedOf(type.getRank());
   for (auto [i, name] : llvm::enumerate(dims)) {
+    foundExperts |= name == "experts";
+    if (name == "experts" && strategy.ep > 1)
+      sharding.dims[i].axes = expertAxes;
     bool wide = name == "ffn" || name == "vocab";
     foundTensorParallel |= wide || name == "kv_heads";
     if (wide && strategy.tp && areFree(sharding, tpAxes))
@@ -266,6 +272,10 @@ llvm::Error SeedWriter::checkFound() const {
     return llvm::createStringError(
         "strategy 'cp' expects an argument with a dimension \"seq\" in "
         "nn.dims but got none");
+  if (strategy.ep > 1 && !foundExperts)
+    return llvm::createStringError(
+        "strategy 'ep' expects a parameter (nn.param) with a dimension "
+        "\"experts\" in nn.dims but got none");
   if (strategy.zero > 0 && !foundParameter)
     return llvm::createStringError(
         "strategy 'zero' expects an argument with nn.param and nn.dims but "
@@ -286,6 +296,23 @@ DictionaryAttr SeedWriter::getContext() const {
        b.getNamedAttr("seq", axes(true, cpAxes)),
        b.getNamedAttr("batch", axes(strategy.dp, dpAxes)),
        b.getNamedAttr("heads", axes(strategy.tp, tpAxes))});
+}
+
+DictionaryAttr SeedWriter::getExperts() const {
+  if (strategy.ep == 1)
+    return {};
+  MLIRContext *context = symbol.getContext();
+  auto axes = [&](bool isUsed, const AxisList &list) {
+    return dist::AxesAttr::get(
+        context, mesh, isUsed ? dropUsed(list, expertAxes) : AxisList());
+  };
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("experts",
+                      dist::AxesAttr::get(context, mesh, expertAxes)),
+       b.getNamedAttr("batch", axes(strategy.dp, dpAxes)),
+       b.getNamedAttr("seq", axes(strategy.cp, cpAxes)),
+       b.getNamedAttr("ffn", axes(strategy.tp, tpAxes))});
 }
 
 /// The module's mesh, or a new one with these axes.
@@ -375,6 +402,8 @@ struct ApplyStrategyPass
       return module.emitError(llvm::toString(std::move(error)));
     if (DictionaryAttr context = writer.getContext())
       module->setAttr(dist::DistDialect::kContextAttr, context);
+    if (DictionaryAttr experts = writer.getExperts())
+      module->setAttr(dist::DistDialect::kExpertsAttr, experts);
     if (isTrained && plan.zero > 0 && plan.hasOwnAxes())
       module->setAttr(
           dist::DistDialect::kStateAxesAttr,

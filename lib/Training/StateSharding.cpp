@@ -42,9 +42,17 @@ AxisList tessera::getStateAxes(mlir::ModuleOp module, const Mesh &mesh) {
 }
 
 AxisList tessera::dropUsed(AxisList axes, llvm::ArrayRef<AxisRef> used) {
-  llvm::erase_if(axes,
-                 [&](const AxisRef &axis) { return overlapsAny(used, axis); });
-  return axes;
+  AxisList left;
+  for (const AxisRef &axis : axes) {
+    AxisList parts;
+    for (const AxisRef &part : used)
+      if (axis.overlaps(part))
+        parts.push_back(part);
+    // An axis that cannot be divided into the part and others is dropped whole.
+    if (std::optional<AxisList> rest = subtractAxes(axis, parts))
+      left.append(*rest);
+  }
+  return left;
 }
 
 /// Adds sub-axes to the dimensions that they divide; false, without a change,

@@ -28,7 +28,7 @@ AxisList getStateAxes(mlir::ModuleOp module, const Mesh &mesh);
 /// The same for a strategy.
 AxisList getStateAxes(const Strategy &strategy, const Mesh &mesh);
 
-/// Drops the axes in `used`, which a parameter has.
+/// Drops the parts of axes in `used`, which a parameter has.
 AxisList dropUsed(AxisList axes, llvm::ArrayRef<AxisRef> used);
 
 /// Adds `axes` to the first dimension of `sharding` that they divide; else adds

@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Parses meshes and strategies ------------------------===//
+//===- StrategySyntax.cpp - Parses meshes and strategies ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -86,6 +86,16 @@ static Error parseContext(StringRef text, Strategy &strategy) {
   return Error::success();
 }
 
+/// Reads the number of `ep=N`, after `ep`.
+static Error parseExperts(StringRef text, Strategy &strategy) {
+  StringRef number = text.starts_with("=") ? text.drop_front() : "";
+  if (!number.getAsInteger(10, strategy.ep) && strategy.ep >= 1)
+    return Error::success();
+  return createStringError("expects ep=N with a number of at least 1 in a "
+                           "strategy but got " +
+                           quoted(("ep" + text).str()));
+}
+
 /// Reads `dp`, `cp` or `tp`, with axes and a method; false for other text.
 static Expected<bool> parseRole(StringRef part, Strategy &strategy) {
   StringRef role = part.take_front(2), rest = part.drop_front(role.size());
@@ -137,8 +147,13 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.isSearched = true;
     else if (part == "sp")
       strategy.sp = true;
-    else if (name == "zero" && part.size() == 6 && part[5] >= '0' &&
-             part[5] <= '3')
+    else if (part == "etp")
+      strategy.etp = true;
+    else if (name == "ep") {
+      if (Error error = parseExperts(part.drop_front(2), strategy))
+        return std::move(error);
+    } else if (name == "zero" && part.size() == 6 && part[5] >= '0' &&
+               part[5] <= '3')
       strategy.zero = part[5] - '0';
     else {
       Expected<bool> isRole = parseRole(part, strategy);
@@ -146,8 +161,8 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
         return isRole.takeError();
       if (!*isRole)
         return createStringError(
-            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a "
-            "strategy but got " +
+            "expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto "
+            "in a strategy but got " +
             quoted(part));
     }
   }
@@ -183,6 +198,8 @@ std::string tessera::print(const Strategy &strategy) {
                        (isAuto ? "" : "=" + strategy.context.getName()));
   add(strategy.tp, at(strategy.tpAxes, "tp"));
   add(strategy.sp, "sp");
+  add(strategy.ep > 1, "ep=" + std::to_string(strategy.ep));
+  add(strategy.etp, "etp");
   add(strategy.zero > 0, "zero=" + std::to_string(strategy.zero));
   add(strategy.isSearched, "auto");
   return text.empty() ? "none" : text;
@@ -195,6 +212,41 @@ AxisList tessera::getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh) {
         axis && mesh.sizes[*axis] > 1)
       axes.push_back(mesh.fullAxis(*axis));
   return axes;
+}
+
+std::optional<AxisList> tessera::getExpertAxes(const Strategy &strategy,
+                                               const Mesh &mesh) {
+  const std::pair<bool, const AxisNames &> roles[] = {
+      {strategy.dp, strategy.dpAxes},
+      {strategy.cp, strategy.cpAxes},
+      {strategy.tp && !strategy.etp, strategy.tpAxes}};
+  AxisNames names;
+  for (const std::string &name : mesh.names)
+    for (const auto &[isUsed, axes] : roles)
+      if (isUsed && llvm::is_contained(axes, name))
+        names.push_back(name);
+  AxisList axes = getAxes(names, mesh);
+  int64_t devices = numShards(axes);
+  if (devices % strategy.ep != 0)
+    return std::nullopt;
+  auto parts = splitAt(axes, devices / strategy.ep);
+  if (!parts)
+    return std::nullopt;
+  return parts->second;
+}
+
+/// Checks that experts fit the axes of a strategy.
+static Error checkExperts(const Strategy &strategy, const Mesh &mesh) {
+  if (strategy.etp && (!strategy.tp || strategy.ep == 1))
+    return createStringError("strategy 'etp' expects 'tp' and 'ep=N' too but "
+                             "got " +
+                             quoted(print(strategy)));
+  if (getExpertAxes(strategy, mesh))
+    return Error::success();
+  return createStringError("strategy 'ep=" + std::to_string(strategy.ep) +
+                           "' expects a number of innermost devices of " +
+                           (strategy.etp ? "dp and cp" : "dp, cp and tp") +
+                           " but got mesh " + quoted(print(mesh)));
 }
 
 /// Finds the axes that each role uses; fails if one is missing or used twice.
@@ -249,6 +301,8 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
       return createStringError(
           "expects a strategy that uses every axis but got none for " +
           quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh)));
+  if (Error error = checkExperts(strategy, mesh))
+    return error;
   if (strategy.cp && strategy.sp && !strategy.tp)
     return createStringError("strategy 'sp' beside 'cp' expects 'tp' too but "
                              "got " +

@@ -14,7 +14,7 @@
 // ZERO: error: strategy 'zero' expects an argument with nn.param and nn.dims but got none
 // AXIS: error: strategy 'tp' expects an axis 'tp' but got mesh 'dp=2'
 // ZEROSIZE: error: expects mesh axes of size at least 1 but got 0 for 'dp'
-// WORD: error: expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a strategy but got 'fast'
+// WORD: error: expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto in a strategy but got 'fast'
 // NOMESH: error: strategy 'dp' expects a mesh
 // OTHER: error: expects the mesh of the strategy, #dist.mesh<["dp"=2]>, but got #dist.mesh<["x"=4]>
 

@@ -10,6 +10,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PinExpertsPass : Pass<"dist-pin-experts", "::mlir::ModuleOp"> {
+  let summary = "keeps experts on their devices";
+  let description = [{
+    On a module with `dist.experts`, which `dist-apply-strategy` writes for `ep`,
+    each op on experts (`nn.experts`, `nn.expert_rows` and their gradients) gets
+    `dist.factors`: the axes of the experts, and those of the tokens and of the ffn
+    that remain. So tokens go to the experts, and no weight of an expert goes to
+    tokens, which would move fewer bytes for a large batch. `dist.experts` is gone
+    then.
+
+    ```mlir
+    module attributes {dist.experts = {experts = #dist.axes<{"dp"}>, batch = #dist.axes<{}>, seq = #dist.axes<{}>, ffn = #dist.axes<{}>}} {
+      dist.mesh @mesh ["dp"=4]
+      func.func @f(...) { ... %y = nn.experts <silu> of 8 %x, %ids, %gates, %wg, %wu, %wd : tensor<4x32x64xf32>, ... }
+    ```
+    becomes
+    ```mlir
+      %y = nn.experts <silu> of 8 %x, %ids, %gates, %wg, %wu, %wd {dist.factors = [
+          #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"dp"}>, ...]}
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def PinContextPass : Pass<"dist-pin-context", "::mlir::ModuleOp"> {
   let summary = "chooses by which method devices along the sequence attend";
   let description = [{

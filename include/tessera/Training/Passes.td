@@ -47,6 +47,10 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
       attention shares it; `dist-pin-context` reads it.
     * `tp`: of parameters, "ffn" and "vocab" over axis tp, and "kv_heads" and
       "q_per_kv" as `splitHeads` shares it between them.
+    * `ep=N`: "experts" of parameters over the innermost N devices of dp, cp and
+      tp together, in the order of the mesh, before "ffn" takes tp; with `etp` of
+      dp and cp alone, and "ffn" over tp. `dist.experts` on the module has the
+      axes of the ops on experts; `dist-pin-experts` reads it.
     * `sp`: "seq" of the residual stream over tp, after cp, as seeds of priority 1: the
       weights decide first how a block is sharded.
     * `zero=3`: parameters are stored sharded over dp and cp as well, on the first

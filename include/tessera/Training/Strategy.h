@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -49,6 +50,11 @@ struct Strategy {
   /// Sequence over cp, also in attention, by the method `context`.
   bool cp = false;
   ContextMethod context;
+  /// Number of groups of experts, over the innermost devices of dp, cp and tp
+  /// together; 1: each device has all experts.
+  int64_t ep = 1;
+  /// The experts' ffn goes over tp, and the experts over dp and cp alone.
+  bool etp = false;
   /// The axes of dp, cp (one) and tp.
   AxisNames dpAxes{"dp"}, cpAxes{"cp"}, tpAxes{"tp"};
   /// A search decides the shardings over all axes but pp.
@@ -56,7 +62,9 @@ struct Strategy {
 
   bool isNone() const { return !isSearched && isUnseeded() && !pp; }
   /// True if only stages are seeded.
-  bool isUnseeded() const { return !dp && !tp && !sp && zero == 0 && !cp; }
+  bool isUnseeded() const {
+    return !dp && !tp && !sp && zero == 0 && !cp && ep == 1;
+  }
   /// True if some axes do not have the usual names.
   bool hasOwnAxes() const {
     return dpAxes != AxisNames{"dp"} || cpAxes != AxisNames{"cp"} ||
@@ -65,15 +73,15 @@ struct Strategy {
   bool operator==(const Strategy &o) const {
     return isSearched == o.isSearched && pp == o.pp && dp == o.dp &&
            tp == o.tp && sp == o.sp && zero == o.zero && cp == o.cp &&
-           context == o.context && dpAxes == o.dpAxes && cpAxes == o.cpAxes &&
-           tpAxes == o.tpAxes;
+           context == o.context && ep == o.ep && etp == o.etp &&
+           dpAxes == o.dpAxes && cpAxes == o.cpAxes && tpAxes == o.tpAxes;
   }
 };
 
 /// Parses a list of `pp`, `dp`, `cp` (or `cp=METHOD`, ContextMethod.h), `tp`,
-/// `sp`, `zero=0` to `zero=3`; or `auto`, alone or after `pp`; `none` or the
-/// empty text mean no strategy. `dp@x+y`, `cp@x` and `tp@x` name the mesh axes
-/// to use for these. Fails for other texts.
+/// `sp`, `ep=N`, `etp`, `zero=0` to `zero=3`; or `auto`, alone or after `pp`;
+/// `none` or the empty text mean no strategy. `dp@x+y`, `cp@x` and `tp@x` name
+/// the mesh axes to use for these. Fails for other texts.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.
@@ -82,8 +90,14 @@ std::string print(const Strategy &strategy);
 /// The axes with these names that a mesh has and that have several devices.
 AxisList getAxes(llvm::ArrayRef<std::string> names, const Mesh &mesh);
 
+/// The axes of experts: the innermost `ep` devices of dp, cp and (without etp)
+/// tp, in the order of the mesh, which may split an axis. None if the axes have
+/// no such part.
+std::optional<AxisList> getExpertAxes(const Strategy &strategy,
+                                      const Mesh &mesh);
+
 /// Fails if a strategy cannot be used on a mesh: it needs an axis that does not
-/// exist, has one twice, or leaves one idle.
+/// exist, has one twice, or leaves one idle, or experts do not fit its axes.
 llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
 
 } // namespace tessera

@@ -77,6 +77,40 @@ TEST(Strategy, context) {
             "expects each item of a strategy once but got 'cp' twice");
 }
 
+TEST(Strategy, experts) {
+  for (llvm::StringRef text : {"dp,ep=4", "dp,cp=ring,tp,sp,ep=2,etp,zero=3"})
+    EXPECT_EQ(print(llvm::cantFail(parseStrategy(text))), text);
+  EXPECT_EQ(print(llvm::cantFail(parseStrategy("dp,ep=1"))), "dp");
+  for (llvm::StringRef text : {"ep", "ep=", "ep=0", "ep=x", "ep@dp"})
+    EXPECT_EQ(strategyError(text), "expects ep=N with a number of at least 1 "
+                                   "in a strategy but got '" +
+                                       text.str() + "'");
+  EXPECT_EQ(mismatch("dp,ep=4", "dp=4"), "");
+  EXPECT_EQ(mismatch("dp,tp,ep=2,etp", "dp=2,tp=2"), "");
+  EXPECT_EQ(mismatch("dp,ep=3", "dp=4"),
+            "strategy 'ep=3' expects a number of innermost devices of dp, cp "
+            "and tp but got mesh 'dp=4'");
+  EXPECT_EQ(mismatch("dp,tp,ep=4,etp", "dp=2,tp=2"),
+            "strategy 'ep=4' expects a number of innermost devices of dp and "
+            "cp but got mesh 'dp=2,tp=2'");
+  EXPECT_EQ(mismatch("dp,ep=2,etp", "dp=2"),
+            "strategy 'etp' expects 'tp' and 'ep=N' too but got "
+            "'dp,ep=2,etp'");
+}
+
+/// The innermost devices, in the order of the mesh; an axis may be split.
+TEST(Strategy, axes_of_experts) {
+  auto axes = [](llvm::StringRef strategy, llvm::StringRef meshText) {
+    Mesh mesh = llvm::cantFail(parseMesh(meshText));
+    return *getExpertAxes(llvm::cantFail(parseStrategy(strategy)), mesh);
+  };
+  EXPECT_EQ(axes("dp,tp,ep=2", "dp=4,tp=2"), (AxisList{{1, 1, 2}}));
+  EXPECT_EQ(axes("dp,tp,ep=4", "dp=4,tp=2"), (AxisList{{0, 2, 2}, {1, 1, 2}}));
+  EXPECT_EQ(axes("dp,tp,ep=2,etp", "dp=4,tp=2"), (AxisList{{0, 2, 2}}));
+  EXPECT_EQ(axes("dp,cp,ep=4", "pp=2,cp=2,dp=2"),
+            (AxisList{{1, 1, 2}, {2, 1, 2}}));
+}
+
 TEST(Strategy, axes_of_other_names) {
   for (llvm::StringRef text :
        {"dp@x,tp@y", "dp@x+y,zero=3", "cp@x=ring,tp", "dp@tp,tp@dp,sp,zero=1"})
@@ -90,9 +124,10 @@ TEST(Strategy, axes_of_other_names) {
             "expects one axis of cp in a strategy but got 'cp@x+y'");
   EXPECT_EQ(strategyError("dp@x,dp"),
             "expects each item of a strategy once but got 'dp' twice");
-  EXPECT_EQ(strategyError("sp@x"),
-            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in a "
-            "strategy but got 'sp@x'");
+  EXPECT_EQ(
+      strategyError("sp@x"),
+      "expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto in a "
+      "strategy but got 'sp@x'");
   EXPECT_EQ(mismatch("dp@x,tp@y", "x=2,y=2"), "");
   EXPECT_EQ(mismatch("dp@x+y,zero=3", "x=2,y=2"), "");
   EXPECT_EQ(mismatch("cp@dp,zero=3", "dp=2"), "");
@@ -107,11 +142,11 @@ TEST(Strategy, axes_of_other_names) {
 }
 
 TEST(Strategy, strategy_errors) {
-  EXPECT_EQ(strategyError("dp,ep"),
-            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto in "
-            "a strategy but got 'ep'");
+  EXPECT_EQ(strategyError("dp,fsdp"),
+            "expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto "
+            "in a strategy but got 'fsdp'");
   EXPECT_EQ(strategyError("zero=4"),
-            "expects pp, dp, cp, tp, sp, zero=0 to zero=3 or auto "
+            "expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto "
             "in a strategy but got 'zero=4'");
   EXPECT_EQ(strategyError("dp,auto"),
             "expects auto alone or beside pp in a strategy but got 'dp,auto'");
