@@ -17,10 +17,13 @@ using namespace tessera;
 
 void tessera::forEachRead(Operation *op,
                           llvm::function_ref<void(Value)> callback) {
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands())
-      callback(operand);
-  });
+  for (Value operand : op->getOperands())
+    callback(operand);
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        callback(operand);
+    });
 }
 
 namespace {
@@ -57,12 +60,13 @@ static BucketMove findMove(ArrayRef<Operation *> members) {
   bool movesEffects = false;
   for (Operation *op = move.first; op;
        op = op == move.lastReady ? nullptr : op->getNextNode()) {
-    bool hasEffects = !isMemoryEffectFree(op);
-    bool isLate = movesEffects && hasEffects;
+    bool isLate = false;
     forEachRead(op, [&](Value value) {
-      isLate |= late.contains(value.getDefiningOp());
+      isLate = isLate || late.contains(value.getDefiningOp());
     });
-    if (!isLate || !late.insert(op).second)
+    // Most ops are neither late nor after a moved effect: few are asked.
+    bool hasEffects = (isLate || movesEffects) && !isMemoryEffectFree(op);
+    if (!(isLate || hasEffects) || !late.insert(op).second)
       continue;
     move.moved.push_back(op);
     movesEffects |= hasEffects;
