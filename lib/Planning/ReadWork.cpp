@@ -133,13 +133,30 @@ private:
     save(kernel);
   }
 
+  static OpClass getOpClass(CostKind kind) {
+    switch (kind) {
+    case CostKind::None:
+    case CostKind::Elementwise:
+    case CostKind::Collective:
+      return OpClass::Elementwise;
+    case CostKind::RowReduction:
+      return OpClass::RowReduction;
+    case CostKind::Matmul:
+    case CostKind::GroupedMatmul:
+      return OpClass::Matmul;
+    case CostKind::Attention:
+      return OpClass::Attention;
+    case CostKind::Embedding:
+      return OpClass::Embedding;
+    case CostKind::Optimizer:
+      return OpClass::Optimizer;
+    }
+    llvm_unreachable("a CostKind");
+  }
+
   OpWork makeOp(const Kernel &kernel) {
-    static const OpClass classes[] = {
-        OpClass::Elementwise, OpClass::Elementwise, OpClass::RowReduction,
-        OpClass::Matmul,      OpClass::Attention,   OpClass::Embedding,
-        OpClass::Optimizer,   OpClass::Elementwise};
     OpWork op;
-    op.kind = classes[static_cast<int>(kernel.cost.kind)];
+    op.kind = getOpClass(kernel.cost.kind);
     op.flops = kernel.cost.flops;
     op.linear = kernel.cost.linear;
     op.matmul = {kernel.cost.batch, kernel.cost.m, kernel.cost.n,
