@@ -16,7 +16,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include <set>
 
 using namespace llvm;
 using namespace tessera;
@@ -142,11 +141,8 @@ public:
     if (!fields)
       return result;
     ClusterReader reader(*fields, field(key), error);
-    std::set<std::string> names;
-    for (const auto &entry : *fields)
-      names.insert(entry.first.str());
-    for (const std::string &name : names)
-      result.emplace_back(name, reader.quantity(name));
+    for (StringRef name : sortKeys(*fields))
+      result.emplace_back(name.str(), reader.quantity(name));
     return result;
   }
 
@@ -168,11 +164,8 @@ public:
 
   /// Reports keys that were never read as errors.
   void finish() {
-    std::set<std::string> names;
-    for (const auto &entry : object)
-      names.insert(entry.first.str());
-    for (const std::string &name : names)
-      if (!error && !is_contained(known, StringRef(name)))
+    for (StringRef name : sortKeys(object))
+      if (!error && !is_contained(known, name))
         error = createStringError(formatv(
             "{0}: expects a known field but got '{1}'{2}",
             path.empty() ? "top level" : path, name, didYouMean(name, known)));

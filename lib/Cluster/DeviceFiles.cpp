@@ -25,15 +25,6 @@ static std::string joinField(StringRef path, StringRef key) {
   return path.empty() ? key.str() : (path + "." + key).str();
 }
 
-/// The keys of an object, in an order that does not depend on hashes.
-static std::vector<std::string> sortedKeys(const json::Object &object) {
-  std::vector<std::string> keys;
-  for (const auto &entry : object)
-    keys.push_back(entry.first.str());
-  llvm::sort(keys);
-  return keys;
-}
-
 Error DeviceFiles::unknown(const json::Value &name, StringRef field) const {
   std::vector<std::string> near = listJsonFiles(folder),
                            shared = listShared("devices");
@@ -127,21 +118,20 @@ static void addMissing(json::Object &device, const json::Object &base) {
 }
 
 Error DeviceFiles::expandQuantities(json::Object &device, StringRef path) {
-  for (const std::string &key : sortedKeys(device)) {
+  for (StringRef key : sortKeys(device)) {
     json::Object *fields = device.getObject(key);
     std::string field = joinField(path, key);
     if (!fields)
       continue;
-    if (!is_contained(kQuantityLists, StringRef(key))) {
-      if (Error error = expandQuantity(*fields, {StringRef(key)}, field))
+    if (!is_contained(kQuantityLists, key)) {
+      if (Error error = expandQuantity(*fields, {key}, field))
         return error;
       continue;
     }
-    for (const std::string &name : sortedKeys(*fields))
+    for (StringRef name : sortKeys(*fields))
       if (json::Object *quantity = fields->getObject(name))
         if (Error error =
-                expandQuantity(*quantity, {StringRef(key), StringRef(name)},
-                               joinField(field, name)))
+                expandQuantity(*quantity, {key, name}, joinField(field, name)))
           return error;
   }
   return Error::success();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConfigReader.h"
+#include "tessera/Support/Json.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -205,12 +206,7 @@ void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
   for (ArrayRef<StringRef> list :
        llvm::concat<const ArrayRef<StringRef>>(lists, off))
     llvm::append_range(known, list);
-  // json::Object has no order of its own.
-  std::vector<StringRef> keys;
-  for (const auto &entry : object)
-    keys.push_back(entry.first);
-  llvm::sort(keys);
-  for (StringRef key : keys) {
+  for (StringRef key : sortKeys(object)) {
     if (llvm::is_contained(known, key))
       continue;
     std::string full = (path + key).str();

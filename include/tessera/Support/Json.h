@@ -11,10 +11,12 @@
 #ifndef TESSERA_SUPPORT_JSON_H
 #define TESSERA_SUPPORT_JSON_H
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <vector>
 
 namespace tessera {
 
@@ -38,6 +40,15 @@ inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
       --depth;
   }
   return depth > limit;
+}
+
+/// The keys of an object in alphabetical order.
+inline std::vector<llvm::StringRef> sortKeys(const llvm::json::Object &object) {
+  std::vector<llvm::StringRef> keys;
+  for (const auto &entry : object)
+    keys.push_back(entry.first);
+  llvm::sort(keys);
+  return keys;
 }
 
 /// Parses one JSON value. The error is worded to follow a file's name.
