@@ -271,7 +271,7 @@ static std::string findFile(const RowFields &f, StringRef family) {
 static GivenPlan withoutGradDType(const GivenPlan &own) {
   GivenPlan rest;
   rest.plan = own.plan;
-  for (const PlanField &field : getPlanFields())
+  for (const PlanField &field : getFields<Plan>())
     if (own.has(field.name) && field.name != "grad-dtype")
       cantFail(rest.set(field.name, field.print(own.plan)));
   return rest;
@@ -282,7 +282,7 @@ static void applyFile(StringRef file, const RowFields &f, const GivenPlan &own,
                       PlanRow &row) {
   GivenPlan given;
   given.plan = row.plan;
-  for (const PlanField &field : getPlanFields())
+  for (const PlanField &field : getFields<Plan>())
     if (own.has(field.name))
       cantFail(given.set(field.name, field.print(own.plan)));
   applyFramework(cantFail(readFramework(file)), own,

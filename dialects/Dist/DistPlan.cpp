@@ -35,11 +35,11 @@ static void printField(AsmPrinter &printer, const PlanField &field,
 
 void PlanAttr::print(AsmPrinter &printer) const {
   auto isPrinted = [&](const PlanField &field) {
-    return (field.uses & PlanField::kAttribute) && !field.isDefault(getPlan());
+    return (field.uses & FieldUse::kAttribute) && !field.isDefault(getPlan());
   };
   printer << "<";
   llvm::interleaveComma(
-      llvm::make_filter_range(getPlanFields(), isPrinted), printer,
+      llvm::make_filter_range(getFields<Plan>(), isPrinted), printer,
       [&](const PlanField &field) { printField(printer, field, getPlan()); });
   printer << ">";
 }
@@ -74,8 +74,8 @@ static ParseResult parseField(AsmParser &parser, Plan &plan,
     return failure();
   SmallVector<std::string> names;
   const PlanField *found = nullptr;
-  for (const PlanField &field : getPlanFields())
-    if (field.uses & PlanField::kAttribute) {
+  for (const PlanField &field : getFields<Plan>())
+    if (field.uses & FieldUse::kAttribute) {
       names.push_back(field.getParameter());
       if (names.back() == name)
         found = &field;

@@ -178,7 +178,7 @@ static std::string describeTraining(const Plan &plan) {
                      ", " + plural(plan.microBatches, "micro-batch", "es");
   if (plan.zero)
     text += ", zero=" + std::to_string(plan.zero);
-  return text + ", recompute " + findPlanField("recompute")->print(plan);
+  return text + ", recompute " + findField<Plan>("recompute")->print(plan);
 }
 
 static std::string describeNumber(double number) {
@@ -311,7 +311,7 @@ static dist::PlanAttr getPlan(func::FuncOp step) {
 
 std::string tessera::getScheduleName(func::FuncOp step) {
   dist::PlanAttr plan = getPlan(step);
-  return plan ? findPlanField("schedule")->print(plan.getPlan()) : "own list";
+  return plan ? findField<Plan>("schedule")->print(plan.getPlan()) : "own list";
 }
 
 /// Describes the schedule, stages, pp ranks and micro-batches.

@@ -44,8 +44,8 @@ double tessera::cost::dataAxisBytes(double parameters, int zero,
   return (zero == 3 ? 3 : 2) * once;
 }
 
-double tessera::cost::trainedFlopsShare(const Plan &plan) {
-  return plan.loraRank > 0 ? 2.0 / 3 : 1;
+double tessera::cost::trainedFlopsShare(const Numerics &numerics) {
+  return numerics.loraRank > 0 ? 2.0 / 3 : 1;
 }
 
 double tessera::cost::trainingFlops(double parameters, double tokens) {

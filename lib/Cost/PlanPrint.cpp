@@ -59,7 +59,7 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
                 report.device, report.cluster);
   os << l.summary();
   if (l.pp > 1)
-    os << " schedule=" << findPlanField("schedule")->print(l);
+    os << " schedule=" << findField<Plan>("schedule")->print(l);
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
   if (l.loraRank > 0)

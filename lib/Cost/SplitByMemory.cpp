@@ -19,9 +19,9 @@ static constexpr double kHopeless = 1.5;
 /// Maximum number of splits to try: a search evaluates many plans.
 static constexpr int kMaxTried = 32;
 
-bool tessera::cost::isSplitByTime(const Plan &plan) {
-  return plan.pp > 1 && !plan.evenStages && plan.stageLayers.empty() &&
-         plan.scheduleFile.empty();
+bool tessera::cost::isSplitByTime(const Layout &layout) {
+  return layout.pp > 1 && !layout.evenStages && layout.stageLayers.empty() &&
+         layout.scheduleFile.empty();
 }
 
 namespace {

@@ -87,10 +87,11 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
 /// after the blocks, in addition to the embedding and the head: the ends get
 /// fewer blocks for them.
 static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
-                                            int64_t back, const Plan &plan) {
-  if (!plan.stageLayers.empty())
-    return plan.stageLayers;
-  int64_t chunks = plan.chunks();
+                                            int64_t back,
+                                            const Layout &layout) {
+  if (!layout.stageLayers.empty())
+    return layout.stageLayers;
+  int64_t chunks = layout.chunks();
   int64_t layers = front + blocks + back;
   int64_t most = llvm::divideCeilSigned(layers, chunks);
   std::vector<double> counts(chunks, static_cast<double>(most));
@@ -101,7 +102,7 @@ static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
   if (double(front) > counts.front() || double(back) > counts.back()) {
     // An end cannot hold that many layers: distribute the blocks alone.
-    return distributeBlocks(blocks, 0, 0, plan);
+    return distributeBlocks(blocks, 0, 0, layout);
   }
   counts.front() -= front;
   counts.back() -= back;
@@ -117,7 +118,8 @@ size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
 }
 
 std::vector<ModelWork::Runs>
-tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
+tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers,
+                            const Layout &layout) {
   // The longest run has the blocks. Layers before and after it go to the ends
   // of the pipeline, the embedding first and the head last.
   size_t blocks = findBlocks(layers);
@@ -127,7 +129,7 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
     back += int64_t(layers[i].count);
   std::vector<double> counts =
-      distributeBlocks(int64_t(layers[blocks].count), front, back, plan);
+      distributeBlocks(int64_t(layers[blocks].count), front, back, layout);
   std::vector<ModelWork::Runs> chunks;
   chunks.reserve(counts.size());
   for (double count : counts)
@@ -213,8 +215,8 @@ struct GradientTime {
 /// devices share them, so that shards stay large and rings have few steps. The
 /// minimum is half a million per device. (Megatron-Core takes a million; half
 /// of it gives the growth of published weak scaling.)
-static double bucketElements(double layer, const Plan &plan) {
-  return std::max(layer, 5e5 * double(plan.dp) * double(plan.cp));
+static double bucketElements(double layer, const Layout &layout) {
+  return std::max(layer, 5e5 * double(layout.dp) * double(layout.cp));
 }
 
 /// The axes over which gradients are reduced.
@@ -264,8 +266,8 @@ static double exposedSeconds(double comm, double window, double slowdown) {
 }
 
 /// A bidirectional pipeline has each stage twice, on two ranks.
-static bool hasTwoCopies(const Plan &plan) {
-  return plan.schedule == ScheduleKind::DualPipe && plan.pp > 1;
+static bool hasTwoCopies(const Layout &layout) {
+  return layout.schedule == ScheduleKind::DualPipe && layout.pp > 1;
 }
 
 double tessera::cost::exchangedBytes(double elements, double experts,
@@ -354,11 +356,11 @@ static void addStepTail(StepTime &step, const PricedModel &model,
 /// Returns the seconds to send an activation to the next stage. If every device
 /// of tp has the whole activation, each sends a chunk and the receivers gather
 /// the chunks (Narayanan et al. 2021, section 4.1).
-static double transferSeconds(double bytes, const Plan &plan,
+static double transferSeconds(double bytes, const Layout &layout,
                               const Machine &machine) {
-  if (plan.sp || plan.tp == 1)
+  if (layout.sp || layout.tp == 1)
     return machine.seconds(CollectiveKind::Permute, bytes, PlanAxis::PP);
-  return machine.seconds(CollectiveKind::Permute, bytes / plan.tp,
+  return machine.seconds(CollectiveKind::Permute, bytes / layout.tp,
                          PlanAxis::PP) +
          machine.seconds(CollectiveKind::AllGather, bytes, PlanAxis::TP);
 }
@@ -398,37 +400,37 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
 
 /// Returns the pipeline of a list that fits the plan.
 static Expected<schedule::Pipeline>
-makeListed(const Plan &plan, const schedule::PipelinePricer &pricer) {
-  const schedule::ListedSchedule *list = pricer.findList(plan.scheduleFile);
+makeListed(const Layout &layout, const schedule::PipelinePricer &pricer) {
+  const schedule::ListedSchedule *list = pricer.findList(layout.scheduleFile);
   if (!list)
     return createStringError("schedule: expects a name or a file that was read "
                              "but got '" +
-                             plan.scheduleFile + "'");
+                             layout.scheduleFile + "'");
   const std::tuple<const char *, int64_t, int> numbers[] = {
-      {"pp", plan.pp, list->problem.ranks},
-      {"vpp", plan.vpp, list->problem.chunks},
-      {"micro-batches", plan.microBatches, list->problem.microBatches}};
+      {"pp", layout.pp, list->problem.ranks},
+      {"vpp", layout.vpp, list->problem.chunks},
+      {"micro-batches", layout.microBatches, list->problem.microBatches}};
   for (auto [field, got, expected] : numbers)
     if (got != expected)
       return createStringError(formatv("{0}: expects {1}, as {2} has them, but "
                                        "got {3}",
-                                       field, expected, plan.scheduleFile,
+                                       field, expected, layout.scheduleFile,
                                        got));
-  return schedule::Pipeline{list->problem, plan.schedule, &list->schedule};
+  return schedule::Pipeline{list->problem, layout.schedule, &list->schedule};
 }
 
 Expected<schedule::Pipeline>
-tessera::cost::makePipeline(const Plan &plan,
+tessera::cost::makePipeline(const Layout &layout,
                             schedule::PipelinePricer &pricer) {
-  if (!plan.scheduleFile.empty()) {
-    Expected<schedule::Pipeline> listed = makeListed(plan, pricer);
-    if (!listed || plan.pp > 1)
+  if (!layout.scheduleFile.empty()) {
+    Expected<schedule::Pipeline> listed = makeListed(layout, pricer);
+    if (!listed || layout.pp > 1)
       return listed;
   }
   // One stage keeps one micro-batch at a time, whatever the schedule.
-  ScheduleKind kind = plan.pp == 1 ? ScheduleKind::OneFOneB : plan.schedule;
-  auto problem = pricer.getProblem(kind, plan.pp, plan.chunks() / plan.pp,
-                                   plan.microBatches);
+  ScheduleKind kind = layout.pp == 1 ? ScheduleKind::OneFOneB : layout.schedule;
+  auto problem = pricer.getProblem(kind, layout.pp, layout.chunks() / layout.pp,
+                                   layout.microBatches);
   if (!problem)
     return problem.takeError();
   return schedule::Pipeline{std::move(*problem), kind};

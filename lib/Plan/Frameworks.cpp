@@ -67,7 +67,7 @@ static Expected<Condition> readCondition(StringRef subject,
                                          const json::Value &value) {
   auto string = value.getAsString();
   std::string text = string ? string->str() : formatv("{0}", value).str();
-  const PlanField *field = findPlanField(subject);
+  const PlanField *field = findField<Plan>(subject);
   if (!field && !isName(subject))
     return createStringError(
         "expects a field of a plan, 'model' or 'device' but got '" + subject +
@@ -94,7 +94,7 @@ static bool isMet(const Condition &condition, const Plan &plan,
   if (isName(condition.subject))
     return cantFail(GlobPattern::create(condition.pattern))
         .match(condition.subject == "model" ? run.model : run.device);
-  std::string value = findPlanField(condition.subject)->print(plan);
+  std::string value = findField<Plan>(condition.subject)->print(plan);
   int64_t number = 0;
   auto range = parseRange(condition.pattern);
   if (!range || StringRef(value).getAsInteger(10, number))
@@ -117,7 +117,7 @@ void tessera::applyFramework(const Framework &framework, const GivenPlan &own,
   for (const Framework::Setting &setting : framework.settings) {
     if (!applies(setting, given.plan, run))
       continue;
-    for (const PlanField &field : getPlanFields())
+    for (const PlanField &field : getFields<Plan>())
       if (setting.values.has(field.name) && !own.has(field.name))
         cantFail(given.set(field.name, field.print(setting.values.plan)));
   }
@@ -360,7 +360,7 @@ std::string tessera::describeSettings(const Plan &plan) {
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {
-    const PlanField *field = findPlanField(name);
+    const PlanField *field = findField<Plan>(name);
     std::string value = field->print(plan);
     if (value == "false" || value == "0" ||
         (name == "loss-chunks" && value == "1"))

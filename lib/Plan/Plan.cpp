@@ -36,7 +36,7 @@ static int64_t divisorBelow(int64_t number, int64_t size) {
 /// takes what the others leave. Of the others, the one that changes least is
 /// made smaller, tp and cp by an integer factor, since heads and sequences
 /// divide so.
-static std::string adviseAxes(const Plan &l, int64_t gpus) {
+static std::string adviseAxes(const Layout &l, int64_t gpus) {
   struct Axis {
     const char *name;
     int64_t size;
@@ -80,7 +80,7 @@ static std::string adviseAxes(const Plan &l, int64_t gpus) {
       fits * int64_t(others));
 }
 
-Error Plan::checkDevices(int64_t devices) const {
+Error Layout::checkDevices(int64_t devices) const {
   double product = double(dp) * tp * pp * cp;
   if (product == double(devices))
     return Error::success();
@@ -90,7 +90,7 @@ Error Plan::checkDevices(int64_t devices) const {
               dp, tp, pp, cp, product, devices, adviseAxes(*this, devices)));
 }
 
-Error Plan::setGlobalBatch(int64_t sequences) {
+Error Layout::setGlobalBatch(int64_t sequences) {
   microBatches = std::max<int64_t>(sequences / (dp * microBatch), 1);
   if (sequences == globalBatch())
     return Error::success();
@@ -141,7 +141,7 @@ static void checkAxes(Error &errors, const Plan &l) {
                              l.seq, l.documentTokens));
 }
 
-static void checkStageLayers(Error &errors, const Plan &l) {
+static void checkStageLayers(Error &errors, const Layout &l) {
   if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
     addError(errors,
              formatv("stage-layers: expects time, even or {0} numbers, one for "
@@ -149,7 +149,7 @@ static void checkStageLayers(Error &errors, const Plan &l) {
                      l.chunks(), l.stageLayers.size()));
 }
 
-static void checkSchedule(Error &errors, const Plan &l) {
+static void checkSchedule(Error &errors, const Layout &l) {
   bool interleaved = l.schedule == ScheduleKind::Interleaved;
   if (!l.scheduleFile.empty()) {
     checkStageLayers(errors, l);
@@ -175,7 +175,7 @@ static void checkSchedule(Error &errors, const Plan &l) {
 }
 
 /// Checks products that might overflow.
-static void checkProducts(Error &errors, const Plan &l) {
+static void checkProducts(Error &errors, const Layout &l) {
   double devices = double(l.dp) * l.tp * l.pp * l.cp;
   if (devices > kMostOfAll)
     addError(errors, formatv("ranks: expects at most {0:F0} but got dp x tp x "
@@ -190,7 +190,7 @@ static void checkProducts(Error &errors, const Plan &l) {
 
 Error Plan::checkFields() const {
   Error errors = Error::success();
-  for (const PlanField &field : getPlanFields())
+  for (const PlanField &field : getFields<Plan>())
     if (!field.isInRange(*this))
       addError(errors, (field.name + ": expects " + field.getForm() +
                         " but got " + field.print(*this)));
@@ -218,22 +218,22 @@ Error Plan::check() const {
 // What follows
 //===----------------------------------------------------------------------===//
 
-int64_t Plan::chunks() const {
+int64_t Layout::chunks() const {
   if (pp == 1)
     return 1;
   return pp * (isVee() ? 2 : vpp);
 }
 
-bool Plan::isVee() const {
+bool Layout::isVee() const {
   return schedule == ScheduleKind::ZeroBubbleV ||
          schedule == ScheduleKind::DualPipeV;
 }
 
-bool Plan::hasRounds() const {
+bool Layout::hasRounds() const {
   return pp > 1 && vpp > 1 && schedule == ScheduleKind::Interleaved;
 }
 
-int64_t Plan::scatters() const {
+int64_t Layout::scatters() const {
   switch (scatter) {
   case Scatter::Each:
     return microBatches;
@@ -245,8 +245,8 @@ int64_t Plan::scatters() const {
   return 1;
 }
 
-Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
-                       int64_t layers) const {
+Error Layout::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
+                         int64_t layers, bool padsHeads) const {
   Error errors = Error::success();
   auto divides = [&](const char *what, int64_t size) {
     if (size % tp)
@@ -256,9 +256,8 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
   };
   divides("heads", heads);
   divides("columns of the MLP", ffn);
-  // More ranks than groups of heads share each group evenly. Tessera's own
-  // programs (no gradient buffers) pad the groups.
-  if (gradBuffers && kvHeads % tp && tp % kvHeads)
+  // More ranks than groups of heads share each group evenly.
+  if (!padsHeads && kvHeads % tp && tp % kvHeads)
     addError(errors, formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));
@@ -300,6 +299,6 @@ std::string Plan::summary() const {
   if (sp)
     text += " sp";
   if (recompute != Recompute::None)
-    text += " recompute=" + findPlanField("recompute")->print(*this);
+    text += " recompute=" + findField<Plan>("recompute")->print(*this);
   return text;
 }

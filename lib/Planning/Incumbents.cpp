@@ -30,9 +30,9 @@ double tessera::getMemoryLimit(const Plan &plan, const ClusterSpec &cluster,
   return capacity * std::exp(-doubt.halfWidth(2 * fit - 1));
 }
 
-MeshKey tessera::meshOf(const Plan &plan, size_t cluster) {
-  return {int64_t(cluster), plan.pp, plan.dp,           plan.cp,
-          plan.tp,          plan.ep, plan.globalBatch()};
+MeshKey tessera::meshOf(const Layout &layout, size_t cluster) {
+  return {int64_t(cluster), layout.pp, layout.dp,           layout.cp,
+          layout.tp,        layout.ep, layout.globalBatch()};
 }
 
 bool Incumbents::isBetter(const FoundPlan &a, const FoundPlan &b) const {

@@ -60,7 +60,7 @@ private:
   std::vector<std::pair<MeshKey, FoundPlan>> meshes;
 };
 
-MeshKey meshOf(const Plan &plan, size_t cluster);
+MeshKey meshOf(const Layout &layout, size_t cluster);
 
 } // namespace tessera
 

@@ -93,13 +93,13 @@ LayerBounds::Sums LayerBounds::sum(double share, bool pairs) const {
   return sums;
 }
 
-double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
-                                     bool alone) const {
+double LayerBounds::leastStepSeconds(const Layout &layout, double share,
+                                     bool pairs, bool alone) const {
   Sums sums = sum(share, /*pairs=*/false);
-  auto pp = double(plan.pp);
-  double longest = leastRankSeconds(sums.front, sums.all, sums.back, plan.pp,
+  auto pp = double(layout.pp);
+  double longest = leastRankSeconds(sums.front, sums.all, sums.back, layout.pp,
                                     /*pairs=*/false, device);
-  if (pairs && plan.pp > 1) {
+  if (pairs && layout.pp > 1) {
     // Kernels k and collectives c, slowed by s, take at least max(k + s min(k,
     // c), c) when they overlap, and k + c one after the other. The ratio of the
     // two is at least (1 + s) / (2 + s), at c = (1 + s) k.
@@ -108,8 +108,9 @@ double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
     sums = sum(share, /*pairs=*/true);
     double paired =
         std::max(mean, leastRankSeconds(sums.front, sums.all, sums.back,
-                                        plan.pp, /*pairs=*/true, device));
+                                        layout.pp, /*pairs=*/true, device));
     longest = alone ? std::min(longest, paired) : paired;
   }
-  return (1 - 1e-9) * (double(plan.microBatches) * longest + device.stepFloor);
+  return (1 - 1e-9) *
+         (double(layout.microBatches) * longest + device.stepFloor);
 }

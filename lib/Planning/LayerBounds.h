@@ -26,7 +26,7 @@ public:
   /// Returns a lower bound of the step of a plan whose layers do `share` of the
   /// work (1 / share is a whole number). See leastStepSeconds() for `pairs` and
   /// `alone`.
-  double leastStepSeconds(const Plan &plan, double share, bool pairs,
+  double leastStepSeconds(const Layout &layout, double share, bool pairs,
                           bool alone) const;
 
 private:

@@ -397,13 +397,13 @@ Plan LayoutSpace::makePlan(const LayoutShape &shape) const {
   return plan;
 }
 
-void LayoutSpace::apply(Plan &plan, const PipelineChoice &pipeline) {
-  plan.schedule = pipeline.schedule;
-  plan.vpp = pipeline.vpp;
+void LayoutSpace::apply(Layout &layout, const PipelineChoice &pipeline) {
+  layout.schedule = pipeline.schedule;
+  layout.vpp = pipeline.vpp;
 }
 
-void LayoutSpace::apply(Plan &plan, const ZeroChoice &zero) {
-  plan.zero = zero.zero;
-  plan.scatter = zero.scatter;
-  plan.shardRanks = zero.shardRanks;
+void LayoutSpace::apply(Layout &layout, const ZeroChoice &zero) {
+  layout.zero = zero.zero;
+  layout.scatter = zero.scatter;
+  layout.shardRanks = zero.shardRanks;
 }

@@ -476,7 +476,8 @@ llvm::Error tessera::checkMoELayout(const MoEConfig &config, const Plan &plan) {
   int64_t blocks = config.layers - config.denseLayers;
   llvm::Error errors = plan.checkModel(
       config.heads, config.isLatent() ? config.heads : config.kvHeads,
-      config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks);
+      config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks,
+      /*padsHeads=*/!plan.gradBuffers);
   if (config.experts % plan.ep)
     addError(errors, llvm::formatv(
                          "ep: expects a divisor of the {0} experts but got {1}",

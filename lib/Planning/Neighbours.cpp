@@ -258,7 +258,7 @@ std::vector<Neighbour> tessera::findNeighbours(
   PlanReport bestReport = report(best.plan);
   std::vector<Neighbour> neighbours;
   for (auto &[key, found] : finder.found) {
-    const PlanField *field = findPlanField(kFields[key.first]);
+    const PlanField *field = findField<Plan>(kFields[key.first]);
     Neighbour neighbour;
     neighbour.field = field->name.str();
     neighbour.from = field->print(best.plan);

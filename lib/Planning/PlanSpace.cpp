@@ -181,7 +181,7 @@ bool tessera::isRound(int64_t number) {
 }
 
 llvm::Error PlanSpace::constrain(StringRef name, StringRef text) {
-  const PlanField *field = findPlanField(name);
+  const PlanField *field = findField<Plan>(name);
   assert(field && "expects the name of a field");
   auto choice = FieldChoice::parse(*field, text);
   if (!choice)
@@ -208,7 +208,7 @@ bool PlanSpace::permits(StringRef name, const Plan &plan) const {
 
 std::vector<StringRef> PlanSpace::listGiven() const {
   std::vector<StringRef> names;
-  for (const PlanField &field : getPlanFields())
+  for (const PlanField &field : getFields<Plan>())
     if (find(field.name))
       names.push_back(field.name);
   return names;

@@ -118,7 +118,7 @@ std::string tessera::planText(const FoundPlan &found) {
   std::string text = found.plan.summary();
   // Fields that the report of one plan leaves out.
   for (StringRef name : {"shard-ranks", "keep-gathered"})
-    if (const PlanField *field = findPlanField(name);
+    if (const PlanField *field = findField<Plan>(name);
         !field->isDefault(found.plan))
       text += (" " + name + "=" + field->print(found.plan)).str();
   if (found.plan.pp > 1)
@@ -131,7 +131,7 @@ static std::string variedText(const SearchReport &report,
                               const FoundPlan &found) {
   std::string text = planText(found);
   for (const std::string &name : report.varied)
-    text += " " + name + "=" + findPlanField(name)->print(found.plan);
+    text += " " + name + "=" + findField<Plan>(name)->print(found.plan);
   return text;
 }
 

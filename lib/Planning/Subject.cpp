@@ -19,7 +19,8 @@ llvm::Error Subject::check(const Plan &plan) const {
   if (sparse)
     return checkMoELayout(*sparse, plan);
   if (llvm::Error error = plan.checkModel(dense->heads, dense->kvHeads,
-                                          dense->ffn, dense->layers))
+                                          dense->ffn, dense->layers,
+                                          /*padsHeads=*/!plan.gradBuffers))
     return error;
   // A plan without gradient buffers is for a program of this compiler.
   if (!plan.gradBuffers && dense->headDim > kMostHeadElements)

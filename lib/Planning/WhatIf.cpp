@@ -80,8 +80,8 @@ static llvm::Error constrainAll(PlanSpace &space, llvm::StringRef fixed) {
     std::string value = first.str();
     while (i + 1 < parts.size() && !parts[i + 1].contains('='))
       value += "," + parts[++i].str();
-    const PlanField *field = findPlanField(name);
-    if (!field || !(field->uses & PlanField::kPriced) || value.empty())
+    const PlanField *field = findField<Plan>(name);
+    if (!field || !(field->uses & FieldUse::kPriced) || value.empty())
       return llvm::createStringError("expects fields and their values, as "
                                      "tp=8,pp=4, but got '" +
                                      fixed + "'");

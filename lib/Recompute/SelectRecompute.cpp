@@ -45,7 +45,7 @@ struct Policy {
     Plan plan;
     plan.recompute = kind;
     plan.recomputeBytes = limits.empty() ? 0 : limits.front();
-    return findPlanField("recompute")->print(plan);
+    return findField<Plan>("recompute")->print(plan);
   }
 };
 
@@ -455,7 +455,7 @@ struct SelectRecomputePass
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
     Plan plan = attr ? attr.getPlan() : Plan();
     bool isKnown =
-        policy.empty() || findPlanField("recompute")->parse(policy, plan);
+        policy.empty() || findField<Plan>("recompute")->parse(policy, plan);
     if (!isKnown || plan.recompute == Recompute::Matmuls) {
       module.emitError("expects recompute none, selective, full or "
                        "auto=<bytes> but got '")

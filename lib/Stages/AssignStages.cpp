@@ -61,8 +61,8 @@ static void markOp(Operation *op, const StageAssignment &stages,
 namespace {
 struct AssignStagesPass
     : tessera::impl::AssignStagesPassBase<AssignStagesPass> {
-  LogicalResult assign(func::FuncOp function, const Plan &plan) {
-    FailureOr<Staging> made = Staging::make(function, plan);
+  LogicalResult assign(func::FuncOp function, const Layout &layout) {
+    FailureOr<Staging> made = Staging::make(function, layout);
     if (failed(made))
       return failure();
     Staging &staging = *made;

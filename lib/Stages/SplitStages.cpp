@@ -74,8 +74,8 @@ namespace {
 struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   using SplitStagesPassBase::SplitStagesPassBase;
 
-  LogicalResult split(func::FuncOp function, const Plan &plan) {
-    FailureOr<Staging> made = Staging::make(function, plan);
+  LogicalResult split(func::FuncOp function, const Layout &layout) {
+    FailureOr<Staging> made = Staging::make(function, layout);
     if (failed(made))
       return failure();
     Staging &staging = *made;

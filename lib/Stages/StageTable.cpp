@@ -49,15 +49,15 @@ static std::string printKept(dist::TaskOp forward, dist::TaskOp grad) {
 }
 
 /// "2", "2.5"; "-" if the plan does not have it.
-static std::string printBlocks(const Plan &plan, int stage) {
-  if (static_cast<size_t>(stage) >= plan.stageLayers.size())
+static std::string printBlocks(const Layout &layout, int stage) {
+  if (static_cast<size_t>(stage) >= layout.stageLayers.size())
     return "-";
-  double blocks = plan.stageLayers[stage];
+  double blocks = layout.stageLayers[stage];
   auto whole = static_cast<int64_t>(blocks);
   return std::to_string(whole) + (double(whole) == blocks ? "" : ".5");
 }
 
-static void printProgram(const PipelineProgram &program, const Plan &plan,
+static void printProgram(const PipelineProgram &program, const Layout &layout,
                          llvm::raw_ostream &os) {
   cost::TextTable table;
   table.addRow({"stage", "pp rank", "blocks", "F ms", "B ms", "W ms",
@@ -70,7 +70,7 @@ static void printProgram(const PipelineProgram &program, const Plan &plan,
                    grad = program.getGradTask(slot);
       table.addRow(
           {std::to_string(stage), std::to_string(slot.rank),
-           printBlocks(plan, stage), printTime(forward), printTime(grad),
+           printBlocks(layout, stage), printTime(forward), printTime(grad),
            printTime(program.getTask(TaskKind::WeightGrad, slot)),
            printBytes(getBytes(forward.getYield().getSends())),
            grad ? printBytes(getBytes(grad.getYield().getSends())) : "-",

@@ -29,21 +29,21 @@ static std::vector<double> distributeEvenly(int64_t blocks, int64_t stages) {
 
 /// Reads the action lists of the plan's file.
 llvm::Error Staging::readFile(schedule::Schedule &list) {
-  auto buffer = llvm::MemoryBuffer::getFile(plan.scheduleFile);
+  auto buffer = llvm::MemoryBuffer::getFile(layout.scheduleFile);
   if (!buffer)
     return llvm::createStringError("schedule: cannot read " +
-                                   plan.scheduleFile + ": " +
+                                   layout.scheduleFile + ": " +
                                    buffer.getError().message());
   auto read =
-      schedule::readScheduleCsv((*buffer)->getBuffer(), plan.scheduleFile,
+      schedule::readScheduleCsv((*buffer)->getBuffer(), layout.scheduleFile,
                                 /*mayBeForward=*/!isTrained);
   if (!read)
     return llvm::createStringError("schedule: " +
                                    llvm::toString(read.takeError()));
   auto count = static_cast<int64_t>(accumulate.getCount());
-  if (read->problem.ranks != plan.pp || read->problem.microBatches != count)
+  if (read->problem.ranks != layout.pp || read->problem.microBatches != count)
     return llvm::createStringError(
-        "schedule: " + plan.scheduleFile + ": expects " + Twine(plan.pp) +
+        "schedule: " + layout.scheduleFile + ": expects " + Twine(layout.pp) +
         " ranks and " + Twine(count) + " micro-batches but got " +
         Twine(read->problem.ranks) + " and " +
         Twine(read->problem.microBatches));
@@ -55,20 +55,20 @@ llvm::Error Staging::readFile(schedule::Schedule &list) {
 /// Checks that the given blocks per stage fit the model.
 llvm::Error Staging::checkLayers() const {
   int stages = problem.stages();
-  double sum =
-      std::accumulate(plan.stageLayers.begin(), plan.stageLayers.end(), 0.0);
+  double sum = std::accumulate(layout.stageLayers.begin(),
+                               layout.stageLayers.end(), 0.0);
   if (candidates.blocks == 0)
     return llvm::createStringError(
         "stage-layers: expects a model with numbered blocks (parameters such "
         "as 'blocks.3.w') but got none");
   if (sum == double(candidates.blocks) &&
-      plan.stageLayers.size() == static_cast<size_t>(stages))
+      layout.stageLayers.size() == static_cast<size_t>(stages))
     return llvm::Error::success();
-  return llvm::createStringError("stage-layers: expects " + Twine(stages) +
-                                 " numbers that add up to the " +
-                                 Twine(candidates.blocks) +
-                                 " blocks of the model but got " +
-                                 findPlanField("stage-layers")->print(plan));
+  return llvm::createStringError(
+      "stage-layers: expects " + Twine(stages) +
+      " numbers that add up to the " + Twine(candidates.blocks) +
+      " blocks of the model but got " +
+      findField<Layout>("stage-layers")->print(layout));
 }
 
 schedule::PipelineTimes
@@ -91,23 +91,24 @@ Staging::getTimes(const schedule::SplitPoints &points) const {
 
 llvm::Error Staging::findPoints() {
   int stages = problem.stages();
-  if (!plan.stageLayers.empty())
+  if (!layout.stageLayers.empty())
     if (llvm::Error error = checkLayers())
       return error;
   split = makeSplitProblem(accumulate, candidates.points, stages);
-  int64_t most = plan.evenStages ? std::max<int64_t>(candidates.blocks, 1)
-                                 : static_cast<int64_t>(split.segments.size());
+  int64_t most = layout.evenStages
+                     ? std::max<int64_t>(candidates.blocks, 1)
+                     : static_cast<int64_t>(split.segments.size());
   if (stages > most)
     return llvm::createStringError(
         "pp: expects at most " + Twine(most) +
         " stages, as many as the points "
         "at which the model can be split allow, but got " +
         Twine(stages));
-  if (!plan.stageLayers.empty() || plan.evenStages) {
+  if (!layout.stageLayers.empty() || layout.evenStages) {
     auto found = findSplitPoints(
-        candidates, plan.evenStages
+        candidates, layout.evenStages
                         ? distributeEvenly(candidates.blocks, stages)
-                        : plan.stageLayers);
+                        : layout.stageLayers);
     if (!found)
       return found.takeError();
     points = std::move(*found);
@@ -129,23 +130,23 @@ llvm::Error Staging::findPoints() {
 /// Makes the action lists, with transfers posted as programs run them.
 llvm::Error Staging::makeLists() {
   schedule::Schedule list;
-  if (!plan.scheduleFile.empty()) {
+  if (!layout.scheduleFile.empty()) {
     if (llvm::Error error = readFile(list))
       return error;
-  } else if (plan.vpp > 1 && plan.schedule != ScheduleKind::Interleaved) {
+  } else if (layout.vpp > 1 && layout.schedule != ScheduleKind::Interleaved) {
     return llvm::createStringError("vpp: expects 1 with schedule " +
-                                   stringify(plan.schedule) + " but got " +
-                                   Twine(plan.vpp));
+                                   stringify(layout.schedule) + " but got " +
+                                   Twine(layout.vpp));
   } else {
-    auto made = schedule::makeProblem(plan.schedule, static_cast<int>(plan.pp),
-                                      static_cast<int>(plan.vpp),
-                                      static_cast<int>(accumulate.getCount()));
+    auto made = schedule::makeProblem(
+        layout.schedule, static_cast<int>(layout.pp),
+        static_cast<int>(layout.vpp), static_cast<int>(accumulate.getCount()));
     if (!made)
       return made.takeError();
     problem = *made;
   }
-  pipeline = {problem, plan.schedule,
-              plan.scheduleFile.empty() ? nullptr : &list};
+  pipeline = {problem, layout.schedule,
+              layout.scheduleFile.empty() ? nullptr : &list};
   if (llvm::Error error = findPoints())
     return error;
   schedule = pricer.getSchedule(pipeline, getTimes(points));
@@ -154,7 +155,7 @@ llvm::Error Staging::makeLists() {
       return llvm::createStringError(
           "schedule: expects one with one copy of the model for a forward "
           "program but got " +
-          stringify(plan.schedule));
+          stringify(layout.schedule));
     schedule = schedule::keepForwards(schedule);
   }
   schedule::ScheduleTiming timing =
@@ -166,7 +167,7 @@ llvm::Error Staging::makeLists() {
   return llvm::Error::success();
 }
 
-FailureOr<Staging> Staging::make(func::FuncOp function, const Plan &plan) {
+FailureOr<Staging> Staging::make(func::FuncOp function, const Layout &layout) {
   auto accumulates = function.getBody().getOps<dist::AccumulateOp>();
   if (!llvm::hasSingleElement(accumulates))
     return function.emitError("expects the micro-batches of one program to "
@@ -174,7 +175,7 @@ FailureOr<Staging> Staging::make(func::FuncOp function, const Plan &plan) {
   dist::AccumulateOp accumulate = *accumulates.begin();
   // Removes dead ops first, as stages begin at ops that stay.
   removeDead(accumulate.getBody().front());
-  Staging staging(accumulate, plan);
+  Staging staging(accumulate, layout);
   if (llvm::Error error = staging.makeLists())
     return function.emitError(llvm::toString(std::move(error)));
   return staging;

@@ -9,7 +9,7 @@
 #define TESSERA_LIB_STAGES_STAGING_H
 
 #include "StageSplit.h"
-#include "tessera/Plan/Plan.h"
+#include "tessera/Plan/Layout.h"
 #include "tessera/Schedule/PipelinePricer.h"
 
 namespace tessera {
@@ -21,7 +21,7 @@ public:
   /// dist.accumulate, whose unused ops are removed. Fails with an error if
   /// there are none or several, or if the plan does not fit.
   static mlir::FailureOr<Staging> make(mlir::func::FuncOp function,
-                                       const Plan &plan);
+                                       const Layout &layout);
 
   dist::AccumulateOp getAccumulate() const { return accumulate; }
   llvm::SmallVector<mlir::Operation *> getStarts() const {
@@ -42,10 +42,10 @@ public:
   double bubble = 0;
 
 private:
-  Staging(dist::AccumulateOp accumulate, const Plan &plan)
+  Staging(dist::AccumulateOp accumulate, const Layout &layout)
       : accumulate(accumulate),
-        isTrained(dist::findBackward(accumulate.getBody().front())), plan(plan),
-        candidates(findSplitCandidates(accumulate)) {}
+        isTrained(dist::findBackward(accumulate.getBody().front())),
+        layout(layout), candidates(findSplitCandidates(accumulate)) {}
 
   llvm::Error makeLists();
   llvm::Error readFile(schedule::Schedule &list);
@@ -55,7 +55,7 @@ private:
 
   dist::AccumulateOp accumulate;
   bool isTrained;
-  const Plan &plan;
+  const Layout &layout;
   SplitCandidates candidates;
   schedule::SplitProblem split;
   schedule::SplitPoints points;

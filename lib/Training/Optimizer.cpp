@@ -19,12 +19,12 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 FailureOr<ParameterSettings>
-tessera::getParameterSettings(Operation *op, const Plan &plan, StringRef name,
-                              BlockArgument parameter) {
+tessera::getParameterSettings(Operation *op, const OptimizerConfig &config,
+                              StringRef name, BlockArgument parameter) {
   ParameterSettings settings;
   if (isMatrix(parameter))
-    settings.weightDecay = plan.weightDecay;
-  for (const ParameterGroup &group : plan.groups) {
+    settings.weightDecay = config.weightDecay;
+  for (const ParameterGroup &group : config.groups) {
     llvm::Expected<llvm::GlobPattern> pattern =
         llvm::GlobPattern::create(group.pattern);
     if (!pattern)
@@ -58,7 +58,7 @@ Value OptimizerBuilder::buildNorm(ArrayRef<Value> gradients) {
 }
 
 Value OptimizerBuilder::buildClip(Value norm) {
-  double clip = plan.clip;
+  double clip = config.clip;
   if (clip == 0)
     return scalar(1);
   Value ratio = b.div(scalar(clip), b.add(norm, scalar(1e-6)));
@@ -76,17 +76,17 @@ Value OptimizerBuilder::buildCorrection(Value step, double beta) {
 
 void OptimizerBuilder::buildSchedule(Value step) {
   Value t = b.cast(step, b.b.getF64Type());
-  if (plan.optimizer == OptimizerKind::AdamW) {
-    mCorrection = buildCorrection(t, plan.beta1);
-    vCorrection = buildCorrection(t, plan.beta2);
+  if (config.optimizer == OptimizerKind::AdamW) {
+    mCorrection = buildCorrection(t, config.beta1);
+    vCorrection = buildCorrection(t, config.beta2);
   }
   auto constant = [&](double value) { return b.splat(t, value); };
-  double peak = plan.lr;
-  double warmup = plan.warmup;
+  double peak = config.lr;
+  double warmup = config.warmup;
   Value rate = constant(peak);
-  if (plan.lrSchedule == LearningRateKind::Cosine) {
-    double least = plan.minLr;
-    double length = plan.totalSteps - warmup;
+  if (config.lrSchedule == LearningRateKind::Cosine) {
+    double least = config.minLr;
+    double length = config.totalSteps - warmup;
     Value done = b.mul(b.sub(t, constant(warmup)), constant(1 / length));
     done = b.make<arith::MinimumFOp>(
         constant(1), b.make<arith::MaximumFOp>(constant(0), done));
@@ -118,19 +118,20 @@ SmallVector<Value> OptimizerBuilder::buildUpdate(const ParameterUpdate &update,
   Value rate = scaledRate(update.settings.lrScale);
   FloatAttr decay = b.b.getF64FloatAttr(update.settings.weightDecay);
   Operation *op;
-  if (plan.optimizer == OptimizerKind::AdamW) {
+  if (config.optimizer == OptimizerKind::AdamW) {
     op = nn::AdamWOp::create(
         b.b, b.loc, update.param.getType(), update.moments[0].getType(),
         update.moments[1].getType(), update.param, update.moments[0],
         update.moments[1], update.gradient, gradScale, rate, mCorrection,
-        vCorrection, skip, b.b.getF64FloatAttr(plan.beta1),
-        b.b.getF64FloatAttr(plan.beta2), b.b.getF64FloatAttr(plan.eps), decay);
+        vCorrection, skip, b.b.getF64FloatAttr(config.beta1),
+        b.b.getF64FloatAttr(config.beta2), b.b.getF64FloatAttr(config.eps),
+        decay);
   } else {
     Value velocity = update.moments.empty() ? Value() : update.moments.front();
     op = nn::SGDOp::create(b.b, b.loc, update.param.getType(),
                            TypeRange(ValueRange(update.moments)), update.param,
                            update.gradient, gradScale, rate, velocity, skip,
-                           b.b.getF64FloatAttr(plan.momentum), decay);
+                           b.b.getF64FloatAttr(config.momentum), decay);
   }
   return SmallVector<Value>(op->getResults());
 }

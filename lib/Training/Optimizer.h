@@ -27,7 +27,7 @@ struct ParameterSettings {
 /// Only matrices decay, see MatrixUses.h. Fails with an error at `op` if a
 /// pattern is invalid.
 mlir::FailureOr<ParameterSettings>
-getParameterSettings(mlir::Operation *op, const Plan &plan,
+getParameterSettings(mlir::Operation *op, const OptimizerConfig &config,
                      llvm::StringRef name, mlir::BlockArgument parameter);
 
 /// One parameter in the update.
@@ -45,8 +45,8 @@ struct ParameterUpdate {
 class OptimizerBuilder {
 public:
   OptimizerBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-                   const Plan &plan, mlir::Type element)
-      : b{builder, loc}, plan(plan), element(element) {}
+                   const OptimizerConfig &config, mlir::Type element)
+      : b{builder, loc}, config(config), element(element) {}
 
   mlir::Value scalar(double value) {
     return b.splatOf(mlir::RankedTensorType::get({}, element), value);
@@ -72,7 +72,7 @@ private:
   mlir::Value scaledRate(double scale);
 
   ElementwiseBuilder b;
-  const Plan &plan;
+  const OptimizerConfig &config;
   mlir::Type element;
   mlir::Value lr, mCorrection, vCorrection;
   /// Learning rates by factor.

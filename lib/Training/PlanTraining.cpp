@@ -121,13 +121,13 @@ struct PlanTrainingPass
 
   /// Whether a given field concerns more than devices.
   bool saysTraining() const {
-    return llvm::any_of(getPlanFields(), [&](const PlanField &field) {
-      return !(field.uses & PlanField::kDevices) && given.has(field.name);
+    return llvm::any_of(getFields<Plan>(), [&](const PlanField &field) {
+      return !(field.uses & FieldUse::kDevices) && given.has(field.name);
     });
   }
   bool saysDevices() const {
-    return llvm::any_of(getPlanFields(), [&](const PlanField &field) {
-      return (field.uses & PlanField::kDevices) && given.has(field.name);
+    return llvm::any_of(getFields<Plan>(), [&](const PlanField &field) {
+      return (field.uses & FieldUse::kDevices) && given.has(field.name);
     });
   }
 

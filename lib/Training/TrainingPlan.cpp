@@ -11,10 +11,12 @@
 
 using namespace tessera;
 
-std::optional<Mesh> tessera::getMesh(const Plan &plan) {
+std::optional<Mesh> tessera::getMesh(const Layout &layout) {
   Mesh mesh;
-  const std::pair<const char *, int64_t> axes[] = {
-      {"pp", plan.pp}, {"dp", plan.dp}, {"cp", plan.cp}, {"tp", plan.tp}};
+  const std::pair<const char *, int64_t> axes[] = {{"pp", layout.pp},
+                                                   {"dp", layout.dp},
+                                                   {"cp", layout.cp},
+                                                   {"tp", layout.tp}};
   for (auto [name, size] : axes)
     if (size > 1) {
       mesh.names.push_back(name);
@@ -25,30 +27,30 @@ std::optional<Mesh> tessera::getMesh(const Plan &plan) {
   return mesh;
 }
 
-Strategy tessera::getStrategy(const Plan &plan) {
+Strategy tessera::getStrategy(const Layout &layout) {
   Strategy strategy;
-  strategy.pp = plan.pp > 1;
-  strategy.dp = plan.dp > 1;
-  strategy.cp = plan.cp > 1;
-  strategy.context = plan.cpMethod;
-  strategy.tp = plan.tp > 1;
-  strategy.sp = plan.sp && plan.tp > 1;
-  strategy.zero = plan.dp * plan.cp > 1 ? plan.zero : 0;
+  strategy.pp = layout.pp > 1;
+  strategy.dp = layout.dp > 1;
+  strategy.cp = layout.cp > 1;
+  strategy.context = layout.cpMethod;
+  strategy.tp = layout.tp > 1;
+  strategy.sp = layout.sp && layout.tp > 1;
+  strategy.zero = layout.dp * layout.cp > 1 ? layout.zero : 0;
   return strategy;
 }
 
-void tessera::setLayout(Plan &plan, const Strategy &strategy,
+void tessera::setLayout(Layout &layout, const Strategy &strategy,
                         const Mesh &mesh) {
   auto size = [&](const AxisNames &names) {
     return numShards(getAxes(names, mesh));
   };
-  plan.pp = strategy.pp ? size({"pp"}) : 1;
-  plan.dp = strategy.dp ? size(strategy.dpAxes) : 1;
-  plan.cp = strategy.cp ? size(strategy.cpAxes) : 1;
-  plan.cpMethod = strategy.context;
-  plan.tp = strategy.tp ? size(strategy.tpAxes) : 1;
-  plan.sp = strategy.tp && strategy.sp;
-  plan.zero = strategy.zero;
+  layout.pp = strategy.pp ? size({"pp"}) : 1;
+  layout.dp = strategy.dp ? size(strategy.dpAxes) : 1;
+  layout.cp = strategy.cp ? size(strategy.cpAxes) : 1;
+  layout.cpMethod = strategy.context;
+  layout.tp = strategy.tp ? size(strategy.tpAxes) : 1;
+  layout.sp = strategy.tp && strategy.sp;
+  layout.zero = strategy.zero;
 }
 
 llvm::Error tessera::checkCompiled(const Plan &plan) {
@@ -57,8 +59,8 @@ llvm::Error tessera::checkCompiled(const Plan &plan) {
     return llvm::createStringError(name + ": expects " + what +
                                    " to be compiled but got " + got);
   };
-  for (const PlanField &field : getPlanFields())
-    if ((field.uses & PlanField::kOnlyPriced) && !field.isDefault(plan))
+  for (const PlanField &field : getFields<Plan>())
+    if ((field.uses & FieldUse::kOnlyPriced) && !field.isDefault(plan))
       return expects(field.name, field.print(Plan()), field.print(plan));
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));

@@ -174,7 +174,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withPlanOptions(kOwnOptions, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, FieldUse::kCompiled),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 

@@ -164,7 +164,7 @@ const CommandSpec kCommand = {
     "says how far from the best it can be. GB are 1e9 bytes, GiB 2^30. The\n"
     "exit status is 0, 1 after an error, 3 where a layout does not fit into\n"
     "the devices' memory, and 4 where files of --compare differ.",
-    withPlanOptions(kOwnOptions, PlanField::kPriced),
+    withPlanOptions(kOwnOptions, FieldUse::kPriced),
     "  tessera plan llama3-70b\n"
     "  tessera plan llama3-70b --cluster h100-sxm-ib \\\n"
     "      --ranks 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
@@ -250,7 +250,7 @@ llvm::Error applyFrameworkOption(const ParsedOptions &parsed, StringRef model,
   if (!framework)
     return framework.takeError();
   GivenPlan own;
-  if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, own))
+  if (llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, own))
     return error;
   FrameworkRun run;
   run.model = model;
@@ -282,7 +282,7 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed,
   if (parsed.has("--from-program"))
     if (llvm::Error error = readProgram(parsed.get("--from-program"), given))
       return std::move(error);
-  if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, given))
+  if (llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, given))
     return std::move(error);
   if (llvm::Error error = given.complete())
     return llvm::createStringError("--" + llvm::toString(std::move(error)));

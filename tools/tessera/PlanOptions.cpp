@@ -66,37 +66,37 @@ static constexpr OptionSpec kPartitionOptions[] = {
      "$TESSERA_VERIFY_EACH"},
 };
 
-static Section getSection(PlanField::Section section) {
+static Section getSection(FieldSection section) {
   switch (section) {
-  case PlanField::kMesh:
+  case FieldSection::Mesh:
     return Section::Mesh;
-  case PlanField::kTraining:
+  case FieldSection::Training:
     return Section::Training;
-  case PlanField::kOptimizer:
+  case FieldSection::Optimizer:
     return Section::Optimizer;
-  case PlanField::kExecution:
+  case FieldSection::Execution:
     return Section::Execution;
-  case PlanField::kKernels:
+  case FieldSection::Kernels:
     return Section::Kernels;
   }
   llvm_unreachable("unknown section");
 }
 
 llvm::ArrayRef<OptionSpec>
-tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, PlanField::Use use) {
+tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, FieldUse::Kind use) {
   // Rows hold references to their texts.
   static std::deque<std::string> texts;
   std::vector<OptionSpec> more;
-  if (use == PlanField::kCompiled)
+  if (use == FieldUse::kCompiled)
     more.assign(std::begin(kPartitionOptions), std::end(kPartitionOptions));
-  for (const PlanField &field : getPlanFields()) {
+  for (const PlanField &field : getFields<Plan>()) {
     if (!(field.uses & use))
       continue;
     OptionSpec row;
     row.name = texts.emplace_back(field.getOption());
     row.value = field.getPlaceholder();
     // A search may fix a flag to either value.
-    if (use == PlanField::kPriced && row.value.empty())
+    if (use == FieldUse::kPriced && row.value.empty())
       row.value = kFlagValue;
     if (auto *type = std::get_if<PlanField::Choice>(&field.type))
       row.choices = texts.emplace_back(llvm::join(type->names(), "|"));
@@ -160,8 +160,8 @@ tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
 }
 
 llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
-                                     PlanField::Use use, GivenPlan &given) {
-  for (const PlanField &field : getPlanFields()) {
+                                     FieldUse::Kind use, GivenPlan &given) {
+  for (const PlanField &field : getFields<Plan>()) {
     std::string option = field.getOption();
     if (!(field.uses & use) || !parsed.has(option))
       continue;
@@ -233,19 +233,19 @@ static llvm::Error readPadding(const ParsedOptions &parsed,
 /// (`has`) or none of them (not `has`); empty if there is none.
 static std::string findPlanOption(const ParsedOptions &parsed, unsigned uses,
                                   bool has) {
-  for (const PlanField &field : getPlanFields())
-    if ((field.uses & PlanField::kCompiled) && bool(field.uses & uses) == has &&
+  for (const PlanField &field : getFields<Plan>())
+    if ((field.uses & FieldUse::kCompiled) && bool(field.uses & uses) == has &&
         parsed.has(field.getOption()))
       return field.getOption();
   return "";
 }
 
 static llvm::Error checkConflicts(const ParsedOptions &parsed) {
-  constexpr unsigned kDevices = PlanField::kDevices;
+  constexpr unsigned kDevices = FieldUse::kDevices;
   std::string devices = findPlanOption(parsed, kDevices, /*has=*/true);
   std::string others = findPlanOption(parsed, kDevices, /*has=*/false);
   std::string training =
-      findPlanOption(parsed, kDevices | PlanField::kForward, /*has=*/false);
+      findPlanOption(parsed, kDevices | FieldUse::kForward, /*has=*/false);
   auto conflict = [](const llvm::Twine &a, const llvm::Twine &b) {
     return llvm::createStringError("expects " + a + " or " + b +
                                    " but got both");
@@ -360,7 +360,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     if (llvm::Error error = readPlanFile(path, given))
       return error;
   } else if (llvm::Error error =
-                 readPlanOptions(parsed, PlanField::kCompiled, given)) {
+                 readPlanOptions(parsed, FieldUse::kCompiled, given)) {
     return error;
   }
   if (llvm::Error error = given.complete())

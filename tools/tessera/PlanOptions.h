@@ -23,7 +23,7 @@ namespace tessera {
 /// (--plan, --cluster, the search's, --forward). The rows live as long as the
 /// process.
 llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
-                                           PlanField::Use use);
+                                           FieldUse::Kind use);
 
 /// The text of a field's option, which must be given; for a flag "on", "off" or
 /// the text after its "=" if it is neither.
@@ -43,7 +43,7 @@ llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,
                                                 std::string model);
 
 /// Sets the plan's fields that have this use from their options.
-llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,
+llvm::Error readPlanOptions(const ParsedOptions &parsed, FieldUse::Kind use,
                             GivenPlan &given);
 
 /// Reads --mesh, --strategy, --forward, --pad-to-multiple-of, --sequence-order,

@@ -81,7 +81,7 @@ llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
     return framework.takeError();
   constexpr StringRef kGathered = "keep-gathered";
   GivenPlan own, settings;
-  for (const PlanField &field : getPlanFields())
+  for (const PlanField &field : getFields<Plan>())
     if (parsed.has(field.getOption()))
       llvm::cantFail(own.set(field.name, field.print(space.base)));
   settings.plan = space.base;
@@ -108,9 +108,9 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   for (StringRef needed : {"--ranks", "--global-batch", "--cluster"})
     if (!parsed.has(needed) && !(needed == "--ranks" && parsed.has("--days")))
       return llvm::createStringError("expects " + needed + " with --search");
-  for (const PlanField &field : getPlanFields()) {
+  for (const PlanField &field : getFields<Plan>()) {
     std::string option = field.getOption();
-    if (!(field.uses & PlanField::kPriced) || !parsed.has(option))
+    if (!(field.uses & FieldUse::kPriced) || !parsed.has(option))
       continue;
     if (llvm::Error error =
             space.constrain(field.name, getFieldText(field, parsed)))
@@ -236,7 +236,7 @@ llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
     given.plan.precision = Precision::BF16;
     given.plan.seq = subject.maxPositions();
     const llvm::json::Object *layout = object->getObject("layout");
-    llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, given);
+    llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, given);
     if (!error)
       error = given.read(layout ? *layout : *object);
     if (!error)

@@ -121,7 +121,7 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withPlanOptions(kOwnOptions, PlanField::kCompiled),
+    withPlanOptions(kOwnOptions, FieldUse::kCompiled),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3",
     Section::Optimizer,

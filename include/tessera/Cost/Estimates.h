@@ -52,7 +52,7 @@ double trainingFlops(double parameters, double tokens);
 
 /// Share of a model's FLOPs that a plan computes. With adapters no gradients of
 /// parameters are computed, which are one of three passes.
-double trainedFlopsShare(const Plan &plan);
+double trainedFlopsShare(const Numerics &numerics);
 
 /// Seconds of `flops` FLOPs on devices that reach a share of their peak.
 double trainingSeconds(double flops, double devices, double peak,

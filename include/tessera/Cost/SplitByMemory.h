@@ -28,7 +28,7 @@ inline constexpr double kFasterSplit = 5e-3;
 
 /// True if the blocks of a plan's stages are split by time: the plan has
 /// stages, and neither their blocks nor a list of actions are given.
-bool isSplitByTime(const Plan &plan);
+bool isSplitByTime(const Layout &layout);
 
 /// Finds other blocks for the stages of a plan that was split by time and does
 /// not fit `limit` bytes: a plan that fits and is as fast. It tries even stages

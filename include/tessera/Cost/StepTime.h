@@ -118,13 +118,13 @@ size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 /// get fewer), the embedding on the first and head and loss on the last. One
 /// list of (kind, count) per chunk.
 std::vector<ModelWork::Runs> assignChunks(llvm::ArrayRef<ModelWork::Run> layers,
-                                          const Plan &plan);
+                                          const Layout &layout);
 
 /// The pipeline of a plan: a known schedule, or the list of its file, which the
 /// pricer must know. Fails, with the reason, if the schedule cannot run with
 /// this many stages, chunks and micro-batches; the plan must pass check().
 llvm::Expected<schedule::Pipeline>
-makePipeline(const Plan &plan, schedule::PipelinePricer &pricer);
+makePipeline(const Layout &layout, schedule::PipelinePricer &pricer);
 
 /// Returns the plan with the blocks of each chunk in `stageLayers`, if the plan
 /// leaves them to be split by time (schedule::splitBlocks, by forward and

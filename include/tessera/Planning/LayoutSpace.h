@@ -80,8 +80,8 @@ public:
 
   /// A layout of the shape: the first pipeline, ZeRO-3 if `gathers`.
   Plan makePlan(const LayoutShape &shape) const;
-  static void apply(Plan &plan, const PipelineChoice &pipeline);
-  static void apply(Plan &plan, const ZeroChoice &zero);
+  static void apply(Layout &layout, const PipelineChoice &pipeline);
+  static void apply(Layout &layout, const ZeroChoice &zero);
 
   /// Number of all layouts, and of the invalid ones. Several that fail for the
   /// same reason before they differ count as one.

@@ -16,15 +16,15 @@
 
 namespace tessera {
 
-/// The axes of a plan that have more than one device, in the order pp, dp, cp,
-/// tp, in which plans are priced; none if there is one device.
-std::optional<Mesh> getMesh(const Plan &plan);
+/// The axes of a layout that have more than one device, in the order pp, dp,
+/// cp, tp, in which plans are priced; none if there is one device.
+std::optional<Mesh> getMesh(const Layout &layout);
 
-/// The strategy that shards as the plan says.
-Strategy getStrategy(const Plan &plan);
+/// The strategy that shards as the layout says.
+Strategy getStrategy(const Layout &layout);
 
-/// Sets the axes of a plan from those that a strategy uses of a mesh.
-void setLayout(Plan &plan, const Strategy &strategy, const Mesh &mesh);
+/// Sets the axes of a layout from those that a strategy uses of a mesh.
+void setLayout(Layout &layout, const Strategy &strategy, const Mesh &mesh);
 
 /// Fails if a plan cannot be compiled, even if it can be priced: "pp: expects 1
 /// ...".

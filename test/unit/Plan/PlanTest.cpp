@@ -84,7 +84,7 @@ TEST(Plan, schedule_of_a_file) {
   given.plan.vpp = 2;
   EXPECT_EQ(llvm::toString(given.plan.check()), "");
   EXPECT_EQ(given.plan.chunks(), 8);
-  EXPECT_EQ(findPlanField("schedule")->print(given.plan), "lists/a.csv");
+  EXPECT_EQ(findField<Plan>("schedule")->print(given.plan), "lists/a.csv");
   Plan read = llvm::cantFail(planFromJson(toJson(given.plan)));
   EXPECT_EQ(read.scheduleFile, "lists/a.csv");
   EXPECT_EQ(read, given.plan);
@@ -164,21 +164,21 @@ TEST(Plan, model) {
 // Every field has a unique name and a text.
 TEST(PlanFields, are_described) {
   std::set<std::string> names;
-  for (const PlanField &field : getPlanFields()) {
+  for (const PlanField &field : getFields<Plan>()) {
     EXPECT_TRUE(names.insert(field.name.str()).second) << field.name.str();
     EXPECT_FALSE(field.help.empty());
     EXPECT_EQ(field.value.empty(),
               std::holds_alternative<PlanField::Flag>(field.type));
     EXPECT_TRUE(field.isInRange(Plan())) << field.name.str();
   }
-  EXPECT_EQ(findPlanField("overlap")->getOption(), "--overlap");
-  EXPECT_EQ(findPlanField("overlap")->getPlaceholder(), "on|off");
-  EXPECT_EQ(findPlanField("overlap")->getOldOption(), "--no-overlap");
-  EXPECT_EQ(findPlanField("gpus"), findPlanField("ranks"));
-  EXPECT_EQ(findPlanField("ranks")->getOldOption(), "--gpus");
-  EXPECT_EQ(findPlanField("micro-batch")->getOption(), "--micro-batch");
-  EXPECT_EQ(findPlanField("micro-batch")->getParameter(), "micro_batch");
-  EXPECT_EQ(findPlanField("offload")->getHelp(),
+  EXPECT_EQ(findField<Plan>("overlap")->getOption(), "--overlap");
+  EXPECT_EQ(findField<Plan>("overlap")->getPlaceholder(), "on|off");
+  EXPECT_EQ(findField<Plan>("overlap")->getOldOption(), "--no-overlap");
+  EXPECT_EQ(findField<Plan>("gpus"), findField<Plan>("ranks"));
+  EXPECT_EQ(findField<Plan>("ranks")->getOldOption(), "--gpus");
+  EXPECT_EQ(findField<Plan>("micro-batch")->getOption(), "--micro-batch");
+  EXPECT_EQ(findField<Plan>("micro-batch")->getParameter(), "micro_batch");
+  EXPECT_EQ(findField<Plan>("offload")->getHelp(),
             "where optimizer state is kept: none, host, nvme; default: none");
 }
 
