@@ -18,9 +18,10 @@ using namespace tessera;
 using namespace tessera::cost;
 
 /// All layouts of 16,384 devices that pass their own checks, up to `most`.
-static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
-  std::vector<Plan> layouts;
-  Plan l;
+static std::vector<cost::ExecutedPlan> makeLayouts(const ModelConfig &config,
+                                                   size_t most) {
+  std::vector<cost::ExecutedPlan> layouts;
+  cost::ExecutedPlan l;
   l.precision = Precision::BF16;
   l.seq = 8192;
   struct Pipeline {
@@ -67,13 +68,14 @@ static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
 }
 
 /// Prices all layouts; prints the figures.
-static bool measure(PlanPricer &pricer, const std::vector<Plan> &layouts,
+static bool measure(PlanPricer &pricer,
+                    const std::vector<cost::ExecutedPlan> &layouts,
                     const char *state) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> micros;
   size_t fitting = 0;
   auto start = Clock::now();
-  for (const Plan &plan : layouts) {
+  for (const cost::ExecutedPlan &plan : layouts) {
     auto before = Clock::now();
     llvm::Expected<PlanPrice> price = pricer.price(plan);
     if (!price) {
@@ -110,7 +112,7 @@ int main() {
       llvm::errs() << llvm::toString(cluster.takeError()) << "\n";
     return 1;
   }
-  std::vector<Plan> layouts = makeLayouts(*config, 10000);
+  std::vector<cost::ExecutedPlan> layouts = makeLayouts(*config, 10000);
   PlanPricer pricer(*config, *cluster);
   return measure(pricer, layouts, "cold") && measure(pricer, layouts, "warm")
              ? 0

@@ -151,8 +151,8 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
   Plan staged = row.plan;
   if (staged.pp == 1)
     staged.vpp = 1;
-  std::vector<StageMemory> stages =
-      model.stages(assignChunks(work.layers, staged), staged, pricer);
+  std::vector<StageMemory> stages = model.stages(
+      assignChunks(work.layers, staged), staged, row.plan.execution(), pricer);
   const MemoryBytes &bytes =
       stages[row.firstStage ? 0 : fullestStage(stages)].bytes;
   Prediction result;
@@ -206,7 +206,7 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row,
   if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)
     return predictMemory(row, work, spec);
 
-  Machine machine(spec, row.plan);
+  Machine machine(spec, row.plan, row.plan.execution());
   PricedModel priced = priceModel(work, machine);
   Prediction result;
   result.modelFlops =

@@ -150,8 +150,9 @@ errorOnceObserved(const LeftOutRow &observed, ArrayRef<LeftOutRow *> sweep,
   cost::Observation observation;
   observation.plan = observed.row.plan;
   observation.seconds = observed.row.measured;
-  auto price = [&](const ClusterSpec &cluster,
-                   const Plan &) -> Expected<cost::ObservedPrice> {
+  auto price =
+      [&](const ClusterSpec &cluster,
+          const cost::ExecutedPlan &) -> Expected<cost::ObservedPrice> {
     Expected<Prediction> prediction = evaluator.predict(observed.row, cluster);
     if (!prediction)
       return prediction.takeError();

@@ -182,7 +182,8 @@ static bool readZero(StringRef text, Plan &plan) {
 /// Reads the axes and the batch, and the row's kernels and number formats into
 /// `own`, whose fields override the framework's. Returns the name of a column
 /// with an unknown value, or nothing.
-static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
+static std::string readPlan(const RowFields &f, cost::ExecutedPlan &l,
+                            cost::GivenExecutedPlan &own) {
   l.tp = f.integer("tp", 1);
   l.pp = f.integer("pp", 1);
   l.vpp = f.integer("vpp", 1);
@@ -332,7 +333,7 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   RowFields f{table, index};
   PlanRow &row = result.row;
   row.index = index;
-  GivenPlan own;
+  cost::GivenExecutedPlan own;
   std::string unknown = readPlan(f, row.plan, own);
   row.devices = f.integer("n_gpus", 0);
   row.globalBatch = f.integer("global_batch", 1);

@@ -13,7 +13,7 @@
 #define TESSERA_BENCH_VALIDATE_PLANROW_H
 
 #include "Csv.h"
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Planning/Subject.h"
 #include <memory>
 
@@ -59,7 +59,7 @@ struct PlanRow {
   /// and how tokens are sent to experts.
   std::optional<MoEConfig> sparse;
   MoEOptions experts;
-  Plan plan;
+  cost::ExecutedPlan plan;
   /// The number of devices and of sequences per step, from the row.
   int64_t devices = 0, globalBatch = 1;
   /// Preset of the cluster, and the row's differences from it.

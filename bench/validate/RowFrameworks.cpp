@@ -44,7 +44,7 @@ static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
 /// Nanotron's scaling benchmark: stages of equal FLOPs, including the head;
 /// memory is read on the first device.
 static void applyNanotron(PlanRow &row) {
-  Plan &l = row.plan;
+  cost::ExecutedPlan &l = row.plan;
   const ModelConfig &m = row.model;
   row.firstStage = true;
   // A row without sizes is not priced.
@@ -82,7 +82,7 @@ static void applyDeepSpeed(PlanRow &row) {
 /// stages ZeRO-3 gathers once per step and accumulates whole gradients, which
 /// needs ZeRO-1's memory.
 static void applyTorchtitan(const RowFields &f, PlanRow &row) {
-  Plan &l = row.plan;
+  cost::ExecutedPlan &l = row.plan;
   if (l.pp > 1 && l.zero == 3)
     l.zero = 1;
   StringRef note = f.text("note");
@@ -114,7 +114,7 @@ static int64_t releaseOf(StringRef note) {
 /// taken, since it gives the speed of rows with that layout in the next release
 /// (5,275 and 5,113 tokens/s per device, 9,058 and 8,901).
 static void takeRecipeLayout(int64_t release, PlanRow &row) {
-  Plan &l = row.plan;
+  cost::ExecutedPlan &l = row.plan;
   if (release == 2511 && l.vpp == 24) {
     l.vpp = 12;
     l.microBatch = 1;
@@ -195,7 +195,7 @@ static bool isFineTuning(const RowFields &f) {
 /// recipes with stages (examples/peft) give each layer its own chunk if all
 /// parameters are trained.
 static void applyNeMo(const RowFields &f, PlanRow &row) {
-  Plan &l = row.plan;
+  cost::ExecutedPlan &l = row.plan;
   if (!f.text("model").ends_with("-sft") || l.pp == 1 || l.vpp > 1)
     return;
   l.schedule = ScheduleKind::Interleaved;
@@ -212,7 +212,8 @@ static void applyMegatronBridge(const RowFields &f, PlanRow &row) {
 
 /// True for Megatron-LM of 2021: a row without a year on the devices of its
 /// papers; on later devices or with 8 bits it is Megatron-Core.
-static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
+static bool isOldMegatron(const RowFields &f,
+                          const cost::GivenExecutedPlan &own) {
   StringRef gpu = f.text("gpu");
   return (gpu.contains("A100") || gpu.contains("A800") ||
           gpu.contains("V100")) &&
@@ -221,7 +222,8 @@ static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
 
 /// The name in reports of a framework as tables name it; "other" if it is not
 /// known.
-static StringRef findFamily(const RowFields &f, const GivenPlan &own) {
+static StringRef findFamily(const RowFields &f,
+                            const cost::GivenExecutedPlan &own) {
   StringRef name = f.text("framework");
   // The first word that the name contains decides.
   static constexpr std::pair<StringRef, StringRef> rows[] = {
@@ -267,26 +269,14 @@ static std::string findFile(const RowFields &f, StringRef family) {
   return family == "other" ? "megatron-core" : family.lower();
 }
 
-/// The fields that a row gives and no file of its framework sets.
-static GivenPlan withoutGradDType(const GivenPlan &own) {
-  GivenPlan rest;
-  rest.plan = own.plan;
-  for (const PlanField &field : getFields<Plan>())
-    if (own.has(field.name) && field.name != "grad-dtype")
-      cantFail(rest.set(field.name, field.print(own.plan)));
-  return rest;
-}
-
-/// Sets the fields of a plan that the file of a framework has.
-static void applyFile(StringRef file, const RowFields &f, const GivenPlan &own,
-                      PlanRow &row) {
-  GivenPlan given;
+/// Sets the fields that the file of a framework has and `own` does not give.
+static void applyFile(StringRef file, const RowFields &f,
+                      const cost::GivenExecutedPlan &own, PlanRow &row) {
+  cost::GivenExecutedPlan given;
   given.plan = row.plan;
-  for (const PlanField &field : getFields<Plan>())
-    if (own.has(field.name))
-      cantFail(given.set(field.name, field.print(own.plan)));
-  applyFramework(cantFail(readFramework(file)), own,
-                 {f.text("model"), f.text("gpu")}, given);
+  given.set(own);
+  cost::applyFramework(cantFail(cost::readFramework(file)), own,
+                       {f.text("model"), f.text("gpu")}, given);
   row.plan = given.plan;
 }
 
@@ -299,7 +289,7 @@ void tessera::validate::applyFrameworkModel(const RowFields &f,
 }
 
 void tessera::validate::applyFrameworkLayout(const RowFields &f,
-                                             const GivenPlan &own,
+                                             const cost::GivenExecutedPlan &own,
                                              PlanRow &row) {
   StringRef family = findFamily(f, own);
   row.framework = family.str();
@@ -310,8 +300,10 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f,
   if (file == "nemo-24.07" && isFineTuning(f))
     row.plan.documentTokens = kExampleTokens;
   // "bf16, fp32 grad" of DeepSpeed's rows means that its optimizer has both.
-  applyFile(file, f, file == "deepspeed-bf16" ? withoutGradDType(own) : own,
-            row);
+  cost::GivenExecutedPlan fixed = own;
+  if (file == "deepspeed-bf16")
+    fixed.forget("grad-dtype");
+  applyFile(file, f, fixed, row);
   if (family == "deepspeed")
     applyDeepSpeed(row);
   else if (family == "torchtitan")

@@ -23,8 +23,8 @@ void applyFrameworkModel(const RowFields &f, ModelConfig &config);
 
 /// Sets how the framework runs the row's model and plan, and what it measures.
 /// `own` has the fields that the row itself gives.
-void applyFrameworkLayout(const RowFields &f, const GivenPlan &own,
-                          PlanRow &row);
+void applyFrameworkLayout(const RowFields &f,
+                          const cost::GivenExecutedPlan &own, PlanRow &row);
 
 } // namespace tessera::validate
 

@@ -12,7 +12,7 @@
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
-#include "tessera/Cost/TextTable.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>

@@ -17,23 +17,22 @@ using namespace tessera;
 using namespace tessera::cost;
 
 Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
-                 const Plan &plan)
+                 const Layout &layout, const Execution &howRun)
     : device(deviceModel),
       host{cluster.host.memoryBytes.value, cluster.host.linkBandwidth.value,
-           cluster.host.diskBytes.value, cluster.host.diskBandwidth.value} {
+           cluster.host.diskBytes.value, cluster.host.diskBandwidth.value},
+      execution(howRun) {
   for (PlanAxis axis : {PlanAxis::PP, PlanAxis::DP, PlanAxis::CP, PlanAxis::TP})
     mesh.names.push_back(stringify(axis));
-  mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
-  expertRanks = plan.ep;
-  headRanks = std::max<int64_t>(plan.cpMethod.headDevices, 1);
-  shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
+  mesh.sizes = {layout.pp, layout.dp, layout.cp, layout.tp};
+  expertRanks = layout.ep;
+  headRanks = std::max<int64_t>(layout.cpMethod.headDevices, 1);
+  shardRanks = layout.shardRanks ? layout.shardRanks : layout.dp * layout.cp;
   nodeDevices = cluster.innerDevices();
-  pxn = plan.pxn;
-  registered = plan.registeredBuffers;
-  if (plan.hostLaunchMicros > 0)
-    device.hostLaunch = device.hostCall = plan.hostLaunchMicros * 1e-6;
-  if (plan.stepFloorMicros > 0)
-    device.stepFloor = plan.stepFloorMicros * 1e-6;
+  if (execution.hostLaunchMicros > 0)
+    device.hostLaunch = device.hostCall = execution.hostLaunchMicros * 1e-6;
+  if (execution.stepFloorMicros > 0)
+    device.stepFloor = execution.stepFloorMicros * 1e-6;
   links = makeMeshLinks(cluster, mesh);
 }
 
@@ -80,13 +79,13 @@ LinkSpans Machine::spans(ArrayRef<PlanAxis> axes) const {
 double Machine::seconds(CollectiveKind kind, double bytes,
                         ArrayRef<PlanAxis> axes) const {
   LinkSpans group = spans(axes);
-  if (!pxn)
+  if (!execution.pxn)
     group = getSpansWithoutPXN(kind, std::move(group), nodeDevices);
   return getTensorCollectiveTime(kind, bytes, group, links.library);
 }
 
 bool Machine::registersBuffers(ArrayRef<PlanAxis> axes) const {
-  if (!registered)
+  if (!execution.registeredBuffers)
     return false;
   // A span driven by several devices of a node also has links inside nodes.
   LinkSpans group = spans(axes);

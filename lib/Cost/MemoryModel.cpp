@@ -40,14 +40,16 @@ static double optimizerStateBytes(const Plan &plan) {
   return 0;
 }
 
-StateBytes tessera::cost::stateBytes(const Plan &plan) {
-  StateBytes bytes = trainedStateBytes(plan);
+StateBytes tessera::cost::stateBytes(const Plan &plan,
+                                     const Execution &execution) {
+  StateBytes bytes = trainedStateBytes(plan, execution);
   if (plan.loraRank > 0)
     bytes.gradient = bytes.optimizer = 0;
   return bytes;
 }
 
-StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
+StateBytes tessera::cost::trainedStateBytes(const Plan &plan,
+                                            const Execution &execution) {
   StateBytes bytes;
   switch (plan.precision) {
   case Precision::F32:
@@ -66,7 +68,7 @@ StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
                                                       : 2 + 4;
   if (plan.precision == Precision::F32)
     bytes.gradient = 4;
-  bytes.gradient += double(plan.gradCopyBytes);
+  bytes.gradient += double(execution.gradCopyBytes);
   bytes.optimizer = optimizerStateBytes(plan);
   if (plan.f32Parameters && bytes.parameter < 4) {
     bytes.parameter = 4;
@@ -76,9 +78,10 @@ StateBytes tessera::cost::trainedStateBytes(const Plan &plan) {
   return bytes;
 }
 
-double tessera::cost::copyBytes(const Plan &plan, bool isBlock,
+double tessera::cost::copyBytes(const Numerics &numerics, bool isBlock,
                                 double otherwise) {
-  return isBlock && plan.weightBytes ? double(plan.weightBytes) : otherwise;
+  return isBlock && numerics.weightBytes ? double(numerics.weightBytes)
+                                         : otherwise;
 }
 
 StateBytes tessera::cost::shardedState(double parameters,
@@ -183,12 +186,13 @@ MemoryModel::MemoryModel(const ModelWork &work) {
 
 void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
                            double count, const Plan &plan,
+                           const Execution &execution,
                            const StateBytes &each) const {
   auto add = [&](const ParameterWork &group, const StateBytes &each) {
     // A bidirectional pipeline has each stage twice, on ranks that share its
     // state. This compiler's programs shard each copy separately.
     bool sharesCopies = plan.schedule == ScheduleKind::DualPipe &&
-                        plan.pp > 1 && plan.gradBuffers;
+                        plan.pp > 1 && execution.gradBuffers;
     double ranks = double(plan.dp) * double(plan.cp) /
                    double(group.expertRanks) * (sharesCopies ? 2 : 1);
     if (plan.shardRanks)
@@ -213,12 +217,12 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
   for (const ParameterWork &group : layer.groups)
     add(group, own);
   if (layer.adapters > 0)
-    add({"", layer.adapters, 1}, trainedStateBytes(plan));
+    add({"", layer.adapters, 1}, trainedStateBytes(plan, execution));
 }
 
 /// Returns the bytes that one micro-batch keeps for `count` consecutive layers.
 static double keptBytes(const LayerMemory &layer, double count,
-                        const Plan &plan) {
+                        const Numerics &plan) {
   if (!layer.isRecomputed)
     return count * layer.saved;
   if (plan.recompute == Recompute::Selective)
@@ -281,8 +285,9 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
 }
 
 void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
-                             const StateBytes &each, bool splits) const {
-  if (!plan.gradBuffers)
+                             const Execution &execution, const StateBytes &each,
+                             bool splits) const {
+  if (!execution.gradBuffers)
     return addArenaBuffers(stage, plan, each, splits);
   double output = 0, workspace = 0;
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
@@ -294,10 +299,11 @@ void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
   }
   // The gradient of an activation is live while the next one is computed.
   stage.bytes.workspace = workspace + output;
-  addGradientBuffers(stage, plan, each);
+  addGradientBuffers(stage, plan, execution, each);
 }
 
 void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
+                                     const Execution &execution,
                                      const StateBytes &each) const {
   double largestLayer = 0, largestParameter = 0, gathered = 0;
   double width =
@@ -314,7 +320,8 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
     chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));
     chunks[entry.chunk] += double(entry.run.count) * layer.parameters;
   }
-  double gradient = std::max(0.0, each.gradient - double(plan.gradCopyBytes));
+  double gradient =
+      std::max(0.0, each.gradient - double(execution.gradCopyBytes));
   bool eachMicroBatch = plan.zero == 2 && plan.scatter == Scatter::Each;
   // A gradient before it is added to the sum over micro-batches.
   if (plan.microBatches > 1 && plan.zero != 3 && !eachMicroBatch &&
@@ -333,9 +340,10 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
 }
 
 /// Returns the bytes of the device's context and of the collective library.
-static double contextBytes(const Plan &plan, const MemoryConstants &constants) {
+static double contextBytes(const Layout &layout,
+                           const MemoryConstants &constants) {
   return constants.deviceContext +
-         (plan.gpus() > 1 ? constants.collectiveContext : 0);
+         (layout.gpus() > 1 ? constants.collectiveContext : 0);
 }
 
 /// True if some rank runs B and W separately, and B is not part of a pair.
@@ -355,18 +363,18 @@ static bool splitsBackward(const schedule::Pipeline &pipeline) {
 /// each stage twice.
 std::vector<StageMemory>
 MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
+                    const Execution &execution,
                     schedule::PipelinePricer &pricer,
                     const MemoryConstants &constants) const {
   auto pipeline = makePipeline(plan, pricer);
   assert(pipeline && "expects a plan that priceStep() prices");
-  return stages(chunks, plan, *pipeline, pricer, constants);
+  return stages(chunks, plan, execution, *pipeline, pricer, constants);
 }
 
-std::vector<StageMemory>
-MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
-                    const schedule::Pipeline &pipeline,
-                    schedule::PipelinePricer &pricer,
-                    const MemoryConstants &constants) const {
+std::vector<StageMemory> MemoryModel::stages(
+    ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
+    const Execution &execution, const schedule::Pipeline &pipeline,
+    schedule::PipelinePricer &pricer, const MemoryConstants &constants) const {
   const schedule::ScheduleProblem &problem = pipeline.problem;
   // Between B and W, a micro-batch keeps a share of the activations of blocks,
   // and weightOperands of the head.
@@ -382,7 +390,7 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
   const auto &live = liveAtPeak(keptForWeightGrad, /*isPending=*/false);
   const auto &pending = liveAtPeak(0, /*isPending=*/true);
   std::vector<int64_t> boundaries = pricer.boundariesAtPeak(pipeline);
-  StateBytes each = stateBytes(plan);
+  StateBytes each = stateBytes(plan, execution);
 
   std::vector<StageMemory> stages(plan.pp);
   for (int rank = 0; rank < plan.pp; ++rank) {
@@ -391,7 +399,7 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
       for (const ModelWork::Run &run : chunks[problem.stageOf({rank, chunk})]) {
         const auto &count = kinds[run.kind].isHead ? pending : live;
         stage.chunkRuns.push_back({run, count[rank][chunk], chunk});
-        addState(stage, kinds[run.kind], run.count, plan, each);
+        addState(stage, kinds[run.kind], run.count, plan, execution, each);
         if (kinds[run.kind].isHead && keptForWeightGrad > 0)
           stage.bytes.logits += (live[rank][chunk] - pending[rank][chunk]) /
                                 keptForWeightGrad * run.count *
@@ -400,10 +408,10 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
       stage.liveMicroBatches += live[rank][chunk] * problem.chunkShare();
     }
     addActivations(stage, plan);
-    addBuffers(stage, plan, each, splitsBackward(pipeline));
+    addBuffers(stage, plan, execution, each, splitsBackward(pipeline));
     MemoryBytes &bytes = stage.bytes;
     // The peak is before the backward (activations) or after it (gradients).
-    if (!plan.gradBuffers && plan.microBatches == 1)
+    if (!execution.gradBuffers && plan.microBatches == 1)
       bytes.gradients -=
           std::min(bytes.gradients, bytes.activations + bytes.logits);
     if (plan.pp > 1)
@@ -418,9 +426,10 @@ MemoryModel::stages(ArrayRef<ModelWork::Runs> chunks, const Plan &plan,
 }
 
 double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
-                               const Plan &plan, int zero,
+                               const Plan &plan, const Execution &execution,
+                               int zero,
                                const MemoryConstants &constants) const {
-  StateBytes each = stateBytes(plan);
+  StateBytes each = stateBytes(plan, execution);
   StageMemory sum;
   Plan most = plan;
   most.zero = zero;
@@ -431,7 +440,7 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
   double kept = 0;
   for (const ModelWork::Run &run : layers) {
     const LayerMemory &layer = kinds[run.kind];
-    addState(sum, layer, run.count, most, each);
+    addState(sum, layer, run.count, most, execution, each);
     bool grouped = layer.isRecomputed && plan.recompute == Recompute::Full;
     if (!layer.isHead)
       kept += grouped ? run.count / double(plan.checkpointEvery) * layer.output
@@ -439,8 +448,8 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
   }
   const MemoryBytes &state = sum.bytes;
   // Gradients may reuse the memory of activations.
-  double held = plan.gradBuffers ? state.gradients
-                                 : std::max(0.0, state.gradients - kept);
+  double held = execution.gradBuffers ? state.gradients
+                                      : std::max(0.0, state.gradients - kept);
   double bytes = state.parameters + held + state.optimizer +
                  (1 + constants.fragmentation) * kept;
   return (1 - 1e-9) * (bytes / double(plan.pp) + contextBytes(plan, constants));

@@ -7,7 +7,7 @@
 
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Cost/TextTable.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -25,7 +25,7 @@ MinimumMemory tessera::cost::makeMinimumMemory(const std::string &model,
   minimum.parameters = parameters;
   minimum.plan = plan;
   minimum.capacity = capacity;
-  StateBytes each = stateBytes(plan);
+  StateBytes each = stateBytes(plan, Execution());
   minimum.state = shardedState(parameters, each, 0, 1);
   double width = plan.precision == Precision::F32 ? 4 : 2;
   minimum.activations =

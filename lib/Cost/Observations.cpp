@@ -23,7 +23,8 @@ using namespace tessera::cost;
 
 /// Derives the missing fields. The sequences per step are taken from `base` if
 /// the layout does not give them.
-static Expected<Plan> complete(GivenPlan &given, const Plan &base) {
+static Expected<ExecutedPlan> complete(GivenExecutedPlan &given,
+                                       const ExecutedPlan &base) {
   if (Error error = given.complete())
     return std::move(error);
   if (!given.has("global-batch") && !given.has("micro-batches"))
@@ -33,23 +34,25 @@ static Expected<Plan> complete(GivenPlan &given, const Plan &base) {
 }
 
 /// Returns `base` with the fields of a text replaced.
-static Expected<Plan> parseLayout(StringRef text, const Plan &base) {
-  GivenPlan given;
+static Expected<ExecutedPlan> parseLayout(StringRef text,
+                                          const ExecutedPlan &base) {
+  GivenExecutedPlan given;
   given.plan = base;
   if (Error error = given.parse(text))
     return std::move(error);
   return complete(given, base);
 }
 
-static Expected<Plan> readLayout(const json::Value &value, const Plan &base) {
+static Expected<ExecutedPlan> readLayout(const json::Value &value,
+                                         const ExecutedPlan &base) {
   if (auto text = value.getAsString())
     return parseLayout(*text, base);
   const json::Object *object = value.getAsObject();
   if (!object)
     return createStringError("expects an object or a text");
-  GivenPlan given;
+  GivenExecutedPlan given;
   given.plan = base;
-  if (Error error = given.read(*object))
+  if (Error error = readPlan(*object, given))
     return std::move(error);
   return complete(given, base);
 }
@@ -82,7 +85,8 @@ namespace {
 /// Reads rows into observations, by column name.
 class RowReader {
 public:
-  RowReader(StringRef file, const Plan &base) : file(file), base(base) {}
+  RowReader(StringRef file, const ExecutedPlan &base)
+      : file(file), base(base) {}
 
   Error readHeader(StringRef line, unsigned number) {
     if (Error error = checkQuotes(line, number))
@@ -172,14 +176,14 @@ private:
   }
 
   StringRef file;
-  const Plan &base;
+  const ExecutedPlan &base;
   SmallVector<std::string> columns;
 };
 
 } // namespace
 
 static Expected<std::vector<Observation>>
-parseRows(StringRef text, StringRef file, const Plan &base) {
+parseRows(StringRef text, StringRef file, const ExecutedPlan &base) {
   RowReader reader(file, base);
   std::vector<Observation> observations;
   unsigned number = 0;
@@ -211,7 +215,7 @@ parseRows(StringRef text, StringRef file, const Plan &base) {
 
 static Expected<Observation> readObject(const json::Object &object,
                                         const std::string &where,
-                                        const Plan &base) {
+                                        const ExecutedPlan &base) {
   static constexpr StringRef known[] = {"layout", "seconds", "bytes", "model",
                                         "cluster"};
   Observation observation;
@@ -260,7 +264,7 @@ static Expected<Observation> readObject(const json::Object &object,
 }
 
 static Expected<std::vector<Observation>>
-parseObjects(StringRef text, StringRef file, const Plan &base) {
+parseObjects(StringRef text, StringRef file, const ExecutedPlan &base) {
   Expected<json::Value> value = parseJson(text);
   if (!value)
     return prefixError(file + ": ", value.takeError());
@@ -290,7 +294,7 @@ parseObjects(StringRef text, StringRef file, const Plan &base) {
 
 /// Uses the median of the steps after the first one, which loads and allocates.
 static Expected<std::vector<Observation>>
-parseLog(StringRef text, StringRef file, const Plan &base) {
+parseLog(StringRef text, StringRef file, const ExecutedPlan &base) {
   std::vector<double> seconds;
   unsigned number = 0;
   while (!text.empty()) {
@@ -329,7 +333,7 @@ parseLog(StringRef text, StringRef file, const Plan &base) {
 
 Expected<std::vector<Observation>>
 tessera::cost::parseObservations(StringRef text, StringRef fileName,
-                                 const Plan &base) {
+                                 const ExecutedPlan &base) {
   StringRef start = text.ltrim();
   Expected<std::vector<Observation>> observations =
       start.starts_with("{") && start.contains("\"event\"")

@@ -14,8 +14,8 @@
 #include "tessera/Cost/Observe.h"
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/DeviceModel.h"
-#include "tessera/Cost/TextTable.h"
 #include "tessera/Support/Errors.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Cost/TextTable.h"
-#include "tessera/Plan/PlanFields.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -184,20 +185,29 @@ static std::string valueText(const json::Object &object, StringRef key) {
   return formatv("{0}", *value);
 }
 
+/// A plan with the fields of its execution among its own.
+static json::Object flatten(const json::Object &plan) {
+  json::Object flat = plan;
+  if (const json::Object *execution = plan.getObject(kExecutionObject)) {
+    for (const auto &[key, value] : *execution)
+      flat.try_emplace(key, value);
+    flat.erase(kExecutionObject);
+  }
+  return flat;
+}
+
 static void printPlanDifferences(const json::Object &a, const json::Object &b,
                                  const ReportFields &x, const ReportFields &y,
                                  TextTable &table) {
   for (const char *key : {"model", "cluster", "device"})
     if (valueText(a, key) != valueText(b, key))
       table.addRow({key, valueText(a, key), valueText(b, key)});
-  std::set<std::string> keys;
-  for (const auto &entry : *x.plan)
-    keys.insert(entry.first.str());
-  for (const auto &entry : *y.plan)
-    keys.insert(entry.first.str());
-  for (const std::string &key : keys)
-    if (valueText(*x.plan, key) != valueText(*y.plan, key))
-      table.addRow({key, valueText(*x.plan, key), valueText(*y.plan, key)});
+  json::Object plan = flatten(*x.plan), other = flatten(*y.plan), both = plan;
+  for (const auto &[key, value] : other)
+    both.try_emplace(key, value);
+  for (StringRef key : sortKeys(both))
+    if (valueText(plan, key) != valueText(other, key))
+      table.addRow({key.str(), valueText(plan, key), valueText(other, key)});
 }
 
 /// Prints the causes of a difference in time for the tokens of a step.

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Cost/TextTable.h"
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -53,7 +53,7 @@ static std::string grouped(double number) {
 }
 
 static void printHead(const PlanReport &report, raw_ostream &os) {
-  const Plan &l = report.plan;
+  const ExecutedPlan &l = report.plan;
   os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n", report.model,
                 countText(report.parameters), grouped(double(l.gpus())),
                 report.device, report.cluster);

@@ -38,7 +38,7 @@ static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
 /// axis. The rest of `exposed` comes from collectives that overlap with
 /// kernels.
 static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
-                         const StageMemory &stage, const Plan &plan,
+                         const StageMemory &stage, const Layout &layout,
                          const ClusterSpec &cluster, const Machine &machine,
                          double exposed) {
   PassTime sum;
@@ -48,7 +48,7 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
          {&time.forward, &time.backwardInput, &time.backwardWeight})
       for (auto times : {&PassTime::inLine, &PassTime::beside})
         for (AxisTime axis : pass->*times) {
-          axis.seconds *= entry.run.count * double(plan.microBatches);
+          axis.seconds *= entry.run.count * double(layout.microBatches);
           PassTime one;
           (one.*times).push_back(axis);
           sum += one;
@@ -139,13 +139,13 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
 static Error addTraffic(PlanReport &report, const ModelWork &work,
                         const PricedModel &model, size_t busiest,
                         schedule::PipelinePricer &pricer) {
-  const Plan &plan = report.plan;
+  const ExecutedPlan &plan = report.plan;
   Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
   if (!pipeline)
     return pipeline.takeError();
   report.busiest = busiest;
   report.traffic = listTraffic(work, report.stages[busiest], busiest, plan,
-                               pipeline->problem);
+                               plan.execution(), pipeline->problem);
   schedule::ChunkTimes whole;
   for (const ModelWork::Run &run : model.layers) {
     const ChunkTime &sum = model.kinds[run.kind].sum;
@@ -201,8 +201,9 @@ static Error fitStages(const PricedModel &model, const MemoryModel &memory,
 }
 
 Expected<PlanReport> tessera::cost::makePlanReport(
-    const ModelWork &work, const Plan &given, const ClusterSpec &cluster,
-    const PlanQuestion &question, schedule::PipelinePricer &pricer) {
+    const ModelWork &work, const Plan &given, const Execution &execution,
+    const ClusterSpec &cluster, const PlanQuestion &question,
+    schedule::PipelinePricer &pricer) {
   if (Error error = given.check())
     return takeFirst(std::move(error));
   if (Error error = cluster.checkSize(given.gpus()))
@@ -210,7 +211,7 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   if (Error error = checkPrecision(given.precision, cluster.device))
     return std::move(error);
 
-  Machine machine(cluster, given);
+  Machine machine(cluster, given, execution);
   PricedModel priced = priceModel(work, machine);
   Expected<Plan> split = splitByTime(priced, given, machine, pricer);
   if (!split)
@@ -231,11 +232,11 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   report.cluster = cluster.name;
   report.device = cluster.device.name;
   report.parameters = work.modelParameters;
-  report.plan = plan;
+  report.plan = {plan, execution};
   report.stepSeconds = step->total;
 
-  report.stages = memory.stages(assignChunks(work.layers, plan), plan, pricer,
-                                question.memory);
+  report.stages = memory.stages(assignChunks(work.layers, plan), plan,
+                                execution, pricer, question.memory);
   report.fullest = fullestStage(report.stages);
   report.capacity = machine.device.memoryBytes;
   report.largest =
@@ -247,8 +248,8 @@ Expected<PlanReport> tessera::cost::makePlanReport(
 
   if (!report.fits() && plan.stageLayers != given.stageLayers) {
     PlanReport even = report;
-    even.stages = memory.stages(assignChunks(work.layers, given), given, pricer,
-                                question.memory);
+    even.stages = memory.stages(assignChunks(work.layers, given), given,
+                                execution, pricer, question.memory);
     even.fullest = fullestStage(even.stages);
     report.fitsEven = even.fits();
   }
@@ -260,7 +261,7 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);
-  Novelty novelty = noveltyOf(plan, cluster, question.framework,
+  Novelty novelty = noveltyOf(plan, execution, cluster, question.framework,
                               question.isFrameworkFitted, &report.caveats);
   novelty.isObserved = question.isObserved;
   report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));

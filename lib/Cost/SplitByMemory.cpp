@@ -72,8 +72,8 @@ private:
 } // namespace
 
 void SplitFitter::measure(const Plan &plan, const StagedModel &staged) {
-  auto stages = memory.stages(staged.getChunks(), plan, staged.getPipeline(),
-                              pricer, constants);
+  auto stages = memory.stages(staged.getChunks(), plan, machine.execution,
+                              staged.getPipeline(), pricer, constants);
   fullest = static_cast<int>(fullestStage(stages));
   peak = stages[fullest].bytes.total();
   mean = 0;

@@ -55,14 +55,14 @@ double tessera::cost::stragglerShare(int64_t devices) {
 }
 
 /// Returns the bytes per parameter that the optimizer's own kernels move.
-static double ownOptimizerBytes(const Plan &plan) {
+static double ownOptimizerBytes(const Plan &plan, const Execution &execution) {
   double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
   bool isAdamW = plan.optimizer == OptimizerKind::AdamW ||
                  plan.optimizer == OptimizerKind::AdamWNoMaster;
   // Op by op in f32: norm and clipping (4, 8); both moments are scaled and
   // added to (8 + 12 each); root, quotient and sum of the denominator (8 each);
   // the update (16); the cast of the parameter (6).
-  if (isAdamW && !plan.fusedOptimizer)
+  if (isAdamW && !execution.fusedOptimizer)
     return 4 + 8 + 2 * (8 + 12) + 3 * 8 + 16 + 6;
   // Reads the gradient twice (norm, update); reads and writes its state; writes
   // the parameter.
@@ -79,8 +79,10 @@ static double ownOptimizerBytes(const Plan &plan) {
   return 0;
 }
 
-double tessera::cost::optimizerBytes(const Plan &plan) {
-  return ownOptimizerBytes(plan) + double(plan.optimizerCopyBytes);
+double tessera::cost::optimizerBytes(const Plan &plan,
+                                     const Execution &execution) {
+  return ownOptimizerBytes(plan, execution) +
+         double(execution.optimizerCopyBytes);
 }
 
 /// Returns the blocks of each chunk. `front` and `back` layers come before and
@@ -271,11 +273,12 @@ static bool hasTwoCopies(const Layout &layout) {
 }
 
 double tessera::cost::exchangedBytes(double elements, double experts,
-                                     const Plan &plan) {
+                                     const Plan &plan,
+                                     const Execution &execution) {
   double data = double(plan.dp) * double(plan.cp);
   // Ranks that share the state of both copies reduce over both at once, which
   // is in gradientSeconds() where there are others to reduce over.
-  if (!hasTwoCopies(plan) || (plan.gradBuffers && data > 1))
+  if (!hasTwoCopies(plan) || (execution.gradBuffers && data > 1))
     return 0;
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
@@ -294,8 +297,8 @@ static double exchangeSeconds(const PricedModel &model,
   double seconds = 0;
   for (const ModelWork::Run &run : runs) {
     const ChunkTime &layer = model.kinds[run.kind].sum;
-    double bytes =
-        exchangedBytes(layer.trained - layer.experts, layer.experts, plan);
+    double bytes = exchangedBytes(layer.trained - layer.experts, layer.experts,
+                                  plan, machine.execution);
     if (bytes > 0)
       seconds += run.count *
                  machine.seconds(CollectiveKind::Permute, bytes, PlanAxis::PP);
@@ -309,7 +312,7 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                                const Machine &machine) {
   double data = double(plan.dp) * plan.cp;
   // Our programs shard each copy for itself.
-  double copies = hasTwoCopies(plan) && plan.gradBuffers ? 2 : 1;
+  double copies = hasTwoCopies(plan) && machine.execution.gradBuffers ? 2 : 1;
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
     shards = copies * (plan.shardRanks ? double(plan.shardRanks) : data);
@@ -318,14 +321,16 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
   double elements =
       (stage.trained - stage.experts) / shards + stage.experts / expertShards;
   const DeviceModel &device = machine.device;
-  double seconds = elements * optimizerBytes(plan) /
+  double seconds = elements * optimizerBytes(plan, machine.execution) /
                    (device.memoryBandwidth * device.memoryRate);
   if (plan.offload == Offload::None)
     return seconds;
   double rate = machine.host.linkBandwidth;
   if (plan.offload == Offload::NVMe)
     rate = std::min(rate, machine.host.diskBandwidth);
-  return std::max(seconds, 2 * elements * stateBytes(plan).optimizer / rate);
+  return std::max(seconds, 2 * elements *
+                               stateBytes(plan, machine.execution).optimizer /
+                               rate);
 }
 
 /// Adds the reduction of gradients and the optimizer of a stage.
@@ -377,7 +382,7 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
   // A rank receives and sends for each action. Without overlap it does both at
   // once, or one after the other. With overlap each transfer slows the kernels
   // instead.
-  double inLine = plan.batchTransfers ? 1 : 2;
+  double inLine = machine.execution.batchTransfers ? 1 : 2;
   double wait = (plan.overlap ? std::min(inLine, 2 * machine.transferSlowdown())
                               : inLine) *
                 link;

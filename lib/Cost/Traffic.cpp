@@ -21,7 +21,7 @@ namespace {
 /// Adds bytes up by kind and axes.
 class TrafficSum {
 public:
-  explicit TrafficSum(const Plan &plan) : plan(plan) {}
+  explicit TrafficSum(const Layout &layout) : layout(layout) {}
 
   /// Returns the number of devices of a group over these axes.
   double countRanks(ArrayRef<PlanAxis> axes) const {
@@ -37,7 +37,7 @@ public:
 private:
   double sizeOf(PlanAxis axis) const;
 
-  const Plan &plan;
+  const Layout &layout;
   std::map<std::pair<std::string, std::string>, double> sums;
 };
 
@@ -46,26 +46,27 @@ private:
 /// Uses the same axes as Machine: experts are sharded over a sub-axis of the
 /// data axis, and attention heads over a sub-axis of the context axis.
 double TrafficSum::sizeOf(PlanAxis axis) const {
-  auto heads = double(std::max<int64_t>(plan.cpMethod.headDevices, 1));
+  auto heads = double(std::max<int64_t>(layout.cpMethod.headDevices, 1));
   switch (axis) {
   case PlanAxis::PP:
-    return double(plan.pp);
+    return double(layout.pp);
   case PlanAxis::DP:
-    return double(plan.dp);
+    return double(layout.dp);
   case PlanAxis::CP:
-    return double(plan.cp);
+    return double(layout.cp);
   case PlanAxis::TP:
-    return double(plan.tp);
+    return double(layout.tp);
   case PlanAxis::EP:
-    return double(plan.ep);
+    return double(layout.ep);
   case PlanAxis::EDP:
-    return double(plan.dp) / double(plan.ep);
+    return double(layout.dp) / double(layout.ep);
   case PlanAxis::CPHeads:
     return heads;
   case PlanAxis::CPQueries:
-    return double(plan.cp) / heads;
+    return double(layout.cp) / heads;
   case PlanAxis::Shard:
-    return double(plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp);
+    return double(layout.shardRanks ? layout.shardRanks
+                                    : layout.dp * layout.cp);
   }
   return 1;
 }
@@ -144,7 +145,8 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
 
 /// Gradients of the other copy of the stages.
 static void addExchange(const ModelWork &work, const StageMemory &stage,
-                        const Plan &plan, TrafficSum &sum) {
+                        const Plan &plan, const Execution &execution,
+                        TrafficSum &sum) {
   for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
     const LayerWork &layer = work.kinds[entry.run.kind];
     double elements = layer.frozen ? layer.adapterElements() : 0, experts = 0;
@@ -152,12 +154,14 @@ static void addExchange(const ModelWork &work, const StageMemory &stage,
       for (const ParameterWork &parameter : layer.parameters)
         (parameter.expertRanks > 1 ? experts : elements) += parameter.elements;
     sum.add(CollectiveKind::Permute, PlanAxis::PP,
-            entry.run.count * exchangedBytes(elements, experts, plan));
+            entry.run.count *
+                exchangedBytes(elements, experts, plan, execution));
   }
 }
 
 /// Adds activations from the previous stage and gradients from the next one.
-static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
+static void addTransfers(const ModelWork &work, size_t rank,
+                         const Layout &layout,
                          const schedule::ScheduleProblem &problem,
                          double microBatches, TrafficSum &sum) {
   double bytes =
@@ -171,10 +175,10 @@ static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
   }
   // Devices of tp that do not shard the sequence send a chunk each, and the
   // receivers gather the chunks.
-  bool isCut = plan.tp > 1 && !plan.sp;
+  bool isCut = layout.tp > 1 && !layout.sp;
   double all = received * microBatches * bytes;
   sum.add(CollectiveKind::Permute, PlanAxis::PP,
-          isCut ? all / double(plan.tp) : all);
+          isCut ? all / double(layout.tp) : all);
   if (isCut)
     sum.add(CollectiveKind::AllGather, PlanAxis::TP, all);
 }
@@ -182,6 +186,7 @@ static void addTransfers(const ModelWork &work, size_t rank, const Plan &plan,
 std::vector<Traffic>
 tessera::cost::listTraffic(const ModelWork &work, const StageMemory &stage,
                            size_t rank, const Plan &plan,
+                           const Execution &execution,
                            const schedule::ScheduleProblem &problem) {
   TrafficSum sum(plan);
   // Each direction of a bidirectional pipeline has half of the micro-batches.
@@ -189,7 +194,7 @@ tessera::cost::listTraffic(const ModelWork &work, const StageMemory &stage,
                                     : double(plan.microBatches);
   addLayers(work, stage, microBatches, sum);
   addGradients(work, stage, plan, sum);
-  addExchange(work, stage, plan, sum);
+  addExchange(work, stage, plan, execution, sum);
   if (plan.pp > 1)
     addTransfers(work, rank, plan, problem, microBatches, sum);
   return sum.list();

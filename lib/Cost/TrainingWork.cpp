@@ -72,7 +72,8 @@ static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
   layer.add(sum);
 }
 
-GradientSums tessera::cost::makeGradientSums(const Plan &plan) {
+GradientSums tessera::cost::makeGradientSums(const Plan &plan,
+                                             const Execution &execution) {
   GradientSums sums(plan.gradDType == GradDType::BF16 ? 2 : 4);
   if (plan.gradDType == GradDType::Both) {
     // A copy of it in f32 is added to the sum (update_hp_grads of DeepSpeed's
@@ -80,7 +81,7 @@ GradientSums tessera::cost::makeGradientSums(const Plan &plan) {
     sums.read = 2 + 4 + 4;
     sums.written = 4 + 4;
     sums.kernels = 2;
-  } else if (plan.sumsApart) {
+  } else if (execution.sumsApart) {
     sums.own = plan.precision == Precision::F32 ? 4 : 2;
     // If both have one type, the first micro-batch's gradient becomes the sum
     // itself.
@@ -280,8 +281,9 @@ static void setGradientBytes(LayerWork &layer, double parameterBytes,
       comm.gatherShare *= parameterBytes / gradientBytes;
 }
 
-void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
-  GradientSums sums = makeGradientSums(plan);
+void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan,
+                                      const Execution &execution) {
+  GradientSums sums = makeGradientSums(plan, execution);
   bool isF32 = plan.precision == Precision::F32;
   double parameterBytes = isF32 ? 4 : 2,
          scatteredBytes = isF32 || plan.gradDType == GradDType::F32 ? 4 : 2;
@@ -290,24 +292,24 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     shardContext(layer, plan.cp, plan.cpMethod);
     if (plan.documentTokens > 0)
       packDocuments(layer, double(plan.documentTokens) / double(plan.seq));
-    if (plan.attention == AttentionKind::Naive)
+    if (execution.attention == AttentionKind::Naive)
       unfuseAttention(layer, plan.dropout);
     for (OpWork &op : layer.ops) {
-      op.isFirst = plan.attention == AttentionKind::Flash1;
-      op.portable = op.isFirst || plan.attention == AttentionKind::Flash2;
+      op.isFirst = execution.attention == AttentionKind::Flash1;
+      op.portable = op.isFirst || execution.attention == AttentionKind::Flash2;
     }
-    if (plan.eager)
+    if (execution.eager)
       unfuseNorms(layer);
     if (plan.dropout)
       addDropout(layer);
-    if (plan.fusedEpilogues)
+    if (execution.fusedEpilogues)
       fuseEpilogues(layer);
-    if (plan.lossMetrics > 0)
-      addLossMetrics(layer, plan.lossMetrics);
-    if (!plan.fusedLoss)
-      unfuseLoss(layer, /*isLogSoftmax=*/plan.eager, plan.lossCopies);
+    if (execution.lossMetrics > 0)
+      addLossMetrics(layer, execution.lossMetrics);
+    if (!execution.fusedLoss)
+      unfuseLoss(layer, /*isLogSoftmax=*/execution.eager, execution.lossCopies);
     if (layer.name == "head")
-      chunkLoss(layer, plan.lossChunks);
+      chunkLoss(layer, execution.lossChunks);
     layer.frozen = plan.loraRank > 0;
     if (layer.frozen && layer.name == "block")
       addAdapters(layer, plan.loraRank, plan.loraTargets);
@@ -325,7 +327,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
                    sums, layer.frozen,
                    /*gathersAgain=*/plan.sp && !plan.keepGathered);
     appendAdapterBackward(layer);
-    if (plan.gatherCopyBytes > 0)
-      addGatherCopies(layer, plan.gatherCopyBytes, scatteredBytes);
+    if (execution.gatherCopyBytes > 0)
+      addGatherCopies(layer, execution.gatherCopyBytes, scatteredBytes);
   }
 }

@@ -95,7 +95,7 @@ PlanDifference tessera::cost::differenceOf(const Plan &a, const Plan &b) {
   return difference;
 }
 
-Doubt tessera::cost::ratioDoubt(const Plan &a, const Plan &b) {
+Doubt tessera::cost::ratioDoubt(const ExecutedPlan &a, const ExecutedPlan &b) {
   if (a == b)
     return Doubt(0);
   PlanDifference difference = differenceOf(a, b);
@@ -120,31 +120,34 @@ double tessera::cost::probabilityBelow(double predicted, double limit,
   return doubt.below(std::log(limit / predicted));
 }
 
-double tessera::cost::probabilityFaster(const Plan &a, double secondsA,
-                                        const Plan &b, double secondsB) {
+double tessera::cost::probabilityFaster(const ExecutedPlan &a, double secondsA,
+                                        const ExecutedPlan &b,
+                                        double secondsB) {
   return probabilityBelow(secondsA, secondsB, ratioDoubt(a, b));
 }
 
 /// True if the price of a plan depends on a constant.
-static bool isUsed(StringRef constant, const Plan &plan) {
+static bool isUsed(StringRef constant, const Numerics &numerics,
+                   const Execution &execution) {
   if (constant == "matmul_rate_fp8" || constant == "matmul_rate_fp4") {
-    bool isFour = unitsOf(plan.precision) == DType::FP4;
-    return hasNarrowMatmuls(plan.precision) &&
+    bool isFour = unitsOf(numerics.precision) == DType::FP4;
+    return hasNarrowMatmuls(numerics.precision) &&
            isFour == constant.ends_with("4");
   }
   if (constant == "host_call_s")
-    return plan.expertsApart;
+    return execution.expertsApart;
   if (constant == "attention_fill")
-    return plan.attention != AttentionKind::Naive;
+    return execution.attention != AttentionKind::Naive;
   if (constant.contains("attention"))
-    return plan.attention != AttentionKind::Naive &&
+    return execution.attention != AttentionKind::Naive &&
            constant.starts_with("portable") !=
-               (plan.attention == AttentionKind::Flash);
+               (execution.attention == AttentionKind::Flash);
   return true;
 }
 
 /// Returns the guessed numbers that a plan's price depends on.
 static std::vector<std::string> listGuesses(const Plan &plan,
+                                            const Execution &execution,
                                             const ClusterSpec &cluster) {
   std::vector<std::string> guesses;
   auto add = [&](const Twine &name, const Quantity &quantity) {
@@ -152,7 +155,7 @@ static std::vector<std::string> listGuesses(const Plan &plan,
       guesses.push_back((name + " is a guess").str());
   };
   for (const NamedConstant &constant : deviceConstants()) {
-    if (!isUsed(constant.name, plan))
+    if (!isUsed(constant.name, plan, execution))
       continue;
     if (const Quantity *quantity = cluster.device.findConstant(constant.name))
       add("device constant " + Twine(constant.name), *quantity);
@@ -199,10 +202,11 @@ static std::vector<std::string> listUncovered(const Plan &plan,
   return uncovered;
 }
 
-Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
+Novelty tessera::cost::noveltyOf(const Plan &plan, const Execution &execution,
+                                 const ClusterSpec &cluster,
                                  StringRef framework, bool isFitted,
                                  std::vector<std::string> *reasons) {
-  std::vector<std::string> guesses = listGuesses(plan, cluster),
+  std::vector<std::string> guesses = listGuesses(plan, execution, cluster),
                            uncovered = listUncovered(plan, cluster);
   Novelty novelty;
   // A few guesses count as that many unseen features; with more of them, the

@@ -27,7 +27,7 @@ struct Expander::Opened {
   uint32_t index;
   const LayoutShape *shape;
   const LayoutSetting *setting;
-  Plan plan;
+  cost::ExecutedPlan plan;
   Machine machine;
   PlanPricer *pricer;
   const PlanPricer::Layers *layers = nullptr;
@@ -37,7 +37,7 @@ struct Expander::Opened {
 /// One of the pipelines of a shape.
 struct Expander::Staged {
   /// The plan with the blocks of each chunk.
-  Plan plan;
+  cost::ExecutedPlan plan;
   StagedModel model;
   /// True if blocks are split by time: a plan that does not fit may be split
   /// otherwise.
@@ -55,11 +55,12 @@ Expander::Staged Expander::stage(const Opened &opened,
                                  const PipelineChoice &pipeline) const {
   auto &pipelines = opened.pricer->getPipelines();
   const PricedModel &model = opened.layers->model;
-  Plan plan = opened.plan;
+  cost::ExecutedPlan plan = opened.plan;
   LayoutSpace::apply(plan, pipeline);
   bool isByTime = isSplitByTime(plan);
-  plan = llvm::cantFail(
-      splitByTime(model, std::move(plan), opened.machine, pipelines));
+  plan.stageLayers =
+      llvm::cantFail(splitByTime(model, plan, opened.machine, pipelines))
+          .stageLayers;
   auto staged =
       llvm::cantFail(StagedModel::make(model, plan, opened.machine, pipelines));
   return {std::move(plan), std::move(staged), isByTime};
@@ -69,8 +70,8 @@ std::optional<Expander::Opened> Expander::open(uint32_t index,
                                                Expansion &result) {
   const LayoutShape &shape = space.getShapes()[index];
   const LayoutSetting &setting = space.getSettings()[shape.setting];
-  Plan plan = space.makePlan(shape);
-  Machine machine(clusters[setting.cluster], plan);
+  cost::ExecutedPlan plan = space.makePlan(shape);
+  Machine machine(clusters[setting.cluster], plan, plan.execution());
   PlanPricer &pricer = *pricers[setting.cluster];
   size_t before = pricer.numPricedModels();
   auto layers = pricer.getLayers(plan, machine);
@@ -107,7 +108,7 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
   if (!isNew)
     return it->second.get();
   const LayoutSetting &setting = space.getSettings()[shape.setting];
-  Plan plan = space.makePlan(shape);
+  cost::ExecutedPlan plan = space.makePlan(shape);
   plan.cp = context ? shape.cp : 1;
   plan.dp = setting.gpus / plan.tp / plan.cp;
   plan.pp = 1;
@@ -123,7 +124,7 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
     llvm::consumeError(work.takeError());
     return nullptr;
   }
-  Machine machine(clusters[setting.cluster], plan);
+  Machine machine(clusters[setting.cluster], plan, plan.execution());
   it->second = std::make_unique<LayerBounds>(*work, machine);
   return it->second.get();
 }
@@ -158,14 +159,14 @@ double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
   const LayerBounds *layers = findBounds(shape, context);
   if (!layers)
     return 0;
-  Plan plan;
-  plan.pp = shape.pp;
-  plan.microBatches = shape.microBatches;
+  Layout layout;
+  layout.pp = shape.pp;
+  layout.microBatches = shape.microBatches;
   double share = double(shape.microBatch) / double(setting.globalBatch) /
                  (context ? 1 : shape.cp);
   auto [pairs, alone] = findPairs(space, shape);
   return (1 + stragglerShare(setting.gpus)) *
-         layers->leastStepSeconds(plan, share, pairs, alone);
+         layers->leastStepSeconds(layout, share, pairs, alone);
 }
 
 double Expander::boundShape(uint32_t index) {
@@ -228,7 +229,8 @@ void Expander::branch(const Opened &opened, const Node &node,
                       const Incumbents &known, Expansion &result) {
   const LayoutShape &shape = *opened.shape;
   double bytes = opened.layers->memory.leastBytes(
-      opened.layers->model.layers, opened.plan, highestZero(space, shape));
+      opened.layers->model.layers, opened.plan, opened.plan.execution(),
+      highestZero(space, shape));
   if (bytes > (1 + options.nearMiss) * opened.machine.device.memoryBytes) {
     result.counts.tooLarge += space.countLayouts(shape);
     return;
@@ -252,9 +254,9 @@ void Expander::branch(const Opened &opened, const Node &node,
 
 double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
                            const Plan &plan) {
-  auto stages = opened.layers->memory.stages(staged.getChunks(), plan,
-                                             staged.getPipeline(),
-                                             opened.pricer->getPipelines());
+  auto stages = opened.layers->memory.stages(
+      staged.getChunks(), plan, staged.getExecution(), staged.getPipeline(),
+      opened.pricer->getPipelines());
   double offloaded = 0;
   for (const StageMemory &stage : stages)
     offloaded = std::max(offloaded, stage.offloaded);
@@ -289,7 +291,7 @@ void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
   std::optional<double> pipelined;
   auto zeros = space.getZeros(*opened.shape, pipeline);
   for (auto [way, zero] : llvm::enumerate(zeros)) {
-    Plan plan = byTime.plan;
+    cost::ExecutedPlan plan = byTime.plan;
     LayoutSpace::apply(plan, zero);
     FoundPlan found =
         makeFound(opened, byTime.leastSeconds(plan, least), /*bytes=*/0);
@@ -355,9 +357,9 @@ std::optional<double> Expander::leastBytes(uint32_t shape) {
   std::optional<Opened> opened = open(shape, result);
   if (!opened)
     return std::nullopt;
-  return opened->layers->memory.leastBytes(opened->layers->model.layers,
-                                           opened->plan,
-                                           highestZero(space, *opened->shape));
+  return opened->layers->memory.leastBytes(
+      opened->layers->model.layers, opened->plan, opened->plan.execution(),
+      highestZero(space, *opened->shape));
 }
 
 FoundPlan Expander::findSmallest(uint32_t shape) {
@@ -394,7 +396,7 @@ std::optional<LayoutBounds> Expander::measure(uint32_t index, size_t pipeline,
   PipelineChoice choice = space.getPipelines(shape)[pipeline];
   Staged byTime = stage(*opened, choice);
   const StagedModel &staged = byTime.model;
-  Plan plan = byTime.plan;
+  cost::ExecutedPlan plan = byTime.plan;
   LayoutSpace::apply(plan, space.getZeros(shape, choice)[zero]);
   LayoutBounds bounds;
   bounds.axes = sketchSeconds(shape, /*context=*/false);

@@ -20,12 +20,13 @@ unsigned FoundPlan::numAxes() const {
   return axes;
 }
 
-double tessera::getMemoryLimit(const Plan &plan, const ClusterSpec &cluster,
-                               double fit) {
+double tessera::getMemoryLimit(const cost::ExecutedPlan &plan,
+                               const ClusterSpec &cluster, double fit) {
   double capacity = cluster.device.memoryBytes.value;
   if (fit == 0.5)
     return capacity;
-  cost::Doubt doubt = cost::memoryDoubt(cost::noveltyOf(plan, cluster));
+  cost::Doubt doubt =
+      cost::memoryDoubt(cost::noveltyOf(plan, plan.execution(), cluster));
   // The half-width covers both sides of the distribution.
   return capacity * std::exp(-doubt.halfWidth(2 * fit - 1));
 }

@@ -244,7 +244,7 @@ SearchResult tessera::searchLayouts(const Subject &subject,
 
 SearchResult tessera::rankPlans(const Subject &subject,
                                 const ClusterSpec &cluster,
-                                llvm::ArrayRef<Plan> plans,
+                                llvm::ArrayRef<cost::ExecutedPlan> plans,
                                 const SearchOptions &options) {
   PlanPricer pricer(subject, cluster);
   Incumbents known(options);

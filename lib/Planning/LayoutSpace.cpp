@@ -77,7 +77,7 @@ void LayoutSpace::addSettings() {
       }
       for (int64_t batch : listSizes(space->find("global-batch"),
                                      std::numeric_limits<int32_t>::max()))
-        for (const Plan &base : space->listBases()) {
+        for (const cost::ExecutedPlan &base : space->listBases()) {
           if (llvm::Error error = cost::checkPrecision(
                   base.precision, clusters[cluster].device))
             leaveOut(std::move(error));
@@ -100,7 +100,7 @@ bool LayoutSpace::leaveOut(llvm::Error error) {
   return false;
 }
 
-bool LayoutSpace::isValid(const Plan &plan) {
+bool LayoutSpace::isValid(const cost::ExecutedPlan &plan) {
   llvm::Error error = subject->check(plan);
   if (!error && space->compilable)
     error = checkCompiled(plan);
@@ -109,7 +109,7 @@ bool LayoutSpace::isValid(const Plan &plan) {
 
 void LayoutSpace::addAxes(uint32_t setting) {
   const LayoutSetting &given = settings[setting];
-  Plan plan = given.base;
+  cost::ExecutedPlan plan = given.base;
   auto permits = [&](llvm::StringRef name) {
     return space->permits(name, plan);
   };
@@ -150,11 +150,12 @@ void LayoutSpace::addAxes(uint32_t setting) {
 
 /// Returns the methods to shard attention over axes: all-gather of keys and
 /// values unless methods are given.
-std::vector<ContextMethod> LayoutSpace::listMethods(const Plan &axes) const {
+std::vector<ContextMethod>
+LayoutSpace::listMethods(const cost::ExecutedPlan &axes) const {
   if (axes.cp > 1 && !space->find("cp-method"))
     return {{ContextMethod::AllGather, 0}};
   std::vector<ContextMethod> methods;
-  for (const Plan &one : subject->listContextPlans(axes))
+  for (const cost::ExecutedPlan &one : subject->listContextPlans(axes))
     methods.push_back(one.cpMethod);
   return methods;
 }
@@ -167,7 +168,7 @@ void LayoutSpace::addBatches(const LayoutShape &axes) {
         " but got " + std::to_string(given.globalBatch)));
     return;
   }
-  Plan plan = given.base;
+  cost::ExecutedPlan plan = given.base;
   int64_t sequences = given.globalBatch / axes.dp;
   for (int64_t microBatch : divisorsOf(sequences)) {
     plan.microBatch = microBatch;
@@ -200,7 +201,7 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
     invalid += !it->second;
     return it->second;
   }
-  Plan plan = makePlan(shape);
+  cost::ExecutedPlan plan = makePlan(shape);
   plan.pp = plan.vpp = plan.microBatch = 1;
   plan.dp = shape.ep;
   plan.schedule = ScheduleKind::OneFOneB;
@@ -209,7 +210,7 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
 }
 
 void LayoutSpace::addLayers(const LayoutShape &batch) {
-  Plan plan = settings[batch.setting].base;
+  cost::ExecutedPlan plan = settings[batch.setting].base;
   // Returns the values of an option that matters, otherwise one permitted
   // value.
   auto flags = [&](llvm::StringRef name, bool Plan::*member, bool matters) {
@@ -266,7 +267,7 @@ void LayoutSpace::addLayers(const LayoutShape &batch) {
 
 LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
   Pipelines list;
-  Plan plan = makePlan(shape);
+  cost::ExecutedPlan plan = makePlan(shape);
   // No other field matters here.
   plan.dp = plan.tp = plan.cp = plan.ep = plan.microBatch = 1;
   plan.shardRanks = 0;
@@ -278,7 +279,7 @@ LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
       list.valid.push_back({schedule, vpp});
   };
   if (shape.pp == 1)
-    add(Plan().schedule, 1);
+    add(Layout().schedule, 1);
   for (ScheduleKind schedule : schedule::allScheduleKinds()) {
     bool chunks = schedule == ScheduleKind::Interleaved && shape.pp > 1;
     if (!chunks && (shape.pp > 1 || list.valid.empty()))
@@ -301,7 +302,8 @@ LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
 // ZeRO
 //===----------------------------------------------------------------------===//
 
-std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
+std::vector<Scatter> LayoutSpace::listScatters(cost::ExecutedPlan plan,
+                                               bool matters) const {
   std::vector<Scatter> values;
   for (Scatter scatter : {Scatter::Each, Scatter::Round, Scatter::Last}) {
     plan.scatter = scatter;
@@ -314,7 +316,8 @@ std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
   return values;
 }
 
-std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
+std::vector<int64_t> LayoutSpace::listShards(cost::ExecutedPlan plan,
+                                             int64_t ranks,
                                              bool matters) const {
   std::vector<int64_t> values;
   for (int64_t value : divisorsOf(ranks)) {
@@ -322,7 +325,7 @@ std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
     bool isPermitted = space->permits("shard-ranks", plan);
     // All ranks have a value of their own, 0.
     if (value == ranks) {
-      Plan all = plan;
+      cost::ExecutedPlan all = plan;
       all.shardRanks = 0;
       if (space->permits("shard-ranks", all)) {
         isPermitted = true;
@@ -338,7 +341,7 @@ std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
 std::vector<ZeroChoice> LayoutSpace::makeZeros(const LayoutShape &shape,
                                                bool rounds) {
   int64_t ranks = int64_t(shape.dp) * shape.cp;
-  Plan plan = makePlan(shape);
+  cost::ExecutedPlan plan = makePlan(shape);
   plan.pp = rounds ? 2 : 1;
   apply(plan, rounds ? PipelineChoice{ScheduleKind::Interleaved, 2}
                      : PipelineChoice());
@@ -380,8 +383,8 @@ int64_t LayoutSpace::countLayouts(const LayoutShape &shape) const {
 // Plans
 //===----------------------------------------------------------------------===//
 
-Plan LayoutSpace::makePlan(const LayoutShape &shape) const {
-  Plan plan = settings[shape.setting].base;
+cost::ExecutedPlan LayoutSpace::makePlan(const LayoutShape &shape) const {
+  cost::ExecutedPlan plan = settings[shape.setting].base;
   plan.tp = shape.tp;
   plan.cp = shape.cp;
   plan.pp = shape.pp;

@@ -22,7 +22,7 @@ namespace {
 /// Appends the records of a layer. Activations have `width` bytes per element.
 class LayerBuilder {
 public:
-  LayerBuilder(const MoEConfig &config, const Plan &plan,
+  LayerBuilder(const MoEConfig &config, const cost::ExecutedPlan &plan,
                const MoEOptions &options)
       : config(config), plan(plan), options(options),
         width(plan.precision == Precision::F32 ? 4 : 2),
@@ -73,7 +73,7 @@ private:
   void exchange(const char *name, double bytes);
 
   const MoEConfig &config;
-  const Plan &plan;
+  const cost::ExecutedPlan &plan;
   const MoEOptions &options;
   double width;
   DType type;
@@ -472,7 +472,8 @@ std::optional<GraphScope> tessera::parseGraphScope(llvm::StringRef text) {
       .Default(std::nullopt);
 }
 
-llvm::Error tessera::checkMoELayout(const MoEConfig &config, const Plan &plan) {
+llvm::Error tessera::checkMoELayout(const MoEConfig &config,
+                                    const cost::ExecutedPlan &plan) {
   int64_t blocks = config.layers - config.denseLayers;
   llvm::Error errors = plan.checkModel(
       config.heads, config.isLatent() ? config.heads : config.kvHeads,
@@ -495,7 +496,8 @@ llvm::Error tessera::checkMoELayout(const MoEConfig &config, const Plan &plan) {
   return errors;
 }
 
-ModelWork tessera::makeMoEWork(const MoEConfig &config, const Plan &plan,
+ModelWork tessera::makeMoEWork(const MoEConfig &config,
+                               const cost::ExecutedPlan &plan,
                                const MoEOptions &options) {
   LayerBuilder builder(config, plan, options);
   ModelWork work;
@@ -514,6 +516,6 @@ ModelWork tessera::makeMoEWork(const MoEConfig &config, const Plan &plan,
   add(builder.head(!config.tiedHead), 1);
   work.modelParameters = config.parameters();
   work.modelFlopsPerToken = config.modelFlopsPerToken(plan.seq);
-  buildTrainingWork(work, plan);
+  buildTrainingWork(work, plan, plan.execution());
   return work;
 }

@@ -64,7 +64,8 @@ WorkReader::WorkReader(bool scales) : scales(scales) {
 
 WorkReader::~WorkReader() = default;
 
-LayerShape::LayerShape(const ModelConfig &config, const Plan &plan)
+LayerShape::LayerShape(const ModelConfig &config,
+                       const cost::ExecutedPlan &plan)
     : model(config), gathersParameters(plan.zero == 3 && plan.dp * plan.cp > 1),
       tp(plan.tp), sp(plan.sp && plan.tp > 1), microBatch(plan.microBatch),
       seq(plan.seq / plan.cp), isF32(plan.precision == Precision::F32),
@@ -275,7 +276,7 @@ WorkReader::readForward(const ModelConfig &config, const LayerShape &shape) {
 }
 
 llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
-                                               const Plan &plan) {
+                                               const cost::ExecutedPlan &plan) {
   LayerShape shape(config, plan);
   PipelineOptions options = partitionOptions(shape);
   options.forward = false;
@@ -290,8 +291,9 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
   return std::move(*step);
 }
 
-llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
-                                                   const Plan &plan) {
+llvm::Expected<double>
+WorkReader::readKernelBytes(const ModelConfig &config,
+                            const cost::ExecutedPlan &plan) {
   LayerShape shape(config, plan);
   PipelineOptions options = partitionOptions(shape);
   options.forward = false;
@@ -320,7 +322,8 @@ static void addShare(LayerWork &sum, const LayerWork &layer, double share) {
 }
 
 llvm::Expected<WorkReader::Layers>
-WorkReader::readMeanForward(const ModelConfig &config, const Plan &plan) {
+WorkReader::readMeanForward(const ModelConfig &config,
+                            const cost::ExecutedPlan &plan) {
   int64_t windows = 0;
   for (int64_t i = 0; i < config.layers; ++i)
     windows += config.windowOf(i).has_value();
@@ -346,8 +349,9 @@ WorkReader::readMeanForward(const ModelConfig &config, const Plan &plan) {
   return mean;
 }
 
-llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
-                                                 const Plan &plan) {
+llvm::Expected<ModelWork>
+WorkReader::readLayers(const ModelConfig &config,
+                       const cost::ExecutedPlan &plan) {
   llvm::Expected<Layers> layers = readMeanForward(config, plan);
   if (!layers)
     return layers.takeError();
@@ -369,12 +373,12 @@ llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
     for (const ParameterWork &parameter : work.kinds.front().parameters)
       if (parameter.name == "wte")
         work.kinds.back().parameters.push_back(parameter);
-  buildTrainingWork(work, plan);
+  buildTrainingWork(work, plan, plan.execution());
   return work;
 }
 
 llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
-                                           const Plan &plan) {
+                                           const cost::ExecutedPlan &plan) {
   llvm::Expected<ModelWork> work = readLayers(config, plan);
   if (!work)
     return work.takeError();

@@ -48,7 +48,7 @@ bool isNumber(size_t field) {
          field != RecomputePolicy && field != ZeroReduce;
 }
 
-Values valuesOf(const Plan &plan) {
+Values valuesOf(const cost::ExecutedPlan &plan) {
   int64_t ranks = plan.dp * plan.cp;
   return {plan.tp, plan.pp, plan.cp,
           // Methods that share heads differ by the number of devices that do.
@@ -59,26 +59,27 @@ Values valuesOf(const Plan &plan) {
 }
 
 /// True if a field has a meaning in both plans.
-bool matters(size_t field, const Plan &a, const Plan &b) {
+bool matters(size_t field, const cost::ExecutedPlan &a,
+             const cost::ExecutedPlan &b) {
   auto both = [&](auto has) { return has(a) && has(b); };
   switch (field) {
   case CpMethod:
     return a.cp == b.cp && a.cp > 1;
   case Sp:
-    return both([](const Plan &p) { return p.tp > 1; });
+    return both([](const Layout &p) { return p.tp > 1; });
   case KeepGathered:
-    return both([](const Plan &p) { return p.tp > 1 && p.sp; });
+    return both([](const Layout &p) { return p.tp > 1 && p.sp; });
   case ScheduleName:
-    return both([](const Plan &p) { return p.pp > 1; });
+    return both([](const Layout &p) { return p.pp > 1; });
   case Vpp:
-    return both([](const Plan &p) { return p.pp > 1; }) &&
+    return both([](const Layout &p) { return p.pp > 1; }) &&
            a.schedule == b.schedule;
   case Zero:
-    return both([](const Plan &p) { return p.dp * p.cp > 1; });
+    return both([](const Layout &p) { return p.dp * p.cp > 1; });
   case ZeroReduce:
-    return both([](const Plan &p) { return p.zero == 2; });
+    return both([](const Layout &p) { return p.zero == 2; });
   case ShardRanks:
-    return both([](const Plan &p) { return p.zero == 3; }) &&
+    return both([](const Layout &p) { return p.zero == 3; }) &&
            a.dp * a.cp == b.dp * b.cp;
   default:
     return true;
@@ -86,7 +87,8 @@ bool matters(size_t field, const Plan &a, const Plan &b) {
 }
 
 /// Returns the only field in which two plans differ; none if there are more.
-std::optional<size_t> findDifference(const Plan &a, const Plan &b) {
+std::optional<size_t> findDifference(const cost::ExecutedPlan &a,
+                                     const cost::ExecutedPlan &b) {
   Values x = valuesOf(a), y = valuesOf(b);
   std::optional<size_t> difference;
   for (size_t field = 0; field < kNumFields; ++field) {
@@ -111,7 +113,7 @@ public:
   std::map<std::pair<size_t, int64_t>, FoundPlan> found;
 
 private:
-  void look(const Plan &plan);
+  void look(const cost::ExecutedPlan &plan);
   bool isNearest(size_t field, int64_t value);
 
   const LayoutSpace &space;
@@ -135,7 +137,7 @@ bool Finder::isNearest(size_t field, int64_t value) {
   return true;
 }
 
-void Finder::look(const Plan &plan) {
+void Finder::look(const cost::ExecutedPlan &plan) {
   std::optional<size_t> field = findDifference(best.plan, plan);
   if (!field)
     return;
@@ -167,9 +169,9 @@ void Finder::run() {
   for (const LayoutShape &shape : space.getShapes()) {
     if (shape.setting != setting)
       continue;
-    Plan plan = space.makePlan(shape);
+    cost::ExecutedPlan plan = space.makePlan(shape);
     // Compare the layers with the best plan's pipeline and ZeRO.
-    Plan layers = plan;
+    cost::ExecutedPlan layers = plan;
     LayoutSpace::apply(layers,
                        PipelineChoice{best.plan.schedule, best.plan.vpp});
     LayoutSpace::apply(layers, ZeroChoice{best.plan.zero, best.plan.scatter,
@@ -250,15 +252,16 @@ std::vector<Neighbour> tessera::findNeighbours(
   PlanPricer pricer(subject, cluster);
   Finder finder(space, pricer, best, fit);
   finder.run();
-  auto report = [&](const Plan &plan) {
+  auto report = [&](const cost::ExecutedPlan &plan) {
     ModelWork work = llvm::cantFail(subject.read(pricer.getReader(), plan));
-    return llvm::cantFail(
-        makePlanReport(work, plan, cluster, {}, pricer.getPipelines()));
+    return llvm::cantFail(makePlanReport(work, plan, plan.execution(), cluster,
+                                         {}, pricer.getPipelines()));
   };
   PlanReport bestReport = report(best.plan);
   std::vector<Neighbour> neighbours;
   for (auto &[key, found] : finder.found) {
-    const PlanField *field = findField<Plan>(kFields[key.first]);
+    const cost::ExecutedPlanField *field =
+        findField<cost::ExecutedPlan>(kFields[key.first]);
     Neighbour neighbour;
     neighbour.field = field->name.str();
     neighbour.from = field->print(best.plan);

@@ -17,7 +17,7 @@ using namespace tessera::cost;
 /// The pipeline, the schedule and the batch are not among them. The data axis
 /// is included if layers communicate over it: to gather parameters, and to send
 /// tokens to experts sharded over it.
-PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
+PlanPricer::Key PlanPricer::keyOf(const cost::ExecutedPlan &l) const {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
           l.documentTokens, l.microBatch, gathers, l.ep,
@@ -37,7 +37,7 @@ PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
 }
 
 llvm::Expected<const PlanPricer::Layers *>
-PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
+PlanPricer::getLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
   auto layers = findLayers(plan, machine);
   if (!layers)
     return layers.takeError();
@@ -45,7 +45,7 @@ PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
 }
 
 llvm::Expected<PlanPricer::Layers *>
-PlanPricer::findLayers(const Plan &plan, const Machine &machine) {
+PlanPricer::findLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
   Key key = keyOf(plan);
   auto found = models.find(key);
   if (found != models.end())
@@ -57,7 +57,8 @@ PlanPricer::findLayers(const Plan &plan, const Machine &machine) {
   return &models.emplace(std::move(key), std::move(layers)).first->second;
 }
 
-llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
+llvm::Expected<PlanPrice> PlanPricer::price(const cost::ExecutedPlan &plan,
+                                            cost::ExecutedPlan *chosen) {
   if (llvm::Error error = subject.check(plan))
     return takeFirst(std::move(error));
   if (llvm::Error error = cluster.checkSize(plan.gpus()))
@@ -67,8 +68,8 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
   if (!Subject::hasContextChoice(plan))
     return priceMethod(plan, chosen);
   std::optional<PlanPrice> fastest;
-  for (const Plan &one : subject.listContextPlans(plan)) {
-    Plan split;
+  for (const cost::ExecutedPlan &one : subject.listContextPlans(plan)) {
+    cost::ExecutedPlan split;
     llvm::Expected<PlanPrice> price = priceMethod(one, &split);
     if (!price)
       return price.takeError();
@@ -103,13 +104,15 @@ llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,
 
 double PlanPricer::peakBytes(const Layers &layers, const StagedModel &staged) {
   auto stages = layers.memory.stages(staged.getChunks(), staged.getPlan(),
+                                     staged.getExecution(),
                                      staged.getPipeline(), pipelines);
   return stages[fullestStage(stages)].bytes.total();
 }
 
-llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
-                                                  Plan *chosen) {
-  Machine machine(cluster, device, plan);
+llvm::Expected<PlanPrice>
+PlanPricer::priceMethod(const cost::ExecutedPlan &plan,
+                        cost::ExecutedPlan *chosen) {
+  Machine machine(cluster, device, plan, plan.execution());
   llvm::Expected<Layers *> layers = findLayers(plan, machine);
   if (!layers)
     return layers.takeError();
@@ -138,6 +141,6 @@ llvm::Expected<PlanPrice> PlanPricer::priceMethod(const Plan &plan,
   price.step = staged->price(priced, staged->pipelineSeconds(pipelines));
   price.fits = price.peakBytes <= capacity;
   if (chosen)
-    *chosen = priced;
+    *chosen = {priced, plan.execution()};
   return price;
 }

@@ -15,34 +15,38 @@ using namespace tessera;
 using llvm::StringRef;
 
 /// Returns the number that a field has in a plan; none for other fields.
-static std::optional<int64_t> numberOf(const PlanField &field,
-                                       const Plan &plan) {
-  if (auto *integer = std::get_if<PlanField::Integer>(&field.type))
+static std::optional<int64_t> numberOf(const cost::ExecutedPlanField &field,
+                                       const cost::ExecutedPlan &plan) {
+  if (auto *integer =
+          std::get_if<cost::ExecutedPlanField::Integer>(&field.type))
     return plan.*integer->member;
-  if (auto *derived = std::get_if<PlanField::Derived>(&field.type))
+  if (auto *derived =
+          std::get_if<cost::ExecutedPlanField::Derived>(&field.type))
     return (plan.*derived->get)();
   return std::nullopt;
 }
 
-static std::pair<int64_t, int64_t> limitsOf(const PlanField &field) {
-  if (auto *integer = std::get_if<PlanField::Integer>(&field.type))
+static std::pair<int64_t, int64_t>
+limitsOf(const cost::ExecutedPlanField &field) {
+  if (auto *integer =
+          std::get_if<cost::ExecutedPlanField::Integer>(&field.type))
     return {integer->least, integer->most};
   return {1, std::numeric_limits<int32_t>::max()};
 }
 
-static llvm::Error makeError(const PlanField &field, StringRef form,
-                             StringRef got) {
+static llvm::Error makeError(const cost::ExecutedPlanField &field,
+                             StringRef form, StringRef got) {
   return llvm::createStringError(field.name + ": expects " + form +
                                  " but got '" + got + "'");
 }
 
-static std::string numberForm(const PlanField &field) {
+static std::string numberForm(const cost::ExecutedPlanField &field) {
   return field.getForm() + ", a list of them or a range as 2..16";
 }
 
 /// Parses "8" or "2..16" or "..16" or "8..".
 static llvm::Expected<std::pair<int64_t, int64_t>>
-parseRange(const PlanField &field, StringRef text) {
+parseRange(const cost::ExecutedPlanField &field, StringRef text) {
   std::pair<int64_t, int64_t> limits = limitsOf(field);
   size_t dots = text.find("..");
   bool isRange = dots != StringRef::npos;
@@ -64,14 +68,14 @@ parseRange(const PlanField &field, StringRef text) {
   return range;
 }
 
-llvm::Expected<FieldChoice> FieldChoice::parse(const PlanField &field,
-                                               StringRef text) {
+llvm::Expected<FieldChoice>
+FieldChoice::parse(const cost::ExecutedPlanField &field, StringRef text) {
   FieldChoice choice;
   choice.field = &field;
   choice.text = text.str();
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',');
-  if (numberOf(field, Plan())) {
+  if (numberOf(field, cost::ExecutedPlan())) {
     for (StringRef part : parts) {
       auto range = parseRange(field, part);
       if (!range)
@@ -80,12 +84,13 @@ llvm::Expected<FieldChoice> FieldChoice::parse(const PlanField &field,
     }
     return choice;
   }
-  bool isFlag = std::holds_alternative<PlanField::Flag>(field.type);
+  bool isFlag =
+      std::holds_alternative<cost::ExecutedPlanField::Flag>(field.type);
   auto add = [&](StringRef part) {
     StringRef value = part;
     if (isFlag)
       value = part == "on" ? "true" : part == "off" ? "false" : "";
-    Plan plan;
+    cost::ExecutedPlan plan;
     if (!field.parse(value, plan))
       return false;
     choice.texts.push_back(value.str());
@@ -109,11 +114,12 @@ bool FieldChoice::permits(int64_t value) const {
   });
 }
 
-bool FieldChoice::permits(const Plan &plan) const {
+bool FieldChoice::permits(const cost::ExecutedPlan &plan) const {
   if (std::optional<int64_t> number = numberOf(*field, plan))
     return permits(*number);
-  return llvm::any_of(
-      values, [&](const Plan &value) { return field->isEqual(value, plan); });
+  return llvm::any_of(values, [&](const cost::ExecutedPlan &value) {
+    return field->isEqual(value, plan);
+  });
 }
 
 bool FieldChoice::hasRange() const {
@@ -140,13 +146,14 @@ std::pair<int64_t, int64_t> FieldChoice::getEnds() const {
   return ends;
 }
 
-std::vector<Plan> FieldChoice::listValues(const Plan &base) const {
+std::vector<cost::ExecutedPlan>
+FieldChoice::listValues(const cost::ExecutedPlan &base) const {
   std::vector<std::string> all = texts;
   for (int64_t number : listNumbers())
     all.push_back(std::to_string(number));
-  std::vector<Plan> plans;
+  std::vector<cost::ExecutedPlan> plans;
   for (const std::string &value : all) {
-    Plan plan = base;
+    cost::ExecutedPlan plan = base;
     if (field->parse(value, plan))
       plans.push_back(std::move(plan));
   }
@@ -181,7 +188,7 @@ bool tessera::isRound(int64_t number) {
 }
 
 llvm::Error PlanSpace::constrain(StringRef name, StringRef text) {
-  const PlanField *field = findField<Plan>(name);
+  const Field<cost::ExecutedPlan> *field = findField<cost::ExecutedPlan>(name);
   assert(field && "expects the name of a field");
   auto choice = FieldChoice::parse(*field, text);
   if (!choice)
@@ -189,7 +196,7 @@ llvm::Error PlanSpace::constrain(StringRef name, StringRef text) {
   bool isSearched = llvm::is_contained(getSearchedFields(), field->name);
   if (!isSearched && choice->hasRange())
     return makeError(*field, "a value or a list", text);
-  for (const Plan &value : choice->listValues(base))
+  for (const cost::ExecutedPlan &value : choice->listValues(base))
     if (!value.scheduleFile.empty())
       return makeError(*field, "names of schedules in a search", text);
   choices[field->name.str()] = std::move(*choice);
@@ -201,26 +208,26 @@ const FieldChoice *PlanSpace::find(StringRef name) const {
   return it == choices.end() ? nullptr : &it->second;
 }
 
-bool PlanSpace::permits(StringRef name, const Plan &plan) const {
+bool PlanSpace::permits(StringRef name, const cost::ExecutedPlan &plan) const {
   const FieldChoice *choice = find(name);
   return !choice || choice->permits(plan);
 }
 
 std::vector<StringRef> PlanSpace::listGiven() const {
   std::vector<StringRef> names;
-  for (const PlanField &field : getFields<Plan>())
+  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>())
     if (find(field.name))
       names.push_back(field.name);
   return names;
 }
 
-std::vector<Plan> PlanSpace::listBases() const {
-  std::vector<Plan> bases{base};
+std::vector<cost::ExecutedPlan> PlanSpace::listBases() const {
+  std::vector<cost::ExecutedPlan> bases{base};
   for (StringRef name : listGiven()) {
     if (llvm::is_contained(getSearchedFields(), name))
       continue;
-    std::vector<Plan> next;
-    for (const Plan &plan : bases)
+    std::vector<cost::ExecutedPlan> next;
+    for (const cost::ExecutedPlan &plan : bases)
       llvm::append_range(next, find(name)->listValues(plan));
     bases = std::move(next);
   }

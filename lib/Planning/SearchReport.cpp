@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/SearchReport.h"
-#include "tessera/Cost/TextTable.h"
 #include "tessera/Cost/Uncertainty.h"
+#include "tessera/Support/TextTable.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -30,7 +30,8 @@ double tessera::probabilityFaster(const FoundPlan &best,
 static std::optional<FoundPlan>
 findSurest(const SearchResult &result, llvm::ArrayRef<ClusterSpec> clusters) {
   auto rank = [&](const FoundPlan &found) {
-    Doubt doubt = timeDoubt(noveltyOf(found.plan, clusters[found.cluster]));
+    Doubt doubt = timeDoubt(
+        noveltyOf(found.plan, found.plan.execution(), clusters[found.cluster]));
     // Memory is rounded to GB: less makes no difference.
     return std::tuple(doubt.halfWidth(kSure),
                       std::floor((found.bytes - found.limit) / 1e9),
@@ -84,8 +85,8 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   if (!work)
     return work.takeError();
   schedule::PipelinePricer pricer;
-  auto priced = makePlanReport(*work, best.plan, clusters[best.cluster],
-                               question, pricer);
+  auto priced = makePlanReport(*work, best.plan, best.plan.execution(),
+                               clusters[best.cluster], question, pricer);
   if (!priced)
     return priced.takeError();
   report.best = std::move(*priced);
@@ -118,7 +119,8 @@ std::string tessera::planText(const FoundPlan &found) {
   std::string text = found.plan.summary();
   // Fields that the report of one plan leaves out.
   for (StringRef name : {"shard-ranks", "keep-gathered"})
-    if (const PlanField *field = findField<Plan>(name);
+    if (const cost::ExecutedPlanField *field =
+            findField<cost::ExecutedPlan>(name);
         !field->isDefault(found.plan))
       text += (" " + name + "=" + field->print(found.plan)).str();
   if (found.plan.pp > 1)
@@ -131,7 +133,8 @@ static std::string variedText(const SearchReport &report,
                               const FoundPlan &found) {
   std::string text = planText(found);
   for (const std::string &name : report.varied)
-    text += " " + name + "=" + findField<Plan>(name)->print(found.plan);
+    text += " " + name + "=" +
+            findField<cost::ExecutedPlan>(name)->print(found.plan);
   return text;
 }
 
@@ -286,7 +289,7 @@ static void printBuild(const SearchReport &report, llvm::raw_ostream &os) {
     os << "\ncannot be compiled: " << report.notCompiled << "\n";
     return;
   }
-  const Plan &plan = report.best.plan;
+  const cost::ExecutedPlan &plan = report.best.plan;
   const SearchFiles &files = report.files;
   os << formatv(
       "\nto build it{0}:\n"
@@ -461,8 +464,9 @@ llvm::Error tessera::explainNoPlan(const Subject &subject,
   WorkReader reader;
   ModelWork work = llvm::cantFail(subject.read(reader, smallest.plan));
   schedule::PipelinePricer pricer;
-  PlanReport report = llvm::cantFail(makePlanReport(
-      work, smallest.plan, clusters[smallest.cluster], {}, pricer));
+  PlanReport report = llvm::cantFail(
+      makePlanReport(work, smallest.plan, smallest.plan.execution(),
+                     clusters[smallest.cluster], {}, pricer));
   std::pair<const char *, double> largest("", 0);
   for (const auto &category : report.peakMemory().categories())
     if (category.second > largest.second)

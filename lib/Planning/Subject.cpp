@@ -13,7 +13,7 @@ using namespace tessera::cost;
 /// Maximum head size of the attention kernels on GPUs (runtime/cuda).
 static constexpr int64_t kMostHeadElements = 256;
 
-llvm::Error Subject::check(const Plan &plan) const {
+llvm::Error Subject::check(const cost::ExecutedPlan &plan) const {
   if (llvm::Error error = plan.check())
     return error;
   if (sparse)
@@ -36,14 +36,15 @@ llvm::Error Subject::check(const Plan &plan) const {
   return llvm::Error::success();
 }
 
-bool Subject::hasContextChoice(const Plan &plan) {
-  return plan.cp > 1 && plan.cpMethod.kind == ContextMethod::Auto;
+bool Subject::hasContextChoice(const Layout &layout) {
+  return layout.cp > 1 && layout.cpMethod.kind == ContextMethod::Auto;
 }
 
-std::vector<Plan> Subject::listContextPlans(const Plan &plan) const {
+std::vector<cost::ExecutedPlan>
+Subject::listContextPlans(const cost::ExecutedPlan &plan) const {
   if (!hasContextChoice(plan))
     return {plan};
-  std::vector<Plan> plans;
+  std::vector<cost::ExecutedPlan> plans;
   for (ContextMethod method : listContextMethods(plan.cp, heads() / plan.tp)) {
     plans.push_back(plan);
     plans.back().cpMethod = method;
@@ -51,15 +52,15 @@ std::vector<Plan> Subject::listContextPlans(const Plan &plan) const {
   return plans;
 }
 
-llvm::Expected<ModelWork> Subject::readLayers(WorkReader &reader,
-                                              const Plan &plan) const {
+llvm::Expected<ModelWork>
+Subject::readLayers(WorkReader &reader, const cost::ExecutedPlan &plan) const {
   if (dense)
     return reader.readLayers(*dense, plan);
   return makeMoEWork(*sparse, plan, experts);
 }
 
 llvm::Expected<ModelWork> Subject::read(WorkReader &reader,
-                                        const Plan &plan) const {
+                                        const cost::ExecutedPlan &plan) const {
   if (dense)
     return reader.read(*dense, plan);
   return makeMoEWork(*sparse, plan, experts);

@@ -80,12 +80,12 @@ static llvm::Error constrainAll(PlanSpace &space, llvm::StringRef fixed) {
     std::string value = first.str();
     while (i + 1 < parts.size() && !parts[i + 1].contains('='))
       value += "," + parts[++i].str();
-    const PlanField *field = findField<Plan>(name);
+    const cost::ExecutedPlanField *field = findField<cost::ExecutedPlan>(name);
     if (!field || !(field->uses & FieldUse::kPriced) || value.empty())
       return llvm::createStringError("expects fields and their values, as "
                                      "tp=8,pp=4, but got '" +
                                      fixed + "'");
-    if (std::holds_alternative<PlanField::Flag>(field->type))
+    if (std::holds_alternative<cost::ExecutedPlanField::Flag>(field->type))
       value = value == "true" ? "on" : value == "false" ? "off" : value;
     if (llvm::Error error = space.constrain(name, value))
       return error;
@@ -118,8 +118,9 @@ tessera::explainLayout(const Subject &subject,
   schedule::PipelinePricer pipelines;
   auto report = [&](const FoundPlan &found) {
     ModelWork work = llvm::cantFail(subject.read(reader, found.plan));
-    return llvm::cantFail(makePlanReport(
-        work, found.plan, clusters[found.cluster], {}, pipelines));
+    return llvm::cantFail(
+        makePlanReport(work, found.plan, found.plan.execution(),
+                       clusters[found.cluster], {}, pipelines));
   };
   explain(asked, report(best), report(asked.found));
   return asked;
@@ -134,7 +135,7 @@ static double fastestMatmuls(const ClusterSpec &cluster,
                              const PlanSpace &given) {
   DeviceModel device = makeDeviceModel(cluster.device);
   double fastest = 0;
-  for (const Plan &plan : given.listBases()) {
+  for (const cost::ExecutedPlan &plan : given.listBases()) {
     bool narrow = plan.precision == Precision::FP8;
     DType type = plan.precision == Precision::F32 ? DType::F32
                  : narrow                         ? DType::FP8

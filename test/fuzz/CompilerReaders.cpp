@@ -22,12 +22,12 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Cost/Calibrate.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
@@ -102,8 +102,8 @@ const ModelConfig &getModel() {
   return model;
 }
 
-Plan getPlan() {
-  Plan plan;
+ExecutedPlan getPlan() {
+  ExecutedPlan plan;
   plan.precision = Precision::BF16;
   plan.dp = 2;
   llvm::cantFail(plan.setGlobalBatch(4));
@@ -112,19 +112,20 @@ Plan getPlan() {
 }
 
 /// Prices the work and prints the result.
-void makePlan(llvm::Expected<ModelWork> work, const Plan &plan,
+void makePlan(llvm::Expected<ModelWork> work, const ExecutedPlan &plan,
               const ClusterSpec &cluster) {
   if (!isRead(work))
     return;
   schedule::PipelinePricer pricer;
-  auto report = makePlanReport(*work, plan, cluster, PlanQuestion(), pricer);
+  auto report = makePlanReport(*work, plan, plan.execution(), cluster,
+                               PlanQuestion(), pricer);
   if (!isRead(report))
     return;
   print(*report, llvm::nulls());
   llvm::nulls() << llvm::json::Value(toJson(*report));
 }
 
-void makePlan(const ModelConfig &model, const Plan &plan,
+void makePlan(const ModelConfig &model, const ExecutedPlan &plan,
               const ClusterSpec &cluster) {
   if (!llvm::errorToBool(plan.check()) &&
       !llvm::errorToBool(
@@ -141,7 +142,7 @@ bool readModel(const std::string &text) {
     auto config = parseMoEConfig(text, "config.json");
     if (!isRead(config))
       return false;
-    Plan plan = getPlan();
+    ExecutedPlan plan = getPlan();
     if (isDrawn(text, kPlanOneIn) &&
         !llvm::errorToBool(checkMoELayout(*config, plan)))
       makePlan(makeMoEWork(*config, plan, MoEOptions()), plan, getCluster());
@@ -182,20 +183,29 @@ bool readFrameworks(const std::string &text) {
   auto framework = parseFramework(text, "framework.json");
   if (!isRead(framework))
     return false;
-  GivenPlan own, given;
-  own.set(getPlan());
+  GivenExecutedPlan own, given;
+  own.setAll(getPlan());
   given = own;
   applyFramework(*framework, own, {"llama3-8b", "H100-SXM-80GB"}, given);
   require(given.plan == own.plan, "a framework changed a given field");
-  applyFramework(*framework, GivenPlan(), FrameworkRun(), given);
+  applyFramework(*framework, GivenExecutedPlan(), FrameworkRun(), given);
   return true;
+}
+
+llvm::Expected<ExecutedPlan> completePlan(const llvm::json::Object &object) {
+  GivenExecutedPlan given;
+  if (llvm::Error error = cost::readPlan(object, given))
+    return std::move(error);
+  if (llvm::Error error = given.complete())
+    return std::move(error);
+  return given.plan;
 }
 
 bool readPlan(const std::string &text) {
   auto value = parseJson(text);
   if (!isRead(value) || !value->getAsObject())
     return false;
-  auto plan = planFromJson(*value->getAsObject());
+  auto plan = completePlan(*value->getAsObject());
   if (!isRead(plan))
     return false;
   if (isDrawn(text, kPlanOneIn) &&
@@ -364,7 +374,7 @@ bool readStrategy(const std::string &text) {
 
 std::vector<std::string> planExamples() {
   std::vector<std::string> texts;
-  Plan plan = getPlan();
+  ExecutedPlan plan = getPlan();
   texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(plan))));
   plan.tp = 2;
   plan.pp = 2;
@@ -375,11 +385,11 @@ std::vector<std::string> planExamples() {
 
 std::vector<std::string> reportExamples() {
   std::vector<std::string> texts;
-  Plan plan = getPlan();
+  ExecutedPlan plan = getPlan();
   auto work = llvm::cantFail(WorkReader().read(getModel(), plan));
   schedule::PipelinePricer pricer;
-  auto report = llvm::cantFail(
-      makePlanReport(work, plan, getCluster(), PlanQuestion(), pricer));
+  auto report = llvm::cantFail(makePlanReport(
+      work, plan, plan.execution(), getCluster(), PlanQuestion(), pricer));
   return {llvm::formatv("{0}", llvm::json::Value(toJson(report)))};
 }
 

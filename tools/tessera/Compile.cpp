@@ -23,13 +23,13 @@
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Cost/MemoryModel.h"
-#include "tessera/Cost/TextTable.h"
 #include "tessera/Phases/Phases.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/TemporaryFile.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -658,7 +658,7 @@ llvm::Error compileTrials(mlir::ModuleOp input,
 void printMeasured(llvm::ArrayRef<PipelineOptions> trials,
                    const Halving &halving) {
   llvm::errs() << "candidates, in microseconds of a step:\n";
-  cost::TextTable table;
+  TextTable table;
   table.addRow({"shardings", "predicted", "measured", "round"});
   for (auto [i, trial] : llvm::enumerate(trials))
     table.addRow(

@@ -18,11 +18,10 @@
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/Calibrate.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Cost/TextTable.h"
 #include "tessera/Import/ModelConfig.h"
-#include "tessera/Plan/Frameworks.h"
 #include "tessera/Planning/PlanPricer.h"
 #include "tessera/Planning/SearchReport.h"
 #include "tessera/Registration/Registration.h"
@@ -31,6 +30,7 @@
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
+#include "tessera/Support/TextTable.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -202,7 +202,7 @@ bool asksForLayout(const ParsedOptions &parsed) {
 }
 
 /// Reads the plan that a program was compiled for: its dist.plan.
-llvm::Error readProgram(StringRef path, GivenPlan &given) {
+llvm::Error readProgram(StringRef path, GivenExecutedPlan &given) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -236,20 +236,20 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
     return llvm::createStringError(
         path + ": expects a dist.plan that says how long its sequences are "
                "(seq) but got none");
-  given.set(attr.getPlan());
+  given.setAll(attr.getPlan());
   return llvm::Error::success();
 }
 
 /// Applies the settings of --framework to a plan of a model, except for options
 /// that are given.
 llvm::Error applyFrameworkOption(const ParsedOptions &parsed, StringRef model,
-                                 GivenPlan &given) {
+                                 GivenExecutedPlan &given) {
   if (!parsed.has("--framework"))
     return llvm::Error::success();
   auto framework = readFramework(parsed.get("--framework"));
   if (!framework)
     return framework.takeError();
-  GivenPlan own;
+  GivenExecutedPlan own;
   if (llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, own))
     return error;
   FrameworkRun run;
@@ -268,9 +268,9 @@ llvm::Error applyFrameworkOption(const ParsedOptions &parsed, StringRef model,
 
 /// Reads the plan from the options and from --plan or --from-program; options
 /// take precedence.
-llvm::Expected<Plan> readPlan(const ParsedOptions &parsed,
-                              const Subject &subject) {
-  GivenPlan given;
+llvm::Expected<ExecutedPlan> readPlan(const ParsedOptions &parsed,
+                                      const Subject &subject) {
+  GivenExecutedPlan given;
   given.plan.precision = Precision::BF16;
   given.plan.seq = subject.maxPositions();
   if (parsed.has("--plan") && parsed.has("--from-program"))
@@ -413,11 +413,11 @@ llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
 
 /// Writes the plan's schedule to the file of --schedule-csv.
 llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
-                          const Plan &plan, const ClusterSpec &cluster,
+                          const ExecutedPlan &plan, const ClusterSpec &cluster,
                           schedule::PipelinePricer &pricer) {
   if (!parsed.has("--schedule-csv"))
     return llvm::Error::success();
-  Machine machine(cluster, plan);
+  Machine machine(cluster, plan, plan.execution());
   auto list = makeSchedule(priceModel(work, machine), plan, machine, pricer);
   if (!list)
     return prefixError("--schedule-csv: ", list.takeError());
@@ -431,10 +431,10 @@ llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
 }
 
 /// Replaces `auto` with the fastest method of context parallelism.
-llvm::Error chooseContext(PlanPricer &pricer, Plan &plan) {
+llvm::Error chooseContext(PlanPricer &pricer, ExecutedPlan &plan) {
   if (pricer.getSubject().listContextPlans(plan).size() == 1)
     return llvm::Error::success();
-  Plan chosen;
+  ExecutedPlan chosen;
   auto price = pricer.price(plan, &chosen);
   if (!price)
     return price.takeError();
@@ -492,7 +492,8 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   auto work = subject.read(pricer.getReader(), *plan);
   if (!work)
     return work.takeError();
-  auto report = makePlanReport(*work, *plan, *cluster, *question, pipelines);
+  auto report = makePlanReport(*work, *plan, plan->execution(), *cluster,
+                               *question, pipelines);
   if (!report)
     return report.takeError();
   if (llvm::Error error =

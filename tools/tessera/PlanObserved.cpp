@@ -18,7 +18,7 @@ using namespace tessera::cost;
 /// Prices an observed plan on a cluster with trial constants.
 static llvm::Expected<ObservedPrice> priceObserved(const Subject &subject,
                                                    const ClusterSpec &cluster,
-                                                   const Plan &plan) {
+                                                   const ExecutedPlan &plan) {
   if (llvm::Error error = cluster.checkSize(plan.gpus()))
     return std::move(error);
   if (llvm::Error error = checkPrecision(plan.precision, cluster.device))
@@ -30,7 +30,8 @@ static llvm::Expected<ObservedPrice> priceObserved(const Subject &subject,
 }
 
 llvm::Error tessera::readObserved(const ParsedOptions &parsed,
-                                  const Subject &subject, const Plan &plan,
+                                  const Subject &subject,
+                                  const ExecutedPlan &plan,
                                   ClusterSpec &cluster,
                                   PlanQuestion &question) {
   if (!parsed.has("--observed"))
@@ -43,10 +44,11 @@ llvm::Error tessera::readObserved(const ParsedOptions &parsed,
   auto observations = parseObservations((*buffer)->getBuffer(), path, plan);
   if (!observations)
     return observations.takeError();
-  auto fit = observe(cluster, *observations, subject.name(),
-                     [&](const ClusterSpec &tried, const Plan &observed) {
-                       return priceObserved(subject, tried, observed);
-                     });
+  auto fit =
+      observe(cluster, *observations, subject.name(),
+              [&](const ClusterSpec &tried, const ExecutedPlan &observed) {
+                return priceObserved(subject, tried, observed);
+              });
   if (!fit)
     return fit.takeError();
   print(*fit, llvm::errs());

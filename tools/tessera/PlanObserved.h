@@ -18,7 +18,7 @@ namespace tessera {
 /// which ones moved and how far, and records it in the question. Does nothing
 /// without that option.
 llvm::Error readObserved(const ParsedOptions &parsed, const Subject &subject,
-                         const Plan &plan, ClusterSpec &cluster,
+                         const cost::ExecutedPlan &plan, ClusterSpec &cluster,
                          cost::PlanQuestion &question);
 
 } // namespace tessera

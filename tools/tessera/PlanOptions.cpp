@@ -7,7 +7,7 @@
 
 #include "PlanOptions.h"
 
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
@@ -89,7 +89,7 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, FieldUse::Kind use) {
   std::vector<OptionSpec> more;
   if (use == FieldUse::kCompiled)
     more.assign(std::begin(kPartitionOptions), std::end(kPartitionOptions));
-  for (const PlanField &field : getFields<Plan>()) {
+  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>()) {
     if (!(field.uses & use))
       continue;
     OptionSpec row;
@@ -98,20 +98,20 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, FieldUse::Kind use) {
     // A search may fix a flag to either value.
     if (use == FieldUse::kPriced && row.value.empty())
       row.value = kFlagValue;
-    if (auto *type = std::get_if<PlanField::Choice>(&field.type))
+    if (auto *type = std::get_if<cost::ExecutedPlanField::Choice>(&field.type))
       row.choices = texts.emplace_back(llvm::join(type->names(), "|"));
     else if (row.value == "on|off")
       row.choices = row.value;
     row.old = texts.emplace_back(field.getOldOption());
     row.help = texts.emplace_back(field.getHelp());
-    row.section = getSection(field.section);
+    row.section = getSection(field.place.section);
     row.brief = field.getBrief();
     more.push_back(row);
   }
   return arrangeOptions(own, more);
 }
 
-std::string tessera::getFieldText(const PlanField &field,
+std::string tessera::getFieldText(const cost::ExecutedPlanField &field,
                                   const ParsedOptions &parsed) {
   std::string option = field.getOption();
   StringRef text = parsed.get(option);
@@ -135,7 +135,7 @@ llvm::Error tessera::readFrameworkOf(const ParsedOptions &parsed,
                                      cost::PlanQuestion &question) {
   if (!parsed.has("--framework"))
     return llvm::Error::success();
-  auto framework = readFramework(parsed.get("--framework"));
+  auto framework = cost::readFramework(parsed.get("--framework"));
   if (!framework)
     return framework.takeError();
   question.framework = parsed.get("--framework").str();
@@ -160,8 +160,9 @@ tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
 }
 
 llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
-                                     FieldUse::Kind use, GivenPlan &given) {
-  for (const PlanField &field : getFields<Plan>()) {
+                                     FieldUse::Kind use,
+                                     cost::GivenExecutedPlan &given) {
+  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>()) {
     std::string option = field.getOption();
     if (!(field.uses & use) || !parsed.has(option))
       continue;
@@ -202,12 +203,14 @@ llvm::Expected<llvm::json::Object> tessera::readJson(StringRef path) {
   return llvm::createStringError(path + ": expects a JSON object");
 }
 
-llvm::Error tessera::readPlanFile(StringRef path, GivenPlan &given) {
+llvm::Error tessera::readPlanFile(StringRef path,
+                                  cost::GivenExecutedPlan &given) {
   auto file = readJson(path);
   if (!file)
     return file.takeError();
   const llvm::json::Object *inner = file->getObject("layout");
-  return prefixError(path + ": ", given.read(inner ? *inner : *file));
+  return prefixError(path + ": ",
+                     cost::readPlan(inner ? *inner : *file, given));
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,7 +353,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   }
   if (llvm::Error error = readRanks(parsed, options))
     return error;
-  GivenPlan &given = options.plan;
+  cost::GivenExecutedPlan given;
   StringRef path = parsed.get("--plan");
   auto inPlan = [&](llvm::Error error) {
     return prefixError(path.empty() ? "--" : path.str() + ": ",
@@ -367,6 +370,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     return inPlan(std::move(error));
   if (llvm::Error error = checkCompiled(given.plan))
     return inPlan(std::move(error));
+  // A program runs as the compiler builds it, whoever else runs the plan.
+  options.plan = GivenPlan(given);
   if (!parsed.has("--mesh") && !parsed.has("--strategy")) {
     options.mesh = getMesh(given.plan);
     options.strategy = getStrategy(given.plan);

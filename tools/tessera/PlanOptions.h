@@ -12,9 +12,9 @@
 #define TESSERA_TOOLS_PLANOPTIONS_H
 
 #include "Options.h"
+#include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Plan/PlanFields.h"
 
 namespace tessera {
 
@@ -27,7 +27,8 @@ llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
 
 /// The text of a field's option, which must be given; for a flag "on", "off" or
 /// the text after its "=" if it is neither.
-std::string getFieldText(const PlanField &field, const ParsedOptions &parsed);
+std::string getFieldText(const cost::ExecutedPlanField &field,
+                         const ParsedOptions &parsed);
 
 /// A positive number such as 15e12 or 15T; 0 if not given.
 llvm::Expected<double> readNumber(const ParsedOptions &parsed,
@@ -42,9 +43,9 @@ llvm::Error readFrameworkOf(const ParsedOptions &parsed,
 llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,
                                                 std::string model);
 
-/// Sets the plan's fields that have this use from their options.
+/// Sets the fields that have this use from their options.
 llvm::Error readPlanOptions(const ParsedOptions &parsed, FieldUse::Kind use,
-                            GivenPlan &given);
+                            cost::GivenExecutedPlan &given);
 
 /// Reads --mesh, --strategy, --forward, --pad-to-multiple-of, --sequence-order,
 /// the options that withPlanOptions adds, and the plan's.
@@ -58,7 +59,7 @@ llvm::Expected<llvm::json::Object> readJson(llvm::StringRef path);
 
 /// Sets the plan's fields from a file: a plan as JSON, or a report of `tessera
 /// plan --json`, which contains its plan.
-llvm::Error readPlanFile(llvm::StringRef path, GivenPlan &given);
+llvm::Error readPlanFile(llvm::StringRef path, cost::GivenExecutedPlan &given);
 
 } // namespace tessera
 

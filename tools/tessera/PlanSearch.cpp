@@ -11,7 +11,7 @@
 #include "PlanOptions.h"
 #include "tessera/Cluster/ScaleLinks.h"
 #include "tessera/Cost/DeviceModel.h"
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
@@ -76,16 +76,16 @@ llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
   if (name != "tessera")
     return llvm::createStringError(
         "--framework expects tessera with --search but got '" + name + "'");
-  auto framework = readFramework(name);
+  auto framework = cost::readFramework(name);
   if (!framework)
     return framework.takeError();
   constexpr StringRef kGathered = "keep-gathered";
-  GivenPlan own, settings;
-  for (const PlanField &field : getFields<Plan>())
+  cost::GivenExecutedPlan own, settings;
+  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>())
     if (parsed.has(field.getOption()))
       llvm::cantFail(own.set(field.name, field.print(space.base)));
   settings.plan = space.base;
-  applyFramework(*framework, own, FrameworkRun(), settings);
+  cost::applyFramework(*framework, own, cost::FrameworkRun(), settings);
   space.base = settings.plan;
   // Matters only with tp; the search would try both values otherwise.
   if (!own.has(kGathered))
@@ -108,7 +108,7 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   for (StringRef needed : {"--ranks", "--global-batch", "--cluster"})
     if (!parsed.has(needed) && !(needed == "--ranks" && parsed.has("--days")))
       return llvm::createStringError("expects " + needed + " with --search");
-  for (const PlanField &field : getFields<Plan>()) {
+  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>()) {
     std::string option = field.getOption();
     if (!(field.uses & FieldUse::kPriced) || !parsed.has(option))
       continue;
@@ -203,8 +203,8 @@ readDays(const ParsedOptions &parsed, const Subject &subject,
 
 /// Reads the plans of --among: a JSON list of plans, or the output file of a
 /// search, whose plans are compared. Missing fields come from the options.
-llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
-                                            const Subject &subject) {
+llvm::Expected<std::vector<cost::ExecutedPlan>>
+readAmong(const ParsedOptions &parsed, const Subject &subject) {
   StringRef path = parsed.get("--among");
   auto value = readJsonValue(path);
   if (!value)
@@ -227,18 +227,18 @@ llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
   }
   if (list.empty())
     return fail("expects a list of plans, or the file of a search");
-  std::vector<Plan> plans;
+  std::vector<cost::ExecutedPlan> plans;
   for (const llvm::json::Value &entry : list) {
     const llvm::json::Object *object = entry.getAsObject();
     if (!object)
       return fail("expects a plan as an object");
-    GivenPlan given;
+    cost::GivenExecutedPlan given;
     given.plan.precision = Precision::BF16;
     given.plan.seq = subject.maxPositions();
     const llvm::json::Object *layout = object->getObject("layout");
     llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, given);
     if (!error)
-      error = given.read(layout ? *layout : *object);
+      error = cost::readPlan(layout ? *layout : *object, given);
     if (!error)
       error = given.complete();
     if (error)

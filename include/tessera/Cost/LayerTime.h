@@ -15,7 +15,7 @@
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
-#include "tessera/Plan/Plan.h"
+#include "tessera/Cost/Execution.h"
 
 namespace tessera::cost {
 
@@ -29,11 +29,12 @@ class Machine {
 public:
   /// Places the axes on the cluster in the order pp, dp, cp, tp, the last one
   /// innermost.
-  Machine(const ClusterSpec &cluster, const Plan &plan)
-      : Machine(cluster, makeDeviceModel(cluster.device), plan) {}
+  Machine(const ClusterSpec &cluster, const Layout &layout,
+          const Execution &execution)
+      : Machine(cluster, makeDeviceModel(cluster.device), layout, execution) {}
   /// The same with the model of the cluster's device.
   Machine(const ClusterSpec &cluster, const DeviceModel &device,
-          const Plan &plan);
+          const Layout &layout, const Execution &execution);
 
   /// The links of a group that spans these axes, major to minor.
   LinkSpans spans(llvm::ArrayRef<PlanAxis> axes) const;
@@ -49,7 +50,7 @@ public:
   static constexpr double kRegisteredShare = 0.3;
   /// Whether buffers of parameters and gradients are registered; with axes: and
   /// registration helps collectives over these.
-  bool registersBuffers() const { return registered; }
+  bool registersBuffers() const { return execution.registeredBuffers; }
   bool registersBuffers(llvm::ArrayRef<PlanAxis> axes) const;
   /// Slowdown of the kernels during a hidden collective of parameters or
   /// gradients over these axes, as a share of the collective's time.
@@ -65,15 +66,13 @@ public:
 
   DeviceModel device;
   HostModel host;
+  /// The way in which steps are run; its times of the host are in `device`.
+  Execution execution;
 
 private:
   Mesh mesh;
   MeshLinks links;
   int64_t expertRanks = 1, shardRanks = 1, nodeDevices = 1;
-  /// Plan::pxn.
-  bool pxn = true;
-  /// Plan::registeredBuffers.
-  bool registered = false;
   /// Number of neighbours on the context axis that share heads of attention.
   int64_t headRanks = 1;
 };

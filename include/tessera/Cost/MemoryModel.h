@@ -14,8 +14,8 @@
 #ifndef TESSERA_COST_MEMORYMODEL_H
 #define TESSERA_COST_MEMORYMODEL_H
 
+#include "tessera/Cost/Execution.h"
 #include "tessera/Cost/Work.h"
-#include "tessera/Plan/Plan.h"
 #include "tessera/Schedule/PipelinePricer.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -28,21 +28,21 @@ struct StateBytes {
 };
 
 /// Bytes per trained parameter: the model's own, or the adapters' with
-/// Plan::loraRank. They depend on precision, type of the gradients and
+/// Numerics::loraRank. They depend on precision, type of the gradients and
 /// optimizer: bf16 and f16 2 + 4 (f32 gradients) or 2 (bf16) + 12 (master copy
 /// and two moments of AdamW), 8 without the master copy, 4 + 2 with 8-bit
 /// moments, 4 for SGD; f32 4 + 4 + 8, since parameters in f32 are their own
 /// master copy; fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). 8-bit
 /// moments have 8 bytes of scales for each block of 2048.
-StateBytes trainedStateBytes(const Plan &plan);
+StateBytes trainedStateBytes(const Plan &plan, const Execution &execution);
 
 /// Bytes per parameter of the model: as trainedStateBytes(), but without
-/// gradient and optimizer state if Plan::loraRank is set.
-StateBytes stateBytes(const Plan &plan);
+/// gradient and optimizer state if Numerics::loraRank is set.
+StateBytes stateBytes(const Plan &plan, const Execution &execution);
 
 /// Bytes of a parameter that is kept or gathered in so many where nothing else
-/// says so: a block's parameter has Plan::weightBytes.
-double copyBytes(const Plan &plan, bool isBlock, double otherwise);
+/// says so: a block's parameter has Numerics::weightBytes.
+double copyBytes(const Numerics &numerics, bool isBlock, double otherwise);
 
 /// Bytes of the state of `parameters` on one of the `ranks` devices that share
 /// them: ZeRO 1 shards the optimizer state, 2 also the gradients, 3 also the
@@ -142,13 +142,13 @@ public:
   /// must pass check(). `chunks` are the layers of each chunk in model order,
   /// as assignChunks() gives them.
   std::vector<StageMemory> stages(llvm::ArrayRef<ModelWork::Runs> chunks,
-                                  const Plan &plan,
+                                  const Plan &plan, const Execution &execution,
                                   const schedule::Pipeline &pipeline,
                                   schedule::PipelinePricer &pricer,
                                   const MemoryConstants &constants = {}) const;
   /// The same; the plan must have a pipeline.
   std::vector<StageMemory> stages(llvm::ArrayRef<ModelWork::Runs> chunks,
-                                  const Plan &plan,
+                                  const Plan &plan, const Execution &execution,
                                   schedule::PipelinePricer &pricer,
                                   const MemoryConstants &constants = {}) const;
 
@@ -157,7 +157,8 @@ public:
   /// the activations of one micro-batch. `zero` is the highest ZeRO stage that
   /// the plan may have.
   double leastBytes(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan,
-                    int zero, const MemoryConstants &constants = {}) const;
+                    const Execution &execution, int zero,
+                    const MemoryConstants &constants = {}) const;
 
   /// The tensors that a stage keeps at the peak, merged by name, the largest
   /// first.
@@ -166,11 +167,14 @@ public:
 
 private:
   void addState(StageMemory &stage, const LayerMemory &layer, double count,
-                const Plan &plan, const StateBytes &each) const;
+                const Plan &plan, const Execution &execution,
+                const StateBytes &each) const;
   void addActivations(StageMemory &stage, const Plan &plan) const;
-  void addBuffers(StageMemory &stage, const Plan &plan, const StateBytes &each,
+  void addBuffers(StageMemory &stage, const Plan &plan,
+                  const Execution &execution, const StateBytes &each,
                   bool splits) const;
   void addGradientBuffers(StageMemory &stage, const Plan &plan,
+                          const Execution &execution,
                           const StateBytes &each) const;
   void addArenaBuffers(StageMemory &stage, const Plan &plan,
                        const StateBytes &each, bool splits) const;

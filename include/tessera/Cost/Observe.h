@@ -15,7 +15,7 @@
 #define TESSERA_COST_OBSERVE_H
 
 #include "tessera/Cluster/ClusterSpec.h"
-#include "tessera/Plan/PlanFields.h"
+#include "tessera/Cost/ExecutionFields.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
 
@@ -23,7 +23,7 @@ namespace tessera::cost {
 
 /// An observed run.
 struct Observation {
-  Plan plan;
+  ExecutedPlan plan;
   /// Seconds of a step; bytes of the fullest device, 0: not observed.
   double seconds = 0, bytes = 0;
   /// Names of the model and of the cluster in the file; empty: not given.
@@ -44,14 +44,14 @@ struct Observation {
 /// file, the line, the column, the expected text and the actual text.
 llvm::Expected<std::vector<Observation>>
 parseObservations(llvm::StringRef text, llvm::StringRef fileName,
-                  const Plan &base);
+                  const ExecutedPlan &base);
 
 /// Seconds and bytes of a plan on a cluster.
 struct ObservedPrice {
   double seconds = 0, bytes = 0;
 };
 using PriceFunction = std::function<llvm::Expected<ObservedPrice>(
-    const ClusterSpec &, const Plan &)>;
+    const ClusterSpec &, const ExecutedPlan &)>;
 
 /// A kind of work whose efficiency was fitted.
 struct Posterior {

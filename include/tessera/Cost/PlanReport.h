@@ -26,7 +26,8 @@ struct PlanQuestion {
   std::string model;
   /// Runs of this model have fitted the cluster's constants.
   bool isObserved = false;
-  /// The framework whose settings the plan has; empty: none was requested.
+  /// The framework whose settings the plan and its execution have; empty: none
+  /// was requested.
   std::string framework;
   /// Runs of the framework have fitted constants.
   bool isFrameworkFitted = false;
@@ -52,7 +53,7 @@ struct PlanReport {
   std::string model, framework, cluster, device;
   /// Parameters of the whole model.
   double parameters = 0;
-  Plan plan;
+  ExecutedPlan plan;
 
   /// Seconds of a step; the causes sum to it.
   double stepSeconds = 0;
@@ -108,11 +109,10 @@ struct PlanReport {
 /// Prices a plan. The plan in the report has the blocks of each chunk
 /// (splitByTime). Fails, with one line each, if the plan contradicts itself or
 /// the cluster has fewer devices.
-llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
-                                          const Plan &plan,
-                                          const ClusterSpec &cluster,
-                                          const PlanQuestion &question,
-                                          schedule::PipelinePricer &pricer);
+llvm::Expected<PlanReport>
+makePlanReport(const ModelWork &work, const Plan &plan,
+               const Execution &execution, const ClusterSpec &cluster,
+               const PlanQuestion &question, schedule::PipelinePricer &pricer);
 
 /// "7.97 s (80 %: 7.60 to 8.90)".
 std::string intervalText(double seconds, const Interval &interval);

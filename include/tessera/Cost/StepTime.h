@@ -103,10 +103,11 @@ double stragglerShare(int64_t devices);
 /// of its stage, for parameters of `elements` elements and experts of
 /// `experts`: its shards, once they are reduced. 0 if there is one copy of each
 /// stage, or if both copies reduce together.
-double exchangedBytes(double elements, double experts, const Plan &plan);
+double exchangedBytes(double elements, double experts, const Plan &plan,
+                      const Execution &execution);
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
-double optimizerBytes(const Plan &plan);
+double optimizerBytes(const Plan &plan, const Execution &execution);
 
 /// Index of the longest run of equal layers: the model's blocks. Stages send
 /// the output of a block to the next stage.
@@ -172,6 +173,7 @@ public:
                                           schedule::PipelinePricer &pricer);
 
   const Plan &getPlan() const { return plan; }
+  const Execution &getExecution() const { return machine->execution; }
   const schedule::Pipeline &getPipeline() const { return pipeline; }
   /// The layers of each chunk, in model order.
   llvm::ArrayRef<ModelWork::Runs> getChunks() const { return runs; }

@@ -28,7 +28,7 @@ struct Traffic {
 /// Assumes algorithms that move the fewest bytes; the most bytes first.
 std::vector<Traffic> listTraffic(const ModelWork &work,
                                  const StageMemory &stage, size_t rank,
-                                 const Plan &plan,
+                                 const Plan &plan, const Execution &execution,
                                  const schedule::ScheduleProblem &problem);
 
 /// The share of a step in which the schedule alone leaves ranks idle: with

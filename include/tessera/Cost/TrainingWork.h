@@ -12,9 +12,9 @@
 #ifndef TESSERA_COST_TRAININGWORK_H
 #define TESSERA_COST_TRAININGWORK_H
 
+#include "tessera/Cost/Execution.h"
 #include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Cost/Work.h"
-#include "tessera/Plan/Plan.h"
 
 namespace tessera::cost {
 
@@ -40,7 +40,7 @@ void fuseEpilogues(LayerWork &layer);
 
 /// Replaces a loss of one pass by kernels in f32: a cast, then PyTorch's
 /// log-softmax or, not `isLogSoftmax`, maximum, exponentials, sum and quotient.
-/// `copies`: Plan::lossCopies.
+/// `copies`: Execution::lossCopies.
 void unfuseLoss(LayerWork &layer, bool isLogSoftmax, int64_t copies = 0);
 
 /// Runs the matmul of the head and the ops after it in `chunks` of the tokens,
@@ -54,13 +54,13 @@ void addLossMetrics(LayerWork &layer, int64_t count);
 
 /// Adds copies of gathered parameters and of their gradients between flat
 /// buffers and tensors, `bytes` per parameter, in the backward pass
-/// (Plan::gatherCopyBytes). Each gradient is scattered in `gradientBytes`.
+/// (Execution::gatherCopyBytes). Each gradient is scattered in `gradientBytes`.
 void addGatherCopies(LayerWork &layer, int64_t bytes, double gradientBytes);
 
 /// Adds the forward pass of adapters of `rank` columns to the matmuls with
-/// parameters that `targets` names (Plan::loraRank): four memory-bound kernels
-/// each, since the rank is small. If the matmul's result is reduce-scattered
-/// over tp, the adapter's result has that share of the rows.
+/// parameters that `targets` names (Numerics::loraRank): four memory-bound
+/// kernels each, since the rank is small. If the matmul's result is
+/// reduce-scattered over tp, the adapter's result has that share of the rows.
 void addAdapters(LayerWork &layer, int64_t rank, LoraTargets targets);
 
 /// Appends the backward pass of adapters: gradients of the scaled result, of
@@ -82,7 +82,7 @@ void keepWideResults(LayerWork &layer, const MatmulFormat &format);
 /// Makes gathers of activations over tp and of parameters around matmuls move
 /// the bytes of a format whose operands are cast before they travel, forward
 /// and backward; scatters move 16 bits. With `weightBytes`, gathers of
-/// parameters move that many bytes each in any format (Plan::weightBytes).
+/// parameters move that many bytes each in any format (Numerics::weightBytes).
 void narrowGathers(LayerWork &layer, const MatmulFormat &format,
                    int64_t weightBytes);
 
@@ -111,8 +111,9 @@ struct GradientSums {
   double own = 2;
 };
 
-/// The way in which a plan adds them up (Plan::gradDType, Plan::sumsApart).
-GradientSums makeGradientSums(const Plan &plan);
+/// The way in which a plan adds them up (Numerics::gradDType,
+/// Execution::sumsApart).
+GradientSums makeGradientSums(const Plan &plan, const Execution &execution);
 
 /// Appends the backward pass to a forward one, preceded by the recomputation
 /// (`recompute`). A matmul gives two, one per operand; a kernel that is not
@@ -128,7 +129,8 @@ void appendBackward(LayerWork &layer, Recompute recompute,
 
 /// Applies all of the above as a plan asks for it, to each layer of a model
 /// whose records describe the forward pass.
-void buildTrainingWork(ModelWork &model, const Plan &plan);
+void buildTrainingWork(ModelWork &model, const Plan &plan,
+                       const Execution &execution);
 
 } // namespace tessera::cost
 

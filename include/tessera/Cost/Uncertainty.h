@@ -16,7 +16,7 @@
 #define TESSERA_COST_UNCERTAINTY_H
 
 #include "tessera/Cluster/ClusterSpec.h"
-#include "tessera/Plan/Plan.h"
+#include "tessera/Cost/Execution.h"
 
 namespace tessera::cost {
 
@@ -81,7 +81,7 @@ PlanDifference differenceOf(const Plan &a, const Plan &b);
 
 /// The doubt about the quotient of the seconds of two plans of one model, batch
 /// and cluster: their common features cancel out.
-Doubt ratioDoubt(const Plan &a, const Plan &b);
+Doubt ratioDoubt(const ExecutedPlan &a, const ExecutedPlan &b);
 
 /// Both ends of an interval.
 struct Interval {
@@ -94,15 +94,16 @@ Interval intervalOf(double predicted, const Doubt &doubt, double share = 0.8);
 double probabilityBelow(double predicted, double limit, const Doubt &doubt);
 /// The probability that plan `a` is faster than `b`, given their predicted
 /// seconds.
-double probabilityFaster(const Plan &a, double secondsA, const Plan &b,
-                         double secondsB);
+double probabilityFaster(const ExecutedPlan &a, double secondsA,
+                         const ExecutedPlan &b, double secondsB);
 
 /// The new features of a plan on a cluster, run by a framework (its name;
 /// empty: unknown). `isFitted`: runs of the framework are among those that
 /// fitted the constants. Adds one line per feature to `reasons` if it is not
 /// null.
-Novelty noveltyOf(const Plan &plan, const ClusterSpec &cluster,
-                  llvm::StringRef framework = "", bool isFitted = false,
+Novelty noveltyOf(const Plan &plan, const Execution &execution,
+                  const ClusterSpec &cluster, llvm::StringRef framework = "",
+                  bool isFitted = false,
                   std::vector<std::string> *reasons = nullptr);
 
 } // namespace tessera::cost

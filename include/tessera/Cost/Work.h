@@ -229,8 +229,9 @@ struct ParameterWork {
   int64_t expertRanks = 1;
 };
 
-/// An adapter of a linear layer (Plan::loraRank) on one device: bytes of its
-/// input, of its few columns and of its result, and elements of its parameters.
+/// An adapter of a linear layer (Numerics::loraRank) on one device: bytes of
+/// its input, of its few columns and of its result, and elements of its
+/// parameters.
 struct AdapterWork {
   double input = 0, inner = 0, result = 0, elements = 0;
 };

@@ -55,6 +55,16 @@ enum class FieldSection {
   Execution,
 };
 
+/// Where texts list a field.
+struct FieldPlace {
+  FieldPlace(FieldSection section, unsigned setting = 0)
+      : section(section), setting(setting) {}
+  FieldSection section;
+  /// The position in the line of a report that lists the fields in which
+  /// frameworks differ; 0: not there.
+  unsigned setting;
+};
+
 /// One field. Options and JSON use its name, "micro-batch"; an attribute has
 /// '_' instead of '-'.
 template <typename StructT> class Field {
@@ -105,7 +115,7 @@ public:
   Type type;
   /// One paragraph; "{}" is replaced by the names of a choice.
   llvm::StringRef help;
-  FieldSection section = FieldSection::Training;
+  FieldPlace place = FieldSection::Training;
   /// True if most users need it: `--help` shows it, not only `--help-all`.
   bool isCommon = false;
   /// One line for `--help` where `help` is longer.

@@ -292,7 +292,7 @@ Field<DerivedT> Field<StructT>::as() const {
             return typename Other::Derived{d.get};
           }),
       type);
-  return {name,     value, uses, std::move(other), help, section,
+  return {name,     value, uses, std::move(other), help, place,
           isCommon, brief, old};
 }
 

@@ -13,6 +13,7 @@
 #define TESSERA_PLAN_GIVEN_H
 
 #include "tessera/Plan/Field.h"
+#include "tessera/Plan/Plan.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -38,8 +39,8 @@ public:
   bool isEmpty() const { return given.none(); }
   /// True if the field of this name was given; false for an unknown name.
   bool has(llvm::StringRef name) const;
-  /// Sets all fields to their values in `other`.
-  void set(const PlanT &other);
+  /// Sets all fields of Plan to their values in `other`.
+  void setAll(const Plan &other);
   /// Sets the fields that `other` gives.
   void set(const Given &other);
   /// Sets a field; the last call for a field holds. The error names the field,

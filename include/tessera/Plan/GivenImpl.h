@@ -11,7 +11,7 @@
 #define TESSERA_PLAN_GIVENIMPL_H
 
 #include "tessera/Plan/FieldImpl.h"
-#include "tessera/Plan/Given.h"
+#include "tessera/Plan/PlanFields.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Spelling.h"
@@ -60,11 +60,11 @@ bool Given<PlanT>::assign(const Field<PlanT> &field, llvm::StringRef text) {
   return true;
 }
 
-template <typename PlanT> void Given<PlanT>::set(const PlanT &other) {
-  plan = other;
+template <typename PlanT> void Given<PlanT>::setAll(const Plan &other) {
+  static_cast<Plan &>(plan) = other;
   given.resize(getFields<PlanT>().size());
-  for (const Field<PlanT> &field : getFields<PlanT>())
-    if (!std::holds_alternative<typename Field<PlanT>::Derived>(field.type))
+  for (const PlanField &field : getFields<Plan>())
+    if (!std::holds_alternative<PlanField::Derived>(field.type))
       given.set(indexOf(field));
 }
 

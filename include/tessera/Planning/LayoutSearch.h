@@ -58,7 +58,7 @@ struct SearchOptions {
 
 /// A plan with its price.
 struct FoundPlan {
-  Plan plan;
+  cost::ExecutedPlan plan;
   /// Index into the clusters.
   size_t cluster = 0;
   /// Seconds of a step, bytes of its fullest stage, and memory of a device.
@@ -84,7 +84,8 @@ struct FoundPlan {
 
 /// The most predicted bytes of a plan with which it fits a device with
 /// probability `fit`, given the new features of the plan.
-double getMemoryLimit(const Plan &plan, const ClusterSpec &cluster, double fit);
+double getMemoryLimit(const cost::ExecutedPlan &plan,
+                      const ClusterSpec &cluster, double fit);
 
 /// The outcome of the layouts; all fields up to `priced` sum to `layouts`.
 struct SearchCounts {
@@ -172,7 +173,7 @@ SearchResult searchLayouts(const Subject &subject,
 /// Finds the answers among these plans on one cluster by pricing all. Plans
 /// that contradict themselves or do not suit the model count as `invalid`.
 SearchResult rankPlans(const Subject &subject, const ClusterSpec &cluster,
-                       llvm::ArrayRef<Plan> plans,
+                       llvm::ArrayRef<cost::ExecutedPlan> plans,
                        const SearchOptions &options = {});
 
 /// Finds the same answers by pricing every layout; tests compare the search

@@ -26,7 +26,7 @@ struct LayoutSetting {
   /// Index into the clusters.
   size_t cluster = 0;
   int64_t gpus = 1, globalBatch = 1;
-  Plan base;
+  cost::ExecutedPlan base;
   /// Tokens of a step.
   double tokens() const { return double(globalBatch) * double(base.seq); }
 };
@@ -79,7 +79,7 @@ public:
   int64_t countLayouts(const LayoutShape &shape) const;
 
   /// A layout of the shape: the first pipeline, ZeRO-3 if `gathers`.
-  Plan makePlan(const LayoutShape &shape) const;
+  cost::ExecutedPlan makePlan(const LayoutShape &shape) const;
   static void apply(Layout &layout, const PipelineChoice &pipeline);
   static void apply(Layout &layout, const ZeroChoice &zero);
 
@@ -104,15 +104,17 @@ private:
   using Key = std::vector<int64_t>;
   void addSettings();
   void addAxes(uint32_t setting);
-  std::vector<ContextMethod> listMethods(const Plan &axes) const;
+  std::vector<ContextMethod> listMethods(const cost::ExecutedPlan &axes) const;
   void addBatches(const LayoutShape &axes);
   void addLayers(const LayoutShape &batch);
   bool suitsModel(const LayoutShape &shape);
   Pipelines makePipelines(const LayoutShape &shape);
   std::vector<ZeroChoice> makeZeros(const LayoutShape &shape, bool rounds);
-  std::vector<Scatter> listScatters(Plan plan, bool matters) const;
-  std::vector<int64_t> listShards(Plan plan, int64_t ranks, bool matters) const;
-  bool isValid(const Plan &plan);
+  std::vector<Scatter> listScatters(cost::ExecutedPlan plan,
+                                    bool matters) const;
+  std::vector<int64_t> listShards(cost::ExecutedPlan plan, int64_t ranks,
+                                  bool matters) const;
+  bool isValid(const cost::ExecutedPlan &plan);
   bool leaveOut(llvm::Error error);
 
   const Subject *subject;

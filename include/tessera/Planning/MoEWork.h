@@ -13,8 +13,8 @@
 #ifndef TESSERA_PLANNING_MOEWORK_H
 #define TESSERA_PLANNING_MOEWORK_H
 
+#include "tessera/Cost/Execution.h"
 #include "tessera/Cost/Work.h"
-#include "tessera/Plan/Plan.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -102,11 +102,13 @@ struct MoEOptions {
 };
 
 /// The errors of a plan for such a model, joined.
-llvm::Error checkMoELayout(const MoEConfig &config, const Plan &plan);
+llvm::Error checkMoELayout(const MoEConfig &config,
+                           const cost::ExecutedPlan &plan);
 
 /// The work of a training step on one device, for each kind of layer with one
 /// micro-batch.
-cost::ModelWork makeMoEWork(const MoEConfig &config, const Plan &plan,
+cost::ModelWork makeMoEWork(const MoEConfig &config,
+                            const cost::ExecutedPlan &plan,
                             const MoEOptions &options = {});
 
 } // namespace tessera

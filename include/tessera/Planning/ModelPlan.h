@@ -15,10 +15,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tessera/Cost/Execution.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Phases/Phases.h"
-#include "tessera/Plan/Plan.h"
 #include <deque>
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@ double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
 /// The settings of a model and a plan that the shapes of a layer on one device
 /// depend on.
 struct LayerShape {
-  LayerShape(const ModelConfig &config, const Plan &plan);
+  LayerShape(const ModelConfig &config, const cost::ExecutedPlan &plan);
   bool operator==(const LayerShape &o) const;
 
   ModelConfig model;
@@ -73,24 +73,24 @@ public:
   /// micro-batch. Fails for sizes that the graph cannot have and for layouts
   /// that cannot be partitioned.
   llvm::Expected<cost::ModelWork> read(const ModelConfig &config,
-                                       const Plan &plan);
+                                       const cost::ExecutedPlan &plan);
 
   /// The same without the figures of the whole model, which many plans share.
   llvm::Expected<cost::ModelWork> readLayers(const ModelConfig &config,
-                                             const Plan &plan);
+                                             const cost::ExecutedPlan &plan);
 
   /// The forward and backward of one micro-batch of the whole model in one
   /// record, read off the training step that the compiler builds. Tests compare
   /// it with the result of read(), which derives the backward from the forward
   /// pass. Builds all layers.
   llvm::Expected<cost::LayerWork> readStep(const ModelConfig &config,
-                                           const Plan &plan);
+                                           const cost::ExecutedPlan &plan);
 
   /// Bytes that the kernels of one micro-batch read and write in the compiled
   /// training step of the whole model: all but matmuls and attention, as they
   /// are outlined for the host. Tests compare them with the result of read().
   llvm::Expected<double> readKernelBytes(const ModelConfig &config,
-                                         const Plan &plan);
+                                         const cost::ExecutedPlan &plan);
 
   /// Number of graphs built so far, for tests and reports.
   size_t numGraphs() const { return graphs; }
@@ -105,7 +105,7 @@ private:
   /// The records of all layers; the block is the mean over blocks with and
   /// without a window.
   llvm::Expected<Layers> readMeanForward(const ModelConfig &config,
-                                         const Plan &plan);
+                                         const cost::ExecutedPlan &plan);
   llvm::Error readGraph(const ModelConfig &config, LayerShape shape);
   const Layers *find(const LayerShape &shape) const;
 

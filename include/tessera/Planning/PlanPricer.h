@@ -53,10 +53,11 @@ public:
   /// sharing attention for `auto`. Fails if the plan contradicts itself or does
   /// not suit the model or the cluster. If `split` is not null, sets it to the
   /// plan with the blocks of each chunk and that method.
-  llvm::Expected<PlanPrice> price(const Plan &plan, Plan *split = nullptr);
+  llvm::Expected<PlanPrice> price(const cost::ExecutedPlan &plan,
+                                  cost::ExecutedPlan *split = nullptr);
   /// The layers of a plan, priced on its links. The plan must suit the model.
   /// Fails for sizes that the graph cannot have.
-  llvm::Expected<const Layers *> getLayers(const Plan &plan,
+  llvm::Expected<const Layers *> getLayers(const cost::ExecutedPlan &plan,
                                            const cost::Machine &machine);
   /// Calls splitByTime() and caches the result for plans with the same stages.
   llvm::Expected<Plan> split(Layers &layers, Plan plan,
@@ -71,13 +72,14 @@ public:
   schedule::PipelinePricer &getPipelines() { return pipelines; }
 
 private:
-  llvm::Expected<PlanPrice> priceMethod(const Plan &plan, Plan *split);
+  llvm::Expected<PlanPrice> priceMethod(const cost::ExecutedPlan &plan,
+                                        cost::ExecutedPlan *split);
   /// Bytes of the fullest stage.
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
-  llvm::Expected<Layers *> findLayers(const Plan &plan,
+  llvm::Expected<Layers *> findLayers(const cost::ExecutedPlan &plan,
                                       const cost::Machine &machine);
   using Key = std::array<int64_t, 37>;
-  Key keyOf(const Plan &plan) const;
+  Key keyOf(const cost::ExecutedPlan &plan) const;
 
   Subject subject;
   ClusterSpec cluster;

@@ -13,7 +13,7 @@
 #ifndef TESSERA_PLANNING_PLANSPACE_H
 #define TESSERA_PLANNING_PLANSPACE_H
 
-#include "tessera/Plan/PlanFields.h"
+#include "tessera/Cost/ExecutionFields.h"
 #include <map>
 
 namespace tessera {
@@ -24,13 +24,13 @@ public:
   /// Parses "8", "1,2,4", "2..16", "..16" or "8.." for numbers, comma-separated
   /// names for choices, "on" or "off" for flags. Fails if the text is not a
   /// value of the field, or on a range for a field without numbers.
-  static llvm::Expected<FieldChoice> parse(const PlanField &field,
+  static llvm::Expected<FieldChoice> parse(const cost::ExecutedPlanField &field,
                                            llvm::StringRef text);
 
-  const PlanField &getField() const { return *field; }
+  const cost::ExecutedPlanField &getField() const { return *field; }
   /// The text that was given.
   llvm::StringRef getText() const { return text; }
-  bool permits(const Plan &plan) const;
+  bool permits(const cost::ExecutedPlan &plan) const;
   /// Whether a field of numbers may have this value.
   bool permits(int64_t value) const;
   /// The listed values: all of them unless hasRange().
@@ -39,16 +39,17 @@ public:
   /// The ends of a range, or the least and largest value of a list.
   std::pair<int64_t, int64_t> getEnds() const;
   /// One plan for each of the values. Numbers must have no range.
-  std::vector<Plan> listValues(const Plan &base) const;
+  std::vector<cost::ExecutedPlan>
+  listValues(const cost::ExecutedPlan &base) const;
 
 private:
-  const PlanField *field = nullptr;
+  const cost::ExecutedPlanField *field = nullptr;
   std::string text;
   /// Inclusive ranges of numbers.
   std::vector<std::pair<int64_t, int64_t>> ranges;
   /// For other fields: the texts of the values, and plans that have them.
   std::vector<std::string> texts;
-  std::vector<Plan> values;
+  std::vector<cost::ExecutedPlan> values;
 };
 
 /// The fields that are searched if they are not given, in the order in which a
@@ -63,7 +64,7 @@ bool isRound(int64_t number);
 class PlanSpace {
 public:
   /// The base plan, with the values of fields that are not searched.
-  Plan base;
+  cost::ExecutedPlan base;
   /// Only plans that compile() can build (checkCompiled).
   bool compilable = false;
 
@@ -74,12 +75,12 @@ public:
   /// Null if the field is not given.
   const FieldChoice *find(llvm::StringRef name) const;
   /// Whether the plan's value of the field of this name is permitted.
-  bool permits(llvm::StringRef name, const Plan &plan) const;
+  bool permits(llvm::StringRef name, const cost::ExecutedPlan &plan) const;
   /// Names of the given fields, in the order of the table.
   std::vector<llvm::StringRef> listGiven() const;
   /// The base plan with each combination of values of the fields that are given
   /// and not searched, in the order of the table.
-  std::vector<Plan> listBases() const;
+  std::vector<cost::ExecutedPlan> listBases() const;
 
 private:
   std::map<std::string, FieldChoice, std::less<>> choices;

@@ -44,21 +44,22 @@ struct Subject {
 
   /// The errors of a plan for the model, joined: the plan's own, then the
   /// model's.
-  llvm::Error check(const Plan &plan) const;
+  llvm::Error check(const cost::ExecutedPlan &plan) const;
   /// True if the plan leaves it open how its devices of cp share
   /// attention.
-  static bool hasContextChoice(const Plan &plan);
+  static bool hasContextChoice(const Layout &layout);
   /// The plan with each method with which its devices of cp can share the
   /// attention of the model instead of `auto`, in the order that breaks ties;
   /// the plan itself if there is no choice.
-  std::vector<Plan> listContextPlans(const Plan &plan) const;
+  std::vector<cost::ExecutedPlan>
+  listContextPlans(const cost::ExecutedPlan &plan) const;
   /// The work of a training step on one device, without the figures of the
   /// whole model; `reader` caches what plans share. The plan must pass check().
-  llvm::Expected<cost::ModelWork> readLayers(WorkReader &reader,
-                                             const Plan &plan) const;
+  llvm::Expected<cost::ModelWork>
+  readLayers(WorkReader &reader, const cost::ExecutedPlan &plan) const;
   /// The same with the figures of the whole model.
   llvm::Expected<cost::ModelWork> read(WorkReader &reader,
-                                       const Plan &plan) const;
+                                       const cost::ExecutedPlan &plan) const;
 };
 
 } // namespace tessera

@@ -19,24 +19,24 @@ constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
 
 /// The textbook convention: bf16 parameters and gradients, f32 master copy and
 /// moments.
-Plan textbook() {
-  Plan plan;
+ExecutedPlan textbook() {
+  ExecutedPlan plan;
   plan.precision = Precision::BF16;
   plan.gradDType = GradDType::BF16;
   return plan;
 }
 
-double bytesOf(double parameters, const Plan &plan = textbook()) {
-  return parameters * stateBytes(plan).sum();
+double bytesOf(double parameters, const ExecutedPlan &plan = textbook()) {
+  return parameters * stateBytes(plan, plan).sum();
 }
 
 TEST(State, bytes_a_parameter) {
   auto sum = [](Precision precision, GradDType grad, OptimizerKind optimizer) {
-    Plan plan;
+    ExecutedPlan plan;
     plan.precision = precision;
     plan.gradDType = grad;
     plan.optimizer = optimizer;
-    return stateBytes(plan).sum();
+    return stateBytes(plan, plan).sum();
   };
   using P = Precision;
   using G = GradDType;
@@ -50,15 +50,15 @@ TEST(State, bytes_a_parameter) {
   EXPECT_EQ(sum(P::BF16, G::BF16, O::AdamWNoMaster), 12);
   EXPECT_EQ(sum(P::FP8, G::BF16, O::AdamW), 9);
   EXPECT_EQ(sum(P::BF16, G::F32, O::SGD), 10);
-  Plan momentum;
+  ExecutedPlan momentum;
   momentum.optimizer = O::SGD;
   momentum.momentum = 0.9;
-  EXPECT_EQ(stateBytes(momentum).sum(), 4 + 4 + 4);
+  EXPECT_EQ(stateBytes(momentum, momentum).sum(), 4 + 4 + 4);
   EXPECT_NEAR(sum(P::BF16, G::BF16, O::AdamW8Bit), 10, 0.01);
-  Plan lora;
+  ExecutedPlan lora;
   lora.precision = Precision::BF16;
   lora.loraRank = 8;
-  EXPECT_EQ(stateBytes(lora).sum(), 2);
+  EXPECT_EQ(stateBytes(lora, lora).sum(), 2);
 }
 
 TEST(State, sixteen_bytes_a_parameter) {
@@ -69,7 +69,7 @@ TEST(State, sixteen_bytes_a_parameter) {
 }
 
 TEST(State, without_a_master_copy) {
-  Plan plan = textbook();
+  ExecutedPlan plan = textbook();
   plan.optimizer = OptimizerKind::AdamWNoMaster;
   EXPECT_NEAR(bytesOf(124e6, plan), 1.5 * kGB, 0.02 * kGB);
   EXPECT_EQ(bytesOf(8e9, plan), 96 * kGB);
@@ -78,14 +78,14 @@ TEST(State, without_a_master_copy) {
   EXPECT_EQ(minimumDevices(bytesOf(405e9, plan), 80 * kGB), 61);
   EXPECT_EQ(bytesOf(7e9, plan), 84 * kGB);
   // State fully sharded over 8 devices.
-  EXPECT_EQ(shardedState(70e9, stateBytes(plan), 3, 8).sum(), 105 * kGB);
+  EXPECT_EQ(shardedState(70e9, stateBytes(plan, plan), 3, 8).sum(), 105 * kGB);
   plan.precision = Precision::F32;
   plan.optimizer = OptimizerKind::AdamW;
   EXPECT_EQ(bytesOf(7e9, plan), 112 * kGB);
 }
 
 TEST(State, zero) {
-  StateBytes each = stateBytes(textbook());
+  StateBytes each = stateBytes(textbook(), {});
   auto onDevice = [&](double parameters, int zero, double ranks) {
     return shardedState(parameters, each, zero, ranks).sum() / kGB;
   };
@@ -105,9 +105,9 @@ TEST(State, zero) {
 
 /// f32 gradients: zero=1 6 + 12/N, zero=2 2 + 16/N, zero=3 18/N.
 TEST(State, zero_with_f32_gradients) {
-  Plan plan;
+  ExecutedPlan plan;
   plan.precision = Precision::BF16;
-  StateBytes each = stateBytes(plan);
+  StateBytes each = stateBytes(plan, plan);
   for (double n : {2.0, 8.0, 64.0}) {
     EXPECT_DOUBLE_EQ(shardedState(1, each, 1, n).sum(), 6 + 12 / n);
     EXPECT_DOUBLE_EQ(shardedState(1, each, 2, n).sum(), 2 + 16 / n);
@@ -121,7 +121,7 @@ TEST(Activations, rule_of_thumb) {
   EXPECT_NEAR(llama + bytesOf(7e9), 124.9 * kGB, 0.02 * kGB);
   EXPECT_NEAR(roughActivationBytes(32, 4, 8192, 4096), 103.1 * kGB, 0.05e9);
   // Bytes in GiB by category.
-  StateBytes state = shardedState(7e9, stateBytes(textbook()), 0, 1);
+  StateBytes state = shardedState(7e9, stateBytes(textbook(), {}), 0, 1);
   EXPECT_NEAR(state.parameter / kGiB, 13.04, 0.005);
   EXPECT_NEAR(state.gradient / kGiB, 13.04, 0.005);
   EXPECT_NEAR(state.optimizer / kGiB, 78.23, 0.005);
@@ -130,7 +130,7 @@ TEST(Activations, rule_of_thumb) {
 }
 
 TEST(Activations, gpt2_124m) {
-  StateBytes state = shardedState(124e6, stateBytes(textbook()), 0, 1);
+  StateBytes state = shardedState(124e6, stateBytes(textbook(), {}), 0, 1);
   double activations = roughActivationBytes(12, 1, 1024, 768);
   EXPECT_NEAR(state.parameter / kGiB, 0.23, 0.005);
   EXPECT_NEAR(state.gradient / kGiB, 0.23, 0.005);
@@ -147,7 +147,7 @@ TEST(Activations, deepseek_v3) {
   double total = bytesOf(671e9) + activations;
   EXPECT_EQ(minimumDevices(total, 80 * kGB), 135);
   EXPECT_EQ(minimumDevices(total, 80 * kGiB), 126);
-  Plan fp8 = textbook();
+  ExecutedPlan fp8 = textbook();
   fp8.precision = Precision::FP8;
   EXPECT_NEAR(bytesOf(671e9, fp8), 6.04e12, 0.005e12);
   EXPECT_EQ(minimumDevices(bytesOf(671e9, fp8), 80 * kGB), 76);
@@ -155,18 +155,18 @@ TEST(Activations, deepseek_v3) {
 
 TEST(Limits, largest_model_of_64_devices) {
   // A widely quoted value is 20.5e9; it is wrong.
-  EXPECT_EQ(largestModel(stateBytes(textbook()), 64, 80 * kGB), 320e9);
+  EXPECT_EQ(largestModel(stateBytes(textbook(), {}), 64, 80 * kGB), 320e9);
 }
 
 /// 70e9 parameters on 4 devices do not fit in 512 GB of host memory.
 TEST(Limits, offload_of_70e9_needs_a_disk) {
-  StateBytes each = stateBytes(textbook());
+  StateBytes each = stateBytes(textbook(), {});
   EXPECT_EQ(each.optimizer * 70e9, 840 * kGB);
   EXPECT_GT(each.optimizer * 70e9, 512 * kGB);
-  Plan noMaster = textbook();
+  ExecutedPlan noMaster = textbook();
   noMaster.optimizer = OptimizerKind::AdamWNoMaster;
-  EXPECT_EQ(stateBytes(noMaster).optimizer * 70e9, 560 * kGB);
-  EXPECT_GT(stateBytes(noMaster).optimizer * 70e9, 512 * kGB);
+  EXPECT_EQ(stateBytes(noMaster, noMaster).optimizer * 70e9, 560 * kGB);
+  EXPECT_GT(stateBytes(noMaster, noMaster).optimizer * 70e9, 512 * kGB);
 }
 
 TEST(Ring, bytes) {

@@ -30,11 +30,11 @@ TEST(LayerStyles, adapters_pass_over_the_operands_of_their_matmul) {
       layer.add(comm);
     }
     layer.add(weightMatmul(512, 128, 256));
-    Plan plan;
+    ExecutedPlan plan;
     plan.precision = Precision::BF16;
     plan.loraRank = rank;
     plan.loraTargets = targets;
-    buildTrainingWork(work, plan);
+    buildTrainingWork(work, plan, plan);
     return work.kinds.front();
   };
   auto bytes = [](const LayerWork &layer, Pass pass) {
@@ -99,7 +99,7 @@ TEST(LayerStyles, a_sharded_context_gathers_keys_and_values) {
 /// documents. Unfused attention masks scores after computing them.
 TEST(LayerStyles, attention_within_documents) {
   auto flops = [](AttentionKind kind, int64_t documentTokens) {
-    Plan l;
+    ExecutedPlan l;
     l.seq = 1024;
     l.documentTokens = documentTokens;
     l.attention = kind;
@@ -107,7 +107,7 @@ TEST(LayerStyles, attention_within_documents) {
     ModelWork work;
     work.kinds.resize(1);
     work.kinds[0].add(attention(16, 1024, 64));
-    buildTrainingWork(work, l);
+    buildTrainingWork(work, l, l);
     return work.kinds[0].flops(Pass::Forward);
   };
   double whole = flops(AttentionKind::Flash, 0);

@@ -46,12 +46,12 @@ TEST(LayerTime, a_host_that_waits) {
 
 /// A call takes longer on a host that waits than a kernel does elsewhere.
 TEST(LayerTime, calls_of_a_host_that_waits) {
-  Plan plan;
+  ExecutedPlan plan;
   LayerWork layer;
   OpWork op;
   op.bytesRead = 1;
   layer.add(op);
-  Machine machine(cluster(300e9), plan);
+  Machine machine(cluster(300e9), plan, plan);
   machine.device.hostLaunch = 10e-6;
   machine.device.hostCall = 100e-6;
   EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 10e-6);
@@ -59,9 +59,9 @@ TEST(LayerTime, calls_of_a_host_that_waits) {
   EXPECT_DOUBLE_EQ(priceLayer(layer, machine).forward.kernels.host, 100e-6);
   // A plan's own time applies to both.
   plan.hostLaunchMicros = 20;
-  EXPECT_DOUBLE_EQ(
-      priceLayer(layer, Machine(cluster(300e9), plan)).forward.kernels.host,
-      20e-6);
+  EXPECT_DOUBLE_EQ(priceLayer(layer, Machine(cluster(300e9), plan, plan))
+                       .forward.kernels.host,
+                   20e-6);
 }
 
 TEST(LayerTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
@@ -72,11 +72,11 @@ TEST(LayerTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
   sum.bytes = 1024;
   sum.axes = {PlanAxis::TP};
   layer.add(sum);
-  Plan l;
+  ExecutedPlan l;
   l.tp = 2;
   for (double micros : {8.0, 58.0}) {
     l.hostLaunchMicros = micros;
-    LayerTime time = priceLayer(layer, Machine(cluster(300e9), l));
+    LayerTime time = priceLayer(layer, Machine(cluster(300e9), l, l));
     EXPECT_NEAR(time.forward.kernels.host, (2 * micros + 13) * 1e-6, 1e-12);
   }
 }
@@ -84,7 +84,7 @@ TEST(LayerTime, the_library_part_of_a_collective_is_the_same_on_slow_hosts) {
 /// A block of two matmuls with a collective of tp between them, priced.
 static LayerTime priceBetween(CollectiveKind kind, bool overlap, int64_t first,
                               int64_t second) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.tp = 2;
   l.overlapTp = overlap;
@@ -99,8 +99,8 @@ static LayerTime priceBetween(CollectiveKind kind, bool overlap, int64_t first,
   comm.bytes = 50e6;
   layer.add(comm);
   layer.add(weightMatmul(4096, second, 4096));
-  buildTrainingWork(work, l);
-  return priceLayer(layer, Machine(cluster(300e9), l));
+  buildTrainingWork(work, l, l);
+  return priceLayer(layer, Machine(cluster(300e9), l, l));
 }
 
 /// Gathers and scatters overlap with matmuls; all-reduces do not.
@@ -141,14 +141,14 @@ TEST(LayerTime, collectives_of_tp_hide_beside_one_matmul) {
 /// processors if there is no PXN.
 TEST(LayerTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
   auto ratio = [](int64_t dp, int64_t tp, CollectiveKind kind) {
-    Plan l;
+    ExecutedPlan l;
     l.dp = dp;
     l.tp = tp;
     double seconds[2];
     static constexpr PlanAxis data[] = {PlanAxis::DP};
     for (bool pxn : {false, true}) {
       l.pxn = pxn;
-      seconds[pxn] = Machine(cluster(300e9), l).seconds(kind, 1e10, data);
+      seconds[pxn] = Machine(cluster(300e9), l, l).seconds(kind, 1e10, data);
     }
     return seconds[0] / seconds[1];
   };
@@ -165,10 +165,10 @@ TEST(LayerTime, some_devices_of_a_node_share_a_quarter_of_its_cards) {
 /// a collective.
 TEST(LayerTime, transfers_to_another_node_slow_kernels_less) {
   auto slowdown = [](int64_t tp) {
-    Plan l;
+    ExecutedPlan l;
     l.pp = 2;
     l.tp = tp;
-    return Machine(cluster(300e9), l).transferSlowdown() /
+    return Machine(cluster(300e9), l, l).transferSlowdown() /
            DeviceModel().overlapSlowdown;
   };
   EXPECT_EQ(slowdown(4), 1);
@@ -179,14 +179,14 @@ TEST(LayerTime, transfers_to_another_node_slow_kernels_less) {
 /// multiprocessors; over two kinds, as many as others.
 TEST(LayerTime, registered_buffers_over_one_kind_of_link) {
   auto slowdown = [](int64_t dp, int64_t tp) {
-    Plan l;
+    ExecutedPlan l;
     l.dp = dp;
     l.tp = tp;
     static constexpr PlanAxis data[] = {PlanAxis::DP, PlanAxis::CP};
-    double usual = Machine(cluster(300e9), l).dataSlowdown(data);
+    double usual = Machine(cluster(300e9), l, l).dataSlowdown(data);
     EXPECT_EQ(usual, DeviceModel().overlapSlowdown);
     l.registeredBuffers = true;
-    return Machine(cluster(300e9), l).dataSlowdown(data) / usual;
+    return Machine(cluster(300e9), l, l).dataSlowdown(data) / usual;
   };
   EXPECT_EQ(slowdown(8, 1), Machine::kRegisteredShare);
   EXPECT_EQ(slowdown(4, 8), Machine::kRegisteredShare);

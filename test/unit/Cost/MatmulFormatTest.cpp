@@ -123,7 +123,7 @@ TEST(MatmulFormat, some_blocks_of_nvfp4_stay_in_16_bits) {
 /// A policy that keeps every second matmul's result keeps none of unknown ops.
 TEST(MatmulFormat, results_in_4_bits_are_computed_again) {
   auto build = [](Precision precision) {
-    Plan plan;
+    ExecutedPlan plan;
     plan.precision = precision;
     plan.recompute = Recompute::Matmuls;
     ModelWork work;
@@ -134,7 +134,7 @@ TEST(MatmulFormat, results_in_4_bits_are_computed_again) {
     layer.keptResults = {{"nn.einsum", 1000, false},
                          {"nn.attention", 100, false}};
     work.layers = {{0, 1}};
-    buildTrainingWork(work, plan);
+    buildTrainingWork(work, plan, plan);
     return work.kinds[0];
   };
   auto columnsAgain = [](const LayerWork &layer) {

@@ -50,7 +50,7 @@ protected:
   }
   std::vector<StageMemory> stages() {
     EXPECT_EQ(llvm::toString(plan.check()), "");
-    return MemoryModel(work).stages(assignChunks(work.layers, plan), plan,
+    return MemoryModel(work).stages(assignChunks(work.layers, plan), plan, plan,
                                     pricer, constants);
   }
   void setPipeline(const char *schedule, int64_t pp, int64_t microBatches,
@@ -62,7 +62,7 @@ protected:
   }
 
   ModelWork work;
-  Plan plan;
+  ExecutedPlan plan;
   MemoryConstants constants;
   tessera::schedule::PipelinePricer pricer;
 };
@@ -165,7 +165,8 @@ TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
     EXPECT_EQ(bytes.gradients + bytes.activations, std::max(gradients, 30.0));
     EXPECT_EQ(held.total() - bytes.total(), std::min(gradients, 30.0));
     MemoryModel model(work);
-    EXPECT_LE(model.leastBytes(work.layers, plan, 0, constants), bytes.total());
+    EXPECT_LE(model.leastBytes(work.layers, plan, plan, 0, constants),
+              bytes.total());
     // Sums over several micro-batches exist all the time.
     plan.microBatches = 2;
     EXPECT_EQ(stages()[0].bytes.gradients, gradients);

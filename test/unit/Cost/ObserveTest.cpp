@@ -29,7 +29,8 @@ ClusterSpec cluster() {
 
 /// Prices a step of dp compute and tp communication, in seconds at 0.8 of the
 /// peaks.
-llvm::Expected<ObservedPrice> price(const ClusterSpec &spec, const Plan &plan) {
+llvm::Expected<ObservedPrice> price(const ClusterSpec &spec,
+                                    const ExecutedPlan &plan) {
   double compute = 0.8 / spec.device.findConstant("matmul_rate")->value;
   double links = 0.8 / spec.levels[0].efficiency.value;
   return ObservedPrice{double(plan.dp) * compute + double(plan.tp) * links,
@@ -141,8 +142,8 @@ TEST(Observe, other_models_and_clusters_are_refused) {
             std::string::npos);
 }
 
-Plan base() {
-  Plan plan;
+ExecutedPlan base() {
+  ExecutedPlan plan;
   plan.seq = 2048;
   plan.dp = 8;
   plan.microBatches = 4;

@@ -7,8 +7,8 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/MinimumMemory.h"
-#include "tessera/Cost/TextTable.h"
 #include "tessera/Cost/TrainingWork.h"
+#include "tessera/Support/TextTable.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -39,7 +39,7 @@ ClusterSpec cluster() {
 }
 
 /// 16 blocks of one matmul, with a collective over tp.
-ModelWork model(const Plan &plan) {
+ModelWork model(const ExecutedPlan &plan) {
   ModelWork work;
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
@@ -65,12 +65,12 @@ ModelWork model(const Plan &plan) {
   work.layers = {{0, 1}, {1, 16}, {2, 1}};
   work.modelParameters = 16 * 4096.0 * 4096 * plan.tp;
   work.modelFlopsPerToken = 6 * work.modelParameters;
-  buildTrainingWork(work, plan);
+  buildTrainingWork(work, plan, plan);
   return work;
 }
 
-Plan plan() {
-  Plan l;
+ExecutedPlan plan() {
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.tp = 2;
   l.dp = 4;
@@ -81,17 +81,17 @@ Plan plan() {
   return l;
 }
 
-PlanReport report(const Plan &l, const ClusterSpec &c = cluster(),
+PlanReport report(const ExecutedPlan &l, const ClusterSpec &c = cluster(),
                   PlanQuestion question = {}) {
   schedule::PipelinePricer pricer;
-  auto result = makePlanReport(model(l), l, c, question, pricer);
+  auto result = makePlanReport(model(l), l, l, c, question, pricer);
   EXPECT_TRUE(bool(result)) << llvm::toString(result.takeError());
   return result ? *result : PlanReport();
 }
 
-std::string errorOf(const Plan &l, const ClusterSpec &c = cluster()) {
+std::string errorOf(const ExecutedPlan &l, const ClusterSpec &c = cluster()) {
   schedule::PipelinePricer pricer;
-  auto result = makePlanReport(model(l), l, c, {}, pricer);
+  auto result = makePlanReport(model(l), l, l, c, {}, pricer);
   return result ? "" : llvm::toString(result.takeError());
 }
 
@@ -104,13 +104,13 @@ const Cause *find(const PlanReport &r, llvm::StringRef name) {
 
 /// Collectives that overlap with matmuls still count for the tp axis.
 TEST(PlanReport, hidden_collectives_keep_their_name) {
-  Plan l = plan();
+  ExecutedPlan l = plan();
   l.overlapTp = true;
   schedule::PipelinePricer pricer;
   ModelWork work = model(l);
   for (CommWork &comm : work.kinds[1].comms)
     comm.overlappable = true;
-  auto r = makePlanReport(work, l, cluster(), {}, pricer);
+  auto r = makePlanReport(work, l, l, cluster(), {}, pricer);
   ASSERT_TRUE(bool(r)) << llvm::toString(r.takeError());
   ASSERT_NE(find(*r, "collectives of tp"), nullptr);
   EXPECT_EQ(find(*r, "gathers of parameters"), nullptr);
@@ -133,7 +133,7 @@ TEST(PlanReport, collectives_name_their_links) {
   ASSERT_TRUE(find(r, "collectives of tp"));
   EXPECT_EQ(find(r, "collectives of tp")->resource, "nvlink");
   EXPECT_EQ(find(r, "gradients over dp")->resource, "nvlink");
-  Plan wide = plan();
+  ExecutedPlan wide = plan();
   wide.tp = 16;
   r = report(wide);
   EXPECT_EQ(find(r, "collectives of tp")->resource, "ib");
@@ -143,7 +143,7 @@ TEST(PlanReport, collectives_name_their_links) {
 /// Nothing is recomputed, so both utilizations count the same matmuls. The
 /// parameters determine the model's FLOPs.
 TEST(PlanReport, utilization) {
-  Plan l = plan();
+  ExecutedPlan l = plan();
   PlanReport r = report(l);
   double flops = 6 * 16 * 4096.0 * 4096 * 2 * 64 * 4096 / 32;
   EXPECT_NEAR(r.mfu, flops / r.stepSeconds / 1000e12, 1e-9);
@@ -176,7 +176,7 @@ TEST(PlanReport, memory_binds_where_a_plan_does_not_fit) {
 
 /// Host memory is limited too.
 TEST(PlanReport, offloaded_state_must_fit_as_well) {
-  Plan l = plan();
+  ExecutedPlan l = plan();
   l.offload = Offload::Host;
   EXPECT_TRUE(report(l).fits());
   EXPECT_EQ(report(l).peakMemory().optimizer, 0);
@@ -194,7 +194,7 @@ TEST(PlanReport, errors) {
 }
 
 /// Half the 80 % interval of a plan for a framework with published runs.
-double doubtOf(const Plan &l, const ClusterSpec &c = cluster(),
+double doubtOf(const ExecutedPlan &l, const ClusterSpec &c = cluster(),
                std::vector<std::string> *caveats = nullptr) {
   PlanQuestion question;
   question.framework = "nemo";
@@ -217,19 +217,19 @@ TEST(PlanReport, says_how_sure_it_is) {
   EXPECT_EQ(caveats,
             (std::vector<std::string>{"efficiency of level ib is a guess"}));
   // A level that the plan does not use gives no caveat.
-  Plan inside = plan();
+  ExecutedPlan inside = plan();
   inside.pp = 1;
   EXPECT_EQ(doubtOf(inside, guessed), known);
   guessed.device.constants.clear();
   EXPECT_GT(doubtOf(plan(), guessed), less);
-  Plan beyond = plan();
+  ExecutedPlan beyond = plan();
   beyond.schedule = ScheduleKind::ZeroBubbleV;
   EXPECT_GT(doubtOf(beyond), known);
   // The plan's precision and length occur in no published run.
-  Plan wide = plan();
+  ExecutedPlan wide = plan();
   wide.precision = Precision::F32;
   EXPECT_GT(doubtOf(wide), known);
-  Plan narrow = plan();
+  ExecutedPlan narrow = plan();
   narrow.precision = Precision::FP8;
   EXPECT_GT(doubtOf(narrow), known);
   EXPECT_EQ(report(narrow).peakType, "bf16");
@@ -237,7 +237,7 @@ TEST(PlanReport, says_how_sure_it_is) {
   withUnits.device.peakFlops.push_back({"fp8", measured(2000e12)});
   EXPECT_EQ(doubtOf(narrow, withUnits), known);
   EXPECT_EQ(report(narrow, withUnits).peakType, "fp8");
-  Plan far = plan();
+  ExecutedPlan far = plan();
   far.seq = 100000000;
   EXPECT_GT(doubtOf(far), known);
   // A plan without a framework, or with one that has no published run.
@@ -260,7 +260,7 @@ TEST(PlanReport, intervals_have_the_unit_of_the_prediction) {
             "950.0 ms (80 %: 900.00 to 1100.00)");
 }
 
-std::string comparison(const Plan &a, const Plan &b) {
+std::string comparison(const ExecutedPlan &a, const ExecutedPlan &b) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::Error error =
@@ -270,7 +270,7 @@ std::string comparison(const Plan &a, const Plan &b) {
 }
 
 TEST(PlanReport, compares_two) {
-  Plan b = plan();
+  ExecutedPlan b = plan();
   b.recompute = Recompute::Full;
   std::string text = comparison(b, plan());
   EXPECT_NE(text.find("  recompute    full    none\n"), std::string::npos)
@@ -291,7 +291,7 @@ TEST(PlanReport, compares_reports_only) {
 }
 
 TEST(MinimumMemory, whole_model_and_zero) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.gradDType = GradDType::BF16;
   l.seq = 4096;

@@ -15,7 +15,7 @@ using namespace tessera::cost;
 namespace {
 
 TEST(StepTime, causes_sum_to_the_total) {
-  Plan l = pipelined(4, 8);
+  ExecutedPlan l = pipelined(4, 8);
   l.dp = 8;
   llvm::cantFail(l.setGlobalBatch(64));
   l.zero = 1;
@@ -31,7 +31,7 @@ TEST(StepTime, causes_sum_to_the_total) {
 TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
   // 64 devices in nodes of 8. If state is sharded over a node, all devices
   // reduce as without ZeRO, and new parameters move inside the node.
-  Plan l = pipelined(1, 1);
+  ExecutedPlan l = pipelined(1, 1);
   l.dp = 64;
   l.overlap = false;
   llvm::cantFail(l.setGlobalBatch(64));
@@ -48,7 +48,7 @@ TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
 /// Copies of a stage that share no state exchange its gradients: each device
 /// the shards that it has. All of them update their copy's state.
 TEST(StepTime, two_copies_of_a_stage_exchange_gradients) {
-  Plan l = pipelined(4, 8);
+  ExecutedPlan l = pipelined(4, 8);
   l.dp = 8;
   l.schedule = ScheduleKind::DualPipe;
   auto apart = [&] {
@@ -97,7 +97,7 @@ TEST(StepTime, bubbles_follow_the_closed_forms) {
   const double fast = 1e13;
   StepTime one = price(pipelined(4, 8), fast);
   EXPECT_NEAR(one.bubble / one.compute, 3.0 / 8, 0.01);
-  Plan l = pipelined(4, 8);
+  ExecutedPlan l = pipelined(4, 8);
   l.schedule = ScheduleKind::Interleaved;
   l.vpp = 4;
   StepTime four = price(l, fast);
@@ -107,7 +107,7 @@ TEST(StepTime, bubbles_follow_the_closed_forms) {
 }
 
 TEST(StepTime, zero_cuts_the_optimizer) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.dp = 8;
   llvm::cantFail(l.setGlobalBatch(8));
@@ -121,7 +121,7 @@ TEST(StepTime, zero_cuts_the_optimizer) {
 }
 
 TEST(StepTime, an_optimizer_op_by_op_passes_more_often) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.gradDType = GradDType::F32;
   // r4 r4 of the gradient, r4 w4 of three, w2; or 98 bytes.
@@ -134,7 +134,7 @@ TEST(StepTime, an_optimizer_op_by_op_passes_more_often) {
 }
 
 TEST(StepTime, a_plan_may_say_what_belongs_to_no_layer) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   StepTime step = price(l);
   EXPECT_EQ(step.fixed, 0);
@@ -143,7 +143,7 @@ TEST(StepTime, a_plan_may_say_what_belongs_to_no_layer) {
 }
 
 TEST(StepTime, recomputation_costs_a_forward) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   llvm::cantFail(l.setGlobalBatch(4));
   StepTime none = price(l);
@@ -152,7 +152,7 @@ TEST(StepTime, recomputation_costs_a_forward) {
 }
 
 TEST(StepTime, overlap_hides_gradients) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.dp = 16;
   llvm::cantFail(l.setGlobalBatch(64));
@@ -162,7 +162,7 @@ TEST(StepTime, overlap_hides_gradients) {
 }
 
 TEST(StepTime, zero_2_scatters_each_micro_batch) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.dp = 16;
   llvm::cantFail(l.setGlobalBatch(16 * 8));
@@ -182,7 +182,7 @@ TEST(StepTime, zero_2_scatters_each_micro_batch) {
 }
 
 TEST(StepTime, offloaded_state_goes_over_the_host_link) {
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   double near = price(l).optimizer;
   l.offload = Offload::Host;
@@ -197,10 +197,10 @@ TEST(StepTime, offloaded_state_goes_over_the_host_link) {
 /// During kernels, both receiving and sending slow a rank; in line, the rank
 /// does the two at once.
 TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
-  Plan l = pipelined(4, 16);
+  ExecutedPlan l = pipelined(4, 16);
   auto priced = [&](double slowdown, bool overlap) {
     l.overlap = overlap;
-    Machine machine(cluster(300e9), l);
+    Machine machine(cluster(300e9), l, l);
     machine.device.overlapSlowdown = slowdown;
     schedule::PipelinePricer pricer;
     return llvm::cantFail(
@@ -224,7 +224,7 @@ TEST(StepTime, transfers_beside_kernels_slow_them_twice) {
 /// Registered buffers hold gradients, and the parameters that ZeRO-3 gathers.
 TEST(StepTime, registered_buffers_hide_better) {
   for (int64_t zero : {1, 3}) {
-    Plan l;
+    ExecutedPlan l;
     l.dp = 8;
     l.zero = zero;
     l.microBatches = 4;
@@ -239,7 +239,7 @@ TEST(StepTime, registered_buffers_hide_better) {
       work.kinds[1].add(gather);
     auto priced = [&](bool registered) {
       l.registeredBuffers = registered;
-      Machine machine(cluster(300e9), l);
+      Machine machine(cluster(300e9), l, l);
       schedule::PipelinePricer pricer;
       return llvm::cantFail(
           priceStep(priceModel(work, machine), l, machine, pricer));
@@ -255,7 +255,7 @@ TEST(StepTime, registered_buffers_hide_better) {
 /// The forward and the backward of a rank's two chunks hide each other's
 /// collectives.
 TEST(StepTime, pairs_hide_collectives) {
-  Plan l = pipelined(4, 16);
+  ExecutedPlan l = pipelined(4, 16);
   l.tp = 2;
   auto priced = [&](const char *schedule, bool comm) {
     l.schedule = *parseName<ScheduleKind>(schedule);
@@ -270,7 +270,7 @@ TEST(StepTime, pairs_hide_collectives) {
       all.pass = Pass::BackwardInput;
       work.kinds[1].add(all);
     }
-    Machine machine(cluster(300e9), l);
+    Machine machine(cluster(300e9), l, l);
     schedule::PipelinePricer pricer;
     return llvm::cantFail(
         priceStep(priceModel(work, machine), l, machine, pricer));
@@ -294,7 +294,7 @@ TEST(StepTime, layers_beside_the_blocks_shorten_the_ends) {
   // Three dense layers before 58 blocks, one after; 16 stages.
   std::vector<ModelWork::Run> layers = {
       {0, 1}, {1, 3}, {2, 58}, {3, 1}, {4, 1}};
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.pp = 16;
   std::vector<int64_t> counts;
@@ -310,7 +310,7 @@ TEST(StepTime, layers_beside_the_blocks_shorten_the_ends) {
 
 TEST(StepTime, chunks) {
   std::vector<ModelWork::Run> layers = {{0, 1}, {1, 14}, {2, 1}};
-  Plan l;
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.pp = 4;
   auto counts = [&] {
@@ -342,8 +342,8 @@ PricedModel layersWithHead() {
 }
 
 TEST(StepTime, splits_by_time_what_the_plan_leaves_to_it) {
-  Plan l = pipelined(4, 8);
-  Machine machine(cluster(300e9), l);
+  ExecutedPlan l = pipelined(4, 8);
+  Machine machine(cluster(300e9), l, l);
   schedule::PipelinePricer pricer;
   PricedModel model = layersWithHead();
   auto split = [&] {
@@ -374,7 +374,7 @@ TEST(StepTime, splits_by_time_what_the_plan_leaves_to_it) {
 
 /// Gradients of no block take no time.
 TEST(StepTime, chunks_without_a_block) {
-  Plan l = pipelined(4, 8);
+  ExecutedPlan l = pipelined(4, 8);
   l.dp = 8;
   l.zero = 1;
   l.stageLayers = {0, 8, 8, 0};

@@ -72,7 +72,7 @@ inline ClusterSpec cluster(double nearBandwidth) {
 }
 
 /// 16 equal blocks between an embedding and a head that do nothing.
-inline ModelWork model(const Plan &plan) {
+inline ModelWork model(const ExecutedPlan &plan) {
   ModelWork work;
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
@@ -83,14 +83,14 @@ inline ModelWork model(const Plan &plan) {
   for (LayerWork &kind : work.kinds)
     kind.outputBytes = 2.0 * 4096 * 4096;
   work.layers = {{0, 1}, {1, 16}, {2, 1}};
-  buildTrainingWork(work, plan);
+  buildTrainingWork(work, plan, plan);
   return work;
 }
 
 /// The step of `model` on `cluster`; fails the test if there is an error.
-inline StepTime price(const Plan &plan, double nearBandwidth = 300e9) {
+inline StepTime price(const ExecutedPlan &plan, double nearBandwidth = 300e9) {
   EXPECT_EQ(llvm::toString(plan.check()), "");
-  Machine machine(cluster(nearBandwidth), plan);
+  Machine machine(cluster(nearBandwidth), plan, plan);
   schedule::PipelinePricer pricer;
   llvm::Expected<StepTime> step =
       priceStep(priceModel(model(plan), machine), plan, machine, pricer);
@@ -99,8 +99,8 @@ inline StepTime price(const Plan &plan, double nearBandwidth = 300e9) {
 }
 
 /// A plan in bf16 with stages.
-inline Plan pipelined(int64_t stages, int64_t microBatches) {
-  Plan l;
+inline ExecutedPlan pipelined(int64_t stages, int64_t microBatches) {
+  ExecutedPlan l;
   l.precision = Precision::BF16;
   l.pp = stages;
   l.microBatches = microBatches;

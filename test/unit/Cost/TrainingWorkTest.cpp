@@ -35,9 +35,9 @@ TEST(TrainingWork, a_matmul_gives_two) {
 TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
-  Plan plan;
+  ExecutedPlan plan;
   plan.gradDType = GradDType::Both;
-  appendBackward(layer, Recompute::None, makeGradientSums(plan),
+  appendBackward(layer, Recompute::None, makeGradientSums(plan, plan),
                  /*frozen=*/false);
   ASSERT_EQ(layer.ops.size(), 4u);
   EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
@@ -50,7 +50,7 @@ TEST(TrainingWork, gradients_summed_apart_are_read_again) {
 /// If the sum has the gradients' type, the first micro-batch's gradient is the
 /// sum.
 TEST(TrainingWork, kernels_of_their_own_add_gradients) {
-  Plan plan;
+  ExecutedPlan plan;
   plan.precision = Precision::BF16;
   plan.sumsApart = true;
   auto bytesOf = [&](GradDType type, int64_t microBatches) {
@@ -58,7 +58,7 @@ TEST(TrainingWork, kernels_of_their_own_add_gradients) {
     plan.microBatches = microBatches;
     LayerWork layer;
     layer.add(weightMatmul(512, 256, 128));
-    appendBackward(layer, Recompute::None, makeGradientSums(plan),
+    appendBackward(layer, Recompute::None, makeGradientSums(plan, plan),
                    /*frozen=*/false);
     // The matmul writes the gradients' own type.
     EXPECT_EQ(layer.ops[2].epilogueBytes, 2.0 * 128 * 256);
@@ -127,11 +127,11 @@ TEST(TrainingWork, parameters_and_gradients_travel_in_their_types) {
     gather.axes = {PlanAxis::DP};
     gather.parameter = true;
     model.kinds[0].add(gather);
-    Plan plan;
+    ExecutedPlan plan;
     plan.precision = precision;
     plan.gradDType = type;
     plan.weightBytes = weightBytes;
-    buildTrainingWork(model, plan);
+    buildTrainingWork(model, plan, plan);
     const std::vector<CommWork> &comms = model.kinds[0].comms;
     EXPECT_EQ(comms.size(), 3u); // forward; backward: again, and its dual
     return std::pair(comms[1].bytes / 1000, comms[2].bytes / 1000);

@@ -59,11 +59,14 @@ TEST(Uncertainty, probability_of_fitting) {
 }
 
 TEST(Uncertainty, plans_that_are_alike_are_compared_more_surely) {
-  Plan a, near = a, far = a;
+  ExecutedPlan a, near = a, far = a;
   near.microBatch = 2;
   far.tp = 8;
   far.pp = 4;
   EXPECT_EQ(probabilityFaster(a, 1, a, 2), 1);
+  ExecutedPlan eager = a;
+  eager.eager = true;
+  EXPECT_LT(probabilityFaster(a, 1, eager, 1.1), 1);
   double alike = probabilityFaster(a, 1, near, 1.1);
   double unlike = probabilityFaster(a, 1, far, 1.1);
   EXPECT_GT(alike, unlike);
@@ -80,20 +83,20 @@ TEST(Uncertainty, guesses_and_frameworks_that_were_not_fitted_are_new) {
   for (const NamedConstant &constant : deviceConstants())
     cluster.device.constants.push_back(
         {constant.name, {1, Provenance::Measured, ""}});
-  Plan plan;
+  ExecutedPlan plan;
   plan.precision = Precision::BF16;
-  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo", true).framework);
-  EXPECT_TRUE(noveltyOf(plan, cluster, "tessera").framework);
-  EXPECT_TRUE(noveltyOf(plan, cluster).framework);
-  EXPECT_FALSE(noveltyOf(plan, cluster, "nemo", true).device);
+  EXPECT_FALSE(noveltyOf(plan, plan, cluster, "nemo", true).framework);
+  EXPECT_TRUE(noveltyOf(plan, plan, cluster, "tessera").framework);
+  EXPECT_TRUE(noveltyOf(plan, plan, cluster).framework);
+  EXPECT_FALSE(noveltyOf(plan, plan, cluster, "nemo", true).device);
   auto &constants = cluster.device.constants;
   constants[0].second.provenance = Provenance::Guess;
-  EXPECT_EQ(noveltyOf(plan, cluster, "nemo", true).features, 1u);
+  EXPECT_EQ(noveltyOf(plan, plan, cluster, "nemo", true).features, 1u);
   for (auto &[name, quantity] : constants)
     quantity.provenance = Provenance::Guess;
-  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo", true).device);
+  EXPECT_TRUE(noveltyOf(plan, plan, cluster, "nemo", true).device);
   plan.seq = 65536;
-  EXPECT_TRUE(noveltyOf(plan, cluster, "nemo", true).sequence);
+  EXPECT_TRUE(noveltyOf(plan, plan, cluster, "nemo", true).sequence);
 }
 
 } // namespace

@@ -182,7 +182,7 @@ TEST(LayoutSearch, bounds_hold) {
             random() % space.getZeros(shape, pipelines[pipeline]).size();
         auto bounds = probe.measure(index, pipeline, zero);
         ASSERT_TRUE(bounds);
-        const Plan &plan = bounds->priced.plan;
+        const cost::ExecutedPlan &plan = bounds->priced.plan;
         SCOPED_TRACE(plan.summary() + " " + stringify(plan.schedule).str());
         double seconds = bounds->priced.seconds;
         EXPECT_LE(bounds->axes, seconds);
@@ -206,7 +206,7 @@ TEST(LayoutSearch, bounds_of_chunks_hold_for_whole_schedules) {
   for (ScheduleKind kind : schedule::allScheduleKinds())
     for (int64_t pp : {2, 4, 8})
       for (int64_t microBatches : {16, 20}) {
-        Plan plan;
+        cost::ExecutedPlan plan;
         plan.precision = Precision::BF16;
         plan.seq = 2048;
         plan.pp = pp;
@@ -216,7 +216,7 @@ TEST(LayoutSearch, bounds_of_chunks_hold_for_whole_schedules) {
         plan.vpp = kind == ScheduleKind::Interleaved ? 3 : 1;
         SCOPED_TRACE(plan.summary() + " " + stringify(kind).str());
         ASSERT_EQ(llvm::toString(plan.check()), "");
-        Machine machine(spec, plan);
+        Machine machine(spec, plan, plan);
         const PricedModel &model =
             llvm::cantFail(pricer.getLayers(plan, machine))->model;
         Plan split = llvm::cantFail(splitByTime(model, plan, machine, whole));
@@ -285,7 +285,7 @@ TEST(LayoutSearch, fits_with_a_probability) {
   ASSERT_FALSE(sure.top.empty());
   EXPECT_GE(sure.top[0].time, plain.top[0].time);
   for (const FoundPlan &found : sure.front) {
-    Doubt doubt = memoryDoubt(noveltyOf(found.plan, clusters[0]));
+    Doubt doubt = memoryDoubt(noveltyOf(found.plan, found.plan, clusters[0]));
     EXPECT_GE(probabilityBelow(found.bytes, found.capacity, doubt), 0.95);
     EXPECT_NEAR(probabilityBelow(found.limit, found.capacity, doubt), 0.95,
                 1e-9);
@@ -411,7 +411,7 @@ TEST(LayoutSearch, ranks_plans) {
   std::vector<ClusterSpec> clusters{cluster()};
   LayoutSpace space(subject, clusters, given);
   SearchResult found = searchLayouts(subject, clusters, space);
-  std::vector<Plan> plans;
+  std::vector<cost::ExecutedPlan> plans;
   for (const FoundPlan &plan : llvm::reverse(found.top))
     plans.push_back(plan.plan);
   plans.push_back(plans.back());
@@ -444,7 +444,7 @@ TEST(LayoutSpace, is_what_the_options_leave_open) {
   for (const LayoutShape &shape : space.getShapes())
     for (const PipelineChoice &pipeline : space.getPipelines(shape))
       for (const ZeroChoice &zero : space.getZeros(shape, pipeline)) {
-        Plan plan = space.makePlan(shape);
+        cost::ExecutedPlan plan = space.makePlan(shape);
         LayoutSpace::apply(plan, pipeline);
         LayoutSpace::apply(plan, zero);
         EXPECT_EQ(llvm::toString(subject.check(plan)), "");
@@ -488,7 +488,7 @@ TEST(LayoutSpace, has_each_layout_once) {
   for (const LayoutShape &shape : space.getShapes())
     for (const PipelineChoice &pipeline : space.getPipelines(shape))
       for (const ZeroChoice &zero : space.getZeros(shape, pipeline)) {
-        Plan plan = space.makePlan(shape);
+        cost::ExecutedPlan plan = space.makePlan(shape);
         LayoutSpace::apply(plan, pipeline);
         LayoutSpace::apply(plan, zero);
         found.insert(

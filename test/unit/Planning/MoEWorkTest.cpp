@@ -55,8 +55,8 @@ std::string errorOf(const std::string &from, const std::string &to) {
   return config ? "" : llvm::toString(config.takeError());
 }
 
-Plan plan(int64_t dp, int64_t ep, int64_t tp = 1) {
-  Plan l;
+cost::ExecutedPlan plan(int64_t dp, int64_t ep, int64_t tp = 1) {
+  cost::ExecutedPlan l;
   l.precision = Precision::BF16;
   l.dp = dp;
   l.ep = ep;
@@ -154,7 +154,7 @@ TEST(MoEWork, parameters_are_all_there) {
 /// The tokens of all local experts are cast, and so are the gradients of their
 /// results.
 TEST(MoEWork, casts_of_experts_are_of_all_of_them) {
-  Plan l = plan(8, 8);
+  cost::ExecutedPlan l = plan(8, 8);
   l.precision = Precision::FP8Current;
   ModelWork work = makeMoEWork(parse(qwenText()), l);
   // 4096 tokens, each at 8 experts, over 8 devices.
@@ -186,7 +186,7 @@ TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
 /// their gradients; experts do so over the devices that share them.
 TEST(MoEWork, zero_3_gathers_parameters) {
   for (const std::string &text : {mixtralText(), deepSeekText()}) {
-    Plan l = plan(32, 8);
+    cost::ExecutedPlan l = plan(32, 8);
     ModelWork before = makeMoEWork(parse(text), l);
     l.zero = 3;
     ModelWork work = makeMoEWork(parse(text), l);
@@ -246,7 +246,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
             (std::vector<std::string>{"dispatch", "weights", "combine",
                                       "combine", "weights", "dispatch"}));
   // Tokens go to at most four nodes, in 8 bits there and in 16 bits back.
-  Plan l = plan(64, 64);
+  cost::ExecutedPlan l = plan(64, 64);
   l.precision = Precision::FP8;
   work = makeMoEWork(parse(deepSeekText()), l);
   EXPECT_EQ(block(work).comms[0].bytes, 4096.0 * 4 * 7168);
@@ -254,7 +254,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
 }
 
 TEST(MoEWork, tokens_go_once_to_each_device) {
-  Plan l = plan(8, 8);
+  cost::ExecutedPlan l = plan(8, 8);
   l.dispatchOnce = l.overlapExperts = true;
   ModelWork work = makeMoEWork(parse(mixtralText()), l);
   EXPECT_EQ(block(work).comms.size(), 4u);
@@ -272,7 +272,7 @@ TEST(MoEWork, tokens_go_once_to_each_device) {
 }
 
 TEST(MoEWork, experts_apart_are_kernels_of_their_own) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   l.precision = Precision::MXFP8;
   MoEConfig mixtral = parse(mixtralText());
   auto kernels = [&](const char *name, const MoEOptions &options = {}) {
@@ -298,7 +298,7 @@ TEST(MoEWork, experts_apart_are_kernels_of_their_own) {
 }
 
 TEST(MoEWork, graphs_leave_the_host_what_is_after_the_router) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   l.precision = Precision::MXFP8;
   l.expertsApart = true;
   MoEConfig mixtral = parse(mixtralText());
@@ -330,7 +330,7 @@ TEST(MoEWork, graphs_leave_the_host_what_is_after_the_router) {
 }
 
 TEST(MoEWork, a_plain_all_to_all_sorts_what_it_brings) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   auto count = [&](const char *name) {
     ModelWork work = makeMoEWork(parse(mixtralText()), l);
     return llvm::count_if(block(work).ops, [&](const OpWork &op) {
@@ -348,7 +348,7 @@ TEST(MoEWork, a_plain_all_to_all_sorts_what_it_brings) {
 }
 
 TEST(MoEWork, rows_of_experts_are_padded_by_copies_below_16_bits) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   l.precision = Precision::MXFP8;
   l.expertsApart = true;
   auto copied = [&](const MoEOptions &options = {}) {
@@ -375,7 +375,7 @@ TEST(MoEWork, rows_of_experts_are_padded_by_copies_below_16_bits) {
 }
 
 TEST(MoEWork, a_schedule_that_interleaves_passes_issues_each_part) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   l.expertsApart = true;
   auto calls = [&](Pass pass, const MoEOptions &options = {}) {
     ModelWork work = makeMoEWork(parse(mixtralText()), l, options);
@@ -393,7 +393,7 @@ TEST(MoEWork, a_schedule_that_interleaves_passes_issues_each_part) {
 }
 
 TEST(MoEWork, a_pass_that_runs_beside_waits_with_the_other) {
-  Plan l = plan(8, 4);
+  cost::ExecutedPlan l = plan(8, 4);
   l.expertsApart = true;
   EXPECT_FALSE(block(makeMoEWork(parse(mixtralText()), l)).backwardWaits);
   l.overlapExperts = true;
@@ -423,7 +423,7 @@ TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
 
 TEST(MoEWork, tensor_parallelism_cuts_heads_and_columns) {
   MoEConfig mixtral = parse(mixtralText());
-  Plan l = plan(1, 1, 4);
+  cost::ExecutedPlan l = plan(1, 1, 4);
   l.sp = true;
   ModelWork one = makeMoEWork(mixtral, plan(1, 1)),
             four = makeMoEWork(mixtral, l);
@@ -435,7 +435,7 @@ TEST(MoEWork, tensor_parallelism_cuts_heads_and_columns) {
 
 TEST(MoEWork, recomputation_and_8_bits_save_memory) {
   MoEConfig deepSeek = parse(deepSeekText());
-  Plan l = plan(64, 64);
+  cost::ExecutedPlan l = plan(64, 64);
   auto kept = [&] {
     ModelWork work = makeMoEWork(deepSeek, l);
     double sum = 0;
@@ -459,7 +459,7 @@ TEST(MoEWork, recomputation_and_8_bits_save_memory) {
 
 TEST(MoEWork, layout_errors) {
   MoEConfig deepSeek = parse(deepSeekText());
-  Plan l = plan(96, 96);
+  cost::ExecutedPlan l = plan(96, 96);
   EXPECT_EQ(llvm::toString(checkMoELayout(deepSeek, l)),
             "ep: expects a divisor of the 256 experts but got 96");
   l = plan(64, 64);

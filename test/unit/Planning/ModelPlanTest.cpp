@@ -41,8 +41,8 @@ ModelConfig llama() {
   return config;
 }
 
-Plan plan(int64_t tp, int64_t dp = 1) {
-  Plan l;
+cost::ExecutedPlan plan(int64_t tp, int64_t dp = 1) {
+  cost::ExecutedPlan l;
   l.precision = Precision::BF16;
   l.tp = tp;
   l.dp = dp;
@@ -51,7 +51,7 @@ Plan plan(int64_t tp, int64_t dp = 1) {
   return l;
 }
 
-ModelWork read(const ModelConfig &config, const Plan &l) {
+ModelWork read(const ModelConfig &config, const cost::ExecutedPlan &l) {
   WorkReader reader;
   llvm::Expected<ModelWork> work = reader.read(config, l);
   EXPECT_TRUE(bool(work)) << llvm::toString(work.takeError());
@@ -90,7 +90,7 @@ TEST(ModelPlan, layers_and_parameters) {
 }
 
 /// Bytes of one layer's saved tensors per token.
-double savedOfToken(Plan l) {
+double savedOfToken(cost::ExecutedPlan l) {
   return block(read(llama(), l)).savedBytes() / 2048;
 }
 
@@ -99,7 +99,7 @@ double savedOfToken(Plan l) {
 /// The MLP keeps gate, up and their product, and, op by op, the activated gate.
 TEST(ModelPlan, what_a_layer_keeps) {
   double h = 4096, k = 1024, f = 14336;
-  Plan l = plan(1);
+  cost::ExecutedPlan l = plan(1);
   double fused = 2 * (6 * h + 2 * k + 3 * f);
   EXPECT_NEAR(savedOfToken(l), fused, 0.01 * fused);
   double before = savedOfToken(l);
@@ -117,11 +117,11 @@ TEST(ModelPlan, what_a_layer_keeps) {
 
 /// Matmuls of a layer in order: q, k, v, output, gate, up, down.
 TEST(ModelPlan, every_second_matmul_is_done_again) {
-  Plan l = plan(1);
+  cost::ExecutedPlan l = plan(1);
   l.recompute = Recompute::Matmuls;
   double h = 4096, k = 1024, f = 14336, tokens = 2048;
   auto keptOfToken = [&](bool eager) {
-    Plan plan = l;
+    cost::ExecutedPlan plan = l;
     plan.eager = eager;
     double kept = 0;
     ModelWork work = read(llama(), plan);
@@ -171,7 +171,7 @@ TEST(ModelPlan, tensor_parallel_work_and_collectives) {
             (List{"all_reduce tp", "all_reduce tp"}));
   EXPECT_EQ(comms(block(four), Pass::BackwardInput),
             (List{"all_reduce tp", "all_reduce tp"}));
-  Plan l = plan(4);
+  cost::ExecutedPlan l = plan(4);
   l.sp = true;
   EXPECT_EQ(comms(block(read(llama(), l)), Pass::Forward),
             (List{"all_gather tp", "reduce_scatter tp", "all_gather tp",
@@ -179,7 +179,7 @@ TEST(ModelPlan, tensor_parallel_work_and_collectives) {
 }
 
 TEST(ModelPlan, fully_sharded_parameters_are_gathered_once_a_layer) {
-  Plan l = plan(1, 8);
+  cost::ExecutedPlan l = plan(1, 8);
   l.zero = 3;
   const ModelWork work = read(llama(), l);
   using List = std::vector<std::string>;
@@ -195,7 +195,7 @@ TEST(ModelPlan, fully_sharded_parameters_are_gathered_once_a_layer) {
 /// Saved bytes of a block over s b h, as in Korthikanti et al. 2022, table 2;
 /// without the core of attention if that is recomputed.
 double savedShare(int64_t tp, bool sp, bool withCore = true) {
-  Plan l = plan(tp);
+  cost::ExecutedPlan l = plan(tp);
   l.sp = sp;
   l.attention = AttentionKind::Naive;
   l.dropout = true;
@@ -216,7 +216,7 @@ TEST(ModelPlan, saved_activations_follow_korthikanti) {
 }
 
 TEST(ModelPlan, context_parallel_halves_the_rows_and_gathers_keys) {
-  Plan l = plan(1);
+  cost::ExecutedPlan l = plan(1);
   l.cp = 2;
   const ModelWork work = read(llama(), l);
   using List = std::vector<std::string>;
@@ -228,7 +228,7 @@ TEST(ModelPlan, context_parallel_halves_the_rows_and_gathers_keys) {
 
 TEST(ModelPlan, layouts_that_a_layer_does_not_see_share_its_graph) {
   WorkReader reader;
-  Plan l = plan(2);
+  cost::ExecutedPlan l = plan(2);
   ASSERT_TRUE(bool(reader.read(llama(), l)));
   l.pp = 4;
   l.dp = 16;
@@ -287,7 +287,7 @@ struct Totals {
 
 /// Compares the derived step of a block with the part of the compiled training
 /// step that a second layer adds.
-void compareWithTrainingStep(ModelConfig config, const Plan &l) {
+void compareWithTrainingStep(ModelConfig config, const cost::ExecutedPlan &l) {
   WorkReader reader;
   llvm::Expected<ModelWork> derived = reader.read(config, l);
   ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
@@ -320,7 +320,7 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
   for (const ModelConfig &config : {llama(), gpt()})
     for (int64_t tp : {1, 4}) {
       SCOPED_TRACE(config.name + " tp " + std::to_string(tp));
-      Plan l = plan(tp);
+      cost::ExecutedPlan l = plan(tp);
       l.fusedLoss = true;
       compareWithTrainingStep(config, l);
     }
@@ -331,7 +331,7 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
 TEST(ModelPlan, gathered_activations_are_kept_or_gathered_again) {
   for (ModelConfig config : {llama(), gpt()}) {
     SCOPED_TRACE(config.name);
-    Plan l = plan(4);
+    cost::ExecutedPlan l = plan(4);
     l.fusedLoss = l.sp = true;
     Totals kept, again, theirs[2];
     WorkReader reader;
@@ -358,11 +358,11 @@ TEST(ModelPlan, gathered_activations_are_kept_or_gathered_again) {
 /// sequences.
 TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
   WorkReader derived, built(/*scales=*/false);
-  Plan wide = plan(4), sharded = plan(2, 4);
+  cost::ExecutedPlan wide = plan(4), sharded = plan(2, 4);
   wide.sp = true;
   sharded.zero = 3;
   for (const ModelConfig &config : {llama(), gpt()})
-    for (Plan l : {plan(1), plan(8), wide, sharded})
+    for (cost::ExecutedPlan l : {plan(1), plan(8), wide, sharded})
       for (int64_t size : {3, 8}) {
         l.microBatch = size;
         auto a = derived.read(config, l), b = built.read(config, l);
@@ -395,7 +395,7 @@ TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
 TEST(ModelPlan, one_device_pads_sizes) {
   ModelConfig config = llama();
   config.vocab = 50257;
-  Plan l;
+  cost::ExecutedPlan l;
   l.precision = Precision::BF16;
   l.seq = 1024;
   auto columns = [&](int64_t multiple) {

@@ -15,9 +15,9 @@ using namespace tessera::cost;
 
 namespace {
 
-std::vector<Plan> layouts() {
-  std::vector<Plan> list;
-  Plan l;
+std::vector<cost::ExecutedPlan> layouts() {
+  std::vector<cost::ExecutedPlan> list;
+  cost::ExecutedPlan l;
   l.precision = Precision::BF16;
   l.seq = 2048;
   for (int64_t tp : {1, 4})
@@ -42,15 +42,16 @@ std::vector<Plan> layouts() {
 TEST(PlanPricer, gives_the_numbers_of_a_report) {
   PlanPricer pricer(llama(), cluster());
   for (int round = 0; round < 2; ++round)
-    for (const Plan &plan : layouts()) {
+    for (const cost::ExecutedPlan &plan : layouts()) {
       SCOPED_TRACE(plan.summary());
-      Plan chosen;
+      cost::ExecutedPlan chosen;
       auto price = pricer.price(plan, &chosen);
       ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
       auto work = WorkReader().read(llama(), chosen);
       ASSERT_TRUE(bool(work)) << llvm::toString(work.takeError());
       schedule::PipelinePricer pipelines;
-      auto report = makePlanReport(*work, chosen, cluster(), {}, pipelines);
+      auto report =
+          makePlanReport(*work, chosen, chosen, cluster(), {}, pipelines);
       ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
       EXPECT_EQ(price->step.total, report->stepSeconds);
       EXPECT_EQ(price->peakBytes, report->peakMemory().total());
@@ -62,7 +63,7 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
 /// and micro-batches do not matter.
 TEST(PlanPricer, keeps_splits_by_stages) {
   PlanPricer pricer(llama(), cluster());
-  Plan l = layouts().front();
+  cost::ExecutedPlan l = layouts().front();
   l.tp = 1;
   struct Case {
     int64_t pp, vpp;
@@ -80,7 +81,7 @@ TEST(PlanPricer, keeps_splits_by_stages) {
       l.dp = 64 / l.pp;
       llvm::cantFail(l.setGlobalBatch(batch));
       SCOPED_TRACE(l.summary());
-      Plan kept, own;
+      cost::ExecutedPlan kept, own;
       auto price = pricer.price(l, &kept);
       ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
       auto alone = PlanPricer(llama(), cluster()).price(l, &own);
@@ -93,7 +94,7 @@ TEST(PlanPricer, keeps_splits_by_stages) {
 
 TEST(PlanPricer, prices_layers_once) {
   PlanPricer pricer(llama(), cluster());
-  Plan l = layouts().front();
+  cost::ExecutedPlan l = layouts().front();
   ASSERT_TRUE(bool(pricer.price(l)));
   // The layers do not depend on the schedule, the batch, and ZeRO up to 2.
   for (int zero : {0, 2}) {
@@ -111,7 +112,7 @@ TEST(PlanPricer, prices_layers_once) {
 /// price, whatever was priced before.
 TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
   PlanPricer pricer(llama(), cluster());
-  Plan plan = layouts().front();
+  cost::ExecutedPlan plan = layouts().front();
   plan.cp = 8;
   plan.dp = 8;
   plan.seq = 32768;
@@ -128,7 +129,7 @@ TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
   }
   EXPECT_EQ(methods.size(), 5u);
   plan.cpMethod = {};
-  Plan chosen;
+  cost::ExecutedPlan chosen;
   auto price = pricer.price(plan, &chosen);
   ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
   EXPECT_EQ(price->step.total, methods.begin()->first);
@@ -139,7 +140,7 @@ TEST(PlanPricer, takes_the_fastest_method_of_context_parallelism) {
 TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
   ModelConfig tied = llama();
   tied.tiedHead = true;
-  Plan l = layouts().front();
+  cost::ExecutedPlan l = layouts().front();
   auto parameters = [&](int64_t pp) {
     l.pp = pp;
     l.dp = 64 / (l.tp * l.cp * pp);
@@ -156,7 +157,7 @@ TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
 
 TEST(PlanPricer, errors) {
   PlanPricer pricer(llama(), cluster());
-  Plan l = layouts().front();
+  cost::ExecutedPlan l = layouts().front();
   l.tp = 3;
   l.dp = 64;
   auto price = pricer.price(l);

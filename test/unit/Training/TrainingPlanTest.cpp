@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/TrainingPlan.h"
+#include "../Plan/FieldValues.h"
 #include "../Plan/RandomPlan.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -46,6 +47,27 @@ TEST(TrainingPlan, there_and_back) {
     ASSERT_TRUE(again) << print(attr);
     EXPECT_EQ(again, attr);
     EXPECT_EQ(llvm::json::Value(toJson(again.getPlan())), json) << print(attr);
+  }
+}
+
+// A row of a table is enough for the attribute too.
+TEST(TrainingPlan, each_field_is_in_the_attribute) {
+  MLIRContext context;
+  context.getOrLoadDialect<dist::DistDialect>();
+  for (const PlanField &field : getFields<Plan>()) {
+    if (!(field.uses & FieldUse::kAttribute))
+      continue;
+    // Sums of gradients in bf16 and a cosine expect these.
+    Plan plan = parse("precision=bf16,total-steps=10");
+    std::string value = findOtherValue(field);
+    ASSERT_TRUE(field.parse(value, plan)) << field.name.str();
+    std::string text = print(dist::PlanAttr::get(&context, plan));
+    EXPECT_NE(text.find(field.getParameter() + " = "), std::string::npos)
+        << text;
+    auto again =
+        dyn_cast_or_null<dist::PlanAttr>(parseAttribute(text, &context));
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(field.print(again.getPlan()), value) << text;
   }
 }
 

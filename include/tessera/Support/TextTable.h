@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COST_TEXTTABLE_H
-#define TESSERA_COST_TEXTTABLE_H
+#ifndef TESSERA_SUPPORT_TEXTTABLE_H
+#define TESSERA_SUPPORT_TEXTTABLE_H
 
 #include "llvm/Support/raw_ostream.h"
 #include <set>
 #include <string>
 #include <vector>
 
-namespace tessera::cost {
+namespace tessera {
 
 /// Rows of text. The first column is aligned to the left, the others to the
 /// right; two spaces precede each column.
@@ -37,6 +37,6 @@ private:
 /// "+1.50", "-0.20": a difference with its sign; "0.00" if it rounds to zero.
 std::string differenceText(double difference, int digits);
 
-} // namespace tessera::cost
+} // namespace tessera
 
-#endif // TESSERA_COST_TEXTTABLE_H
+#endif // TESSERA_SUPPORT_TEXTTABLE_H

@@ -4,20 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The settings that a training framework fixes (kernels, overlap, copies,
-// types), as presets of the plan's own fields. The files of share/frameworks
-// serve `tessera plan --framework` and the scoring of published runs.
-// docs/file-formats.md describes them, docs/plan.md lists them.
+// types), as presets of the fields of a plan and of its execution. The files of
+// share/frameworks serve `tessera plan --framework` and the scoring of
+// published runs. docs/file-formats.md describes them, docs/plan.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_PLAN_FRAMEWORKS_H
-#define TESSERA_PLAN_FRAMEWORKS_H
+#ifndef TESSERA_COST_FRAMEWORKS_H
+#define TESSERA_COST_FRAMEWORKS_H
 
-#include "tessera/Plan/PlanFields.h"
+#include "tessera/Cost/ExecutionFields.h"
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::cost {
 
 /// The run that a framework's settings may depend on.
 struct FrameworkRun {
@@ -39,7 +39,7 @@ struct Framework {
   /// the alternatives. Without alternatives: in all runs.
   struct Setting {
     std::vector<std::vector<Condition>> alternatives;
-    GivenPlan values;
+    GivenExecutedPlan values;
   };
 
   std::string name;
@@ -62,13 +62,9 @@ llvm::Expected<Framework> readFramework(llvm::StringRef nameOrFile);
 /// Sets in `given` the framework's value of each field that `own` does not
 /// give; fields that `own` gives keep their values. Settings may depend on the
 /// fields of `given`, which includes all of `own`, and on the run.
-void applyFramework(const Framework &framework, const GivenPlan &own,
-                    const FrameworkRun &run, GivenPlan &given);
+void applyFramework(const Framework &framework, const GivenExecutedPlan &own,
+                    const FrameworkRun &run, GivenExecutedPlan &given);
 
-/// "attention flash, fused-loss, overlap-tp": a plan's values of the fields in
-/// which frameworks differ, for reports.
-std::string describeSettings(const Plan &plan);
+} // namespace tessera::cost
 
-} // namespace tessera
-
-#endif // TESSERA_PLAN_FRAMEWORKS_H
+#endif // TESSERA_COST_FRAMEWORKS_H

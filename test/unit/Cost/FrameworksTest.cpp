@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Support/Share.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;
+using namespace tessera::cost;
 
 namespace {
 
@@ -20,17 +21,17 @@ Framework readIt(llvm::StringRef name) {
   return framework ? *framework : Framework();
 }
 
-Plan apply(const Framework &framework, llvm::StringRef text,
-           const FrameworkRun &run = {}) {
-  GivenPlan own, given;
+ExecutedPlan apply(const Framework &framework, llvm::StringRef text,
+                   const FrameworkRun &run = {}) {
+  GivenExecutedPlan own, given;
   EXPECT_EQ(llvm::toString(own.parse(text)), "");
   given = own;
   applyFramework(framework, own, run, given);
   return given.plan;
 }
 
-Plan planOf(llvm::StringRef name, llvm::StringRef text,
-            const FrameworkRun &run = {}) {
+ExecutedPlan planOf(llvm::StringRef name, llvm::StringRef text,
+                    const FrameworkRun &run = {}) {
   return apply(readIt(name), text, run);
 }
 
@@ -48,20 +49,20 @@ TEST(Frameworks, all_files_are_read) {
 
 TEST(Frameworks, a_framework_of_today_fuses_and_overlaps) {
   for (llvm::StringRef framework : {"megatron-core", "nemo"}) {
-    Plan plan = planOf(framework, "tp=2");
+    ExecutedPlan plan = planOf(framework, "tp=2");
     EXPECT_EQ(plan.attention, AttentionKind::Flash);
     EXPECT_TRUE(plan.fusedLoss && plan.overlap && plan.sp);
     EXPECT_FALSE(plan.dropout || plan.eager);
     EXPECT_EQ(plan.overlapTp, framework == "nemo");
   }
-  Plan old = planOf("megatron-2021", "tp=2");
+  ExecutedPlan old = planOf("megatron-2021", "tp=2");
   EXPECT_EQ(old.attention, AttentionKind::Naive);
   EXPECT_TRUE(old.dropout);
   EXPECT_FALSE(old.overlap || old.sp || old.fusedLoss);
 }
 
 TEST(Frameworks, what_is_given_holds) {
-  Plan plan = planOf("megatron-2021", "attention=flash,overlap=true");
+  ExecutedPlan plan = planOf("megatron-2021", "attention=flash,overlap=true");
   EXPECT_EQ(plan.attention, AttentionKind::Flash);
   EXPECT_TRUE(plan.overlap && plan.dropout);
 }
@@ -89,10 +90,10 @@ TEST(Frameworks, settings_are_described) {
             "attention flash, fused-epilogues, fused-loss, keep-gathered, "
             "pad-to-multiple-of 64, grad-dtype f32, overlap, sp, "
             "stage-layers time, host-launch-us 0.1, step-floor-us 100, "
-            "no-grad-buffers");
+            "grad-buffers off");
   EXPECT_EQ(describeSettings(planOf("deepspeed", "")),
             "attention naive, grad-dtype bf16, stage-layers even, "
-            "host-launch-us 62, no-batch-transfers, no-pxn");
+            "host-launch-us 62, batch-transfers off, pxn off");
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,11 +128,11 @@ std::string fileOf(llvm::StringRef settings, llvm::StringRef more = "") {
       .str();
 }
 
-Plan planOfFile(llvm::StringRef settings, llvm::StringRef text,
-                llvm::StringRef more = "") {
+ExecutedPlan planOfFile(llvm::StringRef settings, llvm::StringRef text,
+                        llvm::StringRef more = "") {
   auto framework = parseFramework(fileOf(settings, more), "mine.json");
   EXPECT_TRUE(bool(framework)) << llvm::toString(framework.takeError());
-  return framework ? apply(*framework, text) : Plan();
+  return framework ? apply(*framework, text) : ExecutedPlan();
 }
 
 TEST(Frameworks, conditions_are_values_ranges_and_alternatives) {
@@ -148,7 +149,7 @@ TEST(Frameworks, conditions_are_values_ranges_and_alternatives) {
 }
 
 TEST(Frameworks, a_file_adds_to_the_one_that_it_is_like) {
-  Plan plan =
+  ExecutedPlan plan =
       planOfFile(R"({"set": {"attention": "flash1"}, "source": "a test"})",
                  "tp=2", R"("like": "nemo", )");
   EXPECT_EQ(plan.attention, AttentionKind::Flash1);

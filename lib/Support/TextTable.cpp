@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Cost/TextTable.h"
+#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
 
-using namespace tessera::cost;
+using namespace tessera;
 
 void TextTable::print(llvm::raw_ostream &os) const {
   std::vector<size_t> widths;
@@ -31,7 +31,7 @@ void TextTable::print(llvm::raw_ostream &os) const {
   }
 }
 
-std::string tessera::cost::differenceText(double difference, int digits) {
+std::string tessera::differenceText(double difference, int digits) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%+.*f", digits, difference);
   // A zero has no sign.

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Plan/Frameworks.h"
+#include "tessera/Cost/Frameworks.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
@@ -19,10 +19,10 @@
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include <map>
 
 using namespace llvm;
 using namespace tessera;
+using namespace tessera::cost;
 using Condition = Framework::Condition;
 
 //===----------------------------------------------------------------------===//
@@ -48,10 +48,12 @@ static std::optional<std::pair<int64_t, int64_t>> parseRange(StringRef text) {
 
 /// A range of a field that is a number; none for other fields and texts. The
 /// number of a field that follows from others (ranks) is a range of one.
-static std::optional<std::string> readRange(const PlanField &field,
+static std::optional<std::string> readRange(const ExecutedPlanField &field,
                                             StringRef text) {
-  bool isDerived = std::holds_alternative<PlanField::Derived>(field.type);
-  if (!isDerived && !std::holds_alternative<PlanField::Integer>(field.type))
+  bool isDerived =
+      std::holds_alternative<ExecutedPlanField::Derived>(field.type);
+  if (!isDerived &&
+      !std::holds_alternative<ExecutedPlanField::Integer>(field.type))
     return std::nullopt;
   std::optional<int64_t> number = parseCount(text);
   if (isDerived && number && *number > 0)
@@ -67,7 +69,7 @@ static Expected<Condition> readCondition(StringRef subject,
                                          const json::Value &value) {
   auto string = value.getAsString();
   std::string text = string ? string->str() : formatv("{0}", value).str();
-  const PlanField *field = findField<Plan>(subject);
+  const ExecutedPlanField *field = findField<ExecutedPlan>(subject);
   if (!field && !isName(subject))
     return createStringError(
         "expects a field of a plan, 'model' or 'device' but got '" + subject +
@@ -75,7 +77,7 @@ static Expected<Condition> readCondition(StringRef subject,
   if (field)
     if (std::optional<std::string> range = readRange(*field, text))
       return Condition{field->name.str(), *range};
-  Plan plan;
+  ExecutedPlan plan;
   if (field && !field->parse(text, plan))
     return createStringError(formatv("{0}: expects {1} but got {2}", subject,
                                      field->getForm(), value));
@@ -89,12 +91,12 @@ static Expected<Condition> readCondition(StringRef subject,
   return Condition{subject.str(), text};
 }
 
-static bool isMet(const Condition &condition, const Plan &plan,
+static bool isMet(const Condition &condition, const ExecutedPlan &plan,
                   const FrameworkRun &run) {
   if (isName(condition.subject))
     return cantFail(GlobPattern::create(condition.pattern))
         .match(condition.subject == "model" ? run.model : run.device);
-  std::string value = findField<Plan>(condition.subject)->print(plan);
+  std::string value = findField<ExecutedPlan>(condition.subject)->print(plan);
   int64_t number = 0;
   auto range = parseRange(condition.pattern);
   if (!range || StringRef(value).getAsInteger(10, number))
@@ -102,7 +104,7 @@ static bool isMet(const Condition &condition, const Plan &plan,
   return range->first <= number && number <= range->second;
 }
 
-static bool applies(const Framework::Setting &setting, const Plan &plan,
+static bool applies(const Framework::Setting &setting, const ExecutedPlan &plan,
                     const FrameworkRun &run) {
   return setting.alternatives.empty() ||
          any_of(setting.alternatives, [&](ArrayRef<Condition> conditions) {
@@ -112,15 +114,13 @@ static bool applies(const Framework::Setting &setting, const Plan &plan,
          });
 }
 
-void tessera::applyFramework(const Framework &framework, const GivenPlan &own,
-                             const FrameworkRun &run, GivenPlan &given) {
-  for (const Framework::Setting &setting : framework.settings) {
-    if (!applies(setting, given.plan, run))
-      continue;
-    for (const PlanField &field : getFields<Plan>())
-      if (setting.values.has(field.name) && !own.has(field.name))
-        cantFail(given.set(field.name, field.print(setting.values.plan)));
-  }
+void tessera::cost::applyFramework(const Framework &framework,
+                                   const GivenExecutedPlan &own,
+                                   const FrameworkRun &run,
+                                   GivenExecutedPlan &given) {
+  for (const Framework::Setting &setting : framework.settings)
+    if (applies(setting, given.plan, run))
+      given.set(setting.values.without(own));
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,18 +133,9 @@ static constexpr StringRef kDecided[] = {
     "cp",          "ep",    "seq", "micro-batch", "micro-batches",
     "global-batch"};
 
-/// The entries of an object by key.
-static std::map<std::string, const json::Value *>
-sortEntries(const json::Object &object) {
-  std::map<std::string, const json::Value *> sorted;
-  for (const auto &entry : object)
-    sorted[entry.first.str()] = &entry.second;
-  return sorted;
-}
-
 /// Fails if an object has another key than these.
 static Error checkKeys(const json::Object &object, ArrayRef<StringRef> known) {
-  for (const auto &[name, value] : sortEntries(object))
+  for (StringRef name : sortKeys(object))
     if (!is_contained(known, name))
       return createStringError("expects a known field but got '" + name + "'" +
                                didYouMean(name, known));
@@ -161,8 +152,9 @@ static Error wrongType(StringRef key, StringRef expected,
 static Expected<std::vector<Condition>>
 readConditions(const json::Object &object) {
   std::vector<Condition> conditions;
-  for (const auto &[subject, value] : sortEntries(object)) {
-    Expected<Condition> condition = readCondition(subject, *value);
+  for (StringRef subject : sortKeys(object)) {
+    Expected<Condition> condition =
+        readCondition(subject, *object.get(subject));
     if (!condition)
       return condition.takeError();
     conditions.push_back(std::move(*condition));
@@ -313,69 +305,15 @@ Expected<Framework> FrameworkFiles::read(StringRef path) {
   return framework;
 }
 
-Expected<Framework> tessera::parseFramework(StringRef text,
-                                            StringRef fileName) {
+Expected<Framework> tessera::cost::parseFramework(StringRef text,
+                                                  StringRef fileName) {
   return FrameworkFiles().parse(text, fileName);
 }
 
-Expected<Framework> tessera::readFramework(StringRef nameOrFile) {
+Expected<Framework> tessera::cost::readFramework(StringRef nameOrFile) {
   Expected<std::string> path =
       resolveShared("frameworks", nameOrFile, "--framework");
   if (!path)
     return path.takeError();
   return FrameworkFiles().read(*path);
-}
-
-//===----------------------------------------------------------------------===//
-// Reports
-//===----------------------------------------------------------------------===//
-
-std::string tessera::describeSettings(const Plan &plan) {
-  static constexpr StringRef fields[] = {"attention",
-                                         "dropout",
-                                         "eager",
-                                         "fused-epilogues",
-                                         "fused-loss",
-                                         "loss-copies",
-                                         "loss-metrics",
-                                         "loss-chunks",
-                                         "dispatch-once",
-                                         "experts-apart",
-                                         "overlap-ep",
-                                         "keep-gathered",
-                                         "pad-to-multiple-of",
-                                         "grad-dtype",
-                                         "overlap",
-                                         "overlap-tp",
-                                         "registered-buffers",
-                                         "grad-copy-bytes",
-                                         "sp",
-                                         "f32-parameters",
-                                         "stage-layers",
-                                         "host-launch-us",
-                                         "step-floor-us",
-                                         "gather-copy-bytes",
-                                         "sums-apart",
-                                         "optimizer-copy-bytes"};
-  std::string text;
-  ListSeparator comma;
-  for (StringRef name : fields) {
-    const PlanField *field = findField<Plan>(name);
-    std::string value = field->print(plan);
-    if (value == "false" || value == "0" ||
-        (name == "loss-chunks" && value == "1"))
-      continue;
-    text += StringRef(comma).str() + name.str();
-    if (value != "true")
-      text += " " + value;
-  }
-  const std::pair<bool, StringRef> usual[] = {
-      {plan.batchTransfers, "no-batch-transfers"},
-      {plan.gradBuffers, "no-grad-buffers"},
-      {plan.fusedOptimizer, "no-fused-optimizer"},
-      {plan.pxn, "no-pxn"}};
-  for (auto [isUsual, name] : usual)
-    if (!isUsual)
-      text += (StringRef(comma) + name).str();
-  return text;
 }
