@@ -9,7 +9,8 @@ that share 12 lines, and each folder with more than 25 sources (.cpp).
 Scopes are found by counting braces, which is exact enough for formatted sources. A declaration is
 documented if a comment precedes it or its group (the lines before it without a blank line), or ends
 its line. Declarations whose name suffices need no comment: data members, functions of one line,
-constructors, destructors, operators, overrides and forward declarations."""
+constructors, destructors, operators, overrides, forward declarations, and functions of a template
+that are defined apart from it."""
 
 import argparse
 import collections
@@ -155,6 +156,8 @@ class Source:
             return  # a macro
         if re.match(r"(explicit |constexpr |inline )*(\w+)\s*\(", head):
             return  # a constructor
+        if re.search(r">::\w+\(", head):
+            return  # a function of a template, which declares it
         is_type = re.match(r"(template\s*<.*>\s*)?(class|struct|union|enum)\b", head)
         is_data = "(" not in head.split("=")[0]
         is_short = self.blanked[number - 1].rstrip().endswith("}")

@@ -16,7 +16,7 @@ def Dist_PlanAttr : AttrDef<Dist_Dialect, "Plan"> {
   let description = [{
     On a module, as `dist.plan`: what the training step is built from, and the
     layout that it was partitioned for. The attribute holds a `tessera::Plan`
-    (`include/tessera/Plan/Plan.h`); the table of its fields makes this syntax,
+    (`include/tessera/Plan/Plan.h`); the tables of its fields make this syntax,
     JSON and the options of `tessera plan`, `compile` and `verify`, whose `--help-all`
     says what each is. A field is named as its option, with `_` in place of `-`,
     and is not printed where it has its default. Names that are no identifiers are

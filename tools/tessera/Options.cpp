@@ -170,8 +170,12 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
       return llvm::createStringError(name + " expects a value " +
                                      option->value);
     }
-    if (!parsed.values.try_emplace(name, value).second)
+    auto [known, isNew] = parsed.values.try_emplace(name, value);
+    if (!isNew && !option->isRepeated)
       return llvm::createStringError(name + " is given twice");
+    if (!isNew)
+      known->second =
+          parsed.texts.emplace_back((known->second + "," + value).str());
   }
   for (const OptionSpec &option : command.options)
     if (option.isOutput && parsed.has(option.name))

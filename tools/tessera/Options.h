@@ -69,6 +69,8 @@ struct OptionSpec {
   llvm::StringRef choices = {};
   /// The folder of share/ whose files are values by name.
   llvm::StringRef shared = {};
+  /// True if it may be given several times: its values are joined by commas.
+  bool isRepeated = false;
 };
 
 /// A row of a table after which all rows are in this section.
@@ -96,6 +98,12 @@ constexpr OptionSpec formerly(llvm::StringRef old, OptionSpec row) {
 /// An option with a value of `choices`, separated by '|'.
 constexpr OptionSpec choice(llvm::StringRef choices, OptionSpec row) {
   row.choices = choices;
+  return row;
+}
+
+/// An option that may be given several times.
+constexpr OptionSpec repeated(OptionSpec row) {
+  row.isRepeated = true;
   return row;
 }
 

@@ -69,6 +69,12 @@ const OptionSpec kOwnOptions[] = {
                "name of share/frameworks, as megatron-core, nemo, torchtitan, "
                "fsdp, deepspeed or tessera, or FILE.json (docs/plan.md); "
                "default: none"})),
+    {"--execution", "FILE",
+     "set how a step is run: fields of an execution as JSON, over those of "
+     "--framework and under those of options (docs/plan.md)"},
+    repeated({"--set", "NAME=VALUE",
+              "set one field of how a step is run, as fused-loss=on or "
+              "loss-copies=2; may be given several times"}),
     {"--observed", "FILE",
      "runs of the model on the cluster, which move its constants: rows of "
      "layout,seconds[,bytes], JSON, or a program's log"},

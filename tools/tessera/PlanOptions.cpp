@@ -159,9 +159,48 @@ tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
   return question;
 }
 
+/// Reads one NAME=VALUE of --set.
+static llvm::Error setExecution(StringRef text,
+                                cost::GivenExecutedPlan &given) {
+  auto [name, value] = text.split('=');
+  if (name.size() == text.size())
+    return llvm::createStringError("expects NAME=VALUE but got '" + text + "'");
+  // Names of the plan's fields are options.
+  if (findField<Plan>(name))
+    return llvm::createStringError(name +
+                                   ": expects a field of an execution; "
+                                   "this one is the option --" +
+                                   name);
+  const Field<cost::ExecutedPlan> *field = findField<cost::ExecutedPlan>(name);
+  if (field && field->value.empty())
+    value = value == "on" ? "true" : value == "off" ? "false" : value;
+  return given.set(name, value);
+}
+
+llvm::Error tessera::readExecutionFile(const ParsedOptions &parsed,
+                                       cost::GivenExecutedPlan &given) {
+  if (!parsed.has("--execution"))
+    return llvm::Error::success();
+  StringRef path = parsed.get("--execution");
+  auto file = readJson(path);
+  if (!file)
+    return file.takeError();
+  return prefixError(path + ": ", cost::readExecution(*file, given));
+}
+
+llvm::Error tessera::readSettings(const ParsedOptions &parsed,
+                                  cost::GivenExecutedPlan &given) {
+  for (StringRef text : parsed.getList("--set"))
+    if (llvm::Error error = setExecution(text, given))
+      return prefixError("--set: ", std::move(error));
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
                                      FieldUse::Kind use,
                                      cost::GivenExecutedPlan &given) {
+  if (llvm::Error error = readExecutionFile(parsed, given))
+    return error;
   for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>()) {
     std::string option = field.getOption();
     if (!(field.uses & use) || !parsed.has(option))
@@ -176,7 +215,7 @@ llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
     if (llvm::Error error = given.set(field.name, text))
       return llvm::createStringError("--" + llvm::toString(std::move(error)));
   }
-  return llvm::Error::success();
+  return readSettings(parsed, given);
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,7 +43,15 @@ llvm::Error readFrameworkOf(const ParsedOptions &parsed,
 llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,
                                                 std::string model);
 
-/// Sets the fields that have this use from their options.
+/// Sets fields of an execution from --execution or from --set, if they are
+/// given.
+llvm::Error readExecutionFile(const ParsedOptions &parsed,
+                              cost::GivenExecutedPlan &given);
+llvm::Error readSettings(const ParsedOptions &parsed,
+                         cost::GivenExecutedPlan &given);
+
+/// Sets the fields that have this use from their options, and those of an
+/// execution from --execution, before these, and from --set, after them.
 llvm::Error readPlanOptions(const ParsedOptions &parsed, FieldUse::Kind use,
                             cost::GivenExecutedPlan &given);
 

@@ -69,9 +69,12 @@ private:
 };
 
 /// Applies the settings of Tessera's own programs to the plans of a space,
-/// except for options that are given, and excludes plans that the compiler does
-/// not build. The settings of other frameworks depend on the layout.
-llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
+/// except for options and settings that are given, and excludes plans that the
+/// compiler does not build. The settings of other frameworks depend on the
+/// layout.
+llvm::Error applyOwnSettings(const ParsedOptions &parsed,
+                             const cost::GivenExecutedPlan &given,
+                             PlanSpace &space) {
   StringRef name = parsed.get("--framework");
   if (name != "tessera")
     return llvm::createStringError(
@@ -80,8 +83,8 @@ llvm::Error applyOwnSettings(const ParsedOptions &parsed, PlanSpace &space) {
   if (!framework)
     return framework.takeError();
   constexpr StringRef kGathered = "keep-gathered";
-  cost::GivenExecutedPlan own, settings;
-  for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>())
+  cost::GivenExecutedPlan own = given, settings;
+  for (const Field<cost::ExecutedPlan> &field : getFields<cost::ExecutedPlan>())
     if (parsed.has(field.getOption()))
       llvm::cantFail(own.set(field.name, field.print(space.base)));
   settings.plan = space.base;
@@ -116,8 +119,15 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
             space.constrain(field.name, getFieldText(field, parsed)))
       return prefixError("--", std::move(error));
   }
+  cost::GivenExecutedPlan given;
+  given.plan = space.base;
+  if (llvm::Error error = readExecutionFile(parsed, given))
+    return std::move(error);
+  if (llvm::Error error = readSettings(parsed, given))
+    return std::move(error);
+  space.base = given.plan;
   if (parsed.has("--framework"))
-    if (llvm::Error error = applyOwnSettings(parsed, space))
+    if (llvm::Error error = applyOwnSettings(parsed, given, space))
       return std::move(error);
   return space;
 }

@@ -16,6 +16,7 @@
 
 namespace tessera {
 
+/// The table of an execution.
 template <> llvm::ArrayRef<Field<cost::Execution>> getFields<cost::Execution>();
 /// The fields of the plan come first.
 template <>

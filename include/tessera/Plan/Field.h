@@ -26,6 +26,7 @@ namespace tessera {
 
 /// The contexts in which a field can be given or is written.
 struct FieldUse {
+  /// A sum of these is Field::uses.
   enum Kind : unsigned {
     /// Option of `tessera plan`.
     kPriced = 1,
@@ -55,7 +56,7 @@ enum class FieldSection {
   Execution,
 };
 
-/// Where texts list a field.
+/// The place of a field in texts.
 struct FieldPlace {
   FieldPlace(FieldSection section, unsigned setting = 0)
       : section(section), setting(setting) {}

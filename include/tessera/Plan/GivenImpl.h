@@ -18,6 +18,7 @@
 
 namespace tessera {
 
+/// The position of a field in its table.
 template <typename StructT> size_t indexOf(const Field<StructT> &field) {
   return &field - getFields<StructT>().begin();
 }

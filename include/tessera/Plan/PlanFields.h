@@ -18,6 +18,7 @@ namespace tessera {
 using PlanField = Field<Plan>;
 using GivenPlan = Given<Plan>;
 
+/// The tables of the three bases of a plan, and all of their fields.
 template <> llvm::ArrayRef<Field<Layout>> getFields<Layout>();
 template <> llvm::ArrayRef<Field<Numerics>> getFields<Numerics>();
 template <> llvm::ArrayRef<Field<OptimizerConfig>> getFields<OptimizerConfig>();
