@@ -13,22 +13,30 @@
 using namespace tessera;
 using namespace tessera::cost;
 
+/// Returns the position of an execution among those that were priced. Plans
+/// that follow each other mostly have the same.
+int64_t PlanPricer::indexOf(const Execution &execution) {
+  if (!executions.empty() && executions[lastExecution] == execution)
+    return lastExecution;
+  auto *found = llvm::find(executions, execution);
+  lastExecution = found - executions.begin();
+  if (found == executions.end())
+    executions.push_back(execution);
+  return lastExecution;
+}
+
 /// Returns the fields on which a plan's layers and the links under them depend.
 /// The pipeline, the schedule and the batch are not among them. The data axis
 /// is included if layers communicate over it: to gather parameters, and to send
 /// tokens to experts sharded over it.
-PlanPricer::Key PlanPricer::keyOf(const cost::ExecutedPlan &l) const {
+PlanPricer::Key PlanPricer::keyOf(const cost::ExecutedPlan &l) {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
           l.documentTokens, l.microBatch, gathers, l.ep,
           gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
-          int64_t(l.precision), int64_t(l.gradDType), int64_t(l.attention),
-          l.dropout, l.fusedEpilogues, l.fusedLoss, l.loraRank,
-          int64_t(l.loraTargets), l.overlapTp, l.eager, l.keepGathered,
-          l.padMultiple, int64_t(l.hostLaunchMicros * 1e3), l.lossCopies,
-          l.lossMetrics, l.gatherCopyBytes, l.lossChunks, l.dispatchOnce,
-          l.expertsApart, l.overlapExperts, l.pxn, l.registeredBuffers,
-          l.sumsApart ? l.microBatches : 0,
+          int64_t(l.precision), int64_t(l.gradDType), l.weightBytes, l.dropout,
+          l.loraRank, int64_t(l.loraTargets), l.overlapTp, l.keepGathered,
+          indexOf(l), l.sumsApart ? l.microBatches : 0,
           // A tied table is stored twice.
           subject.dense && subject.dense->tiedHead && l.pp > 1,
           // A mesh inside one group of a level has the group's links; a larger

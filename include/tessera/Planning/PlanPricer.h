@@ -78,14 +78,18 @@ private:
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
   llvm::Expected<Layers *> findLayers(const cost::ExecutedPlan &plan,
                                       const cost::Machine &machine);
-  using Key = std::array<int64_t, 37>;
-  Key keyOf(const cost::ExecutedPlan &plan) const;
+  using Key = std::array<int64_t, 24>;
+  Key keyOf(const cost::ExecutedPlan &plan);
+  int64_t indexOf(const cost::Execution &execution);
 
   Subject subject;
   ClusterSpec cluster;
   cost::DeviceModel device;
   WorkReader reader;
   std::map<Key, Layers> models;
+  /// The executions of the keys, and the one of the last key.
+  llvm::SmallVector<cost::Execution, 1> executions;
+  int64_t lastExecution = 0;
   schedule::PipelinePricer pipelines;
 };
 

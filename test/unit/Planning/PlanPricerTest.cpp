@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/PlanPricer.h"
+#include "../Plan/FieldValues.h"
 #include "TestModels.h"
 #include "tessera/Cost/PlanReport.h"
 #include "gtest/gtest.h"
@@ -36,6 +37,30 @@ std::vector<cost::ExecutedPlan> layouts() {
             list.push_back(l);
           }
   return list;
+}
+
+template <typename StructT> void compareWithCache(PlanPricer &cached) {
+  for (const Field<StructT> &field : getFields<StructT>()) {
+    SCOPED_TRACE(field.name.str());
+    cost::ExecutedPlan plan = layouts().back();
+    // Parameters in 8 bits expect it.
+    plan.precision = Precision::FP8;
+    plan.recompute = Recompute::None;
+    ASSERT_TRUE(field.parse(findOtherValue(field), plan));
+    auto price = cached.price(plan),
+         fresh = PlanPricer(llama(), cluster()).price(plan);
+    ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
+    ASSERT_TRUE(bool(fresh)) << llvm::toString(fresh.takeError());
+    EXPECT_EQ(price->step.total, fresh->step.total);
+    EXPECT_EQ(price->peakBytes, fresh->peakBytes);
+  }
+}
+
+/// No field of an execution or of numerics takes the layers of another value.
+TEST(PlanPricer, layers_depend_on_each_field) {
+  PlanPricer cached(llama(), cluster());
+  compareWithCache<cost::Execution>(cached);
+  compareWithCache<Numerics>(cached);
 }
 
 /// Cached results of other layouts must not change a result.
