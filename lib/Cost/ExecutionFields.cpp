@@ -152,6 +152,13 @@ template <> ArrayRef<Field<Execution>> tessera::getFields<Execution>() {
        "off: gradients of a single micro-batch take the memory that its "
        "backward frees, not buffers of their own",
        {FieldSection::Execution, 28}},
+      {"context-bytes",
+       "N",
+       kUses,
+       ExecutionField::Integer{&Execution::contextBytes, 0, 1000000000000},
+       "bytes of a device that its context and the framework's libraries take; "
+       "0: 2 GB, and 1 GB more with several devices",
+       {FieldSection::Execution, 31}},
       {"optimizer-copy-bytes",
        "N",
        kUses,

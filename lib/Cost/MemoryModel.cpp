@@ -340,8 +340,10 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
 }
 
 /// Returns the bytes of the device's context and of the collective library.
-static double contextBytes(const Layout &layout,
+static double contextBytes(const Layout &layout, const Execution &execution,
                            const MemoryConstants &constants) {
+  if (execution.contextBytes > 0)
+    return double(execution.contextBytes);
   return constants.deviceContext +
          (layout.gpus() > 1 ? constants.collectiveContext : 0);
 }
@@ -416,7 +418,7 @@ std::vector<StageMemory> MemoryModel::stages(
           std::min(bytes.gradients, bytes.activations + bytes.logits);
     if (plan.pp > 1)
       bytes.communication += double(boundaries[rank]) * boundaryBytes;
-    bytes.context = contextBytes(plan, constants);
+    bytes.context = contextBytes(plan, execution, constants);
     bytes.margin =
         constants.fragmentation *
         (bytes.activations + bytes.gathered + bytes.logits + bytes.workspace);
@@ -452,7 +454,8 @@ double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
                                       : std::max(0.0, state.gradients - kept);
   double bytes = state.parameters + held + state.optimizer +
                  (1 + constants.fragmentation) * kept;
-  return (1 - 1e-9) * (bytes / double(plan.pp) + contextBytes(plan, constants));
+  return (1 - 1e-9) *
+         (bytes / double(plan.pp) + contextBytes(plan, execution, constants));
 }
 
 size_t tessera::cost::fullestStage(ArrayRef<StageMemory> stages) {

@@ -148,6 +148,18 @@ TEST_F(Memory, adapters_are_trained_in_place_of_parameters) {
   EXPECT_EQ(bytes.workspace, 1 + 2);
 }
 
+TEST_F(Memory, a_context_may_be_given) {
+  addBlocks(3);
+  constants = {2e9, 1e9, 0};
+  EXPECT_EQ(stages()[0].bytes.context, 2e9);
+  plan.dp = 2;
+  EXPECT_EQ(stages()[0].bytes.context, 3e9);
+  plan.contextBytes = 5000000000;
+  EXPECT_EQ(stages()[0].bytes.context, 5e9);
+  EXPECT_LE(MemoryModel(work).leastBytes(work.layers, plan, plan, 0, constants),
+            stages()[0].bytes.total());
+}
+
 /// The backward of a single micro-batch reuses the memory that it frees, so
 /// only the larger of gradients and activations counts.
 TEST_F(Memory, gradients_without_buffers_take_the_place_of_activations) {
