@@ -94,6 +94,10 @@ def Dist_Dialect : Dialect {
     /// Axes over which ZeRO shards state, if not dp and cp: #dist.axes on a
     /// module, from phase plan to the end of phase train.
     static constexpr ::llvm::StringLiteral kStateAxesAttr = "dist.state_axes";
+    /// Shardings that were decided for a program, on a module from phase plan
+    /// until phase propagate takes them: the text of a decision file
+    /// (ShardingSearch/Decisions.h).
+    static constexpr ::llvm::StringLiteral kDecisionsAttr = "dist.decisions";
     /// The fewest and the most pairs of a query and a key on a device, on a
     /// local function: an array<i64>.
     static constexpr ::llvm::StringLiteral kPairsAttr = "dist.pairs";

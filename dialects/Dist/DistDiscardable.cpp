@@ -368,6 +368,15 @@ static LogicalResult verifyPlan(const AttributePosition &position,
          << attr.getValue();
 }
 
+static LogicalResult verifyDecisions(const AttributePosition &position,
+                                     NamedAttribute attr) {
+  if (isa<StringAttr>(attr.getValue()))
+    return success();
+  return position.op->emitError()
+         << "dist.decisions: expects the text of a decision file but got "
+         << attr.getValue();
+}
+
 /// Checks for a number of at least 0.
 static LogicalResult verifyNumber(const AttributePosition &position,
                                   NamedAttribute attr) {
@@ -446,6 +455,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kContextAttr, kOnModule, verifyContext},
     {DistDialect::kExpertsAttr, kOnModule, verifyExperts},
     {DistDialect::kStateAxesAttr, kOnModule, verifyStateAxes},
+    {DistDialect::kDecisionsAttr, kOnModule, verifyDecisions},
     {DistDialect::kRingAttr, kOnOperation, verifyRing},
     {DistDialect::kPairsAttr, kOnFunction, verifyPairs},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},

@@ -635,14 +635,10 @@ void ChooseShardingsPass::tryMeshes(ArrayRef<SearchedMesh> searched) {
 LogicalResult ChooseShardingsPass::takeDecisions() {
   auto strategy = readDecidedStrategy(options.decisions);
   if (strategy) {
-    auto parsed = parseStrategy(*strategy);
-    if (parsed) {
-      options.choice->strategy = *parsed;
-      options.choice->isMade = true;
-      options.choice->decisions = options.decisions;
-      return success();
-    }
-    strategy = parsed.takeError();
+    options.choice->strategy = *strategy;
+    options.choice->isMade = true;
+    options.choice->decisions = options.decisions;
+    return success();
   }
   return getOperation().emitError("decisions: ")
          << llvm::toString(strategy.takeError());
@@ -656,7 +652,7 @@ LogicalResult ChooseShardingsPass::printNamed(llvm::raw_ostream &os) {
   propagation.keepsCopies = true;
   if (failed(program) || failed(propagateShardings(**program, propagation)))
     return failure();
-  printDecisions(**program, print(choice.strategy), os);
+  printDecisions(**program, choice.strategy, os);
   return success();
 }
 

@@ -121,6 +121,7 @@ static void buildPropagate(OpPassManager &pm, const PipelineOptions &options) {
   if (options.strategy.isSearched)
     pm.addPass(createChosenPass(
         [options](OpPassManager &chosen) { addSearch(chosen, options); }));
+  pm.addPass(createReplayDecisionsPass());
   pm.addPass(createPropagateShardingsPass());
 }
 

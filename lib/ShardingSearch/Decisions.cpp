@@ -12,7 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "tessera/Propagation/ProblemBuilder.h"
 #include "tessera/Support/Errors.h"
-#include "tessera/Support/Json.h"
+#include "tessera/Training/DecisionFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 #include <set>
@@ -22,12 +22,8 @@ using namespace tessera;
 using llvm::json::Array;
 using llvm::json::Object;
 
-static constexpr int64_t kVersion = 2;
-static constexpr llvm::StringLiteral kMagic = "decisions";
 /// Characters of a text that an error quotes.
 static constexpr size_t kMostQuoted = 200;
-/// The strategy of a search.
-static constexpr llvm::StringLiteral kSearched = "auto";
 
 /// Attributes of ops and arguments, in the order of a file.
 static constexpr llvm::StringLiteral kOpAttributes[] = {
@@ -57,7 +53,7 @@ public:
 
 } // namespace
 
-template <typename T> static std::string print(const T &value) {
+template <typename T> static std::string toText(const T &value) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << value;
@@ -91,7 +87,7 @@ static std::string getKey(Operation *op) {
   for (Operation *user : op->getUsers()) {
     std::string name = user->getName().getStringRef().str();
     if (user->getNumResults() == 1)
-      name += " " + print(user->getResult(0).getType());
+      name += " " + toText(user->getResult(0).getType());
     // Skips groups: propagation removes them.
     if (!isa<dist::GroupOp>(user))
       users.insert(name);
@@ -164,7 +160,7 @@ LogicalResult Subjects::forEachSum(ModuleOp module, OnSum visit) {
       for (auto [result, term] : llvm::zip(accumulate.getResults(),
                                            accumulate.getYield().getValues())) {
         Operation *op = term.getDefiningOp();
-        std::string key = print(result.getType()) + " of " +
+        std::string key = toText(result.getType()) + " of " +
                           (op ? getKey(op) : std::string("argument"));
         if (isa<RankedTensorType>(result.getType()) &&
             failed(visit(cast<OpResult>(result), key)))
@@ -188,7 +184,7 @@ LogicalResult Subjects::forEachArgument(ModuleOp module, OnValue visit) {
     for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
       if (failed(visit(func, i,
                        getNameClass(func, i) + ": " +
-                           print(func.getArgumentTypes()[i]))))
+                           toText(func.getArgumentTypes()[i]))))
         return failure();
   return success();
 }
@@ -204,7 +200,7 @@ LogicalResult Subjects::forEachResult(ModuleOp module, OnValue visit) {
         names[donated.getInt()] = getNameClass(func, i) + ": ";
     }
     for (auto [i, name] : llvm::enumerate(names))
-      if (failed(visit(func, i, name + print(func.getResultTypes()[i]))))
+      if (failed(visit(func, i, name + toText(func.getResultTypes()[i]))))
         return failure();
   }
   return success();
@@ -219,11 +215,11 @@ static std::string getOpDecision(Operation *op) {
   for (StringRef name : kOpAttributes)
     if (Attribute attr = op->getDiscardableAttr(name))
       attrs.push_back({StringAttr::get(op->getContext(), name), attr});
-  return print(DictionaryAttr::get(op->getContext(), attrs));
+  return toText(DictionaryAttr::get(op->getContext(), attrs));
 }
 
 static std::string getDecision(dist::ShardingAttr sharding) {
-  return sharding ? print(Attribute(sharding)) : "";
+  return sharding ? toText(Attribute(sharding)) : "";
 }
 
 static Array toJson(const Groups &groups) {
@@ -243,12 +239,18 @@ static Array toJson(const Groups &groups) {
 
 static std::string describeMesh(ModuleOp module) {
   for (auto mesh : module.getOps<dist::MeshOp>())
-    return print(Attribute(mesh.getMesh()));
+    return toText(Attribute(mesh.getMesh()));
   return "";
 }
 
+static Strategy getSearched() {
+  Strategy strategy;
+  strategy.isSearched = true;
+  return strategy;
+}
+
 /// The entries of a file for a module.
-static Object getDecisions(ModuleOp module, StringRef strategy) {
+static Object getDecisions(ModuleOp module, const Strategy &strategy) {
   Groups ops, sums, arguments, results;
   (void)Subjects::forEachOp(module, [&](Operation *op, std::string key) {
     ops[key].push_back(getOpDecision(op));
@@ -270,17 +272,16 @@ static Object getDecisions(ModuleOp module, StringRef strategy) {
     sums[key].push_back(getDecision(dist::getSharding(sum)));
     return success();
   });
-  return Object{{"tessera", kMagic},
-                {"version", kVersion},
-                {"mesh", describeMesh(module)},
-                {"strategy", strategy},
-                {"arguments", toJson(arguments)},
-                {"ops", toJson(ops)},
-                {"results", toJson(results)},
-                {"sums", toJson(sums)}};
+  Object file = makeDecisionFile(strategy);
+  file["mesh"] = describeMesh(module);
+  file["arguments"] = toJson(arguments);
+  file["ops"] = toJson(ops);
+  file["results"] = toJson(results);
+  file["sums"] = toJson(sums);
+  return file;
 }
 
-static void print(Object file, llvm::raw_ostream &os) {
+static void writeFile(Object file, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, 1);
   json.value(std::move(file));
   os << "\n";
@@ -288,55 +289,20 @@ static void print(Object file, llvm::raw_ostream &os) {
 
 void tessera::printDecisions(ModuleOp module, const FoundShardings &found,
                              llvm::raw_ostream &os) {
-  Object file = getDecisions(module, kSearched);
+  Object file = getDecisions(module, getSearched());
   file["us"] = double(found.cost) * 1e-6;
   file["us_at_least"] = double(found.bound) * 1e-6;
-  print(std::move(file), os);
+  writeFile(std::move(file), os);
 }
 
-void tessera::printDecisions(ModuleOp module, StringRef strategy,
+void tessera::printDecisions(ModuleOp module, const Strategy &strategy,
                              llvm::raw_ostream &os) {
-  print(getDecisions(module, strategy), os);
+  writeFile(getDecisions(module, strategy), os);
 }
 
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
-
-bool tessera::isDecisionFile(const Object &file) {
-  return file.getString("tessera") == StringRef(kMagic);
-}
-
-static llvm::Error checkFile(const Object &file) {
-  if (!isDecisionFile(file))
-    return llvm::createStringError(
-        "expects a decision file, {\"tessera\": \"decisions\", ...}");
-  if (file.getInteger("version") != kVersion)
-    return llvm::createStringError(
-        "expects version " + Twine(kVersion) +
-        " of decision files but got another: write it anew");
-  return llvm::Error::success();
-}
-
-static llvm::Expected<Object> readFile(StringRef text) {
-  auto value = parseJson(text);
-  if (!value)
-    return value.takeError();
-  Object none, *file = value->getAsObject();
-  if (llvm::Error error = checkFile(file ? *file : none))
-    return error;
-  return std::move(*file);
-}
-
-llvm::Expected<std::string> tessera::readDecidedStrategy(StringRef text) {
-  auto file = readFile(text);
-  if (!file)
-    return file.takeError();
-  std::optional<StringRef> strategy = file->getString("strategy");
-  if (!strategy)
-    return llvm::createStringError("expects a strategy in a decision file");
-  return strategy->str();
-}
 
 /// Reads the decisions of one list of a file.
 static llvm::Expected<Groups> readGroups(const Object &file, StringRef name) {
@@ -501,7 +467,7 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
   auto fail = [&](llvm::Error error) -> LogicalResult {
     return module.emitError("decisions: ") << llvm::toString(std::move(error));
   };
-  auto file = readFile(text);
+  auto file = readDecisionFile(text);
   if (!file)
     return fail(file.takeError());
   std::string mesh = describeMesh(module);
@@ -557,7 +523,7 @@ LogicalResult tessera::replayDecisions(ModuleOp module, StringRef text,
     return failure();
   // A search keeps the copies; propagation, the other source of files, does
   // not.
-  if (file->getString("strategy") != StringRef(kSearched))
+  if (file->getString("strategy") != StringRef(print(getSearched())))
     copies.merge();
   return mlir::verify(module);
 }
@@ -600,9 +566,9 @@ static void compareGroups(StringRef name, const Groups &first,
 
 llvm::Error tessera::compareDecisions(const Object &first, const Object &second,
                                       llvm::raw_ostream &os) {
-  if (llvm::Error error = checkFile(first))
+  if (llvm::Error error = checkDecisionFile(first))
     return prefixError("the first: ", std::move(error));
-  if (llvm::Error error = checkFile(second))
+  if (llvm::Error error = checkDecisionFile(second))
     return prefixError("the second: ", std::move(error));
   for (StringRef name : {"mesh", "strategy", "us", "us_at_least"}) {
     const llvm::json::Value *mine = first.get(name), *other = second.get(name);

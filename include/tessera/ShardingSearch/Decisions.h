@@ -21,8 +21,10 @@
 // have one entry, with one decision for all, or one for each in order. The
 // decisions fit a program with more equal layers, but not one with other
 // shapes.
-// entry, with one decision for all, or one for each in order. A program with
-// more equal layers can take it, one with other shapes cannot.
+//
+// The attribute `dist.decisions` of a module is the text of such a file. Phase
+// propagate takes it, since the training step has ops that the program before
+// it has not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +32,8 @@
 #define TESSERA_SHARDINGSEARCH_DECISIONS_H
 
 #include "tessera/ShardingSearch/ShardingSearch.h"
+#include "tessera/Training/DecisionFile.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tessera {
@@ -42,20 +44,14 @@ void printDecisions(mlir::ModuleOp module, const FoundShardings &found,
 
 /// Writes the shardings that a named strategy gave a module, after
 /// propagateShardings() with `keepsCopies`.
-void printDecisions(mlir::ModuleOp module, llvm::StringRef strategy,
+void printDecisions(mlir::ModuleOp module, const Strategy &strategy,
                     llvm::raw_ostream &os);
-
-/// The strategy that a decision file names; fails for other texts.
-llvm::Expected<std::string> readDecidedStrategy(llvm::StringRef text);
 
 /// Gives a module the seeds from a decision file. Reports an error at the op,
 /// argument or mesh that does not match the file; if `isPartial`, anything
 /// absent from the file gets no seed.
 mlir::LogicalResult replayDecisions(mlir::ModuleOp module, llvm::StringRef text,
                                     bool isPartial = false);
-
-/// True if a JSON object is marked as a decision file.
-bool isDecisionFile(const llvm::json::Object &file);
 
 /// Prints the differences of two decision files: mesh, strategy, time, and for
 /// each key its decisions in both. Fails if one is not a decision file.

@@ -52,4 +52,30 @@ def SearchShardingsPass : Pass<"dist-search-shardings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def ReplayDecisionsPass : Pass<"dist-replay-decisions", "::mlir::ModuleOp"> {
+  let summary = "takes the decisions of a module in place of a search";
+  let description = [{
+    On a module with `dist.decisions`, the text of a decision file (Decisions.h),
+    writes the shardings that the file has for its arguments, ops and results, as
+    `dist-search-shardings` writes those that it finds, and drops the attribute. A
+    file for another mesh, or for a program with other shapes, is an error. Any
+    other module is left alone.
+
+    ```mlir
+    module attributes {dist.decisions = "{\"tessera\": \"decisions\", ...,
+        \"arguments\": [{\"key\": \": tensor<64x16xf32>\", \"seen\": 1, \"attributes\":
+        [\"#dist.sharding<@mesh, [{\\\"a\\\"}, {} ]>\"] } ], ...}"} {
+      dist.mesh @mesh ["a"=4]
+      func.func @f(%x: tensor<64x16xf32>) {
+    ```
+    becomes
+    ```mlir
+    module {
+      dist.mesh @mesh ["a"=4]
+      func.func @f(%x: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {} ]>}) {
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 #endif // TESSERA_SHARDINGSEARCH_PASSES_TD

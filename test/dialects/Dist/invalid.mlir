@@ -56,6 +56,9 @@ module attributes {dist.context = {method = "gather"}} {}
 // expected-error @+1 {{dist.state_axes: expects #dist.axes on a module but got 1 : i64}}
 module attributes {dist.state_axes = 1} {}
 // -----
+// expected-error @+1 {{dist.decisions: expects the text of a decision file but got 1 : i64}}
+module attributes {dist.decisions = 1} {}
+// -----
 // expected-error @+1 {{dist.context: expects #dist.axes for batch but got}}
 module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>}} {}
 // -----
