@@ -1,4 +1,4 @@
-//===- Phases.cpp - Phases and named pipelines -------------------------===//
+//===- Phases.cpp - Phases ----------------------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Phases/Phases.h"
-#include "ChooseShardings.h"
 #include "FitRecompute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "tessera/Codegen/Passes.h"
 #include "tessera/CollectiveLists/Passes.h"
 #include "tessera/Collectives/Passes.h"
@@ -28,8 +26,6 @@
 #include "tessera/ShardingSearch/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
-#include "tessera/Support/Bytes.h"
-#include "tessera/Support/Share.h"
 #include "tessera/Training/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -40,13 +36,12 @@ using namespace tessera;
 // What each phase does
 //===----------------------------------------------------------------------===//
 
-static void addPlan(OpPassManager &pm, const PipelineOptions &options,
-                    const Strategy &strategy) {
+static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
   GivenPlan given = options.plan;
   given.plan.forward = options.forward;
-  pm.addPass(createPlanTrainingPass(given, options.mesh, strategy));
-  if (options.mesh || !strategy.isNone())
-    pm.addPass(createApplyStrategyPass(options.mesh, strategy));
+  pm.addPass(createPlanTrainingPass(given, options.mesh, options.strategy));
+  if (options.mesh || !options.strategy.isNone())
+    pm.addPass(createApplyStrategyPass(options.mesh, options.strategy));
   if (!options.cluster.empty()) {
     ApplyClusterPassOptions cluster;
     cluster.cluster = options.cluster;
@@ -56,71 +51,18 @@ static void addPlan(OpPassManager &pm, const PipelineOptions &options,
     pm.addPass(createOrderSequencePass());
 }
 
-static void addTrain(OpPassManager &pm, const Strategy &strategy) {
+static void buildTrain(OpPassManager &pm) {
   pm.addPass(createBuildTrainStepPass());
   pm.addPass(createEraseStopGradientsPass());
   pm.addPass(createSplitBatchPass());
-  ShardTrainingStatePassOptions state;
-  state.freeState = strategy.isSearched;
-  pm.addPass(createShardTrainingStatePass(state));
+  pm.addPass(createShardTrainingStatePass());
   pm.addPass(createPinContextPass());
   pm.addPass(createPinExpertsPass());
 }
 
-/// Returns the options with the mesh of a finished choice.
-static PipelineOptions withChosenMesh(const PipelineOptions &options) {
-  PipelineOptions chosen = options;
-  if (options.choice->mesh)
-    chosen.mesh = options.choice->mesh;
-  return chosen;
-}
-
-/// Returns the strategy of a finished choice.
-static Strategy getChosen(const PipelineOptions &options) {
-  return options.choice->isMade ? options.choice->strategy : options.strategy;
-}
-
-static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
-  if (!options.strategy.isSearched)
-    return addPlan(pm, options, options.strategy);
-  pm.addPass(createChooseShardingsPass(options));
-  pm.addPass(createChosenPass([options](OpPassManager &chosen) {
-    addPlan(chosen, withChosenMesh(options), getChosen(options));
-  }));
-}
-
-static void buildTrain(OpPassManager &pm, const PipelineOptions &options) {
-  if (!options.strategy.isSearched)
-    return addTrain(pm, options.strategy);
-  pm.addPass(createChosenPass([options](OpPassManager &chosen) {
-    addTrain(chosen, getChosen(options));
-  }));
-}
-
-/// Writes the chosen shardings; a phase on its own searches.
-static void addSearch(OpPassManager &pm, const PipelineOptions &options) {
-  const ShardingChoice &choice = *options.choice;
-  if (choice.found.solution)
-    return pm.addPass(createSearchShardingsPass(choice.found));
-  SearchShardingsPassOptions search;
-  if (choice.isMade && !choice.strategy.isSearched) {
-    search.decisions = choice.decisions;
-    if (!choice.decisions.empty())
-      pm.addPass(createSearchShardingsPass(search));
-    return;
-  }
-  search.dump = options.search.dump;
-  search.memoryLimit = options.search.memoryLimit;
-  search.decisions = options.decisions;
-  pm.addPass(createSearchShardingsPass(search));
-}
-
-static void buildPropagate(OpPassManager &pm, const PipelineOptions &options) {
+static void buildPropagate(OpPassManager &pm) {
   pm.addPass(createPrepareRegionsPass());
   pm.addPass(createRaiseArgReductionsPass());
-  if (options.strategy.isSearched)
-    pm.addPass(createChosenPass(
-        [options](OpPassManager &chosen) { addSearch(chosen, options); }));
   pm.addPass(createReplayDecisionsPass());
   pm.addPass(createPropagateShardingsPass());
 }
@@ -305,9 +247,9 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Plan:
     return buildPlan(pm, options);
   case Phase::Train:
-    return buildTrain(pm, options);
+    return buildTrain(pm);
   case Phase::Propagate:
-    return buildPropagate(pm, options);
+    return buildPropagate(pm);
   case Phase::Partition:
     return buildPartition(pm, options);
   case Phase::Kernels:
@@ -357,151 +299,4 @@ std::optional<Phase> tessera::parsePhase(llvm::StringRef name) {
 
 std::string tessera::listPhases() {
   return llvm::join(std::begin(phaseNames), std::end(phaseNames), ", ");
-}
-
-llvm::Expected<int64_t> tessera::parseMemoryLimit(StringRef name,
-                                                  StringRef text) {
-  constexpr int64_t kMost = 100'000'000'000'000'000;
-  std::optional<int64_t> bytes = parseBytes(text);
-  if (!bytes || *bytes < 1 || *bytes > kMost)
-    return llvm::createStringError(
-        name + " expects bytes above 0, as 450MB, but got '" + text + "'");
-  return *bytes;
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-using ErrorHandler = llvm::function_ref<LogicalResult(const Twine &)>;
-
-/// Parses `mesh=dp=2,tp=2` and the other options of phase plan; returns none
-/// for other words.
-static std::optional<LogicalResult>
-parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
-  auto take = [&](auto parsed, auto &field) -> LogicalResult {
-    if (!parsed)
-      return error(llvm::toString(parsed.takeError()));
-    field = std::move(*parsed);
-    return success();
-  };
-  if (word.consume_front("mesh="))
-    return take(parseMesh(word), options.mesh);
-  if (word.consume_front("strategy="))
-    return take(parseStrategy(word), options.strategy);
-  if (word.consume_front("cluster="))
-    return take(resolveShared("clusters", word, "cluster="), options.cluster);
-  if (word.consume_front("ranks=")) {
-    options.ranks = parseCount(word).value_or(0);
-    if (options.ranks < 1)
-      return error("ranks= expects a number of devices but got '" + word + "'");
-    return success();
-  }
-  if (word.consume_front("memory-limit="))
-    return take(parseMemoryLimit("memory-limit=", word), options.memoryLimit);
-  if (word.consume_front("training=")) {
-    if (llvm::Error found = options.plan.parse(word))
-      return error(llvm::toString(std::move(found)));
-    return success();
-  }
-  if (word != "forward")
-    return std::nullopt;
-  options.forward = true;
-  return success();
-}
-
-/// Parses `partition mesh=dp=2,tp=2 strategy=dp,tp`.
-static LogicalResult parseCompileTo(StringRef text, Phase &last,
-                                    PipelineOptions &options,
-                                    ErrorHandler error) {
-  SmallVector<StringRef> words;
-  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  bool hasPhase = false;
-  for (StringRef word : words) {
-    if (std::optional<LogicalResult> parsed =
-            parsePlanOption(word, options, error)) {
-      if (failed(*parsed))
-        return failure();
-    } else if (word.consume_front("target=")) {
-      options.target = word.str();
-    } else if (word.consume_front("pad=")) {
-      std::optional<int64_t> multiple = parseCount(word);
-      options.padMultiple = multiple.value_or(0);
-      if (!multiple)
-        return error("--compile-to expects an integer as pad but got '" + word +
-                     "'");
-    } else if (std::optional<Phase> phase = parsePhase(word)) {
-      last = *phase;
-      hasPhase = true;
-    } else {
-      return error("--compile-to expects a phase (" + listPhases() +
-                   "), mesh=..., strategy=..., training=..., cluster=..., "
-                   "ranks=..., memory-limit=..., target=..., pad=... or "
-                   "forward but got '" +
-                   word + "'");
-    }
-  }
-  if (!hasPhase)
-    return error("--compile-to expects a phase (" + listPhases() + ")");
-  return success();
-}
-
-/// Parses `mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5`.
-static LogicalResult parsePlanOptions(StringRef text, PipelineOptions &options,
-                                      ErrorHandler error) {
-  SmallVector<StringRef> words;
-  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
-    std::optional<LogicalResult> parsed = parsePlanOption(word, options, error);
-    if (!parsed)
-      return error("--tessera-plan expects mesh=..., strategy=..., "
-                   "training=..., cluster=..., ranks=..., memory-limit=... or "
-                   "forward but got '" +
-                   word + "'");
-    if (failed(*parsed))
-      return failure();
-  }
-  return success();
-}
-
-void tessera::registerPipelines() {
-  registerPassPipeline(
-      "tessera-plan",
-      "Phase plan: the mesh, seed shardings and the plan of training: "
-      "\"mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5\"",
-      [](OpPassManager &pm, StringRef text, ErrorHandler error) {
-        PipelineOptions options;
-        if (failed(parsePlanOptions(text, options, error)))
-          return failure();
-        buildPhase(pm, Phase::Plan, options);
-        return success();
-      },
-      [](auto) {});
-  for (int i = 0; i <= static_cast<int>(Phase::LLVM); ++i) {
-    Phase phase = static_cast<Phase>(i);
-    if (phase == Phase::Plan)
-      continue;
-    PassPipelineRegistration<>(
-        ("tessera-" + phaseNames[i]).str(), ("Phase " + phaseNames[i]).str(),
-        [phase](OpPassManager &pm) {
-          // The input of a phase on its own comes from outside.
-          if (phase == Phase::Train || phase == Phase::Propagate ||
-              phase == Phase::Partition)
-            pm.addPass(createVerifyInputPass());
-          buildPhase(pm, phase, PipelineOptions());
-        });
-  }
-  registerPassPipeline(
-      "compile-to",
-      "All phases up to one: \"partition mesh=dp=2,tp=2 strategy=dp,tp\"",
-      [](OpPassManager &pm, StringRef text,
-         llvm::function_ref<LogicalResult(const Twine &)> error) {
-        Phase last = Phase::Input;
-        PipelineOptions options;
-        if (failed(parseCompileTo(text, last, options, error)))
-          return failure();
-        buildPhasesUpTo(pm, last, options);
-        return success();
-      },
-      [](auto) {});
 }

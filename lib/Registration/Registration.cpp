@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Registration/Registration.h"
+#include "PhasePipelines.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
@@ -27,7 +28,6 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Phases/ImportPipeline.h"
-#include "tessera/Phases/Phases.h"
 #include "tessera/Proof/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
@@ -70,6 +70,6 @@ void tessera::registerPasses() {
   registerMemoryPasses();
   registerStableHLOPasses();
   registerRaisePasses();
-  registerPipelines();
+  registerPhasePipelines();
   registerImportPipeline();
 }

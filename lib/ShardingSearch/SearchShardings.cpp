@@ -7,7 +7,6 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Remarks.h"
-#include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/ShardingSearch/Passes.h"
 
 namespace tessera {
@@ -28,11 +27,7 @@ struct SearchShardingsPass
     ModuleOp module = getOperation();
     if (module.getOps<dist::MeshOp>().empty())
       return;
-    if (!given.solution && !decisions.empty()) {
-      if (failed(replayDecisions(module, decisions)))
-        signalPassFailure();
-      return;
-    }
+    module->removeAttr(dist::DistDialect::kDecisionsAttr);
     // One remark shows whether remarks are read.
     auto remark = remark::passed(
         module.getLoc(),

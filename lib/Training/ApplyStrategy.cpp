@@ -364,6 +364,10 @@ struct ApplyStrategyPass
     if (failed(readOptions()))
       return failure();
     const Strategy &plan = *givenStrategy;
+    if (!plan.isNone() && !plan.isSearched &&
+        module->hasAttr(dist::DistDialect::kDecisionsAttr))
+      return module.emitError("expects a strategy or the program's "
+                              "dist.decisions but got both");
     if (!givenMesh && module.getOps<dist::MeshOp>().empty())
       return module.emitError() << "strategy '" << print(plan)
                                 << "' expects a mesh, given as mesh=dp=2,tp=2 "

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/DecisionFile.h"
+#include "dialects/Dist/Dist.h"
 #include "tessera/Support/Json.h"
 
-using llvm::StringRef;
+using namespace mlir;
 using namespace tessera;
 using llvm::json::Object;
 
@@ -63,4 +64,16 @@ llvm::Expected<Strategy> tessera::readDecidedStrategy(StringRef text) {
   if (!strategy)
     return llvm::createStringError("expects a strategy in a decision file");
   return parseStrategy(*strategy);
+}
+
+FailureOr<bool> tessera::isSearched(ModuleOp module) {
+  auto decisions =
+      module->getAttrOfType<StringAttr>(dist::DistDialect::kDecisionsAttr);
+  if (!decisions)
+    return false;
+  auto strategy = readDecidedStrategy(decisions.getValue());
+  if (!strategy)
+    return module.emitError("decisions: ")
+           << llvm::toString(strategy.takeError());
+  return strategy->isSearched;
 }

@@ -8,6 +8,7 @@
 #include "StateSharding.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "tessera/Training/DecisionFile.h"
 #include "tessera/Training/Passes.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -203,7 +204,6 @@ void StateSharder::run() {
 namespace {
 struct ShardTrainingStatePass
     : tessera::impl::ShardTrainingStatePassBase<ShardTrainingStatePass> {
-  using ShardTrainingStatePassBase::ShardTrainingStatePassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto plan =
@@ -211,7 +211,8 @@ struct ShardTrainingStatePass
     if (!plan || module.getOps<dist::MeshOp>().empty())
       return;
     FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
-    if (failed(mesh))
+    FailureOr<bool> freeState = isSearched(module);
+    if (failed(mesh) || failed(freeState))
       return signalPassFailure();
     for (auto func : module.getOps<FunctionOpInterface>()) {
       bool isStep = false;
@@ -219,7 +220,7 @@ struct ShardTrainingStatePass
         isStep |= bool(func.getArgAttr(i, NNDialect::kStateAttr));
       if (isStep && !func.isExternal() &&
           !func->hasAttr(dist::DistDialect::kLocalAttr))
-        StateSharder(func, plan.getPlan(), *mesh, freeState).run();
+        StateSharder(func, plan.getPlan(), *mesh, *freeState).run();
     }
     module->removeAttr(dist::DistDialect::kStateAxesAttr);
   }

@@ -7,6 +7,7 @@
 // RUN: not tessera-opt %t/linalg.mlir --dist-apply-strategy="mesh=dp=2 strategy=fast" 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not tessera-opt %t/linalg.mlir --dist-apply-strategy="strategy=dp" 2>&1 | FileCheck %s --check-prefix=NOMESH
 // RUN: not tessera-opt %t/mesh.mlir --dist-apply-strategy="mesh=dp=2 strategy=dp" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not tessera-opt %t/decided.mlir --dist-apply-strategy="strategy=dp" 2>&1 | FileCheck %s --check-prefix=DECIDED
 
 // A program without names of dimensions has nothing that a strategy can seed.
 // TP: error: strategy 'tp' expects a parameter (nn.param) with a dimension "kv_heads", "ffn" or "vocab" in nn.dims but got none
@@ -17,6 +18,7 @@
 // WORD: error: expects pp, dp, cp, tp, sp, ep=N, etp, zero=0 to zero=3 or auto in a strategy but got 'fast'
 // NOMESH: error: strategy 'dp' expects a mesh
 // OTHER: error: expects the mesh of the strategy, #dist.mesh<["dp"=2]>, but got #dist.mesh<["x"=4]>
+// DECIDED: error: expects a strategy or the program's dist.decisions but got both
 
 //--- linalg.mlir
 func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
@@ -27,4 +29,12 @@ func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
 dist.mesh @mesh ["x"=4]
 func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %a : tensor<8xf32>
+}
+
+//--- decided.mlir
+module attributes {dist.decisions = "{\"tessera\": \"decisions\", \"version\": 2, \"strategy\": \"auto\"}"} {
+  dist.mesh @mesh ["dp"=2]
+  func.func @f(%a: tensor<8xf32> {nn.input = "a", nn.dims = ["batch"]}) -> tensor<8xf32> {
+    return %a : tensor<8xf32>
+  }
 }

@@ -1,5 +1,7 @@
 // RUN: split-file %s %t
 // RUN: cat %t/zero0.mlir %t/step.mlir > %t/a.mlir && tessera-opt %t/a.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO0
+// RUN: cat %t/searched.mlir %t/step.mlir > %t/d.mlir && tessera-opt %t/d.mlir --dist-shard-training-state | FileCheck %s --check-prefix=SEARCHED
+// RUN: sed s/auto/tp/ %t/d.mlir | tessera-opt --dist-shard-training-state | FileCheck %s --check-prefix=ZERO0
 // RUN: cat %t/zero1.mlir %t/step.mlir > %t/b.mlir && tessera-opt %t/b.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO1
 // RUN: sed 's/"dp"=3, "tp"=2/"dp"=5, "tp"=2, "y"=3/; s/zero = 1>/zero = 1>, dist.state_axes = #dist.axes<{"y"}>/' %t/b.mlir | tessera-opt --dist-shard-training-state | FileCheck %s --check-prefix=AXES --implicit-check-not=state_axes
 // RUN: cat %t/zero3.mlir %t/step.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
@@ -16,6 +18,10 @@
 // ZERO0: %[[NW:.*]] = arith.addf %[[W]],
 // ZERO0: dist.group %[[W]], %[[NW]]
 // ZERO0: dist.group %[[BM]], %{{.*}}, %[[B]]
+
+// A search decides the sharding of state: without a seed it is free of its parameter.
+// SEARCHED: dist.group
+// SEARCHED-NOT: dist.group %{{[^,]*}}, %{{[^,]*}}, %
 
 // Over dp too, after all other seeds: the first dimension that divides.
 // ZERO1: tensor<6x8xf32> {{{.*}}[{}, {"tp"}]>{{[^}]*}}nn.param = "w"
@@ -38,6 +44,9 @@
 
 //--- zero0.mlir
 module attributes {dist.plan = #dist.plan<>} {
+dist.mesh @mesh ["dp"=3, "tp"=2]
+//--- searched.mlir
+module attributes {dist.decisions = "{\"tessera\": \"decisions\", \"version\": 2, \"strategy\": \"auto\"}", dist.plan = #dist.plan<>} {
 dist.mesh @mesh ["dp"=3, "tp"=2]
 //--- zero1.mlir
 module attributes {dist.plan = #dist.plan<zero = 1>} {

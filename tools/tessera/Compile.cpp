@@ -18,12 +18,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Conversion/Executable.h"
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Cost/MemoryModel.h"
-#include "tessera/Phases/Phases.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Support/Bytes.h"
@@ -279,12 +279,11 @@ struct Job {
   std::optional<Phase> last;
   bool isLinked = true;
   PipelineOptions pipeline;
+  AutoShardingOptions choice;
   ObjectOptions object;
   ImageOptions images;
   std::string kernelReport;
   std::string library;
-  /// Number of candidates of a search to measure; 0: none.
-  int64_t numMeasured = 0;
   bool quiet = false;
 };
 
@@ -376,19 +375,16 @@ llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
   if (parsed.has("--decisions"))
     return llvm::createStringError(
         "expects --measure or --decisions but got both");
-  job.numMeasured = **count;
+  job.choice.numMeasured = **count;
   return llvm::Error::success();
 }
 
-/// The program's number of ranks, from the search, the options or the program
-/// itself.
-int64_t countRanks(mlir::ModuleOp input, const PipelineOptions &options) {
-  if (options.choice && options.choice->mesh)
-    return options.choice->mesh->numDevices();
-  if (options.mesh)
-    return options.mesh->numDevices();
-  if (options.ranks > 0)
-    return options.ranks;
+/// The program's number of ranks, from the options or the program itself.
+int64_t countRanks(mlir::ModuleOp input, const Job &job) {
+  if (job.pipeline.mesh)
+    return job.pipeline.mesh->numDevices();
+  if (job.choice.ranks > 0)
+    return job.choice.ranks;
   for (auto mesh : input.getOps<dist::MeshOp>())
     return mesh.getMesh().toMesh().numDevices();
   return 1;
@@ -396,9 +392,9 @@ int64_t countRanks(mlir::ModuleOp input, const PipelineOptions &options) {
 
 /// Fails if this machine has too few GPUs to measure the candidates.
 llvm::Error checkMeasure(mlir::ModuleOp input, const Job &job) {
-  if (job.numMeasured == 0 || job.pipeline.target != "cuda")
+  if (job.choice.numMeasured == 0 || job.pipeline.target != "cuda")
     return llvm::Error::success();
-  int64_t gpus = countGPUs(), ranks = countRanks(input, job.pipeline);
+  int64_t gpus = countGPUs(), ranks = countRanks(input, job);
   if (gpus >= ranks)
     return llvm::Error::success();
   return llvm::createStringError(
@@ -444,7 +440,7 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
           StringRef(job.isLinked ? "executable" : "object") + " but got '" +
           job.output + "'");
   }
-  if (llvm::Error error = readPipelineOptions(parsed, job.pipeline))
+  if (llvm::Error error = readPipelineOptions(parsed, job.pipeline, job.choice))
     return std::move(error);
   job.pipeline.memory = static_cast<MemoryUse>(*memory);
   job.pipeline.program = job.name;
@@ -464,7 +460,7 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   job.quiet = parsed.has("--quiet");
   if (llvm::Error error = readMeasure(parsed, job))
     return std::move(error);
-  if ((!job.last && job.isLinked) || job.numMeasured > 0) {
+  if ((!job.last && job.isLinked) || job.choice.numMeasured > 0) {
     std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
     auto library = findRuntimeLibrary(
         parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
@@ -514,7 +510,7 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
 /// program.
 void warnIfCopied(mlir::ModuleOp module, const Job &job) {
   if (!job.pipeline.mesh || job.pipeline.mesh->numDevices() < 2 ||
-      !job.pipeline.strategy.isNone() || !job.pipeline.decisions.empty() ||
+      !job.pipeline.strategy.isNone() || !job.choice.decisions.empty() ||
       isLocal(module))
     return;
   mlir::WalkResult found = module.walk([](mlir::Operation *op) {
@@ -548,21 +544,15 @@ llvm::Error takeScheduled(mlir::ModuleOp module, const Job &job) {
   return llvm::Error::success();
 }
 
-llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
-                      Progress &progress) {
-  if (isScheduled(module))
-    if (llvm::Error error = takeScheduled(module, job))
-      return error;
-  int last = static_cast<int>(job.last.value_or(Phase::LLVM));
-  for (int i = 0; i <= last; ++i) {
+llvm::Error runPhases(mlir::ModuleOp module, Phase first, Phase last,
+                      const Job &job, Progress &progress) {
+  for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
     auto phase = static_cast<Phase>(i);
     if (!isNeeded(phase, module, job))
       continue;
     if (failed(runPhase(module, phase, job.pipeline)))
       return llvm::make_error<Reported>();
     progress.done(stringifyPhase(phase));
-    if (phase == Phase::Plan && !job.quiet)
-      printChoice(*job.pipeline.choice, llvm::errs());
     if (phase == Phase::Partition && !job.quiet)
       printStages(module, llvm::errs());
     if (phase == Phase::Schedule && !job.quiet)
@@ -627,67 +617,68 @@ llvm::Expected<double> timeRank(StringRef program, int64_t ranks, bool isHost,
                 : seconds->wall;
 }
 
-/// Compiles each trial to a program.
+/// Compiles each candidate to a program.
 llvm::Error compileTrials(mlir::ModuleOp input,
-                          llvm::ArrayRef<PipelineOptions> trials,
-                          const Job &job,
+                          llvm::ArrayRef<ShardingChoice> candidates, Job job,
                           llvm::MutableArrayRef<TemporaryFile> programs) {
-  for (auto [i, trial] : llvm::enumerate(trials)) {
-    Job own = job;
-    own.pipeline = trial;
-    own.last.reset();
-    own.isLinked = own.quiet = true;
-    own.kernelReport.clear();
+  bool isQuiet = job.quiet;
+  job.isLinked = job.quiet = true;
+  job.kernelReport.clear();
+  job.choice.decisionsOut.clear();
+  job.pipeline.collectiveReport.clear();
+  Progress none(/*quiet=*/true);
+  for (auto [i, candidate] : llvm::enumerate(candidates)) {
     if (llvm::Error error = programs[i].create("tessera-trial", "out"))
       return error;
-    own.output = programs[i].getPath().str();
+    job.output = programs[i].getPath().str();
     Module copy = input.clone();
-    Progress none(/*quiet=*/true);
-    if (llvm::Error error = runPhases(*copy, own, none))
+    if (failed(takeShardings(*copy, candidate, job.pipeline, job.choice)))
+      return llvm::make_error<Reported>();
+    if (llvm::Error error =
+            runPhases(*copy, Phase::Train, Phase::LLVM, job, none))
       return error;
-    if (llvm::Error error = makeExecutable(*copy, own, none))
+    if (llvm::Error error = makeExecutable(*copy, job, none))
       return error;
-    if (!job.quiet)
-      llvm::errs() << "compiled " << i + 1 << " of " << trials.size() << ": "
-                   << describeChoice(*trial.choice) << "\n";
+    if (!isQuiet)
+      llvm::errs() << "compiled " << i + 1 << " of " << candidates.size()
+                   << ": " << describeChoice(candidate) << "\n";
   }
   return llvm::Error::success();
 }
 
 /// Prints one row per candidate, with a star at the fastest.
-void printMeasured(llvm::ArrayRef<PipelineOptions> trials,
+void printMeasured(llvm::ArrayRef<ShardingChoice> candidates,
                    const Halving &halving) {
   llvm::errs() << "candidates, in microseconds of a step:\n";
   TextTable table;
   table.addRow({"shardings", "predicted", "measured", "round"});
-  for (auto [i, trial] : llvm::enumerate(trials))
+  for (auto [i, candidate] : llvm::enumerate(candidates))
     table.addRow(
-        {describeChoice(*trial.choice) + (i == halving.fastest ? " *" : ""),
-         llvm::formatv("{0:f1}", trial.choice->seconds * 1e6),
+        {describeChoice(candidate) + (i == halving.fastest ? " *" : ""),
+         llvm::formatv("{0:f1}", candidate.seconds * 1e6),
          llvm::formatv("{0:f1}", halving.seconds[i] * 1e6),
          std::to_string(halving.rounds[i])});
   table.print(llvm::errs());
 }
 
-/// Runs the programs of trials on this machine; returns the index of the
+/// Runs the programs of candidates on this machine; returns the index of the
 /// fastest.
-llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
-                                     llvm::ArrayRef<PipelineOptions> trials,
-                                     const Job &job) {
-  std::vector<TemporaryFile> programs(trials.size());
-  if (llvm::Error error = compileTrials(input, trials, job, programs))
+llvm::Expected<size_t> measure(mlir::ModuleOp input,
+                               llvm::ArrayRef<ShardingChoice> candidates,
+                               const Job &job) {
+  std::vector<TemporaryFile> programs(candidates.size());
+  if (llvm::Error error = compileTrials(input, candidates, job, programs))
     return std::move(error);
   auto run = [&](size_t i, unsigned steps) -> llvm::Expected<double> {
-    auto seconds = timeRank(programs[i].getPath(), countRanks(input, trials[i]),
+    auto seconds = timeRank(programs[i].getPath(), countRanks(input, job),
                             job.pipeline.target != "cuda", steps);
     if (!seconds)
-      return prefixError("--measure: " + describeChoice(*trials[i].choice) +
-                             ": ",
+      return prefixError("--measure: " + describeChoice(candidates[i]) + ": ",
                          seconds.takeError());
     return *seconds;
   };
   auto halving = halve(
-      trials.size(), run, [&](unsigned round, unsigned steps, size_t left) {
+      candidates.size(), run, [&](unsigned round, unsigned steps, size_t left) {
         if (!job.quiet)
           llvm::errs() << "round " << round << ": " << left << " programs, "
                        << steps << " steps each\n";
@@ -695,36 +686,51 @@ llvm::Expected<size_t> measureTrials(mlir::ModuleOp input,
   if (!halving)
     return halving.takeError();
   if (!job.quiet)
-    printMeasured(trials, *halving);
+    printMeasured(candidates, *halving);
   return halving->fastest;
 }
 
-/// Returns the job with a search that measures its candidates, if --measure
-/// asks for it.
-Job withMeasure(Job job) {
-  if (job.numMeasured == 0)
-    return job;
-  Job plain = job;
-  job.pipeline.numMeasured = job.numMeasured;
-  job.pipeline.measure =
-      [plain](
-          mlir::ModuleOp input,
-          llvm::ArrayRef<PipelineOptions> trials) -> mlir::FailureOr<size_t> {
-    auto fastest = measureTrials(input, trials, plain);
-    if (fastest)
-      return *fastest;
-    llvm::Error error = fastest.takeError();
-    if (error.isA<Reported>())
-      llvm::consumeError(std::move(error));
-    else
-      input.emitError(llvm::toString(std::move(error)));
-    return mlir::failure();
-  };
-  return job;
+/// Phase plan of a searched strategy: the model decides, or measurements of its
+/// best candidates.
+llvm::Error choose(mlir::ModuleOp module, const Job &job, Progress &progress) {
+  auto found = findShardings(module, job.pipeline, job.choice);
+  if (failed(found))
+    return llvm::make_error<Reported>();
+  size_t taken = 0;
+  if (job.choice.numMeasured > 0) {
+    auto fastest = measure(module, *found, job);
+    if (!fastest)
+      return fastest.takeError();
+    taken = *fastest;
+  }
+  const ShardingChoice &choice = (*found)[taken];
+  if (failed(takeShardings(module, choice, job.pipeline, job.choice)))
+    return llvm::make_error<Reported>();
+  progress.done(stringifyPhase(Phase::Plan));
+  if (!job.quiet)
+    printChoice(choice, llvm::errs());
+  return llvm::Error::success();
 }
 
-llvm::Error compile(const Job &given) {
-  Job job = withMeasure(given);
+/// Runs all phases up to the last one of the job.
+llvm::Error runAllPhases(mlir::ModuleOp module, const Job &job,
+                         Progress &progress) {
+  if (isScheduled(module))
+    if (llvm::Error error = takeScheduled(module, job))
+      return error;
+  Phase last = job.last.value_or(Phase::LLVM);
+  if (!job.pipeline.strategy.isSearched || last == Phase::Input ||
+      !isNeeded(Phase::Plan, module, job))
+    return runPhases(module, Phase::Input, last, job, progress);
+  if (llvm::Error error =
+          runPhases(module, Phase::Input, Phase::Input, job, progress))
+    return error;
+  if (llvm::Error error = choose(module, job, progress))
+    return error;
+  return runPhases(module, Phase::Train, last, job, progress);
+}
+
+llvm::Error compile(const Job &job) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   registerExecutableTranslations(registry);
@@ -738,7 +744,7 @@ llvm::Error compile(const Job &given) {
   if (llvm::Error error = checkMeasure(**module, job))
     return error;
   warnIfCopied(**module, job);
-  if (llvm::Error error = runPhases(**module, job, progress))
+  if (llvm::Error error = runAllPhases(**module, job, progress))
     return error;
   if (!job.last)
     return makeExecutable(**module, job, progress);

@@ -308,10 +308,11 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
 
 /// Reads the options of the search of --strategy auto.
 static llvm::Error readSearch(const ParsedOptions &parsed,
-                              PipelineOptions &options) {
+                              const Strategy &strategy,
+                              AutoShardingOptions &options) {
   for (StringRef name : {"--memory-limit", "--decisions", "--decisions-out",
                          "--decisions-update", "--search-dump"})
-    if (parsed.has(name) && !options.strategy.isSearched)
+    if (parsed.has(name) && !strategy.isSearched)
       return llvm::createStringError(name + " expects --strategy auto");
   if (parsed.has("--memory-limit")) {
     auto bytes =
@@ -344,10 +345,11 @@ static llvm::Error readSearch(const ParsedOptions &parsed,
 
 /// Reads --ranks, the number of devices whose mesh the search chooses.
 static llvm::Error readRanks(const ParsedOptions &parsed,
-                             PipelineOptions &options) {
+                             const Strategy &strategy,
+                             AutoShardingOptions &options) {
   if (!parsed.has("--ranks"))
     return llvm::Error::success();
-  if (!options.strategy.isSearched || options.strategy.pp)
+  if (!strategy.isSearched || strategy.pp)
     return llvm::createStringError("--ranks expects --strategy auto");
   if (!parsed.has("--cluster"))
     return llvm::createStringError("--ranks expects --cluster FILE");
@@ -365,7 +367,8 @@ static llvm::Error readRanks(const ParsedOptions &parsed,
 }
 
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
-                                         PipelineOptions &options) {
+                                         PipelineOptions &options,
+                                         AutoShardingOptions &choice) {
   if (llvm::Error error = checkConflicts(parsed))
     return error;
   options.forward = parsed.has("--forward");
@@ -381,7 +384,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   if (!strategy)
     return prefixError("--strategy: ", strategy.takeError());
   options.strategy = *strategy;
-  if (llvm::Error error = readSearch(parsed, options))
+  if (llvm::Error error = readSearch(parsed, *strategy, choice))
     return error;
   if (parsed.has("--cluster")) {
     auto cluster =
@@ -390,7 +393,7 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
       return cluster.takeError();
     options.cluster = std::move(*cluster);
   }
-  if (llvm::Error error = readRanks(parsed, options))
+  if (llvm::Error error = readRanks(parsed, *strategy, choice))
     return error;
   cost::GivenExecutedPlan given;
   StringRef path = parsed.get("--plan");

@@ -12,9 +12,9 @@
 #define TESSERA_TOOLS_PLANOPTIONS_H
 
 #include "Options.h"
+#include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Phases/Phases.h"
 
 namespace tessera {
 
@@ -56,9 +56,11 @@ llvm::Error readPlanOptions(const ParsedOptions &parsed, FieldUse::Kind use,
                             cost::GivenExecutedPlan &given);
 
 /// Reads --mesh, --strategy, --forward, --pad-to-multiple-of, --sequence-order,
-/// the options that withPlanOptions adds, and the plan's.
+/// the options that withPlanOptions adds, and the plan's; those of the search
+/// of --strategy auto into `choice`.
 llvm::Error readPipelineOptions(const ParsedOptions &parsed,
-                                PipelineOptions &options);
+                                PipelineOptions &options,
+                                AutoShardingOptions &choice);
 
 /// Reads a JSON file.
 llvm::Expected<llvm::json::Value> readJsonValue(llvm::StringRef path);

@@ -18,8 +18,8 @@
 #include "dialects/RT/RT.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Phases/Phases.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Stages/StageTable.h"
@@ -310,15 +310,25 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
                     PipelineOptions &phases, bool inPlainOrder = false) {
   if (options.has("--partitioned") || options.has("--passes"))
     return llvm::Error::success();
-  if (llvm::Error error = readPipelineOptions(options, phases))
+  AutoShardingOptions search;
+  if (llvm::Error error = readPipelineOptions(options, phases, search))
     return error;
   phases.ordersSequence &= !inPlainOrder;
-  mlir::PassManager passes(module->getContext());
-  buildPhasesUpTo(passes, Phase::Train, phases);
-  if (failed(passes.run(module)))
+  if (failed(runPhase(module, Phase::Input, phases)))
     return llvm::make_error<Reported>();
-  if (!options.has("--quiet"))
-    printChoice(*phases.choice, llvm::errs());
+  std::optional<ShardingChoice> choice;
+  if (phases.strategy.isSearched) {
+    auto chosen = chooseShardings(module, phases, search);
+    if (failed(chosen))
+      return llvm::make_error<Reported>();
+    choice = std::move(*chosen);
+  } else if (failed(runPhase(module, Phase::Plan, phases))) {
+    return llvm::make_error<Reported>();
+  }
+  if (failed(runPhase(module, Phase::Train, phases)))
+    return llvm::make_error<Reported>();
+  if (choice && !options.has("--quiet"))
+    printChoice(*choice, llvm::errs());
   return llvm::Error::success();
 }
 

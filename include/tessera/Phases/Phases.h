@@ -1,11 +1,10 @@
-//===- Phases.h - Phases and named pipelines -----------------*- C++ -*-===//
+//===- Phases.h - Phases ------------------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The phases of a program on its way to an executable. The IR after each phase
-// is legal, printable and re-parsable. Each phase is also a named pipeline of
-// tessera-opt and the plugin.
+// is legal, printable and re-parsable, and all that the next phase needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +13,8 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Plan/PlanFields.h"
-#include "tessera/ShardingSearch/ShardingSearch.h"
 #include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringRef.h"
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -74,69 +71,13 @@ enum class CollectiveMatmul {
   On,
 };
 
-/// The shardings that a search chose.
-struct ShardingChoice {
-  bool isMade = false;
-  /// The chosen mesh, if the mesh is searched too.
-  std::optional<Mesh> mesh;
-  /// A named strategy, or a searched one.
-  Strategy strategy;
-  /// The found shardings; no solution for a named strategy.
-  FoundShardings found;
-  /// The text of a decision file with the shardings of a named strategy; empty:
-  /// they follow from its seeds.
-  std::string decisions;
-  /// Seconds and bytes of the scheduled program.
-  double seconds = 0;
-  int64_t arenaBytes = 0;
-  /// Number of candidates that completed the phases.
-  unsigned tried = 0;
-};
-
-/// Describes the choice in one line without a newline: "the search on
-/// dp=2,tp=2", or the strategy.
-std::string describeChoice(const ShardingChoice &choice);
-
-/// Prints one line: the source of the shardings, their time, and the bound of
-/// the search.
-void printChoice(const ShardingChoice &choice, llvm::raw_ostream &os);
-
-/// Parses a positive number of bytes, such as 450MB, with units of 10^3, 10^6
-/// and 10^9. Errors name the option `name`.
-llvm::Expected<int64_t> parseMemoryLimit(llvm::StringRef name,
-                                         llvm::StringRef text);
-
-struct PipelineOptions;
-
-/// Compiles the program at phase input with each of the options, in which a
-/// choice is made, and runs the results. Returns the index of the fastest;
-/// fails after reporting an error.
-using MeasureChoices = std::function<mlir::FailureOr<size_t>(
-    mlir::ModuleOp input, llvm::ArrayRef<PipelineOptions>)>;
-
 /// The options of a compilation.
 struct PipelineOptions {
   /// None: the module has a dist.mesh, or is for one device.
   std::optional<Mesh> mesh;
-  /// None: the module's own seeds.
+  /// None: the module's own seeds. A searched one seeds nothing but stages:
+  /// chooseShardings() then decides (AutoSharding.h).
   Strategy strategy;
-  /// Options of the search, if the strategy is searched; the first phase that
-  /// needs the result stores it in `choice`.
-  ShardingSearchOptions search;
-  /// Number of devices of `cluster` to choose a mesh for; 0: the mesh is given.
-  int64_t ranks = 0;
-  /// Limit of a device's arena, in bytes; 0: no limit.
-  int64_t memoryLimit = 0;
-  /// The text of a decision file that replaces a search, and the path to write
-  /// decisions to; empty: none.
-  std::string decisions, decisionsOut;
-  /// Searches what `decisions` does not contain.
-  bool updatesDecisions = false;
-  /// Number of the model's fastest candidates that `measure` runs and chooses
-  /// from; 0: the model chooses.
-  unsigned numMeasured = 0;
-  MeasureChoices measure;
-  std::shared_ptr<ShardingChoice> choice = std::make_shared<ShardingChoice>();
   /// A cluster file, whose links and device determine times; empty: the
   /// program's own, or equal links.
   std::string cluster;
@@ -204,9 +145,6 @@ mlir::LogicalResult runPhase(mlir::ModuleOp module, Phase phase,
 /// Adds the passes of all phases up to `last`, from an `input` module.
 void buildPhasesUpTo(mlir::OpPassManager &pm, Phase last,
                      const PipelineOptions &options);
-
-/// Registers one pipeline per phase (`--tessera-partition`) and `--compile-to`.
-void registerPipelines();
 
 } // namespace tessera
 

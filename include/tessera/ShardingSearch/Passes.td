@@ -18,7 +18,7 @@ def SearchShardingsPass : Pass<"dist-search-shardings", "::mlir::ModuleOp"> {
     least (ShardingSearch.h), and writes that as closed seeds for
     `dist-propagate-shardings`: `dist.sharding`, `dist.shardings`, and
     `dist.factors` with `dist.exact` and `dist.apart`. Seeds and
-    `dist.constraint`s that are there hold. No name of an argument or a dimension
+    `dist.constraint`s that are there hold; `dist.decisions` are dropped. No name of an argument or a dimension
     is read. A remark
     `ShardingSearch` has the time, what no choice takes less than, and the gap
     between them; layers that are equal are one copy in the network that is
@@ -41,8 +41,6 @@ def SearchShardingsPass : Pass<"dist-search-shardings", "::mlir::ModuleOp"> {
   let options = [
     Option<"dump", "dump", "std::string", "\"\"",
            "a file for the network in toulbar2's format">,
-    Option<"decisions", "decisions", "std::string", "\"\"",
-           "the text of a decision file, which is taken in place of a search">,
     Option<"memoryLimit", "memory-limit", "int64_t", "0",
            "bytes that a device may hold where the program holds most; 0: "
            "no limit">,

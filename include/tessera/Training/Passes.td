@@ -234,12 +234,9 @@ def ShardTrainingStatePass
     second gather serves the others. All this is seeded with a later priority
     than the strategy's other seeds: it moves no work. A gradient is seeded as its parameter is where it is used, open to more axes.
     `dist.group` ties what is donated to what takes its place, and without a
-    seed state to its parameter, unless `free-state` is given.
+    seed state to its parameter, unless a search decides its sharding: then the
+    module has `dist.decisions` with the strategy `auto`.
   }];
-  let options = [
-    Option<"freeState", "free-state", "bool", "false",
-           "state without a seed is not tied to its parameter">,
-  ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
