@@ -16,8 +16,8 @@ using namespace tessera;
 PipelineOptions tessera::getPhases(const ShardingChoice &choice,
                                    PipelineOptions phases) {
   if (choice.mesh)
-    phases.mesh = choice.mesh;
-  phases.strategy = choice.strategy;
+    phases.layout.mesh = choice.mesh;
+  phases.layout.strategy = choice.strategy;
   return phases;
 }
 
@@ -40,7 +40,7 @@ static std::string getUndecided(const Strategy &strategy) {
 FailureOr<OwningOpRef<ModuleOp>>
 tessera::prepareStep(ModuleOp module, const PipelineOptions &phases) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  const Strategy &strategy = phases.strategy;
+  const Strategy &strategy = phases.layout.strategy;
   setDecisions(*copy, strategy.isSearched ? getUndecided(strategy) : "");
   PassManager pm(module.getContext());
   pm.enableVerifier(phases.verifyEach);
@@ -67,6 +67,6 @@ FailureOr<std::string> tessera::describeNamed(ModuleOp module,
     return failure();
   std::string text;
   llvm::raw_string_ostream os(text);
-  printDecisions(**program, phases.strategy, os);
+  printDecisions(**program, phases.layout.strategy, os);
   return text;
 }

@@ -194,7 +194,7 @@ std::optional<int64_t> Chooser::tryFound(const SearchedMesh &on,
   for (const FoundShardings &shardings : found) {
     ShardingChoice candidate;
     candidate.mesh = on.mesh;
-    candidate.strategy = phases.strategy;
+    candidate.strategy = phases.layout.strategy;
     candidate.found = shardings;
     std::optional<ShardingChoice> made = tryOne(candidate);
     if (made && (!smallest || made->arenaBytes < *smallest))
@@ -216,8 +216,8 @@ std::optional<ShardingChoice> Chooser::tryStrategy(const SearchedMesh &on,
 /// 3) of those above the limit. If the mesh is chosen, each axis gets a
 /// different role: another mesh has two axes with one role as one axis.
 void Chooser::tryNamed(const SearchedMesh &on) {
-  std::optional<Mesh> mesh = on.mesh ? on.mesh : phases.mesh;
-  if (phases.strategy.pp || options.updatesDecisions || !mesh)
+  std::optional<Mesh> mesh = on.mesh ? on.mesh : phases.layout.mesh;
+  if (phases.layout.strategy.pp || options.updatesDecisions || !mesh)
     return;
   struct Tried {
     StrategyFamily family;
@@ -231,7 +231,7 @@ void Chooser::tryNamed(const SearchedMesh &on) {
   llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
     return a.made.seconds < b.made.seconds;
   });
-  bool accumulates = phases.plan.plan.microBatches > 1;
+  bool accumulates = phases.layout.plan.plan.microBatches > 1;
   for (auto [rank, each] : llvm::enumerate(tried)) {
     Strategy strategy = each.family.plain;
     if (!strategy.dp && !strategy.cp)
@@ -289,7 +289,7 @@ LogicalResult Chooser::searchOn(SearchedMesh &on,
                                 const ShardingSearchOptions &search) {
   ShardingChoice searched;
   searched.mesh = on.mesh;
-  searched.strategy = phases.strategy;
+  searched.strategy = phases.layout.strategy;
   auto program = prepareStep(module, getPhases(searched, phases));
   if (failed(program) || (options.updatesDecisions &&
                           failed(replayDecisions(**program, options.decisions,
@@ -432,7 +432,7 @@ FailureOr<std::vector<ShardingChoice>> Chooser::takeDecisions() {
     return module.emitError("decisions: ")
            << llvm::toString(strategy.takeError());
   ShardingChoice choice;
-  choice.strategy = strategy->isSearched ? phases.strategy : *strategy;
+  choice.strategy = strategy->isSearched ? phases.layout.strategy : *strategy;
   choice.decisions = options.decisions;
   if (options.updatesDecisions && !strategy->isSearched) {
     auto text = describeNamed(module, getPhases(choice, phases),
@@ -506,7 +506,7 @@ FailureOr<std::vector<ShardingChoice>> Chooser::run() {
     // Later phases then report the error at its location.
     ShardingChoice &none = best.emplace_back();
     none.mesh = searched->front().mesh;
-    none.strategy = phases.strategy;
+    none.strategy = phases.layout.strategy;
     none.found = searched->front().found.front();
   }
   auto fastestSearched = llvm::find_if(within, [](const ShardingChoice &made) {

@@ -37,11 +37,11 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
-  GivenPlan given = options.plan;
-  given.plan.forward = options.forward;
-  pm.addPass(createPlanTrainingPass(given, options.mesh, options.strategy));
-  if (options.mesh || !options.strategy.isNone())
-    pm.addPass(createApplyStrategyPass(options.mesh, options.strategy));
+  GivenLayout layout = options.layout;
+  layout.plan.plan.forward = options.forward;
+  pm.addPass(createPlanTrainingPass(layout));
+  if (layout.mesh || !layout.strategy.isNone())
+    pm.addPass(createApplyStrategyPass(layout));
   if (!options.cluster.empty()) {
     ApplyClusterPassOptions cluster;
     cluster.cluster = options.cluster;

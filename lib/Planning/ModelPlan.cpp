@@ -93,8 +93,8 @@ static PipelineOptions partitionOptions(const LayerShape &shape) {
   options.forward = true;
   options.padMultiple = shape.padMultiple;
   options.bucketBytes = 0; // Each collective is a record of its own.
-  options.mesh = getMesh(devices);
-  options.strategy = getStrategy(devices);
+  options.layout.mesh = getMesh(devices);
+  options.layout.strategy = getStrategy(devices);
   return options;
 }
 
@@ -106,7 +106,7 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
   // Only in phase kernels does the number of micro-batches matter.
   if (last == Phase::Kernels) {
     model.batch *= 2;
-    llvm::cantFail(options.plan.set("micro-batches", "2"));
+    llvm::cantFail(options.layout.plan.set("micro-batches", "2"));
   }
   model.seq = shape.seq;
   model.dtype = shape.isF32 ? ModelDType::F32 : ModelDType::BF16;
@@ -131,7 +131,7 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
   PassManager pm(context.get());
   pm.enableVerifier(false);
   // On one device the global program equals the local one, except for padding.
-  if (options.mesh || options.padMultiple > 0 || last == Phase::Kernels)
+  if (options.layout.mesh || options.padMultiple > 0 || last == Phase::Kernels)
     buildPhasesUpTo(pm, last, options);
   else if (!options.forward)
     buildPhasesUpTo(pm, Phase::Train, options);

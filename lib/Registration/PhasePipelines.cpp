@@ -37,9 +37,9 @@ parsePlanOption(StringRef word, TextOptions &text, ErrorHandler error) {
     return success();
   };
   if (word.consume_front("mesh="))
-    return take(parseMesh(word), options.mesh);
+    return take(parseMesh(word), options.layout.mesh);
   if (word.consume_front("strategy="))
-    return take(parseStrategy(word), options.strategy);
+    return take(parseStrategy(word), options.layout.strategy);
   if (word.consume_front("cluster="))
     return take(resolveShared("clusters", word, "cluster="), options.cluster);
   if (word.consume_front("ranks=")) {
@@ -52,13 +52,19 @@ parsePlanOption(StringRef word, TextOptions &text, ErrorHandler error) {
     return take(parseMemoryLimit("memory-limit=", word),
                 text.choice.memoryLimit);
   if (word.consume_front("training=")) {
-    if (llvm::Error found = options.plan.parse(word))
+    if (llvm::Error found = options.layout.plan.parse(word))
       return error(llvm::toString(std::move(found)));
     return success();
   }
   if (word != "forward")
     return std::nullopt;
   options.forward = true;
+  return success();
+}
+
+static LogicalResult complete(TextOptions &options, ErrorHandler error) {
+  if (llvm::Error found = options.phases.layout.complete())
+    return error(llvm::toString(std::move(found)));
   return success();
 }
 
@@ -94,7 +100,7 @@ static LogicalResult parseCompileTo(StringRef text, Phase &last,
   }
   if (!hasPhase)
     return error("--compile-to expects a phase (" + listPhases() + ")");
-  return success();
+  return complete(options, error);
 }
 
 /// Parses `mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5`.
@@ -112,13 +118,13 @@ static LogicalResult parsePlanOptions(StringRef text, TextOptions &options,
     if (failed(*parsed))
       return failure();
   }
-  return success();
+  return complete(options, error);
 }
 
 /// Adds the passes of a phase; a searched strategy is chosen first.
 static void addPhase(OpPassManager &pm, Phase phase,
                      const TextOptions &options) {
-  if (phase == Phase::Plan && options.phases.strategy.isSearched)
+  if (phase == Phase::Plan && options.phases.layout.strategy.isSearched)
     pm.addPass(createChooseShardingsPass(options.phases, options.choice));
   else
     buildPhase(pm, phase, options.phases);

@@ -336,8 +336,8 @@ namespace {
 struct ApplyStrategyPass
     : tessera::impl::ApplyStrategyPassBase<ApplyStrategyPass> {
   using ApplyStrategyPassBase::ApplyStrategyPassBase;
-  ApplyStrategyPass(std::optional<Mesh> mesh, const Strategy &strategy)
-      : givenMesh(std::move(mesh)), givenStrategy(strategy) {}
+  explicit ApplyStrategyPass(const GivenLayout &layout)
+      : givenMesh(layout.mesh), givenStrategy(layout.strategy) {}
 
   /// Reads the options of a command line if the constructor got none.
   LogicalResult readOptions() {
@@ -439,7 +439,6 @@ struct ApplyStrategyPass
 } // namespace
 
 std::unique_ptr<Pass>
-tessera::createApplyStrategyPass(std::optional<Mesh> mesh,
-                                 const Strategy &strategy) {
-  return std::make_unique<ApplyStrategyPass>(std::move(mesh), strategy);
+tessera::createApplyStrategyPass(const GivenLayout &layout) {
+  return std::make_unique<ApplyStrategyPass>(layout);
 }

@@ -90,9 +90,7 @@ namespace {
 struct PlanTrainingPass
     : tessera::impl::PlanTrainingPassBase<PlanTrainingPass> {
   using PlanTrainingPassBase::PlanTrainingPassBase;
-  PlanTrainingPass(const GivenPlan &given, std::optional<Mesh> mesh,
-                   const Strategy &strategy)
-      : given(given), givenMesh(std::move(mesh)), givenStrategy(strategy) {}
+  explicit PlanTrainingPass(const GivenLayout &layout) : layout(layout) {}
 
   /// Reads the options of a command line.
   LogicalResult initialize(MLIRContext *context) override {
@@ -100,41 +98,41 @@ struct PlanTrainingPass
       return emitError(UnknownLoc::get(context),
                        llvm::toString(std::move(error)));
     };
-    if (llvm::Error error = given.parse(settings))
+    if (llvm::Error error = layout.plan.parse(settings))
       return fail(std::move(error));
-    if (llvm::Error error = given.complete())
+    if (llvm::Error error = layout.plan.complete())
       return fail(std::move(error));
     if (!mesh.empty()) {
       llvm::Expected<Mesh> parsed = parseMesh(mesh);
       if (!parsed)
         return fail(parsed.takeError());
-      givenMesh = std::move(*parsed);
+      layout.mesh = std::move(*parsed);
     }
     if (strategy.empty())
       return success();
     llvm::Expected<Strategy> parsed = parseStrategy(strategy);
     if (!parsed)
       return fail(parsed.takeError());
-    givenStrategy = *parsed;
+    layout.strategy = *parsed;
     return success();
   }
 
   /// Whether a given field concerns more than devices.
   bool saysTraining() const {
     return llvm::any_of(getFields<Plan>(), [&](const PlanField &field) {
-      return !(field.uses & FieldUse::kDevices) && given.has(field.name);
+      return !(field.uses & FieldUse::kDevices) && layout.plan.has(field.name);
     });
   }
   bool saysDevices() const {
     return llvm::any_of(getFields<Plan>(), [&](const PlanField &field) {
-      return (field.uses & FieldUse::kDevices) && given.has(field.name);
+      return (field.uses & FieldUse::kDevices) && layout.plan.has(field.name);
     });
   }
 
   /// The mesh of the options, or else of the program.
   Mesh findMesh() {
-    if (givenMesh)
-      return *givenMesh;
+    if (layout.mesh)
+      return *layout.mesh;
     auto meshes = getOperation().getOps<dist::MeshOp>();
     return llvm::hasSingleElement(meshes) ? (*meshes.begin()).getMesh().toMesh()
                                           : Mesh();
@@ -142,12 +140,13 @@ struct PlanTrainingPass
 
   LogicalResult makePlan(const TrainedFunction &trained) {
     ModuleOp module = getOperation();
-    Plan plan = given.plan;
-    if (!given.has("precision"))
+    Plan plan = layout.plan.plan;
+    if (!layout.plan.has("precision"))
       plan.precision = getPrecision(trained);
     if (!saysDevices())
-      setLayout(plan, givenStrategy, findMesh());
-    llvm::Error error = completeBatch(plan, given, getBatchSizes(trained));
+      setLayout(plan, layout.strategy, findMesh());
+    llvm::Error error =
+        completeBatch(plan, layout.plan, getBatchSizes(trained));
     if (!error)
       error = checkCompiled(plan);
     if (error)
@@ -162,9 +161,9 @@ struct PlanTrainingPass
 
   /// A forward program needs a plan if it has micro-batches or stages.
   LogicalResult planForward() {
-    Plan plan = given.plan;
+    Plan plan = layout.plan.plan;
     if (!saysDevices())
-      setLayout(plan, givenStrategy, findMesh());
+      setLayout(plan, layout.strategy, findMesh());
     if (plan.pp == 1 && plan.microBatches == 1)
       return success();
     FailureOr<TrainedFunction> forward = findForwardFunction(getOperation());
@@ -178,13 +177,13 @@ struct PlanTrainingPass
       if (saysTraining())
         return module.emitError("expects settings of training or a dist.plan "
                                 "in the program but got both");
-      int64_t zero = givenStrategy.zero, planned = attr.getPlan().zero;
+      int64_t zero = layout.strategy.zero, planned = attr.getPlan().zero;
       if (zero != 0 && zero != planned)
         return module.emitError("expects the zero of the program's dist.plan, ")
                << planned << ", but got zero=" << zero;
       return success();
     }
-    if (given.plan.forward)
+    if (layout.plan.plan.forward)
       return planForward();
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
@@ -204,15 +203,11 @@ struct PlanTrainingPass
       signalPassFailure();
   }
 
-  GivenPlan given;
-  std::optional<Mesh> givenMesh;
-  Strategy givenStrategy;
+  GivenLayout layout;
 };
 } // namespace
 
 std::unique_ptr<Pass>
-tessera::createPlanTrainingPass(const GivenPlan &given,
-                                std::optional<Mesh> mesh,
-                                const Strategy &strategy) {
-  return std::make_unique<PlanTrainingPass>(given, std::move(mesh), strategy);
+tessera::createPlanTrainingPass(const GivenLayout &layout) {
+  return std::make_unique<PlanTrainingPass>(layout);
 }

@@ -2,6 +2,8 @@
 // RUN: tessera-opt %t/loss.mlir --compile-to="plan mesh=dp=2 strategy=dp,zero=2 training=micro-batches=2" | FileCheck %s
 // RUN: tessera-opt %t/loss.mlir --compile-to="plan mesh=dp=2 strategy=dp,zero=1 forward" | FileCheck %s --check-prefix=FORWARD
 // RUN: tessera-opt %t/loss.mlir --tessera-plan="mesh=dp=2 strategy=dp training=lr=0.5" | FileCheck %s --check-prefix=NAMED
+// The same layout as fields of a plan.
+// RUN: tessera-opt %t/loss.mlir --tessera-plan="training=dp=2,lr=0.5" | FileCheck %s --check-prefix=NAMED
 // RUN: tessera-opt %t/logits.mlir --compile-to="train mesh=dp=2 strategy=dp" | FileCheck %s --check-prefix=LOGITS
 // RUN: not tessera-opt %t/logits.mlir --dist-plan-training="settings=lr=1" 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not tessera-opt %t/planned.mlir --dist-plan-training="settings=lr=1" 2>&1 | FileCheck %s --check-prefix=TWICE

@@ -240,12 +240,12 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
     llvm::Expected<Mesh> parsed = parseMesh(mesh);
     if (!parsed)
       return fail(parsed.takeError());
-    options.mesh = std::move(*parsed);
+    options.layout.mesh = std::move(*parsed);
   }
   llvm::Expected<Strategy> parsed = parseStrategy(strategy);
   if (!parsed)
     return fail(parsed.takeError());
-  options.strategy = *parsed;
+  options.layout.strategy = *parsed;
   buildPhasesUpTo(passes, last, options);
   return passes.run(module);
 }

@@ -446,12 +446,12 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
   llvm::Expected<Mesh> plain = parseMesh(mesh);
   if (!plain)
     return fail(plain.takeError());
-  options.mesh = std::move(*plain);
+  options.layout.mesh = std::move(*plain);
   llvm::Expected<Strategy> parsed = parseStrategy(strategy);
   if (!parsed)
     return fail(parsed.takeError());
-  options.strategy = *parsed;
-  if (llvm::Error error = options.plan.parse(training))
+  options.layout.strategy = *parsed;
+  if (llvm::Error error = options.layout.plan.parse(training))
     return fail(std::move(error));
   buildPhasesUpTo(passes, last, options);
   return passes.run(module);

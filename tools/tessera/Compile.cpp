@@ -349,7 +349,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
     job.images.archs = *archs;
     job.pipeline.widenF8 = archs->back() < kFirstF8Arch;
     if (job.pipeline.widenF8 &&
-        job.pipeline.plan.plan.precision == Precision::FP8)
+        job.pipeline.layout.plan.plan.precision == Precision::FP8)
       llvm::errs() << "tessera compile: warning: sm_" << archs->back()
                    << " does not multiply in 8 bits: matmuls are done in bf16 "
                       "from operands in 8 bits\n";
@@ -370,7 +370,7 @@ llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
   auto count = parsed.getInteger("--measure", 1);
   if (!count)
     return count.takeError();
-  if (!job.pipeline.strategy.isSearched)
+  if (!job.pipeline.layout.strategy.isSearched)
     return llvm::createStringError("--measure expects --strategy auto");
   if (parsed.has("--decisions"))
     return llvm::createStringError(
@@ -381,8 +381,8 @@ llvm::Error readMeasure(const ParsedOptions &parsed, Job &job) {
 
 /// The program's number of ranks, from the options or the program itself.
 int64_t countRanks(mlir::ModuleOp input, const Job &job) {
-  if (job.pipeline.mesh)
-    return job.pipeline.mesh->numDevices();
+  if (job.pipeline.layout.mesh)
+    return job.pipeline.layout.mesh->numDevices();
   if (job.choice.ranks > 0)
     return job.choice.ranks;
   for (auto mesh : input.getOps<dist::MeshOp>())
@@ -503,14 +503,14 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
       (module->hasAttr(dist::DistDialect::kPlanAttr) || job.pipeline.pads()))
     return true;
   return phase <= Phase::Train || !module.getOps<dist::MeshOp>().empty() ||
-         job.pipeline.mesh || !job.pipeline.strategy.isNone();
+         job.pipeline.layout.mesh || !job.pipeline.layout.strategy.isNone();
 }
 
 /// Warns if nothing says what to shard: each device would compute the whole
 /// program.
 void warnIfCopied(mlir::ModuleOp module, const Job &job) {
-  if (!job.pipeline.mesh || job.pipeline.mesh->numDevices() < 2 ||
-      !job.pipeline.strategy.isNone() || !job.choice.decisions.empty() ||
+  if (!job.pipeline.layout.mesh || job.pipeline.layout.mesh->numDevices() < 2 ||
+      !job.pipeline.layout.strategy.isNone() || !job.choice.decisions.empty() ||
       isLocal(module))
     return;
   mlir::WalkResult found = module.walk([](mlir::Operation *op) {
@@ -523,7 +523,7 @@ void warnIfCopied(mlir::ModuleOp module, const Job &job) {
         "tessera compile: warning: --mesh without --strategy, and no shardings "
         "in the program: each of {0} devices computes all of it; expects "
         "--strategy dp, or auto\n",
-        job.pipeline.mesh->numDevices());
+        job.pipeline.layout.mesh->numDevices());
 }
 
 /// A program of phase schedule keeps its target, order and memory; the report
@@ -719,7 +719,7 @@ llvm::Error runAllPhases(mlir::ModuleOp module, const Job &job,
     if (llvm::Error error = takeScheduled(module, job))
       return error;
   Phase last = job.last.value_or(Phase::LLVM);
-  if (!job.pipeline.strategy.isSearched || last == Phase::Input ||
+  if (!job.pipeline.layout.strategy.isSearched || last == Phase::Input ||
       !isNeeded(Phase::Plan, module, job))
     return runPhases(module, Phase::Input, last, job, progress);
   if (llvm::Error error =

@@ -12,7 +12,6 @@
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Share.h"
-#include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdlib>
@@ -378,12 +377,12 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     llvm::Expected<Mesh> mesh = parseMesh(parsed.get("--mesh"));
     if (!mesh)
       return prefixError("--mesh: ", mesh.takeError());
-    options.mesh = std::move(*mesh);
+    options.layout.mesh = std::move(*mesh);
   }
   llvm::Expected<Strategy> strategy = parseStrategy(parsed.get("--strategy"));
   if (!strategy)
     return prefixError("--strategy: ", strategy.takeError());
-  options.strategy = *strategy;
+  options.layout.strategy = *strategy;
   if (llvm::Error error = readSearch(parsed, *strategy, choice))
     return error;
   if (parsed.has("--cluster")) {
@@ -408,16 +407,10 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                  readPlanOptions(parsed, FieldUse::kCompiled, given)) {
     return error;
   }
-  if (llvm::Error error = given.complete())
-    return inPlan(std::move(error));
-  if (llvm::Error error = checkCompiled(given.plan))
-    return inPlan(std::move(error));
   // A program runs as the compiler builds it, whoever else runs the plan.
-  options.plan = GivenPlan(given);
-  if (!parsed.has("--mesh") && !parsed.has("--strategy")) {
-    options.mesh = getMesh(given.plan);
-    options.strategy = getStrategy(given.plan);
-  }
+  options.layout.plan = GivenPlan(given);
+  if (llvm::Error error = options.layout.complete())
+    return inPlan(std::move(error));
   auto order = parsed.getChoice("--sequence-order", "auto");
   if (!order)
     return order.takeError();

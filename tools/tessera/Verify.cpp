@@ -317,7 +317,7 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options,
   if (failed(runPhase(module, Phase::Input, phases)))
     return llvm::make_error<Reported>();
   std::optional<ShardingChoice> choice;
-  if (phases.strategy.isSearched) {
+  if (phases.layout.strategy.isSearched) {
     auto chosen = chooseShardings(module, phases, search);
     if (failed(chosen))
       return llvm::make_error<Reported>();

@@ -12,8 +12,7 @@
 #define TESSERA_PHASES_PHASES_H
 
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Plan/PlanFields.h"
-#include "tessera/Training/Strategy.h"
+#include "tessera/Training/GivenLayout.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
@@ -73,18 +72,12 @@ enum class CollectiveMatmul {
 
 /// The options of a compilation.
 struct PipelineOptions {
-  /// None: the module has a dist.mesh, or is for one device.
-  std::optional<Mesh> mesh;
-  /// None: the module's own seeds. A searched one seeds nothing but stages:
-  /// chooseShardings() then decides (AutoSharding.h).
-  Strategy strategy;
+  GivenLayout layout;
   /// A cluster file, whose links and device determine times; empty: the
   /// program's own, or equal links.
   std::string cluster;
   /// A program with a loss stays a forward function.
   bool forward = false;
-  /// The training plan of a program with a loss: the given fields.
-  GivenPlan plan;
   MemoryUse memory = MemoryUse::Shared;
   /// Limits on a function's communication, as `dist.budget`; negative: none.
   int64_t maxBytes = -1, maxCollectives = -1;

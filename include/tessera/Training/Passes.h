@@ -11,18 +11,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "tessera/Plan/PlanFields.h"
-#include "tessera/Training/Strategy.h"
+#include "tessera/Training/GivenLayout.h"
 
 namespace tessera {
 
-/// Creates the passes with their options as structs: the given fields of the
-/// plan, the mesh (none: the program's), the strategy.
-std::unique_ptr<mlir::Pass> createPlanTrainingPass(const GivenPlan &given,
-                                                   std::optional<Mesh> mesh,
-                                                   const Strategy &strategy);
-std::unique_ptr<mlir::Pass> createApplyStrategyPass(std::optional<Mesh> mesh,
-                                                    const Strategy &strategy);
+/// Creates the passes with their options as one struct.
+std::unique_ptr<mlir::Pass> createPlanTrainingPass(const GivenLayout &layout);
+std::unique_ptr<mlir::Pass> createApplyStrategyPass(const GivenLayout &layout);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
