@@ -91,19 +91,13 @@ bool commutes(Operation *op, Linearity linearity, ReductionKind kind,
 
 template <Linearity linearity>
 struct ElementwiseModel
-    : ShardingRuleOpInterface::ExternalModel<ElementwiseModel<linearity>,
-                                             arith::AddFOp> {
+    : SharedShardingModel<ElementwiseModel<linearity>, arith::AddFOp> {
   ShardingRule getShardingRule(Operation *op) const {
     return getElementwiseRule(op);
   }
   bool commutesWithReduction(Operation *op, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
     return commutes(op, linearity, kind, partial);
-  }
-  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
-                                         ValueRange operands,
-                                         TypeRange resultTypes) const {
-    return cloneWithTypes(builder, op, operands, resultTypes);
   }
 };
 

@@ -21,8 +21,7 @@ using namespace tessera;
 namespace {
 
 /// The rule of every structured op.
-struct LinalgRules
-    : ShardingRuleOpInterface::ExternalModel<LinalgRules, linalg::GenericOp> {
+struct LinalgRules : SharedShardingModel<LinalgRules, linalg::GenericOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<linalg::LinalgOp>(operation);
     ShardingRule rule;
@@ -123,12 +122,6 @@ struct LinalgRules
           arith::AddIOp::create(builder, index.getLoc(), index, offset);
       index.getResult().replaceAllUsesExcept(global, global.getDefiningOp());
     }
-  }
-
-  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
-                                         ValueRange operands,
-                                         TypeRange resultTypes) const {
-    return cloneWithTypes(builder, op, operands, resultTypes);
   }
 
 private:

@@ -28,6 +28,18 @@ void attachToAll(mlir::MLIRContext *context) {
         ->attachInterface<Model>();
 }
 
+/// Base of a sharding model that is attached to several ops, one of which is
+/// `Op`: has the method whose default asks for that op.
+template <typename Model, typename Op>
+struct SharedShardingModel : ShardingRuleOpInterface::ExternalModel<Model, Op> {
+  mlir::FailureOr<mlir::Operation *>
+  cloneWithShapes(mlir::Operation *op, mlir::OpBuilder &builder,
+                  mlir::ValueRange operands,
+                  mlir::TypeRange resultTypes) const {
+    return cloneWithTypes(builder, op, operands, resultTypes);
+  }
+};
+
 /// Registers arith and math.
 void registerElementwiseModels(mlir::DialectRegistry &registry);
 /// Registers tensor: ops that change shapes.

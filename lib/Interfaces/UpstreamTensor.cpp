@@ -42,11 +42,6 @@ struct EmptyModel : Base<EmptyModel, tensor::EmptyOp> {
   ShardingRule getShardingRule(Operation *op) const {
     return getElementwiseRule(op);
   }
-  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
-                                         ValueRange operands,
-                                         TypeRange resultTypes) const {
-    return cloneWithTypes(builder, op, operands, resultTypes);
-  }
 };
 
 struct SplatModel : Base<SplatModel, tensor::SplatOp> {
