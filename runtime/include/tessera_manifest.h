@@ -130,7 +130,7 @@ inline constexpr char kEntries[] = "entries";
 inline constexpr char kBubble[] = "bubble";
 } // namespace pipeline
 
-/// What a rank receives in a step over some axes, by bandwidth-optimal
+/// Traffic over some axes: what a rank receives in a step, by bandwidth-optimal
 /// algorithms.
 namespace traffic {
 /// Names of the axes, with commas between them.
@@ -155,12 +155,12 @@ inline constexpr char kShape[] = "shape";
 inline constexpr char kLogicalShape[] = "logical_shape";
 /// Number of tiles of each dimension of the logical shape; default: one tile.
 inline constexpr char kTiles[] = "tiles";
-/// For each dimension the order of its chunks, or [] for the original one.
+/// The order of the chunks of each dimension, or [] for the original one.
 inline constexpr char kOrder[] = "order";
 /// Global shape that is divided, in no dimension smaller than the shape;
 /// default: the shape.
 inline constexpr char kPaddedShape[] = "padded_shape";
-/// For each dimension its axes, major to minor; default: not sharded.
+/// The axes of each dimension, major to minor; default: not sharded.
 inline constexpr char kSharding[] = "sharding";
 /// Padded shape divided by the sizes of the axes; default: the shape.
 inline constexpr char kLocalShape[] = "local_shape";
@@ -191,7 +191,7 @@ inline constexpr char kShift[] = "shift";
 inline constexpr char kEod[] = "eod";
 } // namespace value
 
-/// Where an argument's values come from.
+/// The source of an argument's values.
 namespace role {
 /// Initialised from `init`, or from --inputs.
 inline constexpr char kParam[] = "param";
@@ -203,7 +203,7 @@ inline constexpr char kLabels[] = "labels";
 /// The position in the row at which the token's document starts: the one after
 /// the last earlier "eod" token, or 0.
 inline constexpr char kStarts[] = "starts";
-/// From --inputs only, or from `init` if it has one.
+/// Read from --inputs only, or initialised from `init` if there is one.
 inline constexpr char kInput[] = "input";
 } // namespace role
 
@@ -219,7 +219,8 @@ inline constexpr char kValue[] = "value";
 inline constexpr char kNormal[] = "normal";
 inline constexpr char kMean[] = "mean";
 inline constexpr char kStd[] = "std";
-/// Between `kLow` and `kHigh`. Only programs that are written by hand have it.
+/// Elements are between `kLow` and `kHigh`. Only programs that are written by
+/// hand have it.
 inline constexpr char kUniform[] = "uniform";
 inline constexpr char kLow[] = "low";
 inline constexpr char kHigh[] = "high";
