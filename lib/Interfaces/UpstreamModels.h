@@ -28,8 +28,8 @@ void attachToAll(mlir::MLIRContext *context) {
         ->attachInterface<Model>();
 }
 
-/// Base of a sharding model that is attached to several ops, one of which is
-/// `Op`: has the method whose default asks for that op.
+/// Base of a sharding model that is attached to several ops and derived for
+/// `Op`, one of them. It has the method whose default asks for that op.
 template <typename Model, typename Op>
 struct SharedShardingModel : ShardingRuleOpInterface::ExternalModel<Model, Op> {
   mlir::FailureOr<mlir::Operation *>
