@@ -91,8 +91,8 @@ struct Execution {
   /// Gradients have their own buffers during the whole step. Otherwise the
   /// gradients of a single micro-batch use the memory that its backward frees.
   bool gradBuffers = true;
-  /// Bytes of a device that its context and the libraries of the framework take,
-  /// as nvidia-smi shows before the first step; 0: MemoryConstants.
+  /// Bytes of a device that its context and the libraries of the framework
+  /// take, as nvidia-smi shows before the first step; 0: MemoryConstants.
   int64_t contextBytes = 0;
   /// Bytes moved per parameter at the optimizer's step in addition to the
   /// optimizer's own: gradients that are copied, checked and scaled.
