@@ -185,6 +185,8 @@ bool readFrameworks(const std::string &text) {
     return false;
   GivenExecutedPlan own, given;
   own.setAll(getPlan());
+  for (const Field<Execution> &field : getFields<Execution>())
+    llvm::cantFail(own.set(field.name, field.print(own.plan)));
   given = own;
   applyFramework(*framework, own, {"llama3-8b", "H100-SXM-80GB"}, given);
   require(given.plan == own.plan, "a framework changed a given field");
