@@ -79,7 +79,8 @@ def NN_TopKOp : NN_Op<"top_k", [], [NN_MakesChoice]> {
   let hasVerifier = 1;
 }
 
-def NN_ExpertCapacityOp : NN_Op<"expert_capacity", ["setPositionOrder"],
+def NN_ExpertCapacityOp : NN_Op<"expert_capacity",
+    ["setPositionOffset", "setPositionOrder"],
     [NN_MakesChoice, AllTypesMatch<["ids", "result"]>]> {
   let summary = "drops choices beyond the capacity of experts";
   let description = [{

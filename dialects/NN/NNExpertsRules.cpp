@@ -45,6 +45,9 @@ ShardingRule ExpertCapacityOp::getShardingRule() {
   return rule;
 }
 
+/// Only the order of positions matters.
+void ExpertCapacityOp::setPositionOffset(unsigned, Value) {}
+
 bool ExpertCapacityOp::setPositionOrder(unsigned, Attribute order) {
   setOrderAttr(cast<ZigzagAttr>(order));
   return true;

@@ -87,6 +87,35 @@ static void addLookups(Strings &all) {
       getText("nn.cross_entropy_backward", {left, x, ids, left, left}, {x}));
   all.push_back(getText("nn.take_along_axis", {x, ids}, {left}));
   all.push_back(getText("nn.take_along_axis_backward", {left, ids}, {x}));
+  std::string picked = tensor("2x2"), picks = tensor("2x2", "i32");
+  all.push_back(getText("nn.take_along_axis", {x, picks}, {picked}));
+  all.push_back(getText("nn.take_along_axis_backward", {picked, picks}, {x}));
+}
+
+static void addExperts(Strings &all) {
+  std::string scores = tensor("2x3x4"), ids = tensor("2x3x2", "i32"),
+              gates = tensor("2x3x2"), x = tensor("2x3x3");
+  all.push_back(getText("nn.top_k", {scores}, {ids}, "k = 2 : i64"));
+  all.push_back(getText("nn.top_k", {scores}, {ids}, "k = 2 : i64, smallest"));
+  all.push_back(getText("nn.top_k", {scores}, {ids},
+                        "k = 2 : i64, chosen_groups = 1 : i64, groups = 2 : "
+                        "i64, group_score = #nn.group_score<sum2>"));
+  all.push_back(getText("nn.expert_capacity", {ids, gates}, {ids},
+                        "capacity = 1 : i64, experts = 2 : i64"));
+  all.push_back(getText("nn.expert_rows", {x, ids}, {tensor("2x3x4x3")}));
+  std::string up = tensor("4x3x2"), down = tensor("4x2x3"),
+              stat = tensor("2x3x4x2"), rows = tensor("2x3x4x3");
+  std::string properties =
+      "activation = #nn.activation<silu>, experts = 4 : i64";
+  for (const Strings &results : {Strings{x}, Strings{x, stat, stat}})
+    all.push_back(getText("nn.experts", {x, ids, gates, up, up, down}, results,
+                          properties));
+  all.push_back(getText("nn.experts_backward",
+                        {x, ids, gates, up, up, down, stat, stat},
+                        {x, gates, stat, stat}, properties));
+  all.push_back(getText("nn.experts_weight_gradient",
+                        {rows, rows, ids, gates, stat, stat, stat, stat},
+                        {up, up, down}, properties));
 }
 
 static void addShapes(Strings &all) {
@@ -287,6 +316,7 @@ Strings tessera::claims::getSampleTable() {
   addAttention(all);
   addNorms(all);
   addLookups(all);
+  addExperts(all);
   addShapes(all);
   addActivations(all);
   addOptimizers(all);

@@ -345,14 +345,17 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
   } cases[] = {
       {"[1]", "m.json: expects a JSON object but got [1]"},
       {"{}", "m.json: key 'model_type': expects \"gpt2\", \"llama\", "
-             "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" "
+             "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", "
+             "\"mixtral\" or \"qwen3_moe\" "
              "but got nothing: it is missing"},
       {R"({"model_type": "bert"})",
        "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" but got \"bert\""},
+       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\" or "
+       "\"qwen3_moe\" but got \"bert\""},
       {R"({"model_type": "qwen"})",
        "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" but got \"qwen\"; "
+       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\" or "
+       "\"qwen3_moe\" but got \"qwen\"; "
        "did "
        "you mean 'qwen2'?"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
