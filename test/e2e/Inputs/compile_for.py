@@ -52,7 +52,7 @@ def main():
             lacked += lacking(f"{made}.o", cpu)
             if cpu not in processors.runnable():
                 continue
-            subprocess.run(["c++", f"{made}.o", runtime, "-o", made, "-pthread", "-lm"], check=True)
+            subprocess.run(["clang++-22", f"{made}.o", runtime, "-o", made, "-pthread", "-lm"], check=True)
             lines = subprocess.run([made, "--random-data", "--steps", "3", "--quiet", "--log=jsonl"],
                                    check=True, capture_output=True, text=True).stdout.splitlines()
             records = map(json.loads, lines)
