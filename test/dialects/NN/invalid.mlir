@@ -361,7 +361,7 @@ func.func @cross_entropy_c3(%x: tensor<4x8xf32>, %l: tensor<4xi32>) {
 }
 // -----
 func.func @pick_c1(%x: tensor<4x8xf32>, %l: tensor<3xi32>) {
-  // expected-error @+1 {{(C1) expects an index of shape [4], or with another dimension behind it, but got 'tensor<3xi32>'}}
+  // expected-error @+1 {{(C1) expects an index of shape [4], optionally with one more dimension at the end, but got 'tensor<3xi32>'}}
   %0 = nn.take_along_axis %x, %l : tensor<4x8xf32>, tensor<3xi32> -> tensor<4xf32>
   return
 }

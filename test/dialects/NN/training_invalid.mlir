@@ -133,7 +133,7 @@ func.func @cross_entropy_backward_c3(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf32>
 }
 // -----
 func.func @pick_backward_c1(%s: tensor<2x8xf32>, %i: tensor<2x7xi32>) {
-  // expected-error @+1 {{(C1) expects an index of shape [2, 8], or with another dimension behind it, but got 'tensor<2x7xi32>'}}
+  // expected-error @+1 {{(C1) expects an index of shape [2, 8], optionally with one more dimension at the end, but got 'tensor<2x7xi32>'}}
   %0 = nn.take_along_axis_backward %s, %i : tensor<2x8xf32>, tensor<2x7xi32> -> tensor<2x8x16xf32>
   return
 }

@@ -19,7 +19,7 @@
 // CHECK-NOT: largest difference
 
 // The results of the reference itself.
-// RUN: python3 -c "import numpy, sys; d = sys.argv[1]; i = numpy.load(d + '/i.npy').astype(numpy.int64) + 3; e = numpy.load(d + '/expected/rows.npy'); t = numpy.load(d + '/t.npy'); ok = (i >= 0) & (i < 11); want = numpy.where(ok[:, None], t[numpy.where(ok, i, 0)], numpy.nan); assert ok.any() and not ok.all(); assert numpy.array_equal(e, want, equal_nan=True); assert numpy.isnan(numpy.load(d + '/expected/loss.npy')).tolist() == (~ok).tolist()" %t/data
+// RUN: %python %S/../Inputs/check_computed_ids.py %t/data
 
 dist.mesh @mesh ["x"=2]
 func.func @f(%t: tensor<11x6xf32> {nn.input = "t", dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
