@@ -58,7 +58,7 @@ LogicalResult tessera::nn::verifyIndex(Operation *op, RankedTensorType x,
     return success();
   return op->emitOpError("(C1) expects an index of shape [")
          << x.getShape().drop_back()
-         << "], or with another dimension behind it, but got "
+         << "], optionally with one more dimension at the end, but got "
          << index.getType();
 }
 

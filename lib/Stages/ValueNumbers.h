@@ -20,7 +20,7 @@ namespace tessera {
 /// erased.
 class ValueNumbers {
 public:
-  /// Gives numbers to the results of a block's ops that have no number yet.
+  /// Numbers the results of a block's ops, except those already numbered.
   /// Values from outside must be numbered before.
   void add(mlir::Block &block);
   /// Makes an op without a number differ from all others.
