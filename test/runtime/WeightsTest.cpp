@@ -115,14 +115,14 @@ TEST(weights, elements_of_a_view) {
                       "F32",
                       {5, 6},
                       reinterpret_cast<const uint8_t *>(matrix.data())};
-  Source source{"w", {5, 6}, 4, {1, 6}};
+  WeightView view{{"w", {5, 6}, 4, {1, 6}}, {"w"}, {&tensor}};
   for (int64_t first = 0; first < 10; ++first)
     for (int64_t count = 0; first + count <= 10; ++count) {
       std::vector<float> out(10, -1);
       std::vector<uint16_t> narrow(10, 0);
-      readElements(tensor, source, {2, 5}, TESSERA_RT_F32, first, count,
+      readElements(view, {2, 5}, TESSERA_RT_F32, first, count,
                    reinterpret_cast<uint8_t *>(out.data()));
-      readElements(tensor, source, {2, 5}, TESSERA_RT_BF16, first, count,
+      readElements(view, {2, 5}, TESSERA_RT_BF16, first, count,
                    reinterpret_cast<uint8_t *>(narrow.data()));
       for (int64_t i = 0; i < 10; ++i) {
         int64_t at = first + i;
@@ -133,6 +133,34 @@ TEST(weights, elements_of_a_view) {
           EXPECT_EQ(narrow[size_t(i)], floatToBf16(expected));
       }
     }
+}
+
+TEST(weights, a_tensor_for_each_index) {
+  // Three tensors of 2 x 4, of which the parameter has the transposes.
+  std::vector<float> elements(24);
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = float(i);
+  std::vector<WeightTensor> tensors;
+  for (size_t i = 0; i < 3; ++i)
+    tensors.push_back(
+        {TESSERA_RT_F32,
+         "F32",
+         {2, 4},
+         reinterpret_cast<const uint8_t *>(elements.data() + 8 * i)});
+  Source source{"experts.*.w", {2, 4}, 0, {0, 1, 4}};
+  EXPECT_EQ(source.names({3, 4, 2}).back(), "experts.2.w");
+  WeightView view{
+      source, source.names({3, 4, 2}), {&tensors[0], &tensors[1], &tensors[2]}};
+  for (int64_t first = 0; first < 24; ++first) {
+    int64_t count = 24 - first;
+    std::vector<float> out(size_t(count), -1);
+    readElements(view, {3, 4, 2}, TESSERA_RT_F32, first, count,
+                 reinterpret_cast<uint8_t *>(out.data()));
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t at = first + i;
+      EXPECT_EQ(out[size_t(i)], float(at / 8 * 8 + at % 2 * 4 + at / 2 % 4));
+    }
+  }
 }
 
 TEST(weights, files_of_a_folder) {

@@ -252,11 +252,9 @@ static Status loadFile(Filling &filling, const Value &value,
 /// Copies this rank's block out of a file of weights.
 static Status loadWeights(Filling &filling, const Value &value,
                           const WeightFiles &weights) {
-  const WeightTensor &tensor = *weights.find(value);
-  const Source &source = weights.sourceOf(value);
+  const WeightView &view = *weights.find(value);
   auto fill = [&](int64_t first, int64_t length, uint8_t *out) {
-    readElements(tensor, source, value.logicalShape, value.dtype, first, length,
-                 out);
+    readElements(view, value.logicalShape, value.dtype, first, length, out);
   };
   return fillBlock(filling, value, fill);
 }

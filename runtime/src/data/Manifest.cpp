@@ -208,6 +208,18 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
   return count;
 }
 
+std::vector<std::string>
+Source::names(const std::vector<int64_t> &logicalShape) const {
+  size_t star = tensor.find('*');
+  if (star == std::string::npos)
+    return {tensor};
+  std::vector<std::string> all;
+  for (int64_t i = 0; i < logicalShape.front(); ++i)
+    all.push_back(tensor.substr(0, star) + std::to_string(i) +
+                  tensor.substr(star + 1));
+  return all;
+}
+
 /// True if a view stays in its tensor and has each element once. With the
 /// dimensions sorted by stride, each must step over the whole extent of the
 /// dimensions before it.
@@ -216,7 +228,10 @@ static bool isView(const Source &source, const std::vector<int64_t> &shape) {
       source.strides.size() != shape.size())
     return false;
   std::vector<std::pair<int64_t, int64_t>> dims;
-  for (size_t d = 0; d < shape.size(); ++d)
+  size_t first = source.hasTensors();
+  if (first && (shape.empty() || source.strides.front() != 0))
+    return false;
+  for (size_t d = first; d < shape.size(); ++d)
     if (shape[d] != 1)
       dims.push_back({source.strides[d], shape[d]});
   std::sort(dims.begin(), dims.end());

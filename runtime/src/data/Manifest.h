@@ -36,13 +36,19 @@ struct Initialiser {
 
 /// A parameter as a view of a tensor in files of weights: its element (i, j,
 /// ...) is element offset + i strides[0] + j strides[1] + ... of the tensor, in
-/// row-major order.
+/// row-major order. With a `*` in the name there is a tensor for each i, and
+/// its stride is 0.
 struct Source {
   std::string tensor;
   std::vector<int64_t> shape;
   int64_t offset = 0;
   /// Strides by dimension of the logical shape.
   std::vector<int64_t> strides;
+
+  bool hasTensors() const { return tensor.find('*') != std::string::npos; }
+  /// The names of the tensors of a parameter of this logical shape, by i.
+  std::vector<std::string>
+  names(const std::vector<int64_t> &logicalShape) const;
 };
 
 /// An argument or result.

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace tessera::rt;
 
@@ -65,28 +66,47 @@ std::string tessera::rt::checkSavedWeights(const std::string &path) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Adds a parameter to the tensor that contains it.
+int64_t SavedTensor::Part::elements() const {
+  return index < 0 ? value->elements()
+                   : value->elements() / value->logicalShape.front();
+}
+
+/// Adds a parameter, or a slice of it, to the tensor that contains it.
 static std::string addPart(std::vector<SavedTensor> &tensors,
-                           const Value &value) {
-  if (!safetensorsName(value.dtype))
-    return "--save-weights expects parameters of f32, bf16 or f16, but '" +
-           value.name + "' is " + describeType(value.dtype, value.logicalShape);
+                           const std::string &name, SavedTensor::Part part) {
+  const Value &value = *part.value;
   const Source &source = value.source;
   auto it = std::find_if(
       tensors.begin(), tensors.end(),
-      [&](const SavedTensor &tensor) { return tensor.name == source.tensor; });
+      [&](const SavedTensor &tensor) { return tensor.name == name; });
   if (it == tensors.end()) {
-    tensors.push_back({source.tensor, value.dtype, source.shape, {&value}});
+    tensors.push_back({name, value.dtype, source.shape, {part}});
     return std::string();
   }
   if (it->dtype != value.dtype || it->shape != source.shape)
     return "--save-weights expects parameters of one type and shape for the "
            "tensor '" +
-           source.tensor + "', but got " + describeType(it->dtype, it->shape) +
-           " for '" + it->parts.front()->name + "' and " +
+           name + "', but got " + describeType(it->dtype, it->shape) +
+           " for '" + it->parts.front().value->name + "' and " +
            describeType(value.dtype, source.shape) + " for '" + value.name +
            "'";
-  it->parts.push_back(&value);
+  it->parts.push_back(part);
+  return std::string();
+}
+
+/// Adds a parameter to the tensors that contain it.
+static std::string addParameter(std::vector<SavedTensor> &tensors,
+                                const Value &value) {
+  if (!safetensorsName(value.dtype))
+    return "--save-weights expects parameters of f32, bf16 or f16, but '" +
+           value.name + "' is " + describeType(value.dtype, value.logicalShape);
+  int64_t index = value.source.hasTensors() ? 0 : -1;
+  for (const std::string &name : value.source.names(value.logicalShape)) {
+    std::string error = addPart(tensors, name, {&value, index});
+    if (!error.empty())
+      return error;
+    ++index;
+  }
   return std::string();
 }
 
@@ -94,8 +114,8 @@ static std::string addPart(std::vector<SavedTensor> &tensors,
 /// have each element once.
 static std::string checkWhole(const SavedTensor &tensor) {
   int64_t covered = 0;
-  for (const Value *part : tensor.parts)
-    covered += part->elements();
+  for (const SavedTensor::Part &part : tensor.parts)
+    covered += part.elements();
   int64_t expected = countElements(tensor.shape);
   return covered == expected
              ? std::string()
@@ -110,7 +130,7 @@ std::string WeightsLayout::plan(const Manifest &manifest, int64_t fileBytes) {
     if (value.role != Role::Param)
       continue;
     parameters.push_back(&value);
-    std::string error = addPart(saved, value);
+    std::string error = addParameter(saved, value);
     if (!error.empty())
       return error;
   }
@@ -191,20 +211,25 @@ std::string WeightsLayout::create(const std::string &folder) const {
                     : writeSynced(folder + "/" + indexName, describeIndex());
 }
 
-/// Copies the elements of a parameter to their positions in its tensor.
-static void scatter(const Value &value, const uint8_t *whole, uint8_t *tensor) {
-  const std::vector<int64_t> &shape = value.logicalShape;
-  const Source &source = value.source;
-  size_t size = size_t(dtypeSize(value.dtype));
+/// Copies the elements of a part, from the `whole` parameter, to their
+/// positions in its tensor.
+static void scatter(const SavedTensor::Part &part, const uint8_t *whole,
+                    uint8_t *tensor) {
+  const std::vector<int64_t> &shape = part.value->logicalShape;
+  const Source &source = part.value->source;
+  size_t size = size_t(dtypeSize(part.value->dtype));
   int64_t inner = shape.empty() ? 1 : shape.back();
   int64_t stride = shape.empty() ? 1 : source.strides.back();
-  for (int64_t row = 0, e = value.elements(); row < e; row += inner) {
-    int64_t index = source.offset, rest = row / inner;
+  int64_t first = std::max<int64_t>(part.index, 0) * part.elements();
+  if (part.index >= 0 && shape.size() == 1)
+    inner = 1;
+  for (int64_t at = first; at < first + part.elements(); at += inner) {
+    int64_t index = source.offset, rest = at / inner;
     for (size_t d = shape.size(); d-- > 1;) {
       index += rest % shape[d - 1] * source.strides[d - 1];
       rest /= shape[d - 1];
     }
-    const uint8_t *from = whole + size_t(row) * size;
+    const uint8_t *from = whole + size_t(at) * size;
     uint8_t *to = tensor + size_t(index) * size;
     for (int64_t i = 0; i < inner; ++i)
       memcpy(to + size_t(i * stride) * size, from + size_t(i) * size, size);
@@ -228,13 +253,19 @@ static std::string writeAt(const std::string &path, int64_t offset,
 
 std::string WeightsLayout::write(tessera_rt_context *ctx,
                                  const std::string &folder) const {
+  // A parameter of many tensors is assembled once.
+  const Value *assembled = nullptr;
+  std::vector<uint8_t> whole;
   for (size_t i = 0; i < saved.size(); ++i) {
     if (int(i % size_t(ctx->ranks)) != ctx->rank)
       continue;
     const SavedTensor &tensor = saved[i];
     std::vector<uint8_t> bytes(size_t(tensor.bytes()));
-    for (const Value *part : tensor.parts)
-      scatter(*part, assemble(ctx, *part).data(), bytes.data());
+    for (const SavedTensor::Part &part : tensor.parts) {
+      if (std::exchange(assembled, part.value) != part.value)
+        whole = assemble(ctx, *part.value);
+      scatter(part, whole.data(), bytes.data());
+    }
     std::string error = writeAt(folder + "/" + fileName(tensor.file),
                                 headerBytes[tensor.file] + tensor.begin, bytes);
     if (!error.empty())

@@ -25,8 +25,14 @@ struct SavedTensor {
   std::string name;
   int32_t dtype = 0;
   std::vector<int64_t> shape;
-  /// The parameters that make up its elements.
-  std::vector<const Value *> parts;
+  /// A parameter that is a part of its elements, or the slice of that at an
+  /// index of its first dimension; -1: all of it.
+  struct Part {
+    const Value *value;
+    int64_t index;
+    int64_t elements() const;
+  };
+  std::vector<Part> parts;
   /// Number of its file, and its first byte there.
   size_t file = 0;
   int64_t begin = 0;

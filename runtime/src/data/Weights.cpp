@@ -151,13 +151,21 @@ const WeightTensor *WeightFiles::findTensor(const std::string &name) const {
 /// Chooses the prefix that matches the files' names to the program's.
 bool WeightFiles::choosePrefix() {
   auto hasAll = [&] {
-    return std::all_of(sources.begin(), sources.end(), [&](const auto &entry) {
-      return findTensor(entry.second.tensor);
+    return std::all_of(views.begin(), views.end(), [&](const auto &entry) {
+      const std::vector<std::string> &names = entry.second.names;
+      return std::all_of(
+          names.begin(), names.end(),
+          [&](const std::string &name) { return findTensor(name); });
     });
   };
-  if (sources.empty() || hasAll())
+  if (views.empty() || hasAll())
     return true;
-  const std::string &wanted = sources.begin()->second.tensor;
+  auto named = std::find_if(views.begin(), views.end(), [](const auto &entry) {
+    return !entry.second.names.empty();
+  });
+  if (named == views.end())
+    return true;
+  const std::string &wanted = named->second.names.front();
   for (const auto &[name, tensor] : tensors) {
     added = endsWith(name, "." + wanted)
                 ? name.substr(0, name.size() - wanted.size())
@@ -180,8 +188,8 @@ void WeightFiles::noteUnused() {
     notes.push_back("names in '" + path + "' lack the prefix '" + removed +
                     "'");
   std::set<const WeightTensor *> used;
-  for (const auto &entry : sources)
-    used.insert(findTensor(entry.second.tensor));
+  for (const auto &entry : views)
+    used.insert(entry.second.tensors.begin(), entry.second.tensors.end());
   std::string names;
   size_t count = 0;
   for (const auto &[name, tensor] : tensors)
@@ -198,10 +206,10 @@ void WeightFiles::noteUnused() {
 /// have the parameter `wte` and no `lm_head`; files may have a head in addition
 /// to the table, with the same numbers.
 std::string WeightFiles::checkTiedHead() const {
-  auto table = sources.find("wte");
-  if (table == sources.end() || sources.count("lm_head"))
+  auto table = views.find("wte");
+  if (table == views.end() || views.count("lm_head"))
     return std::string();
-  const WeightTensor &wanted = *findTensor(table->second.tensor);
+  const WeightTensor &wanted = *table->second.tensors.front();
   int64_t bytes = dtypeSize(wanted.dtype);
   for (int64_t size : wanted.shape)
     bytes *= size;
@@ -211,7 +219,7 @@ std::string WeightFiles::checkTiedHead() const {
     if (head.shape == wanted.shape && head.dtype == wanted.dtype &&
         memcmp(head.elements, wanted.elements, size_t(bytes)) == 0)
       continue;
-    return "expects '" + name + "' to be '" + table->second.tensor +
+    return "expects '" + name + "' to be '" + table->second.source.tensor +
            "', to which the program's head is tied, but they differ; a "
            "config.json with \"tie_word_embeddings\": false gives the head "
            "numbers of its own";
@@ -219,25 +227,38 @@ std::string WeightFiles::checkTiedHead() const {
   return std::string();
 }
 
-std::string WeightFiles::bind(const Manifest &manifest, bool initMissing) {
-  for (const Value &value : manifest.arguments)
-    if (value.role == Role::Param)
-      sources.emplace(value.name, value.source);
-  choosePrefix();
-  std::vector<std::string> faults;
-  for (auto it = sources.begin(); it != sources.end();) {
-    const Source &source = it->second;
-    const WeightTensor *tensor = findTensor(source.tensor);
-    std::string expected = "'" + source.tensor + "' of " +
-                           describeShape(source.shape) + " for '" + it->first +
-                           "'";
-    if (tensor && (tensor->dtype < 0 || tensor->shape != source.shape))
+void WeightFiles::bind(const std::string &parameter, WeightView &view,
+                       bool initMissing, std::vector<std::string> &faults) {
+  bool hasSome =
+      std::any_of(view.names.begin(), view.names.end(),
+                  [&](const std::string &name) { return findTensor(name); });
+  for (const std::string &name : view.names) {
+    const WeightTensor *tensor = findTensor(name);
+    std::string expected = "'" + name + "' of " +
+                           describeShape(view.source.shape) + " for '" +
+                           parameter + "'";
+    if (tensor && (tensor->dtype < 0 || tensor->shape != view.source.shape))
       faults.push_back("expects " + expected +
                        ", of F32, BF16 or F16, but got " + tensor->type +
                        describeShape(tensor->shape));
-    else if (!tensor && !initMissing)
+    else if (!tensor && (hasSome || !initMissing))
       faults.push_back("misses " + expected);
-    it = tensor ? std::next(it) : sources.erase(it);
+    if (tensor)
+      view.tensors.push_back(tensor);
+  }
+}
+
+std::string WeightFiles::bind(const Manifest &manifest, bool initMissing) {
+  for (const Value &value : manifest.arguments)
+    if (value.role == Role::Param)
+      views.emplace(
+          value.name,
+          WeightView{value.source, value.source.names(value.logicalShape), {}});
+  choosePrefix();
+  std::vector<std::string> faults;
+  for (auto it = views.begin(); it != views.end();) {
+    bind(it->first, it->second, initMissing, faults);
+    it = it->second.tensors.empty() ? views.erase(it) : std::next(it);
   }
   if (std::string fault = checkTiedHead(); !fault.empty())
     faults.push_back(fault);
@@ -258,13 +279,9 @@ static const std::string &parameterOf(const Value &value) {
   return value.role == Role::Param ? value.name : value.of;
 }
 
-const WeightTensor *WeightFiles::find(const Value &value) const {
-  auto it = sources.find(parameterOf(value));
-  return it == sources.end() ? nullptr : findTensor(it->second.tensor);
-}
-
-const Source &WeightFiles::sourceOf(const Value &value) const {
-  return sources.at(parameterOf(value));
+const WeightView *WeightFiles::find(const Value &value) const {
+  auto it = views.find(parameterOf(value));
+  return it == views.end() ? nullptr : &it->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,27 +307,37 @@ static void gather(int64_t size, const uint8_t *source, int64_t stride,
     gather<uint16_t>(source, stride, count, out);
 }
 
-void tessera::rt::readElements(const WeightTensor &tensor, const Source &source,
+void tessera::rt::readElements(const WeightView &view,
                                const std::vector<int64_t> &logicalShape,
                                int32_t dtype, int64_t first, int64_t count,
                                uint8_t *out) {
+  const Source &source = view.source;
+  bool hasTensors = source.hasTensors();
   constexpr int64_t chunk = 1024;
   int64_t inner = logicalShape.empty() ? 1 : logicalShape.back();
   int64_t stride = logicalShape.empty() ? 1 : source.strides.back();
-  int64_t from = dtypeSize(tensor.dtype), to = dtypeSize(dtype);
+  int64_t to = dtypeSize(dtype);
   alignas(8) uint8_t picked[chunk * 4];
   float wide[chunk];
   for (int64_t at = first, end = first + count; at < end;) {
     // Handles a piece of a row, the last dimension.
     int64_t column = at % inner, rest = at / inner;
     int64_t some = std::min({inner - column, end - at, chunk});
-    int64_t index = source.offset + column * stride;
+    int64_t index = source.offset, number = 0;
     for (size_t d = logicalShape.size(); d-- > 0;) {
-      if (d + 1 == logicalShape.size())
-        continue;
-      index += rest % logicalShape[d] * source.strides[d];
-      rest /= logicalShape[d];
+      bool isInner = d + 1 == logicalShape.size();
+      int64_t i = isInner ? column : rest % logicalShape[d];
+      index += i * source.strides[d];
+      if (!isInner)
+        rest /= logicalShape[d];
+      // In a single dimension of tensors, a piece is one element.
+      if (d == 0 && hasTensors)
+        number = i;
     }
+    if (hasTensors && logicalShape.size() == 1)
+      some = 1;
+    const WeightTensor &tensor = *view.tensors[size_t(number)];
+    int64_t from = dtypeSize(tensor.dtype);
     const uint8_t *elements = tensor.elements + index * from;
     if (dtype == tensor.dtype) {
       gather(from, elements, stride, some, out);

@@ -31,6 +31,14 @@ struct WeightTensor {
   const uint8_t *elements = nullptr;
 };
 
+/// The tensors that a parameter is a view of: one, or one for each index of its
+/// first dimension.
+struct WeightView {
+  Source source;
+  std::vector<std::string> names;
+  std::vector<const WeightTensor *> tensors;
+};
+
 class WeightFiles {
 public:
   /// Maps a file, or the files of an index (model.safetensors.index.json) or a
@@ -45,11 +53,9 @@ public:
   /// nothing. With `initMissing`, missing tensors are not an error.
   std::string bind(const Manifest &manifest, bool initMissing);
 
-  /// After bind: the tensor from which an argument (a parameter or its master
+  /// After bind: the view with which an argument (a parameter or its master
   /// copy) starts; null if it has none.
-  const WeightTensor *find(const Value &value) const;
-  /// The argument's view of that tensor.
-  const Source &sourceOf(const Value &value) const;
+  const WeightView *find(const Value &value) const;
 
   /// After bind: remarks for readers, such as tensors that no parameter has.
   const std::vector<std::string> &remarks() const { return notes; }
@@ -62,6 +68,9 @@ private:
   std::string openFolder(const std::string &folder);
   std::string openIndex(const std::string &path);
   bool choosePrefix();
+  /// Finds the tensors of a parameter; `faults` gets messages.
+  void bind(const std::string &parameter, WeightView &view, bool initMissing,
+            std::vector<std::string> &faults);
   const WeightTensor *findTensor(const std::string &name) const;
   void noteUnused();
   /// Returns a message if the files have a head with other numbers than the
@@ -75,7 +84,7 @@ private:
   std::map<std::string, WeightTensor> tensors;
   uint64_t hash = 0;
   /// Filled by bind, by the parameter's name.
-  std::map<std::string, Source> sources;
+  std::map<std::string, WeightView> views;
   /// Prefix added to a name of the program, or removed from it.
   std::string added, removed;
   std::vector<std::string> notes;
@@ -83,7 +92,7 @@ private:
 
 /// Copies elements [first, first + count) of a parameter, in row-major order of
 /// its logical shape, to `out`, an array of the parameter's type.
-void readElements(const WeightTensor &tensor, const Source &source,
+void readElements(const WeightView &view,
                   const std::vector<int64_t> &logicalShape, int32_t dtype,
                   int64_t first, int64_t count, uint8_t *out);
 

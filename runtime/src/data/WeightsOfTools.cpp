@@ -64,9 +64,8 @@ void tessera_rt_weights_read(const tessera_rt_weights *files, int64_t number,
   int64_t elements = 1;
   for (int64_t size : value.logicalShape)
     elements *= size;
-  readElements(*files->files.find(value), files->files.sourceOf(value),
-               value.logicalShape, TESSERA_RT_F32, 0, elements,
-               reinterpret_cast<uint8_t *>(out));
+  readElements(*files->files.find(value), value.logicalShape, TESSERA_RT_F32, 0,
+               elements, reinterpret_cast<uint8_t *>(out));
 }
 
 void tessera_rt_weights_close(tessera_rt_weights *files) { delete files; }
