@@ -302,6 +302,110 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const void *grad, const void *ids,
                                       void *result, int64_t offset);
 
+/*===--- Experts ----------------------------------------------------------===*/
+
+/// A row is one use of a held expert by a token. Rows are ordered by expert,
+/// then by choice; a choice is a position in the ids [tokens, choices].
+
+/// Describes the routing of tokens; a constant array of 5 64-bit integers.
+typedef struct tessera_rt_route_desc {
+  int64_t id_dtype; ///< [0] of the ids: I32 or I64.
+  int64_t tokens;   ///< [1] tokens.
+  int64_t choices;  ///< [2] ids of a token.
+  int64_t experts;  ///< [3] experts held here.
+  int64_t room;     ///< [4] rows that there is room for.
+} tessera_rt_route_desc;
+
+/// Finds the rows of the experts that are held: those whose id is in [offset,
+/// offset + experts). Writes to `routing`, one after the other:
+///   [experts + 1]        the first row of each expert, and the number of rows;
+///   [room]               the choice of each row, -1 after the last row;
+///   [tokens * choices]   the row of each choice, -1 where it has none.
+/// More rows than there is room for are TESSERA_RT_INVALID.
+int32_t tessera_rt_route(tessera_rt_context *ctx,
+                         const tessera_rt_route_desc *desc, const void *ids,
+                         int64_t offset, int32_t *routing);
+
+/// Describes the dropping of choices; a constant array of 9 64-bit integers.
+typedef struct tessera_rt_capacity_desc {
+  int64_t id_dtype;     ///< [0] of the ids: I32 or I64.
+  int64_t dtype;        ///< [1] of the scores: F32 or F64.
+  int64_t sequences;    ///< [2] sequences.
+  int64_t tokens;       ///< [3] tokens of a sequence.
+  int64_t choices;      ///< [4] ids of a token.
+  int64_t experts;      ///< [5] number of all experts.
+  int64_t capacity;     ///< [6] choices of an expert that stay in a sequence.
+  int64_t order_shards; ///< [7] shards of the zig-zag order; 0: plain order.
+  int64_t order_size;   ///< [8] tokens that are in this order.
+} tessera_rt_capacity_desc;
+
+/// result = ids, but -1 for all choices of an expert in a sequence except the
+/// `capacity` of the highest score, the first in plain order among equals. NaN
+/// is higher than every number.
+int32_t tessera_rt_expert_capacity(tessera_rt_context *ctx,
+                                   const tessera_rt_capacity_desc *desc,
+                                   const void *ids, const void *scores,
+                                   void *result);
+
+/// Activations of experts: x sigmoid(x), GELU by erf, GELU by tanh.
+enum tessera_rt_activation {
+  TESSERA_RT_SILU = 0,
+  TESSERA_RT_GELU = 1,
+  TESSERA_RT_GELU_TANH = 2
+};
+
+/// Describes a call on experts; a constant array of 12 64-bit integers.
+typedef struct tessera_rt_experts_desc {
+  int64_t dtype;        ///< [0] of x, y, weights and rows: F32, F64, BF16, F16.
+  int64_t result_dtype; ///< [1] of gradients of weights: as dtype, or F32.
+  int64_t activation;   ///< [2] tessera_rt_activation.
+  int64_t tokens;       ///< [3] tokens.
+  int64_t choices;      ///< [4] gates of a token.
+  int64_t experts;      ///< [5] experts held here.
+  int64_t room;         ///< [6] rows that there is room for.
+  int64_t in;           ///< [7] width of x.
+  int64_t ffn;          ///< [8] width of the hidden rows.
+  int64_t out;          ///< [9] width of y.
+  int64_t x_in_rows;    ///< [10] 1: x of the weights' gradient is [room, in].
+  int64_t grad_in_rows; ///< [11] 1: its grad is [room, out].
+} tessera_rt_experts_desc;
+
+/// y [tokens, out] = the sum over a token's rows of
+///     (gate act(x w_gate[e]) * (x w_up[e])) w_down[e]
+/// with x [tokens, in], gates [tokens, choices], w_gate and w_up [experts, in,
+/// ffn], w_down [experts, ffn, out] and the `routing` that tessera_rt_route
+/// wrote. Unless they are null, `gate_rows` and `up_rows` [room, ffn] receive
+/// x w_gate[e] and x w_up[e] of each row; they are not written after the last
+/// row. gates are F32, F64 with F64. Sums are in F32 at least, over rows in
+/// their order, and do not depend on the number of threads. An expert without
+/// rows reads no weights.
+int32_t tessera_rt_experts(tessera_rt_context *ctx,
+                           const tessera_rt_experts_desc *desc,
+                           const int32_t *routing, const void *x,
+                           const void *gates, const void *w_gate,
+                           const void *w_up, const void *w_down, void *y,
+                           void *gate_rows, void *up_rows);
+
+/// The gradients of the call above, from `grad` [tokens, out], that of y: of x
+/// in dx, of gates in dgates (0 for a choice without a row), and of both kinds
+/// of rows.
+int32_t tessera_rt_experts_backward(tessera_rt_context *ctx,
+                                    const tessera_rt_experts_desc *desc,
+                                    const int32_t *routing, const void *grad,
+                                    const void *gates, const void *w_gate,
+                                    const void *w_up, const void *w_down,
+                                    const void *gate_rows, const void *up_rows,
+                                    void *dx, void *dgates, void *dgate_rows,
+                                    void *dup_rows);
+
+/// The gradients of the weights, from the operands and results of both calls
+/// above; zero for an expert without rows.
+int32_t tessera_rt_experts_weight_gradient(
+    tessera_rt_context *ctx, const tessera_rt_experts_desc *desc,
+    const int32_t *routing, const void *x, const void *grad, const void *gates,
+    const void *gate_rows, const void *up_rows, const void *dgate_rows,
+    const void *dup_rows, void *dw_gate, void *dw_up, void *dw_down);
+
 /*===--- Groups -----------------------------------------------------------===*/
 
 /// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.

@@ -77,6 +77,16 @@ public:
   Status embeddingBackward(const tessera_rt_embedding_desc &desc,
                            const void *grad, const void *ids, void *result,
                            int64_t offset) override;
+  Status route(const tessera_rt_route_desc &desc, const void *ids,
+               int64_t offset, int32_t *routing) override;
+  Status expertCapacity(const tessera_rt_capacity_desc &desc, const void *ids,
+                        const void *scores, void *result) override;
+  Status experts(const tessera_rt_experts_desc &desc,
+                 const ExpertTensors &tensors) override;
+  Status expertsBackward(const tessera_rt_experts_desc &desc,
+                         const ExpertTensors &tensors) override;
+  Status expertsWeightGradient(const tessera_rt_experts_desc &desc,
+                               const ExpertTensors &tensors) override;
   Status start(int32_t slot, Operation &op) override;
   Status finish(int32_t slot) override;
 

@@ -45,14 +45,14 @@ private:
   size_t capacity = 0;
 };
 
-/// The buffers of a rank: some shared by all threads of a call, and some for
-/// each thread.
+/// The buffers of a rank: one shared by all threads of a call, one for rows
+/// that a call gathers for matmuls, and some for each thread.
 struct ScratchSet {
-  ScratchBuffer shared;
+  ScratchBuffer shared, rows;
   std::vector<ScratchBuffer> perThread;
 
   size_t bytes() const {
-    size_t total = shared.bytes();
+    size_t total = shared.bytes() + rows.bytes();
     for (const ScratchBuffer &buffer : perThread)
       total += buffer.bytes();
     return total;

@@ -40,6 +40,14 @@ struct AttentionCall {
   const int32_t *starts = nullptr;
 };
 
+/// Tensors of a call on experts; null for those that it does not have. `g` and
+/// `u` are written by the forward alone.
+struct ExpertTensors {
+  const int32_t *routing;
+  const void *x, *grad, *gates, *wGate, *wUp, *wDown;
+  void *y, *g, *u, *dx, *dgates, *dg, *du, *dwGate, *dwUp, *dwDown;
+};
+
 /// The step function of this rank, or its replacement.
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 
@@ -119,6 +127,27 @@ public:
   virtual Status embeddingBackward(const tessera_rt_embedding_desc &desc,
                                    const void *grad, const void *ids,
                                    void *result, int64_t offset) = 0;
+  // Experts: on targets that have kernels for them.
+  virtual Status route(const tessera_rt_route_desc &, const void *, int64_t,
+                       int32_t *) {
+    return refuseExperts();
+  }
+  virtual Status expertCapacity(const tessera_rt_capacity_desc &, const void *,
+                                const void *, void *) {
+    return refuseExperts();
+  }
+  virtual Status experts(const tessera_rt_experts_desc &,
+                         const ExpertTensors &) {
+    return refuseExperts();
+  }
+  virtual Status expertsBackward(const tessera_rt_experts_desc &,
+                                 const ExpertTensors &) {
+    return refuseExperts();
+  }
+  virtual Status expertsWeightGradient(const tessera_rt_experts_desc &,
+                                       const ExpertTensors &) {
+    return refuseExperts();
+  }
   /// Begins the collective `op`; everything but the fields for peers is set.
   virtual Status start(int32_t slot, Operation &op) = 0;
   /// Completes the operation in flight in `slot`.
@@ -172,6 +201,10 @@ public:
 
 protected:
   tessera_rt_context *ctx;
+
+private:
+  /// Records that the target has no kernels for experts.
+  Status refuseExperts();
 };
 
 /// The kind of target of this library. Each library defines one.

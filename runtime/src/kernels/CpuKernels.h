@@ -123,6 +123,15 @@ struct CpuKernels {
   int64_t (*attentionBackwardScratch)(const tessera_rt_attention_desc &desc);
   void (*attentionBackward)(const AttentionBackwardTask &task);
 
+  /// h = gate act(g) u, elementwise, by a tessera_rt_activation.
+  void (*expertHidden)(int32_t activation, float gate, const float *g,
+                       const float *u, float *h, int64_t count);
+  /// From the gradient of h: dg = gate dh u act'(g) and du = gate dh act(g);
+  /// returns the sum of dh act(g) u, the gradient of the gate.
+  float (*expertHiddenBackward)(int32_t activation, float gate, const float *dh,
+                                const float *g, const float *u, float *dg,
+                                float *du, int64_t count);
+
   /// Conversions of `count` elements.
   void (*bf16ToF32)(const uint16_t *source, float *destination, int64_t count);
   void (*f32ToBf16)(const float *source, uint16_t *destination, int64_t count);

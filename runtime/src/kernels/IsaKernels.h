@@ -45,6 +45,12 @@ void attention(const AttentionTask &task);
 int64_t attentionBackwardScratch(const tessera_rt_attention_desc &desc);
 void attentionBackward(const AttentionBackwardTask &task);
 
+void expertHidden(int32_t activation, float gate, const float *g,
+                  const float *u, float *h, int64_t count);
+float expertHiddenBackward(int32_t activation, float gate, const float *dh,
+                           const float *g, const float *u, float *dg, float *du,
+                           int64_t count);
+
 /// The table of all of the above.
 extern const CpuKernels table;
 

@@ -33,6 +33,8 @@ const tessera::rt::CpuKernels tessera::rt::TESSERA_RT_ISA::table = {
     {attentionBackwardRows, attentionBackwardKeys},
     attentionBackwardScratch,
     attentionBackward,
+    expertHidden,
+    expertHiddenBackward,
     bf16ToF32,
     f32ToBf16,
     f32ToF16,
