@@ -14,6 +14,7 @@ include "dialects/Dist/DistOps.td"
 include "dialects/Dist/DistCollectives.td"
 include "dialects/Dist/DistMatmul.td"
 include "dialects/Dist/DistAttention.td"
+include "dialects/Dist/DistExperts.td"
 include "dialects/Dist/DistPipeline.td"
 
 #endif // TESSERA_DIALECTS_DIST_DIST_TD

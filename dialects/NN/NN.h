@@ -34,6 +34,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/NN/NNAttrs.h.inc"
 
+#include "dialects/NN/NNInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/NN/NNOps.h.inc"
 
@@ -50,10 +52,6 @@ struct ExpertFactors {
   /// Takes the ids of the op's tokens.
   explicit ExpertFactors(mlir::Value ids);
 };
-
-/// Returns the ids of the tokens of an op on experts (nn.experts,
-/// nn.expert_rows and their gradients); null for another op.
-mlir::Value findExpertIds(mlir::Operation *op);
 
 /// Quantizes `x` by its largest magnitude, over all devices; returns the result
 /// of `nn.quantize` and its scale.

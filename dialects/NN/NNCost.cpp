@@ -99,45 +99,29 @@ struct AttentionBackwardCost
   }
 };
 
-/// Work of an op on experts. Tokens are spread evenly over the experts: those
-/// that are held get their share of all choices.
-struct ExpertWork {
-  double rows, in, ffn, out, weights, width;
-
-  /// Takes ids, the held weights of w_up's and w_down's shapes, and the number
-  /// of all experts.
-  ExpertWork(Value ids, Value up, Value down, uint64_t experts) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(up.getType()).getShape();
-    rows = getTensorElements(ids.getType()) * shape[0] / experts;
-    in = shape[1];
-    ffn = shape[2];
-    out = cast<RankedTensorType>(down.getType()).getShape()[2];
-    weights = 2 * getTensorBytes(up.getType()) + getTensorBytes(down.getType());
-    width = getElementTypeOrSelf(up.getType()).getIntOrFloatBitWidth() / 8.0;
-  }
-  /// A kernel with `passes` products of all rows with all weights, which reads
-  /// and writes `read` and `written` elements by expert.
-  OpCost makeCost(int passes, double read, double written) const {
-    OpCost cost;
-    cost.kind = CostKind::GroupedMatmul;
-    cost.flops = passes * 2 * rows * ffn * (2 * in + out);
-    cost.functions = rows * ffn;
-    cost.bytesRead = rows * read * width;
-    cost.bytesWritten = rows * written * width;
-    return cost;
-  }
-};
+/// The work of an op on experts with these ids, held weights of the types of
+/// w_up and w_down, and the number of all experts.
+ExpertWork getWork(Value ids, Value up, Value down, uint64_t experts) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(up.getType()).getShape();
+  ExpertWork work;
+  work.rows = getTensorElements(ids.getType()) * shape[0] / experts;
+  work.in = shape[1];
+  work.ffn = shape[2];
+  work.out = cast<RankedTensorType>(down.getType()).getShape()[2];
+  work.weightBytes =
+      2 * getTensorBytes(up.getType()) + getTensorBytes(down.getType());
+  work.elementBytes =
+      getElementTypeOrSelf(up.getType()).getIntOrFloatBitWidth() / 8.0;
+  return work;
+}
 
 struct ExpertsCost : CostOpInterface::ExternalModel<ExpertsCost, ExpertsOp> {
   OpCost getOpCost(Operation *op) const {
     auto experts = cast<ExpertsOp>(op);
-    ExpertWork work(experts.getIds(), experts.getWUp(), experts.getWDown(),
-                    experts.getExperts());
-    double stats = experts.getStats().empty() ? 0 : 2 * work.ffn;
-    OpCost cost = work.makeCost(1, work.in, stats);
-    cost.bytesRead += work.weights;
-    cost.bytesWritten += getTensorBytes(experts.getResult().getType());
-    return cost;
+    return getWork(experts.getIds(), experts.getWUp(), experts.getWDown(),
+                   experts.getExperts())
+        .getForward(getTensorBytes(experts.getResult().getType()),
+                    !experts.getStats().empty());
   }
 };
 
@@ -145,12 +129,9 @@ struct ExpertsBackwardCost
     : CostOpInterface::ExternalModel<ExpertsBackwardCost, ExpertsBackwardOp> {
   OpCost getOpCost(Operation *op) const {
     auto experts = cast<ExpertsBackwardOp>(op);
-    ExpertWork work(experts.getIds(), experts.getWUp(), experts.getWDown(),
-                    experts.getExperts());
-    OpCost cost = work.makeCost(1, work.out + 2 * work.ffn, 2 * work.ffn);
-    cost.bytesRead += work.weights;
-    cost.bytesWritten += getTensorBytes(experts.getDx().getType());
-    return cost;
+    return getWork(experts.getIds(), experts.getWUp(), experts.getWDown(),
+                   experts.getExperts())
+        .getBackward(getTensorBytes(experts.getDx().getType()));
   }
 };
 
@@ -159,11 +140,9 @@ struct ExpertsWeightGradientCost
                                      ExpertsWeightGradientOp> {
   OpCost getOpCost(Operation *op) const {
     auto experts = cast<ExpertsWeightGradientOp>(op);
-    ExpertWork work(experts.getIds(), experts.getDwUp(), experts.getDwDown(),
-                    experts.getExperts());
-    OpCost cost = work.makeCost(1, work.in + work.out + 4 * work.ffn, 0);
-    cost.bytesWritten = work.weights;
-    return cost;
+    return getWork(experts.getIds(), experts.getDwUp(), experts.getDwDown(),
+                   experts.getExperts())
+        .getWeightGradient();
   }
 };
 

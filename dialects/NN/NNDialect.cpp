@@ -16,6 +16,7 @@ using namespace tessera::nn;
 
 #include "dialects/NN/NNDialect.cpp.inc"
 #include "dialects/NN/NNEnums.cpp.inc"
+#include "dialects/NN/NNInterfaces.cpp.inc"
 
 /// Parses `[4, 2]`; `[]` for a tensor without dimensions.
 static ParseResult parseSizes(AsmParser &parser,

@@ -113,7 +113,9 @@ def NN_ExpertCapacityOp : NN_Op<"expert_capacity",
 //===----------------------------------------------------------------------===//
 
 class NN_ExpertOp<string mnemonic, list<string> rules, list<Trait> traits = []>
-    : NN_Op<mnemonic, !listconcat(["setPositionOffset"], rules), traits>;
+    : NN_Op<mnemonic, !listconcat(["setPositionOffset"], rules),
+            !listconcat(traits, [DeclareOpInterfaceMethods<RoutedOpInterface,
+                                                           ["getRowResults"]>])>;
 
 def NN_ExpertRowsOp : NN_ExpertOp<"expert_rows", ["commutesWithReduction"],
     [NN_Differentiable]> {

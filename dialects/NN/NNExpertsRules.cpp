@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuleHelpers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -63,14 +62,6 @@ nn::ExpertFactors::ExpertFactors(Value ids) {
   experts = choices + 1;
   widthOfX = experts + 1;
   ffn = widthOfX + 1;
-}
-
-Value nn::findExpertIds(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<ExpertRowsOp, ExpertsOp, ExpertsBackwardOp,
-            ExpertsWeightGradientOp>(
-          [](auto experts) { return experts.getIds(); })
-      .Default(Value());
 }
 
 namespace {
@@ -185,6 +176,19 @@ void ExpertsBackwardOp::setPositionOffset(unsigned, Value offset) {
 }
 void ExpertsWeightGradientOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Results by expert
+//===----------------------------------------------------------------------===//
+
+ResultRange ExpertRowsOp::getRowResults() { return (*this)->getResults(); }
+ResultRange ExpertsOp::getRowResults() { return getStats(); }
+ResultRange ExpertsBackwardOp::getRowResults() {
+  return (*this)->getResults().drop_front(2);
+}
+ResultRange ExpertsWeightGradientOp::getRowResults() {
+  return (*this)->getResults().take_front(0);
 }
 
 //===----------------------------------------------------------------------===//

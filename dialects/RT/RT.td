@@ -10,6 +10,7 @@
 
 include "dialects/RT/RTTensorOps.td"
 include "dialects/RT/RTCallOps.td"
+include "dialects/RT/RTExperts.td"
 include "dialects/RT/RTPipeline.td"
 
 #endif // TESSERA_DIALECTS_RT_RT_TD

@@ -8,43 +8,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/RT/RT.h"
+#include "CallArguments.h"
 #include "mlir/IR/Builders.h"
 #include "runtime/include/tessera_rt_cuda.h"
 #include "llvm/ADT/bit.h"
-#include <cstring>
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-using Arguments = SmallVector<CallArgument>;
-
-static CallArgument int32(int64_t value) {
-  return {CallArgument::Int32, value};
-}
-static CallArgument int64(int64_t value) {
-  return {CallArgument::Int64, value};
-}
-static CallArgument address(int64_t offset) {
-  return {CallArgument::Address, offset};
-}
-static CallArgument offset(int64_t value) {
-  return {CallArgument::Offset, value};
-}
-static CallArgument array(ArrayRef<int64_t> values) {
-  return {CallArgument::Array, 0, SmallVector<int64_t>(values)};
-}
-/// A pointer to a constant descriptor, a struct of int64_t.
-template <typename Desc> static CallArgument descriptor(const Desc &desc) {
-  SmallVector<int64_t> fields(sizeof(Desc) / sizeof(int64_t));
-  std::memcpy(fields.data(), &desc, sizeof(Desc));
-  return array(fields);
-}
-static CallArgument null() { return {CallArgument::Null}; }
-static CallArgument scalar(Value value) {
-  return {CallArgument::Scalar, 0, {}, {value}};
-}
+using Arguments = CallArguments;
 
 //===----------------------------------------------------------------------===//
 // Verifiers

@@ -80,6 +80,49 @@ struct KernelCost : CostOpInterface::ExternalModel<KernelCost, KernelOp> {
   }
 };
 
+/// The work of a call on experts, with weights of the types of w_up and w_down.
+template <typename Op> ExpertWork getWork(Op op, Value up, Value down) {
+  SmallVector<int64_t> sizes = op.getSizes();
+  double choices = double(sizes[0]) * sizes[1];
+  ExpertWork work;
+  work.rows = choices * sizes[2] / op.getExperts();
+  work.in = sizes[4];
+  work.ffn = sizes[5];
+  work.out = sizes[6];
+  work.weightBytes = 2 * tessera::getTensorBytes(up.getType()) +
+                     tessera::getTensorBytes(down.getType());
+  work.elementBytes =
+      getElementTypeOrSelf(up.getType()).getIntOrFloatBitWidth() / 8.0;
+  return work;
+}
+
+struct ExpertsCost : CostOpInterface::ExternalModel<ExpertsCost, ExpertsOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto call = cast<ExpertsOp>(op);
+    return getWork(call, call.getWUp(), call.getWDown())
+        .getForward(tessera::getTensorBytes(call.getResult().getType()),
+                    !call.getRows().empty());
+  }
+};
+
+struct ExpertsBackwardCost
+    : CostOpInterface::ExternalModel<ExpertsBackwardCost, ExpertsBackwardOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto call = cast<ExpertsBackwardOp>(op);
+    return getWork(call, call.getWUp(), call.getWDown())
+        .getBackward(tessera::getTensorBytes(call.getDx().getType()));
+  }
+};
+
+struct ExpertsWeightGradientCost
+    : CostOpInterface::ExternalModel<ExpertsWeightGradientCost,
+                                     ExpertsWeightGradientOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto call = cast<ExpertsWeightGradientOp>(op);
+    return getWork(call, call.getDwUp(), call.getDwDown()).getWeightGradient();
+  }
+};
+
 } // namespace
 
 void rt::attachCostModels(MLIRContext *context) {
@@ -90,6 +133,9 @@ void rt::attachCostModels(MLIRContext *context) {
   AttentionBackwardOp::attachInterface<Attention<AttentionBackwardOp, 5>>(
       *context);
   EmbeddingBackwardOp::attachInterface<EmbeddingCost>(*context);
+  ExpertsOp::attachInterface<ExpertsCost>(*context);
+  ExpertsBackwardOp::attachInterface<ExpertsBackwardCost>(*context);
+  ExpertsWeightGradientOp::attachInterface<ExpertsWeightGradientCost>(*context);
   CopyOp::attachInterface<CopyCost>(*context);
   KernelOp::attachInterface<KernelCost>(*context);
 }

@@ -81,6 +81,13 @@ LogicalResult StepLowering::lower(Operation *op) {
           .Case([&](rt::EmbeddingBackwardOp o) {
             return lowerEmbeddingBackward(o), true;
           })
+          .Case([&](rt::RouteOp o) { return lowerRoute(o), true; })
+          .Case([&](rt::ExpertCapacityOp o) {
+            return lowerExpertCapacity(o), true;
+          })
+          .Case<rt::ExpertsOp, rt::ExpertsBackwardOp,
+                rt::ExpertsWeightGradientOp>(
+              [&](auto o) { return lowerExperts(o), true; })
           .Case([&](rt::CopyOp o) { return lowerCopy(o), true; })
           .Case([&](rt::ConcatOp o) { return lowerConcat(o), true; })
           .Case([&](rt::AssembleOp o) { return lowerAssemble(o), true; })

@@ -76,6 +76,13 @@ private:
   void lowerScaledMatmul(rt::ScaledMatmulOp op);
   template <typename Call, typename Op> void lowerAttention(Op op);
   void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
+  llvm::SmallVector<int64_t>
+  offsetsOf(llvm::ArrayRef<mlir::Value> tensors) const;
+  void lowerRoute(rt::RouteOp op);
+  void lowerExpertCapacity(rt::ExpertCapacityOp op);
+  void lowerExperts(rt::ExpertsOp op);
+  void lowerExperts(rt::ExpertsBackwardOp op);
+  void lowerExperts(rt::ExpertsWeightGradientOp op);
   void lowerCopy(rt::CopyOp op);
   void lowerConcat(rt::ConcatOp op);
   void lowerAssemble(rt::AssembleOp op);

@@ -83,6 +83,36 @@ OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
   return cost;
 }
 
+OpCost ExpertWork::getCost(double read, double written) const {
+  OpCost cost;
+  cost.kind = CostKind::GroupedMatmul;
+  cost.flops = 2 * rows * ffn * (2 * in + out);
+  cost.functions = rows * ffn;
+  cost.bytesRead = rows * read * elementBytes;
+  cost.bytesWritten = rows * written * elementBytes;
+  return cost;
+}
+
+OpCost ExpertWork::getForward(double resultBytes, bool savesStats) const {
+  OpCost cost = getCost(in, savesStats ? 2 * ffn : 0);
+  cost.bytesRead += weightBytes;
+  cost.bytesWritten += resultBytes;
+  return cost;
+}
+
+OpCost ExpertWork::getBackward(double dxBytes) const {
+  OpCost cost = getCost(out + 2 * ffn, 2 * ffn);
+  cost.bytesRead += weightBytes;
+  cost.bytesWritten += dxBytes;
+  return cost;
+}
+
+OpCost ExpertWork::getWeightGradient() const {
+  OpCost cost = getCost(in + out + 4 * ffn, 0);
+  cost.bytesWritten = weightBytes;
+  return cost;
+}
+
 /// Returns the sizes of a contraction by the role of its dimensions.
 static OpCost contractionCost(linalg::LinalgOp op,
                               const linalg::ContractionDimensions &dims) {

@@ -3,14 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Implements each op as documented in NNExperts.td, in double, rounded once at
-// the end.
+// Implements each op as documented in NNExperts.td, RTExperts.td and
+// DistExperts.td, in double, rounded once at the end.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Interpretation.h"
 #include "NNFunctions.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -81,8 +84,9 @@ static LogicalResult evaluateTopK(nn::TopKOp op, Evaluation &e) {
   return e.yield(std::move(result));
 }
 
-static LogicalResult evaluateExpertCapacity(nn::ExpertCapacityOp op,
-                                            Evaluation &e) {
+/// Drops choices beyond the capacity; `order` may be null.
+static LogicalResult dropChoices(int64_t experts, size_t capacity,
+                                 nn::ZigzagAttr order, Evaluation &e) {
   const Tensor &ids = e.operand(0), &scores = e.operand(1);
   ArrayRef<int64_t> shape = ids.getShape();
   int64_t k = shape.back(), tokens = shape[shape.size() - 2];
@@ -92,9 +96,8 @@ static LogicalResult evaluateExpertCapacity(nn::ExpertCapacityOp op,
   for (int64_t start = 0; start < ids.getNumElements(); start += tokens * k) {
     std::vector<int64_t> tokenAt(tokens);
     for (int64_t t = 0; t < tokens; ++t)
-      tokenAt[op.getOrder() ? op.getOrderAttr().getPosition(t) : t] = t;
-    for (int64_t expert = 0; expert < static_cast<int64_t>(op.getExperts());
-         ++expert) {
+      tokenAt[order ? order.getPosition(t) : t] = t;
+    for (int64_t expert = 0; expert < experts; ++expert) {
       choices.clear();
       std::vector<double> values;
       for (int64_t token : tokenAt)
@@ -103,10 +106,47 @@ static LogicalResult evaluateExpertCapacity(nn::ExpertCapacityOp op,
             choices.push_back(i);
             values.push_back(scores[i].f);
           }
-      std::vector<int64_t> order = sortByScore(values, /*isSmallest=*/false);
-      for (size_t i = op.getCapacity(); i < order.size(); ++i)
-        result[choices[order[i]]] = intCell(-1);
+      std::vector<int64_t> best = sortByScore(values, /*isSmallest=*/false);
+      for (size_t i = capacity; i < best.size(); ++i)
+        result[choices[best[i]]] = intCell(-1);
     }
+  }
+  return e.yield(std::move(result));
+}
+
+static LogicalResult evaluateExpertCapacity(nn::ExpertCapacityOp op,
+                                            Evaluation &e) {
+  return dropChoices(op.getExperts(), op.getCapacity(), op.getOrderAttr(), e);
+}
+
+static LogicalResult evaluateCapacityCall(rt::ExpertCapacityOp op,
+                                          Evaluation &e) {
+  nn::ZigzagAttr order;
+  if (op.getOrder())
+    order = nn::ZigzagAttr::get(op.getContext(), (*op.getOrder())[0],
+                                (*op.getOrder())[1]);
+  return dropChoices(op.getExperts(), op.getCapacity(), order, e);
+}
+
+static LogicalResult evaluateRoute(rt::RouteOp op, Evaluation &e) {
+  const Tensor &ids = e.operand(0);
+  Tensor result = e.makeResult();
+  int64_t offset = e.getIndex(op.getOffset());
+  int64_t experts = op.getExperts(), room = op.getRoom(), row = 0;
+  int64_t choiceAt = experts + 1, rowAt = choiceAt + room;
+  for (int64_t i = choiceAt; i < result.getNumElements(); ++i)
+    result[i] = intCell(-1);
+  for (int64_t expert = 0; expert < experts; ++expert) {
+    for (int64_t i = 0; i < ids.getNumElements(); ++i) {
+      if (ids[i].i - offset != expert)
+        continue;
+      if (row == room)
+        return op.emitOpError("expects room for all rows but has it for ")
+               << room;
+      result[choiceAt + row] = intCell(i);
+      result[rowAt + i] = intCell(row++);
+    }
+    result[expert + 1] = intCell(row);
   }
   return e.yield(std::move(result));
 }
@@ -133,16 +173,21 @@ struct ActivationPair {
 /// One token's use of one held expert.
 struct Use {
   int64_t token, expert;
+  /// The row in tensors by expert, or in those of rows.
+  int64_t row;
   /// Sum of the gates of its choices of this expert; 0 without gates.
   double gate = 0;
+  /// Its choices of this expert.
+  SmallVector<int64_t, 1> choices = {};
 };
+using Uses = std::vector<Use>;
 } // namespace
 
 /// Returns the uses of `experts` experts from `offset` on, by token. `gates`
 /// may be null.
-static std::vector<Use> getUses(const Tensor &ids, const Tensor *gates,
-                                int64_t experts, int64_t offset) {
-  std::vector<Use> uses;
+static Uses getUses(const Tensor &ids, const Tensor *gates, int64_t experts,
+                    int64_t offset) {
+  Uses uses;
   int64_t k = ids.getShape().back();
   for (int64_t token = 0; k && token < ids.getNumElements() / k; ++token) {
     size_t first = uses.size();
@@ -153,10 +198,28 @@ static std::vector<Use> getUses(const Tensor &ids, const Tensor *gates,
       auto it = std::find_if(uses.begin() + first, uses.end(),
                              [&](Use &use) { return use.expert == expert; });
       if (it == uses.end())
-        it = uses.insert(it, {token, expert});
+        it = uses.insert(it, {token, expert, token * experts + expert});
       it->gate += gates ? (*gates)[i].f : 0;
+      it->choices.push_back(i);
     }
   }
+  return uses;
+}
+
+/// Returns the rows of a routing to `experts` experts, as rt.route documents
+/// it. `gates` may be null; a token has `choices` choices.
+static Uses getRows(const Tensor &routing, const Tensor *gates, int64_t choices,
+                    int64_t experts) {
+  Uses uses;
+  for (int64_t expert = 0; expert < experts; ++expert)
+    for (int64_t row = routing[expert].i; row < routing[expert + 1].i; ++row) {
+      int64_t choice = routing[experts + 1 + row].i;
+      uses.push_back({choice / choices,
+                      expert,
+                      row,
+                      gates ? (*gates)[choice].f : 0,
+                      {choice}});
+    }
   return uses;
 }
 
@@ -196,21 +259,21 @@ static LogicalResult evaluateExpertRows(nn::ExpertRowsOp op, Evaluation &e) {
   for (const Use &use : getUses(e.operand(1), /*gates=*/nullptr, experts,
                                 e.getIndex(op.getOffset())))
     std::copy_n(x.data() + use.token * width, width,
-                result.data() + (use.token * experts + use.expert) * width);
+                result.data() + use.row * width);
   return e.yield(std::move(result));
 }
 
-static LogicalResult evaluateExperts(nn::ExpertsOp op, Evaluation &e) {
+/// Computes y and, if there are results for them, both products before the
+/// activation. Operands are x, ids or a routing, gates and the weights.
+static LogicalResult computeExperts(ActivationPair activation, const Uses &uses,
+                                    Evaluation &e) {
   const Tensor &x = e.operand(0);
   Matrices gate(e.operand(3)), up(e.operand(4)), down(e.operand(5));
-  ActivationPair activation(op.getActivation());
-  int64_t experts = e.operand(4).getShape()[0];
   Tensor y = e.makeResult();
   std::vector<Tensor> stats;
-  for (unsigned i = 1; i < op->getNumResults(); ++i)
+  for (unsigned i = 1; i < e.op->getNumResults(); ++i)
     stats.push_back(e.makeResult(i));
-  for (const Use &use : getUses(e.operand(1), &e.operand(2), experts,
-                                e.getIndex(op.getOffset()))) {
+  for (const Use &use : uses) {
     const Cell *row = x.data() + use.token * up.rows;
     std::vector<double> g = gate.multiply(row, use.expert);
     std::vector<double> u = up.multiply(row, use.expert);
@@ -222,7 +285,7 @@ static LogicalResult evaluateExperts(nn::ExpertsOp op, Evaluation &e) {
       y[use.token * down.columns + j].f += value;
     if (stats.empty())
       continue;
-    int64_t at = (use.token * experts + use.expert) * up.columns;
+    int64_t at = use.row * up.columns;
     for (int64_t j = 0; j < up.columns; ++j) {
       stats[0][at + j] = floatCell(g[j]);
       stats[1][at + j] = floatCell(u[j]);
@@ -234,23 +297,22 @@ static LogicalResult evaluateExperts(nn::ExpertsOp op, Evaluation &e) {
   return success();
 }
 
-static LogicalResult evaluateExpertsBackward(nn::ExpertsBackwardOp op,
-                                             Evaluation &e) {
-  const Tensor &grad = e.operand(0), &ids = e.operand(1), &g = e.operand(6),
-               &u = e.operand(7);
+/// Computes dx, dgates and the gradients of both products. Operands are grad,
+/// ids or a routing, gates, the weights, and both products.
+static LogicalResult computeBackward(ActivationPair activation,
+                                     const Uses &uses, Evaluation &e) {
+  const Tensor &grad = e.operand(0), &g = e.operand(6), &u = e.operand(7);
   Matrices gate(e.operand(3)), up(e.operand(4)), down(e.operand(5));
-  ActivationPair activation(op.getActivation());
-  int64_t experts = e.operand(4).getShape()[0], k = ids.getShape().back();
-  int64_t ffn = up.columns, offset = e.getIndex(op.getOffset());
+  int64_t ffn = up.columns;
   Tensor dx = e.makeResult(0), dgates = e.makeResult(1),
          dgate = e.makeResult(2), dup = e.makeResult(3);
-  for (const Use &use : getUses(ids, &e.operand(2), experts, offset)) {
+  for (const Use &use : uses) {
     std::vector<Cell> dh(ffn);
     std::vector<double> rowGrad;
     for (int64_t j = 0; j < down.columns; ++j)
       rowGrad.push_back(grad[use.token * down.columns + j].f);
     down.addTransposed(rowGrad, use.expert, dh.data());
-    int64_t at = (use.token * experts + use.expert) * ffn;
+    int64_t at = use.row * ffn;
     std::vector<double> dg(ffn), du(ffn);
     double gateGrad = 0;
     for (int64_t j = 0; j < ffn; ++j) {
@@ -264,9 +326,8 @@ static LogicalResult evaluateExpertsBackward(nn::ExpertsBackwardOp op,
     }
     gate.addTransposed(dg, use.expert, dx.data() + use.token * up.rows);
     up.addTransposed(du, use.expert, dx.data() + use.token * up.rows);
-    for (int64_t i = use.token * k; i < (use.token + 1) * k; ++i)
-      if (ids[i].i - offset == use.expert)
-        dgates[i] = floatCell(gateGrad);
+    for (int64_t choice : use.choices)
+      dgates[choice] = floatCell(gateGrad);
   }
   for (Tensor *result : {&dx, &dgates, &dgate, &dup})
     (void)e.yieldRounded(std::move(*result));
@@ -281,41 +342,151 @@ static void addOuter(Cell *matrix, ArrayRef<Cell> rows,
       (matrix++)->f += row.f * column.f;
 }
 
-static LogicalResult
-evaluateExpertsWeightGradient(nn::ExpertsWeightGradientOp op, Evaluation &e) {
-  const Tensor &rows = e.operand(0), &gradRows = e.operand(1),
-               &g = e.operand(4), &u = e.operand(5), &dgate = e.operand(6),
-               &dup = e.operand(7);
-  ActivationPair activation(op.getActivation());
-  int64_t experts = rows.getShape()[rows.getRank() - 2];
-  int64_t in = rows.getShape().back(), out = gradRows.getShape().back();
+/// Computes the gradients of the weights. Operands are x, grad, two others, and
+/// both products with their gradients. The rows of x and grad are those of the
+/// token if `byToken` says so.
+static LogicalResult computeWeightGradient(ActivationPair activation,
+                                           const Uses &uses,
+                                           std::array<bool, 2> byToken,
+                                           Evaluation &e) {
+  const Tensor &x = e.operand(0), &grad = e.operand(1), &g = e.operand(4),
+               &u = e.operand(5), &dgate = e.operand(6), &dup = e.operand(7);
+  int64_t in = x.getShape().back(), out = grad.getShape().back();
   int64_t ffn = u.getShape().back();
   Tensor dGate = e.makeResult(0), dUp = e.makeResult(1),
          dDown = e.makeResult(2);
-  for (const Use &use : getUses(e.operand(2), &e.operand(3), experts,
-                                e.getIndex(op.getOffset()))) {
-    int64_t at = use.token * experts + use.expert;
-    ArrayRef<Cell> row(rows.data() + at * in, in);
+  for (const Use &use : uses) {
+    int64_t at = use.row * ffn;
+    ArrayRef<Cell> row(x.data() + (byToken[0] ? use.token : use.row) * in, in);
+    ArrayRef<Cell> gradRow(
+        grad.data() + (byToken[1] ? use.token : use.row) * out, out);
     addOuter(dGate.data() + use.expert * in * ffn, row,
-             {dgate.data() + at * ffn, size_t(ffn)});
+             {dgate.data() + at, size_t(ffn)});
     addOuter(dUp.data() + use.expert * in * ffn, row,
-             {dup.data() + at * ffn, size_t(ffn)});
+             {dup.data() + at, size_t(ffn)});
     std::vector<Cell> h;
-    for (int64_t j = at * ffn; j < (at + 1) * ffn; ++j)
+    for (int64_t j = at; j < at + ffn; ++j)
       h.push_back(floatCell(use.gate * activation.value(g[j].f) * u[j].f));
-    addOuter(dDown.data() + use.expert * ffn * out, h,
-             {gradRows.data() + at * out, size_t(out)});
+    addOuter(dDown.data() + use.expert * ffn * out, h, gradRow);
   }
   for (Tensor *result : {&dGate, &dUp, &dDown})
     (void)e.yieldRounded(std::move(*result));
   return success();
 }
 
+static LogicalResult evaluateExperts(nn::ExpertsOp op, Evaluation &e) {
+  return computeExperts(ActivationPair(op.getActivation()),
+                        getUses(e.operand(1), &e.operand(2),
+                                e.operand(4).getShape()[0],
+                                e.getIndex(op.getOffset())),
+                        e);
+}
+
+static LogicalResult evaluateExpertsBackward(nn::ExpertsBackwardOp op,
+                                             Evaluation &e) {
+  return computeBackward(ActivationPair(op.getActivation()),
+                         getUses(e.operand(1), &e.operand(2),
+                                 e.operand(4).getShape()[0],
+                                 e.getIndex(op.getOffset())),
+                         e);
+}
+
+static LogicalResult
+evaluateExpertsWeightGradient(nn::ExpertsWeightGradientOp op, Evaluation &e) {
+  const Tensor &rows = e.operand(0);
+  return computeWeightGradient(ActivationPair(op.getActivation()),
+                               getUses(e.operand(2), &e.operand(3),
+                                       rows.getShape()[rows.getRank() - 2],
+                                       e.getIndex(op.getOffset())),
+                               {false, false}, e);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls on rows
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static Uses getUses(Op op, const Tensor &routing, const Tensor &gates) {
+  SmallVector<int64_t> sizes = op.getSizes();
+  return getRows(routing, &gates, /*choices=*/sizes[1], /*experts=*/sizes[2]);
+}
+
+static nn::Activation activationOf(rt::Activation kind) {
+  return static_cast<nn::Activation>(kind);
+}
+
+static LogicalResult evaluateExpertsCall(rt::ExpertsOp op, Evaluation &e) {
+  return computeExperts(ActivationPair(activationOf(op.getActivation())),
+                        getUses(op, e.operand(1), e.operand(2)), e);
+}
+
+static LogicalResult evaluateBackwardCall(rt::ExpertsBackwardOp op,
+                                          Evaluation &e) {
+  return computeBackward(ActivationPair(activationOf(op.getActivation())),
+                         getUses(op, e.operand(1), e.operand(2)), e);
+}
+
+static LogicalResult evaluateWeightGradientCall(rt::ExpertsWeightGradientOp op,
+                                                Evaluation &e) {
+  return computeWeightGradient(ActivationPair(activationOf(op.getActivation())),
+                               getUses(op, e.operand(2), e.operand(3)),
+                               {!op.getXInRows(), !op.getGradInRows()}, e);
+}
+
+/// Returns the uses in the order of packed rows, by expert, then by token, with
+/// `row` the row in the tensor by expert. Fails if there are more than rows.
+static FailureOr<Uses> getPackedUses(Operation *op, Value values, Value rows,
+                                     Value offset, Evaluation &e) {
+  auto type = cast<RankedTensorType>(values.getType());
+  Uses uses = getUses(e.operand(1), /*gates=*/nullptr,
+                      type.getDimSize(type.getRank() - 2), e.getIndex(offset));
+  llvm::stable_sort(
+      uses, [](const Use &a, const Use &b) { return a.expert < b.expert; });
+  int64_t room = cast<RankedTensorType>(rows.getType()).getDimSize(0);
+  if (static_cast<int64_t>(uses.size()) > room)
+    return op->emitOpError("expects room for ")
+           << uses.size() << " rows but has it for " << room;
+  return uses;
+}
+
+static LogicalResult evaluatePackRows(dist::PackRowsOp op, Evaluation &e) {
+  FailureOr<Uses> uses =
+      getPackedUses(op, op.getValues(), op.getRows(), op.getOffset(), e);
+  if (failed(uses))
+    return failure();
+  Tensor result = e.makeResult();
+  int64_t width = result.getShape().back();
+  for (auto [row, use] : llvm::enumerate(*uses))
+    std::copy_n(e.operand(0).data() + use.row * width, width,
+                result.data() + row * width);
+  return e.yield(std::move(result));
+}
+
+static LogicalResult evaluateUnpackRows(dist::UnpackRowsOp op, Evaluation &e) {
+  FailureOr<Uses> uses =
+      getPackedUses(op, op.getValues(), op.getRows(), op.getOffset(), e);
+  if (failed(uses))
+    return failure();
+  Tensor result = e.makeResult();
+  int64_t width = result.getShape().back();
+  for (auto [row, use] : llvm::enumerate(*uses))
+    std::copy_n(e.operand(0).data() + row * width, width,
+                result.data() + use.row * width);
+  return e.yield(std::move(result));
+}
+
 void tessera::interp::addExpertHandlers(Registry &r) {
+  r.addLocal<dist::PackRowsOp, evaluatePackRows>();
+  r.addLocal<dist::UnpackRowsOp, evaluateUnpackRows>();
   r.addLocal<nn::ExpertCapacityOp, evaluateExpertCapacity>();
   r.addLocal<nn::ExpertRowsOp, evaluateExpertRows>();
   r.addLocal<nn::ExpertsBackwardOp, evaluateExpertsBackward>();
   r.addLocal<nn::ExpertsOp, evaluateExperts>();
   r.addLocal<nn::ExpertsWeightGradientOp, evaluateExpertsWeightGradient>();
   r.addLocal<nn::TopKOp, evaluateTopK>();
+  r.addLocal<rt::ExpertCapacityOp, evaluateCapacityCall>();
+  r.addLocal<rt::ExpertsBackwardOp, evaluateBackwardCall>();
+  r.addLocal<rt::ExpertsOp, evaluateExpertsCall>();
+  r.addLocal<rt::ExpertsWeightGradientOp, evaluateWeightGradientCall>();
+  r.addLocal<rt::RouteOp, evaluateRoute>();
 }

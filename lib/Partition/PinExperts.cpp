@@ -74,13 +74,10 @@ struct PinExpertsPass : tessera::impl::PinExpertsPassBase<PinExpertsPass> {
     bool isFound = false;
     for (auto func : module.getOps<FunctionOpInterface>())
       if (!func.isExternal() && !func->hasAttr(dist::DistDialect::kLocalAttr))
-        func.walk([&](Operation *op) {
-          Value ids = nn::findExpertIds(op);
-          if (!ids)
-            return;
+        func.walk([&](nn::RoutedOpInterface op) {
           isFound = true;
           pinOp(op,
-                axes.ofFactors(nn::ExpertFactors(ids),
+                axes.ofFactors(nn::ExpertFactors(op.getIds()),
                                getShardingRule(op).factors.size()),
                 mesh);
         });

@@ -13,6 +13,7 @@
 #include "tessera/CollectiveLists/Passes.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Experts/Passes.h"
 #include "tessera/Fusion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Kernels/Passes.h"
@@ -152,6 +153,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   FuseCollectivesPassOptions fusion;
   fusion.sharedBytes = options.sharedBytes;
   pm.addPass(createFuseCollectivesPass(fusion));
+  pm.addPass(createPackRowsPass());
   // The stages depend on the speed of the target's devices.
   setTarget(pm, options);
   addRecompute(pm, options);
@@ -187,6 +189,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   pm.addNestedPass<func::FuncOp>(createFoldEmptyPass());
   pm.addNestedPass<func::FuncOp>(createWidenCollectivesPass());
+  pm.addNestedPass<func::FuncOp>(createLowerExpertsPass());
   ConvertNNPassOptions conversion;
   conversion.widenF8 = options.widenF8;
   pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));

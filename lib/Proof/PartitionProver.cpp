@@ -117,6 +117,10 @@ bool PartitionProver::visitByKind(Operation *op) {
     return visitToPartial(partial);
   if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))
     return visitOffset(offset);
+  if (auto pack = dyn_cast<dist::PackRowsOp>(op))
+    return visitPackRows(pack);
+  if (auto unpack = dyn_cast<dist::UnpackRowsOp>(op))
+    return visitUnpackRows(unpack);
   if (ConstantValue constant = getConstantValue(op); constant.value)
     return visitConstant(op, constant);
   if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))

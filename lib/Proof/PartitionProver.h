@@ -147,6 +147,11 @@ private:
   template <typename Op> bool visitRegion(Op op);
   bool visitToPartial(dist::ToPartialOp op);
   bool visitOffset(dist::AxisOffsetOp op);
+  bool checkRouted(mlir::Operation *op, const ShardState &values,
+                   mlir::RankedTensorType type, mlir::Value ids,
+                   mlir::Value offset);
+  bool visitPackRows(dist::PackRowsOp op);
+  bool visitUnpackRows(dist::UnpackRowsOp op);
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);
   bool visitMask(nn::MaskPaddingOp op);
   bool holdsAll(const ShardState &state, unsigned dim, int64_t size) const;
@@ -199,6 +204,9 @@ private:
   /// Values sent but not yet received, in order.
   std::map<MessageKey, std::deque<mlir::Value>> mail;
   llvm::SmallVector<Call> calls;
+  /// The tensor by expert that packed rows hold, and its type on a device, by
+  /// number of the rows.
+  llvm::DenseMap<int, std::pair<ShardState, mlir::RankedTensorType>> packed;
   /// The local op matched with each op of the reference, by number.
   llvm::DenseMap<unsigned, mlir::Operation *> parts;
   /// For each value of the reference that some op was matched with: the other

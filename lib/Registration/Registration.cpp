@@ -21,6 +21,7 @@
 #include "tessera/CollectiveLists/Passes.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Experts/Passes.h"
 #include "tessera/Fusion/Passes.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/Passes.h"
@@ -62,6 +63,7 @@ void tessera::registerPasses() {
   registerStagesPasses();
   registerShardingSearchPasses();
   registerCodegenPasses();
+  registerExpertsPasses();
   registerSplitReductionsPasses();
   registerFusionPasses();
   registerRingsPasses();

@@ -19,10 +19,10 @@ using namespace tessera;
 /// no dimension of the tokens.
 static bool isOfExperts(Operation *op, const ShardingRule &rule,
                         unsigned number) {
-  Value ids = nn::findExpertIds(op);
-  if (!ids || getOpCost(op).kind != CostKind::GroupedMatmul)
+  auto routed = dyn_cast<nn::RoutedOpInterface>(op);
+  if (!routed || getOpCost(op).kind != CostKind::GroupedMatmul)
     return false;
-  unsigned tokens = nn::ExpertFactors(ids).tokens;
+  unsigned tokens = nn::ExpertFactors(routed.getIds()).tokens;
   return !rule.operands[number].empty() &&
          llvm::none_of(llvm::seq(0u, tokens), [&](unsigned factor) {
            return hasFactor(rule.operands[number], factor);

@@ -63,8 +63,8 @@ double slope(int64_t kind, double x) {
 constexpr int64_t tokens = 37, choices = 3, experts = 5, offset = 2, in = 20,
                   ffn = 33, out = 18, room = tokens * choices;
 
-/// Ids of 9 experts, of which those from 2 to 6 are held; number 4 is never
-/// chosen, and some choices are dropped.
+/// Ids of 9 experts. Experts 2 to 6 are held; number 4 is never chosen, and some
+/// choices are dropped.
 std::vector<int32_t> makeIds() {
   std::vector<int32_t> ids;
   for (int32_t t = 0; t < tokens; ++t)

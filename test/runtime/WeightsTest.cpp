@@ -136,7 +136,7 @@ TEST(weights, elements_of_a_view) {
 }
 
 TEST(weights, a_tensor_for_each_index) {
-  // Three tensors of 2 x 4, of which the parameter has the transposes.
+  // Three tensors of 2 x 4; the parameter has their transposes.
   std::vector<float> elements(24);
   for (size_t i = 0; i < elements.size(); ++i)
     elements[i] = float(i);

@@ -80,6 +80,26 @@ OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
                         std::optional<int64_t> window, double matmuls);
 
+/// The work of calls on experts: matmuls of the rows of tokens that go to the
+/// held ones. Tokens are spread evenly over all experts, so those that are held
+/// get their share of all choices.
+struct ExpertWork {
+  double rows, in, ffn, out;
+  /// Bytes of the three weights, and of an element of a row.
+  double weightBytes, elementBytes;
+
+  /// The forward, whose result has `resultBytes` bytes.
+  OpCost getForward(double resultBytes, bool savesStats) const;
+  /// The gradients of x, of gates and of the stats; dx has `dxBytes` bytes.
+  OpCost getBackward(double dxBytes) const;
+  /// The gradients of the weights.
+  OpCost getWeightGradient() const;
+
+private:
+  /// Reads and writes `read` and `written` elements of each row.
+  OpCost getCost(double read, double written) const;
+};
+
 /// Pairs of a query and a key visible to it, over all queries of one head. A
 /// causal mask leaves half of all pairs if queries and keys are the same
 /// positions, and all pairs for the last of many devices that share the

@@ -11,3 +11,15 @@ module attributes {dist.experts = {experts = #dist.axes<{}>, batch = #dist.axes<
 // -----
 // expected-error @+1 {{dist.experts: expects each axis once but got}}
 module attributes {dist.experts = {experts = #dist.axes<{"x"}>, batch = #dist.axes<{"x"}>, seq = #dist.axes<{}>, ffn = #dist.axes<{}>}} {}
+// -----
+func.func @tokens(%v: tensor<8x3x4xf32>, %i: tensor<7x2xi32>) {
+  // expected-error @+1 {{(C1) expects integers for each token and values of these tokens by expert but got 'tensor<7x2xi32>' and 'tensor<8x3x4xf32>'}}
+  %0 = dist.pack_rows %v by %i : tensor<8x3x4xf32>, tensor<7x2xi32> -> tensor<16x4xf32>
+  return
+}
+// -----
+func.func @rows(%r: tensor<16x5xf32>, %i: tensor<8x2xi32>) {
+  // expected-error @+1 {{(C2) expects rows of 4 'f32' but got 'tensor<16x5xf32>'}}
+  %0 = dist.unpack_rows %r by %i : tensor<16x5xf32>, tensor<8x2xi32> -> tensor<8x3x4xf32>
+  return
+}

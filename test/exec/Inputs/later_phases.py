@@ -17,6 +17,7 @@ CASES = [
     ("tiny-gpt2", "--mesh dp=2,tp=2 --strategy dp,tp,zero=1 --target cuda-emulated"),
     ("tiny-gpt2", "--mesh cp=4 --strategy cp=ring"),
     ("tiny-llama", "--mesh tp=4 --strategy tp,sp --collective-matmul on"),
+    ("tiny-mixtral", "--mesh dp=4 --strategy dp,ep=4"),
     ("tiny-mistral", "--mesh dp=2 --strategy dp,zero=3 --precision fp8 --recompute full"),
 ]
 

@@ -20,6 +20,8 @@ FAMILIES = {
     "mistral": 21,
     "phi3": 21,
     "gemma3": 80,
+    "mixtral": 23,
+    "qwen3-moe": 38,
 }
 SGD = "--optimizer sgd --lr 1024 --weight-decay 0 --clip 0".split()
 

@@ -1,0 +1,32 @@
+//===- NNInterfaces.td - Ops on the experts of tokens ------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_NN_NNINTERFACES_TD
+#define TESSERA_DIALECTS_NN_NNINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def RoutedOpInterface : OpInterface<"RoutedOpInterface"> {
+  let cppNamespace = "::tessera::nn";
+  let description = [{
+    An op on tokens that go to some of many experts.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The ids of each token's experts, [tokens..., choices].
+    }], "::mlir::Value", "getIds", (ins)>,
+    InterfaceMethod<[{
+      The id of the first held expert; null for 0.
+    }], "::mlir::Value", "getOffset", (ins)>,
+    InterfaceMethod<[{
+      The results by expert, [tokens..., experts, width], which are 0 where a
+      token does not go to the expert.
+    }], "::mlir::ResultRange", "getRowResults", (ins)>,
+  ];
+}
+
+#endif // TESSERA_DIALECTS_NN_NNINTERFACES_TD

@@ -1,0 +1,61 @@
+//===- Passes.td - Mixtures of experts on a device ---------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_EXPERTS_PASSES_TD
+#define TESSERA_EXPERTS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PackRowsPass : Pass<"dist-pack-rows", "::mlir::ModuleOp"> {
+  let summary = "tensors by expert hold only the rows that are used";
+  let description = [{
+    In a local function a tensor by expert, of which each token has rows for all
+    held experts, goes through `dist.pack_rows` after the op that makes it and
+    `dist.unpack_rows` before each op that reads it. So what is kept for the
+    backward, or sent from task to task, are rows of the experts that tokens go to.
+    There is room for the most of them: each token may go to as many held experts
+    as it has choices.
+
+    ```mlir
+    %y, %g, %u = nn.experts <silu> of 8 %x, %ids, ... offset %o : ... stats tensor<4x32x4x96xf32>, ...
+    %dx, %dgates, %dg, %du = nn.experts_backward <silu> of 8 ..., %g, %u offset %o : ...
+    ```
+    becomes
+    ```mlir
+    %y, %g, %u = nn.experts <silu> of 8 %x, %ids, ... offset %o : ... stats tensor<4x32x4x96xf32>, ...
+    %r = dist.pack_rows %g by %ids offset %o : tensor<4x32x4x96xf32>, tensor<4x32x2xi32> -> tensor<256x96xf32>
+    %g2 = dist.unpack_rows %r by %ids offset %o : tensor<256x96xf32>, tensor<4x32x2xi32> -> tensor<4x32x4x96xf32>
+    %dx, %dgates, %dg, %du = nn.experts_backward <silu> of 8 ..., %g2, ... offset %o : ...
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::func::FuncOp"> {
+  let summary = "routing and experts become library calls and linalg";
+  let description = [{
+    `nn.experts` and its gradients become library calls on rows, with one
+    `rt.route` for the ids of a layer. `dist.pack_rows` and `dist.unpack_rows`
+    between them vanish; elsewhere they become loops. `nn.top_k` becomes
+    reductions of each row, `nn.expert_capacity` a library call.
+
+    ```mlir
+    %y, %g, %u = nn.experts <silu> of 8 %x, %ids, %gates, %wg, %wu, %wd offset %o : ... stats tensor<4x32x2x96xf32>, ...
+    %r = dist.pack_rows %g by %ids offset %o : ... -> tensor<256x96xf32>
+    ```
+    becomes
+    ```mlir
+    %p = rt.route %ids experts 2 room 256 offset %o : tensor<4x32x2xi32> -> tensor<515xi32>
+    %y, %r, %u = rt.experts <silu> %x, %p, %gates, %wg, %wu, %wd : ... rows tensor<256x96xf32>, ...
+    ```
+  }];
+  let dependentDialects = [
+    "::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+#endif // TESSERA_EXPERTS_PASSES_TD
