@@ -13,20 +13,26 @@
 
 namespace tessera::rt {
 
+/// The arguments of a call after the context, in order.
 using CallArguments = llvm::SmallVector<CallArgument>;
 
+/// A number, as int32_t.
 inline CallArgument int32(int64_t value) {
   return {CallArgument::Int32, value};
 }
+/// A number, as int64_t.
 inline CallArgument int64(int64_t value) {
   return {CallArgument::Int64, value};
 }
+/// A pointer to `offset` bytes from the arena's base.
 inline CallArgument address(int64_t offset) {
   return {CallArgument::Address, offset};
 }
+/// Bytes from the arena's base.
 inline CallArgument offset(int64_t value) {
   return {CallArgument::Offset, value};
 }
+/// A pointer to a constant array.
 inline CallArgument array(llvm::ArrayRef<int64_t> values) {
   return {CallArgument::Array, 0, llvm::SmallVector<int64_t>(values)};
 }
@@ -36,7 +42,9 @@ template <typename Desc> inline CallArgument descriptor(const Desc &desc) {
   std::memcpy(fields.data(), &desc, sizeof(Desc));
   return array(fields);
 }
+/// A null pointer.
 inline CallArgument null() { return {CallArgument::Null}; }
+/// An index that the program computes.
 inline CallArgument scalar(mlir::Value value) {
   return {CallArgument::Scalar, 0, {}, {value}};
 }

@@ -39,7 +39,7 @@ static bool isSameOffset(Value a, Value b) {
 
 namespace {
 
-/// What is known of a tensor by expert, or of its rows.
+/// The ids, the rows and the origin of a tensor by expert, or of its rows.
 struct ByExpert {
   Value ids, offset;
   /// Its rows, or null.

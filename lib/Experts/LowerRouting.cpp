@@ -161,8 +161,8 @@ private:
 
 } // namespace
 
-/// Builds the keys [rows..., size] with those of groups that are not chosen the
-/// least of all.
+/// Builds the keys [rows..., size] with the least key for elements of groups
+/// that are not chosen.
 static Value maskGroups(GenericBuilder &b, Keys &keys, nn::TopKOp op,
                         Value elements, Type position) {
   auto type = cast<RankedTensorType>(elements.getType());

@@ -173,7 +173,7 @@ struct ActivationPair {
 /// One token's use of one held expert.
 struct Use {
   int64_t token, expert;
-  /// The row in tensors by expert, or in those of rows.
+  /// The row in tensors by expert, or in tensors of rows.
   int64_t row;
   /// Sum of the gates of its choices of this expert; 0 without gates.
   double gate = 0;

@@ -76,7 +76,7 @@ bool PartitionProver::visitPackRows(dist::PackRowsOp op) {
   ShardState values = states.get(op.getValues());
   if (!checkRouted(op, values, type, op.getIds(), op.getOffset()))
     return false;
-  // Where there is no row, unpacking gives zeros.
+  // Unpacking gives zeros for elements without a row.
   for (DimState &dim : values.dims)
     if (dim.padding != PadContent::Zero)
       dim.padding = PadContent::Any;

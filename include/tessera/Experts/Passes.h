@@ -1,4 +1,4 @@
-//===- Passes.h - Mixtures of experts on a device ------------------*- C++ -*-===//
+//===- Passes.h - Mixtures of experts on a device ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
