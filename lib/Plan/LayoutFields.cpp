@@ -85,8 +85,9 @@ template <> ArrayRef<Field<Layout>> tessera::getFields<Layout>() {
        ":U, heads over U neighbours and queries over the rest), or auto, the "
        "fastest",
        FieldSection::Mesh},
-      {"ep", "N", uses::kOnlyPriced | uses::kDevices, makeSize(&Layout::ep),
-       "expert axis, a sub-axis of dp", FieldSection::Mesh},
+      {"ep", "N", uses::kBoth | uses::kDevices, makeSize(&Layout::ep),
+       "expert axis, a sub-axis of dp; tp shards each expert's MLP",
+       FieldSection::Mesh},
       {"sp",
        "",
        uses::kBoth | uses::kDevices,

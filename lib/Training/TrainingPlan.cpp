@@ -35,6 +35,8 @@ Strategy tessera::getStrategy(const Layout &layout) {
   strategy.context = layout.cpMethod;
   strategy.tp = layout.tp > 1;
   strategy.sp = layout.sp && layout.tp > 1;
+  strategy.ep = layout.ep;
+  strategy.etp = layout.ep > 1 && layout.tp > 1;
   strategy.zero = layout.dp * layout.cp > 1 ? layout.zero : 0;
   return strategy;
 }
@@ -50,11 +52,14 @@ void tessera::setLayout(Layout &layout, const Strategy &strategy,
   layout.cpMethod = strategy.context;
   layout.tp = strategy.tp ? size(strategy.tpAxes) : 1;
   layout.sp = strategy.tp && strategy.sp;
+  // A plan has experts over dp, and their MLPs over tp.
+  bool isPlanned = layout.cp == 1 && (layout.tp == 1 || strategy.etp);
+  layout.ep = isPlanned ? strategy.ep : 1;
   layout.zero = strategy.zero;
 }
 
 llvm::Error tessera::checkCompiled(const Plan &plan) {
-  auto expects = [](llvm::StringRef name, llvm::StringRef what,
+  auto expects = [](llvm::StringRef name, const llvm::Twine &what,
                     llvm::StringRef got) {
     return llvm::createStringError(name + ": expects " + what +
                                    " to be compiled but got " + got);
@@ -62,6 +67,9 @@ llvm::Error tessera::checkCompiled(const Plan &plan) {
   for (const PlanField &field : getFields<Plan>())
     if ((field.uses & FieldUse::kOnlyPriced) && !field.isDefault(plan))
       return expects(field.name, field.print(Plan()), field.print(plan));
+  if (plan.ep > 1 && plan.cp > 1)
+    return expects("ep", "1 with cp = " + std::to_string(plan.cp),
+                   std::to_string(plan.ep));
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));
   if (plan.precision > Precision::FP8)

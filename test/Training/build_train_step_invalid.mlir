@@ -82,8 +82,8 @@ func.func @vector(%x: tensor<6xf32>, %w: tensor<6xf32> {nn.param = "w"}) -> (ten
 }
 // -----
 // A field that only the cost model supports.
-// expected-error @+1 {{ep: expects 1 to be compiled but got 2}}
-module attributes {dist.plan = #dist.plan<ep = 2>} {}
+// expected-error @+1 {{offload: expects none to be compiled but got host}}
+module attributes {dist.plan = #dist.plan<offload = "host">} {}
 // -----
 // expected-error @+1 {{optimizer: expects adamw or sgd to be compiled but got adamw-8bit}}
 module attributes {dist.plan = #dist.plan<optimizer = "adamw-8bit">} {}

@@ -10,7 +10,7 @@
 // RUN: not tessera-opt %t/planned.mlir --dist-plan-training="strategy=dp,zero=3" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: tessera-opt %t/planned.mlir --dist-plan-training="strategy=dp,zero=1" | FileCheck %s --check-prefix=KEPT
 // RUN: not tessera-opt %t/loss.mlir --dist-plan-training="settings=speed=1" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: not tessera-opt %t/loss.mlir --dist-plan-training="settings=ep=2" 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: not tessera-opt %t/loss.mlir --dist-plan-training="settings=offload=host" 2>&1 | FileCheck %s --check-prefix=STAGES
 // RUN: not tessera-opt %t/loss.mlir --dist-plan-training="settings=dp=2,micro-batch=2" 2>&1 | FileCheck %s --check-prefix=BATCH
 // RUN: not tessera-opt %t/loss.mlir --tessera-plan="mesh=dp" 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not tessera-opt %t/loss.mlir --tessera-plan="partition" 2>&1 | FileCheck %s --check-prefix=WORD
@@ -26,7 +26,7 @@
 // TWICE: error: expects settings of training or a dist.plan in the program but got both
 // ZERO: error: expects the zero of the program's dist.plan, 1, but got zero=3
 // KEPT: dist.plan = #dist.plan<zero = 1>
-// STAGES: error: ep: expects 1 to be compiled but got 2
+// STAGES: error: offload: expects none to be compiled but got host
 // BATCH: error: global-batch: expects the 6 sequences of the program's batch but got 4
 // MESH: error: expects a mesh such as dp=2,tp=4 but got 'dp'
 // WORD: error: --tessera-plan expects mesh=..., strategy=..., training=..., cluster=..., ranks=..., memory-limit=... or forward but got 'partition'

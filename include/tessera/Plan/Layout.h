@@ -53,7 +53,8 @@ struct Layout {
   int64_t dp = 1, tp = 1, pp = 1, cp = 1;
   /// The way in which the devices of cp share attention.
   ContextMethod cpMethod;
-  /// Expert axis, a sub-axis of dp: it does not multiply the devices.
+  /// Expert axis, a sub-axis of dp: it does not multiply the devices. tp shards
+  /// the MLP of each expert.
   int64_t ep = 1;
   /// Sequence sharding of the residual stream over tp.
   bool sp = false;

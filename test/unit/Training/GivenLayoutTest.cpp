@@ -49,9 +49,9 @@ TEST(GivenLayout, a_searched_strategy_keeps_its_mesh) {
 }
 
 TEST(GivenLayout, plans_that_cannot_be_compiled) {
-  GivenLayout layout = make("dp=2", "dp", "ep=2");
+  GivenLayout layout = make("dp=2", "dp", "offload=host");
   EXPECT_EQ(llvm::toString(layout.complete()),
-            "ep: expects 1 to be compiled but got 2");
+            "offload: expects none to be compiled but got host");
 }
 
 } // namespace

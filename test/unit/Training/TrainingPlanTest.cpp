@@ -88,6 +88,8 @@ TEST(TrainingPlan, mesh_and_strategy) {
   // An option without an axis has no effect.
   EXPECT_EQ(print(getStrategy(parse("tp=2,zero=2"))), "tp");
   EXPECT_EQ(print(getStrategy(parse("sp=true"))), "none");
+  EXPECT_EQ(print(getStrategy(parse("dp=4,ep=2"))), "dp,ep=2");
+  EXPECT_EQ(print(getStrategy(parse("dp=4,tp=2,ep=4"))), "dp,tp,ep=4,etp");
   EXPECT_FALSE(getMesh(Plan()));
 }
 
@@ -100,7 +102,9 @@ TEST(TrainingPlan, what_is_not_compiled) {
             "");
   EXPECT_EQ(error("pp=4,schedule=interleaved,vpp=2"), "");
   EXPECT_EQ(error("cp=2,cp-method=all_gather"), "");
-  EXPECT_EQ(error("ep=2,dp=2"), "ep: expects 1 to be compiled but got 2");
+  EXPECT_EQ(error("ep=2,dp=2,tp=2"), "");
+  EXPECT_EQ(error("ep=2,dp=2,cp=2"),
+            "ep: expects 1 with cp = 2 to be compiled but got 2");
   EXPECT_EQ(error("offload=host"),
             "offload: expects none to be compiled but got host");
   EXPECT_EQ(error("precision=fp8,weight-bytes=1"),
