@@ -19,6 +19,7 @@
 #include "CandidatePrograms.h"
 #include "StrategyFamilies.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -94,6 +95,9 @@ private:
   std::optional<int64_t> tryFound(const SearchedMesh &on,
                                   ArrayRef<FoundShardings> found);
   void tryNamed(const SearchedMesh &on);
+  void trySharded(const SearchedMesh &on, Strategy strategy);
+  std::optional<ShardingChoice>
+  tryExperts(const SearchedMesh &on, const Mesh &mesh, const Strategy &plain);
   FailureOr<ShardingChoice> compile(const ShardingChoice &candidate,
                                     const PipelineOptions &trial,
                                     std::string &error);
@@ -211,10 +215,46 @@ std::optional<ShardingChoice> Chooser::tryStrategy(const SearchedMesh &on,
   return tryOne(candidate);
 }
 
+/// Returns the largest number of experts that tokens of a program go to; 0
+/// without experts.
+static int64_t countExperts(ModuleOp module) {
+  int64_t most = 0;
+  module.walk([&](nn::ExpertsOp op) {
+    most = std::max<int64_t>(most, op.getExperts());
+  });
+  return most;
+}
+
+/// Tries a strategy with its experts sharded in all ways; returns the fastest.
+std::optional<ShardingChoice> Chooser::tryExperts(const SearchedMesh &on,
+                                                  const Mesh &mesh,
+                                                  const Strategy &plain) {
+  std::optional<ShardingChoice> best;
+  for (const Strategy &strategy :
+       listExpertStrategies(plain, mesh, countExperts(module)))
+    if (auto made = tryStrategy(on, strategy);
+        made && (!best || made->seconds < best->seconds))
+      best = made;
+  return best;
+}
+
+/// Tries a strategy with its state sharded in all ways.
+void Chooser::trySharded(const SearchedMesh &on, Strategy strategy) {
+  for (int zero : {1, 2, 3}) {
+    // Gradients are sharded only between micro-batches.
+    if (zero == 2 && phases.layout.plan.plan.microBatches <= 1)
+      continue;
+    strategy.zero = zero;
+    tryStrategy(on, strategy);
+  }
+}
+
 /// Tries one strategy of each family. Then tries the other members of the
 /// fastest families, of the one after which the axes are named, and (for ZeRO
-/// 3) of those above the limit. If the mesh is chosen, each axis gets a
-/// different role: another mesh has two axes with one role as one axis.
+/// 3) of those above the limit: sharded experts, and sharded state of the plain
+/// strategy and of the one with the fastest experts. If the mesh is chosen,
+/// each axis gets a different role: another mesh has two axes with one role as
+/// one axis.
 void Chooser::tryNamed(const SearchedMesh &on) {
   std::optional<Mesh> mesh = on.mesh ? on.mesh : phases.layout.mesh;
   if (phases.layout.strategy.pp || options.updatesDecisions || !mesh)
@@ -231,19 +271,21 @@ void Chooser::tryNamed(const SearchedMesh &on) {
   llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
     return a.made.seconds < b.made.seconds;
   });
-  bool accumulates = phases.layout.plan.plan.microBatches > 1;
   for (auto [rank, each] : llvm::enumerate(tried)) {
-    Strategy strategy = each.family.plain;
-    if (!strategy.dp && !strategy.cp)
-      continue;
+    Strategy plain = each.family.plain;
     bool triesAll = rank < kMostFamilies || each.family.isNamed;
-    for (int zero : {1, 2, 3}) {
-      // Gradients are sharded only between micro-batches.
-      if ((zero == 2 && !accumulates) ||
-          (!triesAll && (zero != 3 || fits(each.made))))
-        continue;
-      strategy.zero = zero;
-      tryStrategy(on, strategy);
+    std::optional<ShardingChoice> experts;
+    if (triesAll)
+      experts = tryExperts(on, *mesh, plain);
+    if (!plain.dp && !plain.cp)
+      continue;
+    if (triesAll) {
+      trySharded(on, plain);
+      if (experts)
+        trySharded(on, experts->strategy);
+    } else if (!fits(each.made)) {
+      plain.zero = 3;
+      tryStrategy(on, plain);
     }
   }
 }

@@ -76,3 +76,17 @@ std::vector<StrategyFamily> tessera::listFamilies(const Mesh &mesh,
   });
   return all;
 }
+
+std::vector<Strategy> tessera::listExpertStrategies(const Strategy &plain,
+                                                    const Mesh &mesh,
+                                                    int64_t experts) {
+  std::vector<Strategy> all;
+  for (bool etp : {false, true}) {
+    Strategy strategy = plain;
+    strategy.etp = etp;
+    for (strategy.ep = 2; strategy.ep <= experts; ++strategy.ep)
+      if ((!etp || plain.tp) && getExpertAxes(strategy, mesh))
+        all.push_back(strategy);
+  }
+  return all;
+}

@@ -27,6 +27,12 @@ struct StrategyFamily {
 /// may have one role.
 std::vector<StrategyFamily> listFamilies(const Mesh &mesh, bool sharesRoles);
 
+/// Returns the strategies that shard `experts` experts, or the MLPs of each
+/// over tp too, and are `plain` in all else: over each number of innermost
+/// devices that the mesh allows.
+std::vector<Strategy> listExpertStrategies(const Strategy &plain,
+                                           const Mesh &mesh, int64_t experts);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_AUTOSHARDING_STRATEGYFAMILIES_H
