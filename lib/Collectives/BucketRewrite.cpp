@@ -39,6 +39,57 @@ struct BucketMove {
 };
 } // namespace
 
+/// Calls `callback` with the ops of `block` that read results of `op`, or whose
+/// bodies do.
+static void forEachReader(Operation *op, Block &block,
+                          llvm::function_ref<void(Operation *)> callback) {
+  for (Operation *user : op->getUsers())
+    if (Operation *reader = block.findAncestorOpInBlock(*user))
+      callback(reader);
+}
+
+/// Finds the ops up to `last` that need results of `members`, directly or
+/// through others, in order. Returns false if one of them has effects.
+static bool findReaders(ArrayRef<Operation *> members, Operation *last,
+                        SmallVectorImpl<Operation *> &found) {
+  Block &block = *last->getBlock();
+  llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
+  SmallVector<Operation *> rest(members);
+  while (!rest.empty())
+    forEachReader(rest.pop_back_val(), block, [&](Operation *reader) {
+      if (last->isBeforeInBlock(reader) || !late.insert(reader).second)
+        return;
+      found.push_back(reader);
+      rest.push_back(reader);
+    });
+  llvm::sort(found,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return llvm::all_of(found,
+                      [](Operation *op) { return isMemoryEffectFree(op); });
+}
+
+/// Finds the same ops in a program where one of them has effects: ops with
+/// effects, such as exchanges between pp ranks, keep their order.
+static void findReadersInOrder(ArrayRef<Operation *> members, Operation *first,
+                               Operation *last,
+                               SmallVectorImpl<Operation *> &found) {
+  llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
+  bool movesEffects = false;
+  for (Operation *op = first; op;
+       op = op == last ? nullptr : op->getNextNode()) {
+    bool isLate = false;
+    forEachRead(op, [&](Value value) {
+      isLate = isLate || late.contains(value.getDefiningOp());
+    });
+    // Most ops are neither late nor after a moved effect: few are asked.
+    bool hasEffects = (isLate || movesEffects) && !isMemoryEffectFree(op);
+    if (!(isLate || hasEffects) || !late.insert(op).second)
+      continue;
+    found.push_back(op);
+    movesEffects |= hasEffects;
+  }
+}
+
 static BucketMove findMove(ArrayRef<Operation *> members) {
   Block &block = *members.front()->getBlock();
   BucketMove move;
@@ -55,21 +106,9 @@ static BucketMove findMove(ArrayRef<Operation *> members) {
     move.lastReady = nullptr;
     return move;
   }
-  llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
-  // Ops with effects, such as exchanges between pp ranks, keep their order.
-  bool movesEffects = false;
-  for (Operation *op = move.first; op;
-       op = op == move.lastReady ? nullptr : op->getNextNode()) {
-    bool isLate = false;
-    forEachRead(op, [&](Value value) {
-      isLate = isLate || late.contains(value.getDefiningOp());
-    });
-    // Most ops are neither late nor after a moved effect: few are asked.
-    bool hasEffects = (isLate || movesEffects) && !isMemoryEffectFree(op);
-    if (!(isLate || hasEffects) || !late.insert(op).second)
-      continue;
-    move.moved.push_back(op);
-    movesEffects |= hasEffects;
+  if (!findReaders(members, move.lastReady, move.moved)) {
+    move.moved.clear();
+    findReadersInOrder(members, move.first, move.lastReady, move.moved);
   }
   return move;
 }
