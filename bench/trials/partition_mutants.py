@@ -1,9 +1,10 @@
 """Does VerifyPartition find wrong programs?
 
-Changes one thing at a time in tiny models, partitioned in eleven ways, and in a program of linalg
-bodies and calls, and counts which changes are found. "moves" changes communication; "ops" changes
-operands, attributes, constants, bodies and donations; "pipelines" changes pipeline programs: lists,
-the operands that tasks take, keep, send and add, exchanges, and reductions that each task repeats.
+Changes one thing at a time in tiny models, partitioned in eleven ways, one with experts in five, and
+in a program of linalg bodies and calls, and counts which changes are found. "moves" changes
+communication; "ops" changes operands, attributes, constants, bodies and donations; "pipelines"
+changes pipeline programs: lists, the operands that tasks take, keep, send and add, exchanges, and
+reductions that each task repeats.
 
 Prints a line for each program: the changes for which the interpreter finds another result
 ("changed", with three sets of data), how many of these are refuted, and where the error is: at the
@@ -26,6 +27,12 @@ STRATEGIES = [
     ("dp=3,tp=2", "dp,tp,sp,zero=3"),
     ("cp=4", "cp=all_gather"), ("cp=4", "cp=ring"), ("cp=4", "cp=all_to_all"),
     ("cp=4", "cp=all_to_all:2"), ("cp=2,tp=2", "cp=ring,tp,sp,zero=1"),
+]
+
+# Meshes and strategies of one layer of tiny-mixtral.
+EXPERTS = [
+    ("dp=4", "dp,ep=4"), ("dp=2,tp=2", "dp,tp,sp,ep=2"), ("dp=4", "dp,ep=2,zero=1"),
+    ("dp=2,tp=2", "dp,tp,ep=2,etp"), ("dp=2,cp=2", "dp,cp,ep=4"),
 ]
 
 # Cases of pipelines: layers, mesh, strategy, options of training.
@@ -102,13 +109,15 @@ def main():
         if "pipelines" in kinds:
             run_pipelines(folder)
             kinds = [kind for kind in kinds if kind != "pipelines"]
-        for model in ("tiny-gpt2", "tiny-llama") if kinds else ():
+        models = [("tiny-gpt2", STRATEGIES, []), ("tiny-llama", STRATEGIES, []),
+                  ("tiny-mixtral", EXPERTS, ["--layers", "1"])]
+        for model, strategies, words in models if kinds else ():
             graph = pathlib.Path(folder) / f"{model}.mlir"
             subprocess.run(
                 [tools / "tessera", "model", ROOT / f"share/models/{model}.json",
                  "--train", "--batch", options.batch, "--seq", options.seq,
-                 "--quiet", "-o", graph], check=True)
-            for mesh, strategy in STRATEGIES:
+                 *words, "--quiet", "-o", graph], check=True)
+            for mesh, strategy in strategies:
                 run(model, graph, mesh, strategy)
         if kinds:
             run("bodies", ROOT / "test/exec/Inputs/bodies.mlir", "", "")
