@@ -91,6 +91,9 @@ def Dist_Dialect : Dialect {
     /// phase train: a dictionary of #dist.axes of `experts`, and of `batch`,
     /// `seq` and `ffn` outside of these.
     static constexpr ::llvm::StringLiteral kExpertsAttr = "dist.experts";
+    /// Number, from 0, of an op on experts among those of the forward: its
+    /// routing counts the loads of a layer.
+    static constexpr ::llvm::StringLiteral kLayerAttr = "dist.layer";
     /// Axes over which ZeRO shards state, if not dp and cp: #dist.axes on a
     /// module, from phase plan to the end of phase train.
     static constexpr ::llvm::StringLiteral kStateAxesAttr = "dist.state_axes";

@@ -445,6 +445,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kBackwardAttr, kOnOperation, expectUnit},
     {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
     {DistDialect::kHeldAttr, kOnOperation, verifyHeld},
+    {DistDialect::kLayerAttr, kOnOperation, expectInteger},
     {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
      verifyLinks},
     {DistDialect::kDeviceAttr, kOnModule, verifyDevice},

@@ -213,7 +213,7 @@ static LogicalResult verifyCounts(Op op, size_t sizes, size_t offsets) {
          << op.getSizes().size() << " and " << op.getOffsets().size();
 }
 
-LogicalResult CallRouteOp::verify() { return verifyCounts(*this, 4, 2); }
+LogicalResult CallRouteOp::verify() { return verifyCounts(*this, 5, 2); }
 LogicalResult CallExpertCapacityOp::verify() {
   return verifyCounts(*this, 7, 3);
 }
@@ -235,7 +235,9 @@ CallArguments CallRouteOp::getCallArguments() {
   desc.tokens = sizes[0];
   desc.choices = sizes[1];
   desc.experts = sizes[2];
-  desc.room = sizes[3];
+  desc.all_experts = sizes[3];
+  desc.room = sizes[4];
+  desc.layer = getLayer() ? int64_t(*getLayer()) : -1;
   return {descriptor(desc), address(getOffsets()[0]),
           getIdOffset() ? scalar(getIdOffset()) : int64(0),
           address(getOffsets()[1])};

@@ -33,21 +33,23 @@ def RT_RouteOp : RT_Op<"route", [Pure]> {
     The routing of tokens to `experts` experts from id `offset` on, for at most
     `room` rows: the first row of each expert and the number of all rows, the
     choice (its position in `ids`) of each row, and the row of each choice, -1
-    where that has none. Rows are ordered by expert, then by choice.
+    where that has none. Rows are ordered by expert, then by choice. `of` is the
+    number of all experts; with `layer` the rows count as loads of that layer.
     (C1) ids are i32 or i64; (C2) the result is i32, with as many elements as
     experts, rows and ids, and one.
 
     ```mlir
-    %r = rt.route %ids experts 2 room 256 offset %o
+    %r = rt.route %ids experts 2 of 8 room 256 layer 3 offset %o
         : tensor<4x32x2xi32> -> tensor<515xi32>
     ```
   }];
-  let arguments = (ins RT_Tensor:$ids, I64Attr:$experts, I64Attr:$room,
+  let arguments = (ins RT_Tensor:$ids, I64Attr:$experts, I64Attr:$all,
+                       I64Attr:$room, OptionalAttr<I64Attr>:$layer,
                        Optional<Index>:$offset);
   let results = (outs RT_Tensor:$routing);
   let assemblyFormat = [{
-    $ids `experts` $experts `room` $room (`offset` $offset^)? attr-dict `:`
-    type($ids) `->` type($routing)
+    $ids `experts` $experts `of` $all `room` $room (`layer` $layer^)?
+    (`offset` $offset^)? attr-dict `:` type($ids) `->` type($routing)
   }];
   let hasVerifier = 1;
 }
@@ -197,17 +199,20 @@ def RT_CallRouteOp : RT_Op<"call_route", [
     DeclareOpInterfaceMethods<RuntimeCallOpInterface>]> {
   let summary = "routes tokens to experts: tessera_rt_route";
   let description = [{
-    `sizes` are tokens, choices, experts and room; offsets of ids and routing.
-    (C1) four sizes, two byte offsets.
+    `sizes` are tokens, choices, experts, all experts and room; offsets of ids and
+    routing.
+    (C1) five sizes, two byte offsets.
 
     ```mlir
-    rt.call_route i32 [128, 2, 2, 256] at [0, 1024] offset %o
+    rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %o
     ```
   }];
   let arguments = (ins TypeAttr:$id_element, DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<I64Attr>:$layer,
                        DenseI64ArrayAttr:$offsets, Optional<Index>:$id_offset);
   let assemblyFormat = [{
-    $id_element $sizes `at` $offsets (`offset` $id_offset^)? attr-dict
+    $id_element $sizes (`layer` $layer^)? `at` $offsets
+    (`offset` $id_offset^)? attr-dict
   }];
   let hasVerifier = 1;
 }

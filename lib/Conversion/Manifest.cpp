@@ -441,6 +441,21 @@ describePipeline(ArrayRef<func::FuncOp> steps) {
   return described;
 }
 
+/// Returns the layers of experts whose loads are counted; none without any.
+static std::optional<json::Object> describeExperts(func::FuncOp step) {
+  int64_t layers = 0, most = 0;
+  step->getParentOfType<ModuleOp>().walk([&](rt::RouteOp op) {
+    if (!op.getLayer())
+      return;
+    layers = std::max<int64_t>(layers, *op.getLayer() + 1);
+    most = std::max<int64_t>(most, op.getAll());
+  });
+  if (layers == 0)
+    return std::nullopt;
+  return json::Object{{manifest::experts::kLayers, layers},
+                      {manifest::experts::kMost, most}};
+}
+
 FailureOr<std::string>
 tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
                        ArrayRef<SmallVector<int64_t>> resultOffsets,
@@ -492,6 +507,8 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
   std::optional<json::Object> pipeline = describePipeline(steps);
   if (pipeline && steps.size() > 1)
     object[manifest::kPipeline] = std::move(*pipeline);
+  if (std::optional<json::Object> experts = describeExperts(largest))
+    object[manifest::kExperts] = std::move(*experts);
   // The runtime to link the program with; an emulated GPU counts as CUDA too.
   if (rt::getTarget(largest) != rt::Target::Host)
     object[manifest::kTarget] = manifest::target::kCuda;

@@ -17,7 +17,8 @@ void StepLowering::lowerRoute(rt::RouteOp op) {
   rt::CallRouteOp::create(
       b, ids.getElementType(),
       ArrayRef<int64_t>{tokens, choices, int64_t(op.getExperts()),
-                        int64_t(op.getRoom())},
+                        int64_t(op.getAll()), int64_t(op.getRoom())},
+      op.getLayerAttr(),
       ArrayRef<int64_t>{offsetOf(op.getIds()), offsetOf(op.getRouting())},
       op.getOffset() ? scalars.lookup(op.getOffset()) : Value());
 }

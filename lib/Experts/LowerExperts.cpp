@@ -111,8 +111,10 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Returns a routing of these ids with room for `room` rows: an earlier one
-  /// of the block, or a new one.
-  Routing route(Value ids, Value offset, int64_t experts, int64_t room) {
+  /// of the block, or a new one. `all` is the number of all experts, and
+  /// `layer` the number of the layer whose loads it counts, if it does.
+  Routing route(Value ids, Value offset, int64_t experts, int64_t room,
+                int64_t all, IntegerAttr layer = nullptr) {
     RankedTensorType type = typeOf(ids);
     int64_t choices = type.getShape().back();
     int64_t tokens = 1;
@@ -127,7 +129,7 @@ private:
     int64_t count = experts + 1 + room + type.getNumElements();
     Value routing =
         rt::RouteOp::create(b, RankedTensorType::get({count}, b.getI32Type()),
-                            read, experts, room, offset);
+                            read, experts, all, room, layer, offset);
     Routing made{read, offset, routing, tokens, choices, experts, room};
     routings.push_back({ids, made});
     return made;
@@ -159,9 +161,9 @@ private:
 
   void lowerPack(dist::PackRowsOp op) {
     RankedTensorType type = typeOf(op.getValues());
-    Routing r =
-        route(op.getIds(), op.getOffset(), type.getDimSize(type.getRank() - 2),
-              typeOf(op.getRows()).getDimSize(0));
+    int64_t experts = type.getDimSize(type.getRank() - 2);
+    Routing r = route(op.getIds(), op.getOffset(), experts,
+                      typeOf(op.getRows()).getDimSize(0), experts);
     Value rows = rowsOf(op.getValues(), op.getIds(), r);
     ByExpert facts = known.lookup(op.getValues());
     if (isBy(facts, op.getIds(), op.getOffset()) && facts.tokens)
@@ -181,7 +183,7 @@ private:
     int64_t experts = type.getDimSize(type.getRank() - 2);
     int64_t room =
         by.rows ? typeOf(by.rows).getDimSize(0) : mostRows(by.ids, experts);
-    Routing r = route(by.ids, by.offset, experts, room);
+    Routing r = route(by.ids, by.offset, experts, room, experts);
     Value rows = by.rows ? by.rows : gatherTokens(b, r, by.tokens);
     replace(values, unpackRows(b, r, rows, type));
   }
@@ -222,8 +224,13 @@ private:
     RankedTensorType up = typeOf(op.getWUp());
     Value ids = op.getIds();
     int64_t experts = up.getDimSize(0);
-    Routing r = route(ids, op.getOffset(), experts,
-                      packedRoom(op.getStats(), ids, experts));
+    // An op that is repeated for the backward does not count again.
+    IntegerAttr layer;
+    if (!op->hasAttr(dist::DistDialect::kRecomputeAttr))
+      layer = op->getAttrOfType<IntegerAttr>(dist::DistDialect::kLayerAttr);
+    Routing r =
+        route(ids, op.getOffset(), experts,
+              packedRoom(op.getStats(), ids, experts), op.getExperts(), layer);
     SmallVector<Type> rows(op.getStats().size(),
                            up.clone({r.room, up.getDimSize(2)}));
     auto call = rt::ExpertsOp::create(
@@ -240,7 +247,8 @@ private:
     Value ids = op.getIds();
     int64_t experts = up.getDimSize(0);
     Routing r = route(ids, op.getOffset(), experts,
-                      roomOf(op.getUpStat()).value_or(mostRows(ids, experts)));
+                      roomOf(op.getUpStat()).value_or(mostRows(ids, experts)),
+                      op.getExperts());
     Type rows = up.clone({r.room, up.getDimSize(2)});
     auto call = rt::ExpertsBackwardOp::create(
         b, op.getDx().getType(), op.getDgates().getType(), rows, rows,
@@ -266,7 +274,8 @@ private:
     Value ids = op.getIds();
     int64_t experts = typeOf(op.getDwUp()).getDimSize(0);
     Routing r = route(ids, op.getOffset(), experts,
-                      roomOf(op.getUpStat()).value_or(mostRows(ids, experts)));
+                      roomOf(op.getUpStat()).value_or(mostRows(ids, experts)),
+                      op.getExperts());
     auto [x, xInRows] = readRows(op.getRows(), ids, r);
     auto [grad, gradInRows] = readRows(op.getGradRows(), ids, r);
     auto call = rt::ExpertsWeightGradientOp::create(

@@ -59,13 +59,25 @@ static void packResult(nn::RoutedOpInterface op, Value values) {
   }
 }
 
+/// Numbers the ops of the forward whose loads are counted.
+static void numberLayers(FunctionOpInterface func) {
+  Builder b(func.getContext());
+  int64_t layer = 0;
+  func.walk([&](nn::ExpertsOp op) {
+    if (!op->hasAttr(dist::DistDialect::kBackwardAttr))
+      op->setAttr(dist::DistDialect::kLayerAttr, b.getI64IntegerAttr(layer++));
+  });
+}
+
 namespace {
 struct PackRowsPass : tessera::impl::PackRowsPassBase<PackRowsPass> {
   void runOnOperation() override {
     SmallVector<nn::RoutedOpInterface> ops;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (func->hasAttr(dist::DistDialect::kLocalAttr))
+      if (func->hasAttr(dist::DistDialect::kLocalAttr)) {
         func.walk([&](nn::RoutedOpInterface op) { ops.push_back(op); });
+        numberLayers(func);
+      }
     for (nn::RoutedOpInterface op : ops)
       for (Value values : op.getRowResults())
         packResult(op, values);

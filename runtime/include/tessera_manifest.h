@@ -86,6 +86,8 @@ inline constexpr char kMesh[] = "mesh";
 inline constexpr char kPPAxis[] = "pp_axis";
 /// Facts about a pipeline's lists, for reports and --rehearse: `pipeline`.
 inline constexpr char kPipeline[] = "pipeline";
+/// The layers of experts whose loads a run reports: `experts`; default: none.
+inline constexpr char kExperts[] = "experts";
 /// Bytes of one rank's arena.
 inline constexpr char kArenaBytes[] = "arena_bytes";
 /// Lines of text, printed before the first step.
@@ -129,6 +131,13 @@ inline constexpr char kEntries[] = "entries";
 /// Idle fraction of 1 that the compiler predicts; absent if it predicts none.
 inline constexpr char kBubble[] = "bubble";
 } // namespace pipeline
+
+namespace experts {
+/// Number of layers.
+inline constexpr char kLayers[] = "layers";
+/// Experts of the layer that has most.
+inline constexpr char kMost[] = "most";
+} // namespace experts
 
 /// Traffic over some axes: what a rank receives in a step, by bandwidth-optimal
 /// algorithms.

@@ -307,13 +307,15 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 /// A row is one use of a held expert by a token. Rows are ordered by expert,
 /// then by choice; a choice is a position in the ids [tokens, choices].
 
-/// Describes the routing of tokens; a constant array of 5 64-bit integers.
+/// Describes the routing of tokens; a constant array of 7 64-bit integers.
 typedef struct tessera_rt_route_desc {
-  int64_t id_dtype; ///< [0] of the ids: I32 or I64.
-  int64_t tokens;   ///< [1] tokens.
-  int64_t choices;  ///< [2] ids of a token.
-  int64_t experts;  ///< [3] experts held here.
-  int64_t room;     ///< [4] rows that there is room for.
+  int64_t id_dtype;    ///< [0] of the ids: I32 or I64.
+  int64_t tokens;      ///< [1] tokens.
+  int64_t choices;     ///< [2] ids of a token.
+  int64_t experts;     ///< [3] experts held here.
+  int64_t all_experts; ///< [4] experts of all devices.
+  int64_t room;        ///< [5] rows that there is room for.
+  int64_t layer;       ///< [6] layer whose loads the rows are; -1: none.
 } tessera_rt_route_desc;
 
 /// Finds the rows of the experts that are held: those whose id is in [offset,

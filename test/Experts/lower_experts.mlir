@@ -9,7 +9,7 @@ func.func @step(%x: tensor<4x32x64xf32>, %ids: tensor<4x32x2xi32>, %gates: tenso
     -> (tensor<4x32x64xf32>, tensor<4x32x64xf32>, tensor<4x64x96xf32>, tensor<4x96x64xf32>) attributes {dist.local} {
   // CHECK: %[[O:.+]] = dist.axis_offset
   %o = dist.axis_offset <{"dp"}> size 4 on @mesh : index
-  // CHECK-NEXT: %[[P:.+]] = rt.route %[[IDS]] experts 4 room 256 offset %[[O]] : tensor<4x32x2xi32> -> tensor<517xi32>
+  // CHECK-NEXT: %[[P:.+]] = rt.route %[[IDS]] experts 4 of 8 room 256 offset %[[O]] : tensor<4x32x2xi32> -> tensor<517xi32>
   // CHECK-NEXT: %[[Y:.+]], %[[R:.+]]:2 = rt.experts <silu> of 8 %[[X]], %[[P]], %[[GATES]], {{.*}} rows tensor<256x96xf32>, tensor<256x96xf32>
   %y, %g, %u = nn.experts <silu> of 8 %x, %ids, %gates, %wg, %wg, %wd offset %o
       : tensor<4x32x64xf32>, tensor<4x32x2xi32>, tensor<4x32x2xf32>, tensor<4x64x96xf32>, tensor<4x96x64xf32>
@@ -47,7 +47,7 @@ func.func @task(%kept: tensor<16x4xf32>, %grad_kept: tensor<16x6xf32>, %stat: te
 // A tensor by expert that another op reads is made of its rows.
 // CHECK: func @whole
 func.func @whole(%x: tensor<8x4xf32>, %ids: tensor<8x2xi16>) -> tensor<8x3x4xf32> attributes {dist.local} {
-  // CHECK: rt.route %{{.+}} experts 3 room 16 : tensor<8x2xi32> -> tensor<36xi32>
+  // CHECK: rt.route %{{.+}} experts 3 of 3 room 16 : tensor<8x2xi32> -> tensor<36xi32>
   // CHECK-COUNT-2: linalg.generic
   // CHECK-NOT: expert_rows
   %r = nn.expert_rows %x, %ids : tensor<8x4xf32>, tensor<8x2xi16> -> tensor<8x3x4xf32>

@@ -63,8 +63,8 @@ double slope(int64_t kind, double x) {
 constexpr int64_t tokens = 37, choices = 3, experts = 5, offset = 2, in = 20,
                   ffn = 33, out = 18, room = tokens * choices;
 
-/// Ids of 9 experts. Experts 2 to 6 are held; number 4 is never chosen, and some
-/// choices are dropped.
+/// Ids of 9 experts. Experts 2 to 6 are held; number 4 is never chosen, and
+/// some choices are dropped.
 std::vector<int32_t> makeIds() {
   std::vector<int32_t> ids;
   for (int32_t t = 0; t < tokens; ++t)
@@ -98,7 +98,8 @@ void check(int64_t dtype, int64_t resultType, int64_t activation, int threads,
   std::vector<int32_t> ids = makeIds();
   std::vector<int32_t> routing(size_t(experts + 1 + room + tokens * choices),
                                -7);
-  tessera_rt_route_desc route{TESSERA_RT_I32, tokens, choices, experts, room};
+  tessera_rt_route_desc route{TESSERA_RT_I32, tokens, choices, experts, 9,
+                              room,           -1};
   ASSERT_EQ(tessera_rt_route(rank, &route, ids.data(), offset, routing.data()),
             0);
   // Rows by expert, then by choice.
@@ -226,7 +227,7 @@ TEST(experts, against_sums_by_definition) {
 TEST(experts, no_tokens) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> routing(3, -7);
-  tessera_rt_route_desc route{TESSERA_RT_I64, 0, 2, 2, 0};
+  tessera_rt_route_desc route{TESSERA_RT_I64, 0, 2, 2, 2, 0, -1};
   ASSERT_EQ(tessera_rt_route(rank, &route, nullptr, 0, routing.data()), 0);
   EXPECT_EQ(routing, (std::vector<int32_t>{0, 0, 0}));
   tessera_rt_experts_desc d{
@@ -243,7 +244,7 @@ TEST(experts, no_tokens) {
 TEST(experts, more_rows_than_room) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> ids{0, 0, 1, 1}, routing(3 + 3 + 4);
-  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 3};
+  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 2, 3, -1};
   EXPECT_EQ(tessera_rt_route(rank, &route, ids.data(), 0, routing.data()),
             TESSERA_RT_INVALID);
 }

@@ -428,6 +428,19 @@ static std::string readPipeline(const Json &json, PipelineFacts &facts) {
                 facts.bubble);
 }
 
+static std::string readExperts(const Json &json, ExpertFacts &facts) {
+  constexpr int64_t most = int64_t(1) << 20;
+  facts.layers = json.getInteger(experts::kLayers, 0);
+  facts.most = json.getInteger(experts::kMost, 0);
+  if (facts.layers >= 1 && facts.layers <= most && facts.most >= 1 &&
+      facts.most <= most)
+    return std::string();
+  return format("expects 1 to %lld layers of as many experts, but got %lld of "
+                "%lld",
+                (long long)most, (long long)facts.layers,
+                (long long)facts.most);
+}
+
 bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
                                 std::string &error) {
   Json json;
@@ -472,6 +485,11 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   }
   if (const Json *pipeline = json.find(kPipeline)) {
     error = readPipeline(*pipeline, manifest.pipeline);
+    if (!error.empty())
+      return false;
+  }
+  if (const Json *given = json.find(kExperts)) {
+    error = readExperts(*given, manifest.experts);
     if (!error.empty())
       return false;
   }

@@ -106,6 +106,14 @@ struct PipelineFacts {
   double bubble = std::nan("");
 };
 
+/// The layers of experts whose loads a run reports.
+struct ExpertFacts {
+  /// Number of layers; 0: there are none.
+  int64_t layers = 0;
+  /// Experts of the layer that has most.
+  int64_t most = 0;
+};
+
 struct Manifest {
   std::string program, hash;
   /// The target of the program: "host" or "cuda".
@@ -117,6 +125,7 @@ struct Manifest {
   /// Stage axis of a pipeline; of size 1 otherwise.
   StridedAxis stageAxis;
   PipelineFacts pipeline;
+  ExpertFacts experts;
   std::vector<std::string> plan;
   /// Bytes at the peak of a step, by what they hold.
   std::vector<std::pair<std::string, int64_t>> memory;

@@ -49,14 +49,32 @@ static int64_t routeIds(const tessera_rt_route_desc &d, const Id *ids,
   return rows;
 }
 
+/// Adds the rows of a routing to the loads of its layer.
+static void countLoads(tessera_rt_context *ctx, const tessera_rt_route_desc &d,
+                       int64_t offset, const int32_t *first) {
+  LayerLoads *loads = ctx->memory.loads(ctx->rank, d.layer);
+  if (!loads || d.all_experts > ctx->memory.tables.experts)
+    return;
+  loads->tokens += d.tokens;
+  loads->offset = offset;
+  loads->held = d.experts;
+  loads->experts = d.all_experts;
+  // Experts after the last one are padding.
+  int64_t held = std::min(d.experts, d.all_experts - offset);
+  for (int64_t expert = 0; expert < held; ++expert)
+    loads->uses()[offset + expert] += first[expert + 1] - first[expert];
+}
+
 Status HostTarget::route(const tessera_rt_route_desc &d, const void *ids,
                          int64_t offset, int32_t *routing) {
   int64_t rows =
       d.id_dtype == TESSERA_RT_I32
           ? routeIds(d, static_cast<const int32_t *>(ids), offset, routing)
           : routeIds(d, static_cast<const int64_t *>(ids), offset, routing);
-  if (rows <= d.room)
+  if (rows <= d.room) {
+    countLoads(ctx, d, offset, routing);
     return TESSERA_RT_OK;
+  }
   return fail(ctx, TESSERA_RT_INVALID,
               format("a routing expects at most %lld rows for the experts from "
                      "%lld on, as different ids of a token need, but got %lld",
@@ -80,7 +98,7 @@ extern "C" int32_t tessera_rt_route(tessera_rt_context *ctx,
   const tessera_rt_route_desc &d = *desc;
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (!isId(d.id_dtype) ||
-      std::min({d.tokens, d.choices, d.experts, d.room}) < 0 ||
+      std::min({d.tokens, d.choices, d.experts, d.all_experts, d.room}) < 0 ||
       d.tokens * d.choices > most || d.room > most)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("a routing expects ids of i32 or i64, no negative size "

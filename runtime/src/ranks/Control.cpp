@@ -63,19 +63,37 @@ static int64_t stampStrideFor(int64_t stamps) {
   return roundUp(stamps * int64_t(sizeof(Stamp)), pageBytes);
 }
 
-int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes, int64_t stamps) {
+static int64_t layerBytesFor(int64_t experts) {
+  return int64_t(sizeof(LayerLoads)) + experts * int64_t(sizeof(int64_t));
+}
+static int64_t loadStrideFor(const TableSizes &tables) {
+  return roundUp(tables.layers * layerBytesFor(tables.experts), pageBytes);
+}
+
+int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes,
+                               const TableSizes &tables) {
   return controlBytesFor(ranks) +
-         ranks * (arenaStrideFor(arenaBytes) + stampStrideFor(stamps));
+         ranks * (arenaStrideFor(arenaBytes) + stampStrideFor(tables.stamps) +
+                  loadStrideFor(tables));
 }
 
 Stamp *SharedMemory::stamps(int rank) const {
   int ranks = control->ranks;
   return reinterpret_cast<Stamp *>(arena(ranks) +
-                                   rank * stampStrideFor(maxStamps));
+                                   rank * stampStrideFor(tables.stamps));
 }
 
-bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes, int64_t stamps) {
-  bytes = bytesFor(ranks, arenaBytes, stamps);
+LayerLoads *SharedMemory::loads(int rank, int64_t layer) const {
+  if (layer < 0 || layer >= tables.layers)
+    return nullptr;
+  auto *first = reinterpret_cast<uint8_t *>(stamps(control->ranks));
+  return reinterpret_cast<LayerLoads *>(first + rank * loadStrideFor(tables) +
+                                        layer * layerBytesFor(tables.experts));
+}
+
+bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes,
+                       const TableSizes &sizes) {
+  bytes = bytesFor(ranks, arenaBytes, sizes);
   void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (address == MAP_FAILED) {
@@ -91,7 +109,7 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes, int64_t stamps) {
       reinterpret_cast<RankBlock *>(base + roundUp(sizeof(ControlBlock), 64));
   arenas = base + controlBytesFor(ranks);
   arenaStride = arenaStrideFor(arenaBytes);
-  maxStamps = stamps;
+  tables = sizes;
   return true;
 }
 

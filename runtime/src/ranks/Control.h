@@ -137,6 +137,24 @@ struct Stamp {
   int32_t peer = 0, tag = 0;
 };
 
+/// The counts of a rank in a layer of experts, in a step.
+struct LayerLoads {
+  /// Tokens that were routed, the first held expert, the number of held ones,
+  /// and that of all of the layer.
+  int64_t tokens = 0, offset = 0, held = 0, experts = 0;
+
+  /// The uses of each expert, which follow.
+  int64_t *uses() { return reinterpret_cast<int64_t *>(this + 1); }
+};
+
+/// Sizes of the tables that each rank has after the arenas.
+struct TableSizes {
+  /// Stamps of its list.
+  int64_t stamps = 0;
+  /// Layers of experts, and the most experts of one.
+  int64_t layers = 0, experts = 0;
+};
+
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// A process as the system describes it.
@@ -257,8 +275,8 @@ struct SharedMemory {
   uint8_t *arenas = nullptr;
   int64_t arenaStride = 0;
 
-  /// Capacity of each rank's stamps.
-  int64_t maxStamps = 0;
+  /// Sizes of each rank's tables.
+  TableSizes tables;
   /// Replicas by their offsets. A rank's replicas do not overlap.
   std::vector<ReplicatedPages> replicas;
 
@@ -266,14 +284,18 @@ struct SharedMemory {
   /// A rank's stamps, after all arenas. Pages that nobody writes take no
   /// memory.
   Stamp *stamps(int rank) const;
+  /// A rank's counts of a layer of experts, after all stamps; null if it has no
+  /// such layer.
+  LayerLoads *loads(int rank, int64_t layer) const;
 
   /// Bytes of everything before the arenas.
   static int64_t controlBytesFor(int ranks);
   /// Bytes a job needs.
-  static int64_t bytesFor(int ranks, int64_t arenaBytes, int64_t stamps = 0);
+  static int64_t bytesFor(int ranks, int64_t arenaBytes,
+                          const TableSizes &tables = {});
   /// Maps `fd`, which already has that size. Returns false and sets errno on
   /// error.
-  bool map(int fd, int ranks, int64_t arenaBytes, int64_t stamps = 0);
+  bool map(int fd, int ranks, int64_t arenaBytes, const TableSizes &sizes = {});
   /// Constructs the control block in zeroed memory.
   void initialise(int ranks, int64_t arenaBytes, uint64_t programHash,
                   int64_t replicaPageBytes = 0);

@@ -39,13 +39,18 @@ int tessera::rt::threadsPerRank(const Options &options, int ranks) {
   return std::max(1, cores / ranks);
 }
 
+TableSizes tessera::rt::getTableSizes(const Manifest &manifest) {
+  return {manifest.pipeline.entries, manifest.experts.layers,
+          manifest.experts.most};
+}
+
 bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
   int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
-                                         manifest.pipeline.entries);
+                                         getTableSizes(manifest));
   int fd = memfd_create("tessera", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, bytes) != 0 ||
       !memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                  manifest.pipeline.entries)) {
+                  getTableSizes(manifest))) {
     fprintf(stderr,
             "tessera: error: cannot get %lld bytes of shared memory: %s\n",
             (long long)bytes, strerror(errno));

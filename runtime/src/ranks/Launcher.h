@@ -68,6 +68,9 @@ int threadsPerRank(const Options &options, int ranks);
 void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
                     const Options &options);
 
+/// The tables of each rank of a program.
+TableSizes getTableSizes(const Manifest &manifest);
+
 /// Creates and maps the shared memory of a job whose ranks all start here.
 /// Returns false after printing an error.
 bool createMemory(SharedMemory &memory, const Manifest &manifest);

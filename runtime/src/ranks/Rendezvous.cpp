@@ -75,7 +75,7 @@ MeetingFile::MeetingFile(const std::string &job, int rank,
                          const Manifest &manifest, double timeout)
     : rank(rank), manifest(manifest),
       bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
-                                   manifest.pipeline.entries)),
+                                   getTableSizes(manifest))),
       deadline(monotonicSeconds() + timeout) {
   snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
            (unsigned long long)hashBytes(job.data(), job.size()));
@@ -132,7 +132,7 @@ std::string MeetingFile::make(SharedMemory &memory) {
   if (error)
     return strerror(error);
   if (!memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                  manifest.pipeline.entries))
+                  getTableSizes(manifest)))
     return strerror(errno);
   memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest),
                     chooseReplicaPages());
@@ -158,7 +158,7 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
       return "another program is running under this job's name";
     if (info.st_size == bytes && !memory.base &&
         !memory.map(fd, manifest.ranks, manifest.arenaBytes,
-                    manifest.pipeline.entries))
+                    getTableSizes(manifest)))
       return strerror(errno);
     bool isFree = flock(fd, LOCK_SH | LOCK_NB) == 0;
     if (isFree)

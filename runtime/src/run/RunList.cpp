@@ -48,7 +48,7 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
 static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
                   double end) {
   RankBlock &block = ctx->block();
-  if (block.numStamps == ctx->memory.maxStamps)
+  if (block.numStamps == ctx->memory.tables.stamps)
     return;
   Stamp s;
   s.begin = begin;
@@ -88,7 +88,8 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                                        const int64_t *entries, int64_t count,
                                        const tessera_rt_task_fn *tasks,
                                        const int64_t *axes, int32_t num_axes) {
-  bool isStamped = ctx->memory.maxStamps > 0 && ctx->target->isSynchronous();
+  bool isStamped =
+      ctx->memory.tables.stamps > 0 && ctx->target->isSynchronous();
   ctx->block().numStamps = 0;
   double begin = isStamped ? monotonicSeconds() : 0;
   for (int64_t at = 0; at < count;) {

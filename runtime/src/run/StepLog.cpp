@@ -41,19 +41,50 @@ void StepLog::plan() {
   fflush(out);
 }
 
+std::pair<double, double> StepRecord::loadRange() const {
+  if (expertLoads.empty())
+    return {std::nan(""), std::nan("")};
+  double most = 0, least = std::numeric_limits<double>::infinity();
+  for (const std::vector<int64_t> &uses : expertLoads) {
+    double total = 0;
+    for (int64_t count : uses)
+      total += double(count);
+    for (int64_t count : uses) {
+      double load = total > 0 ? double(count) * double(uses.size()) / total : 0;
+      most = std::max(most, load);
+      least = std::min(least, load);
+    }
+  }
+  return {most, least};
+}
+
+/// Returns `, "expert_loads": [[...], ...]`, or nothing without experts.
+static std::string loadsJson(const StepRecord &r) {
+  if (r.expertLoads.empty())
+    return std::string();
+  std::string text = ", \"expert_loads\": [";
+  for (size_t layer = 0; layer < r.expertLoads.size(); ++layer) {
+    text += layer ? ", [" : "[";
+    for (size_t i = 0; i < r.expertLoads[layer].size(); ++i)
+      text += format(i ? ", %lld" : "%lld", (long long)r.expertLoads[layer][i]);
+    text += "]";
+  }
+  return text + "]";
+}
+
 static std::string stepJson(const StepRecord &r) {
   return format("{\"event\": \"step\", \"step\": %lld, \"loss\": %s, "
                 "\"grad_norm\": %s, \"lr\": %s, \"ms\": %.3f, "
                 "\"tokens\": %s, \"tokens_per_second\": %.1f, \"mfu\": %s, "
                 "\"memory_bytes\": %lld, \"slowest_rank\": %d, "
-                "\"data_position\": %lld, \"skipped\": %s, \"undone\": %s}",
+                "\"data_position\": %lld, \"skipped\": %s, \"undone\": %s%s}",
                 (long long)r.step, numberJson(r.loss).c_str(),
                 numberJson(r.gradNorm).c_str(), numberJson(r.lr).c_str(),
                 r.seconds * 1e3, numberJson(r.tokens).c_str(),
                 r.tokensPerSecond, numberJson(r.mfu, "%.4f").c_str(),
                 (long long)r.memoryBytes, r.slowestRank,
                 (long long)r.dataPosition, r.isSkipped ? "true" : "false",
-                r.isUndone ? "true" : "false");
+                r.isUndone ? "true" : "false", loadsJson(r).c_str());
 }
 
 /// Formats a number in a column, or a dash if the program does not give it.
@@ -80,17 +111,22 @@ void StepLog::step(const StepRecord &r) {
     return;
   }
   if (!hasHeader)
-    fprintf(out, "%7s %11s %11s %10s %10s %10s %5s %11s  %s\n", "step", "loss",
-            "grad norm", "lr", "ms", "tokens/s", "MFU", "memory", "slowest");
+    fprintf(out, "%7s %11s %11s %10s %10s %10s %5s %11s %s %s\n", "step",
+            "loss", "grad norm", "lr", "ms", "tokens/s", "MFU", "memory",
+            r.expertLoads.empty() ? "" : "     loads ", "slowest");
   hasHeader = true;
+  auto [most, least] = r.loadRange();
+  std::string loads =
+      std::isnan(most) ? "" : format("%5.2f-%-5.2f", least, most);
   std::string mfu = std::isnan(r.mfu) ? "N/A" : format("%.1f%%", r.mfu * 100);
   fprintf(
-      out, "%7lld %s %s %s %10.2f %10s %5s %11s  rank %d", (long long)r.step,
+      out, "%7lld %s %s %s %10.2f %10s %5s %11s %s rank %d", (long long)r.step,
       column(r.hasLoss, "%11.6f", r.loss, 11).c_str(),
       column(r.hasGradNorm, "%11.5f", r.gradNorm, 11).c_str(),
       column(!std::isnan(r.lr), "%10.3e", r.lr, 10).c_str(), r.seconds * 1e3,
       column(r.tokensPerSecond > 0, "%10.0f", r.tokensPerSecond, 10).c_str(),
-      mfu.c_str(), readableBytes(r.memoryBytes).c_str(), r.slowestRank);
+      mfu.c_str(), readableBytes(r.memoryBytes).c_str(), loads.c_str(),
+      r.slowestRank);
   fprintf(out, "%s\n",
           r.isUndone    ? "  undone"
           : r.isSkipped ? "  skipped: the gradients overflow"

@@ -22,6 +22,8 @@
 #include "Report.h"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace tessera::rt {
 
@@ -45,8 +47,14 @@ struct StepRecord {
   int64_t memoryBytes = 0;
   /// The rank that waited least for others.
   int slowestRank = 0;
+  /// Uses of each expert, by layer of experts; empty without them.
+  std::vector<std::vector<int64_t>> expertLoads;
   /// Sequences read so far, including the position at which the data begins.
   int64_t dataPosition = 0;
+
+  /// The loads of the most and the least used expert of all layers, over an
+  /// even one; NaN without experts.
+  std::pair<double, double> loadRange() const;
 
   /// True if loss and norm are usable.
   bool isValid() const;

@@ -56,6 +56,16 @@ Status StepLoop::returnResults() {
   return TESSERA_RT_OK;
 }
 
+/// Forgets the loads that this rank counted. No other rank reads them now.
+static void clearLoads(tessera_rt_context *ctx) {
+  const SharedMemory &memory = ctx->memory;
+  for (int64_t layer = 0; layer < memory.tables.layers; ++layer) {
+    LayerLoads &loads = *memory.loads(ctx->rank, layer);
+    loads = LayerLoads();
+    std::fill_n(loads.uses(), memory.tables.experts, 0);
+  }
+}
+
 Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   RankBlock &block = ctx->block();
   ControlBlock &control = *ctx->memory.control;
@@ -64,6 +74,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
       return status;
   if (Status status = barrier(ctx, BarrierArguments))
     return status;
+  clearLoads(ctx);
   double begin = monotonicSeconds(), cpu = processCpuSeconds();
   double waited = ctx->waitSeconds;
   if (Status status = ctx->target->step()) {
@@ -91,6 +102,34 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   return TESSERA_RT_OK;
 }
 
+/// Returns the uses of each expert in a step of `tokens` tokens, by layer.
+/// Ranks count what they see, so what several see is counted several times: as
+/// often as they see all tokens together, for each part of the experts.
+static std::vector<std::vector<int64_t>> sumLoads(tessera_rt_context *ctx,
+                                                  int64_t tokens) {
+  std::vector<std::vector<int64_t>> layers;
+  const SharedMemory &memory = ctx->memory;
+  for (int64_t layer = 0; layer < memory.tables.layers && tokens; ++layer) {
+    std::vector<int64_t> uses;
+    int64_t seen = 0, parts = 1;
+    for (int rank = 0; rank < ctx->ranks; ++rank) {
+      LayerLoads &loads = *memory.loads(rank, layer);
+      if (loads.held == 0)
+        continue;
+      seen += loads.tokens;
+      parts = std::max(parts, loads.offset / loads.held + 1);
+      uses.resize(size_t(loads.experts));
+      for (size_t expert = 0; expert < uses.size(); ++expert)
+        uses[expert] += loads.uses()[expert];
+    }
+    int64_t copies = std::max<int64_t>(1, seen / (tokens * parts));
+    for (int64_t &count : uses)
+      count /= copies;
+    layers.push_back(std::move(uses));
+  }
+  return layers;
+}
+
 StepRecord StepLoop::record(int64_t step, double seconds) {
   StepRecord r;
   r.step = step;
@@ -108,6 +147,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
   r.dataPosition = data.position(options, step);
+  r.expertLoads = sumLoads(ctx, data.shape.rows * data.shape.length);
   const RankBlock *blocks = ctx->memory.blocks;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());

@@ -3,8 +3,8 @@
 // CHECK: func @records
 func.func @records(%x: tensor<4x32x64xbf16>, %grad: tensor<4x32x32xbf16>, %ids: tensor<4x32x2xi64>, %gates: tensor<4x32x2xf32>,
                    %wg: tensor<3x64x96xbf16>, %wd: tensor<3x96x32xbf16>, %xr: tensor<200x64xbf16>, %o: index) {
-  // CHECK: rt.route %{{.+}} experts 3 room 200 offset %{{.+}} : tensor<4x32x2xi64> -> tensor<460xi32>
-  %r = rt.route %ids experts 3 room 200 offset %o : tensor<4x32x2xi64> -> tensor<460xi32>
+  // CHECK: rt.route %{{.+}} experts 3 of 8 room 200 offset %{{.+}} : tensor<4x32x2xi64> -> tensor<460xi32>
+  %r = rt.route %ids experts 3 of 8 room 200 offset %o : tensor<4x32x2xi64> -> tensor<460xi32>
   // CHECK: rt.experts <gelu> of 6 %{{.*}} -> tensor<4x32x32xbf16>
   %y = rt.experts <gelu> of 6 %x, %r, %gates, %wg, %wg, %wd
       : tensor<4x32x64xbf16>, tensor<460xi32>, tensor<4x32x2xf32>, tensor<3x64x96xbf16>, tensor<3x96x32xbf16> -> tensor<4x32x32xbf16>
@@ -29,8 +29,8 @@ func.func @records(%x: tensor<4x32x64xbf16>, %grad: tensor<4x32x32xbf16>, %ids: 
 func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: %[[O:.+]] = rt.axis_offset
   %o = rt.axis_offset [1, 2] size 2 : index
-  // CHECK: rt.call_route i32 [128, 2, 2, 256] at [0, 1024] offset %[[O]]
-  rt.call_route i32 [128, 2, 2, 256] at [0, 1024] offset %o
+  // CHECK: rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %[[O]]
+  rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %o
   // CHECK: rt.call_expert_capacity i32, f32 [4, 32, 2, 8, 5, 0, 0] at [0, 1024, 2048]
   rt.call_expert_capacity i32, f32 [4, 32, 2, 8, 5, 0, 0] at [0, 1024, 2048]
   // CHECK: rt.call_experts <silu> f32 -> f32 [128, 2, 2, 256, 64, 96, 64] at [0, 64, 128, 192, 256, 320, 384]

@@ -3,7 +3,7 @@
 // rt.route
 func.func @C1_ids(%i: tensor<8x2xi16>) {
   // expected-error @+1 {{(C1) expects ids of i32 or i64 but got 'tensor<8x2xi16>'}}
-  %0 = rt.route %i experts 2 room 16 : tensor<8x2xi16> -> tensor<35xi32>
+  %0 = rt.route %i experts 2 of 8 room 16 : tensor<8x2xi16> -> tensor<35xi32>
   return
 }
 
@@ -11,7 +11,7 @@ func.func @C1_ids(%i: tensor<8x2xi16>) {
 
 func.func @C2_size(%i: tensor<8x2xi32>) {
   // expected-error @+1 {{(C2) expects a routing of 'tensor<35xi32>' but got 'tensor<34xi32>'}}
-  %0 = rt.route %i experts 2 room 16 : tensor<8x2xi32> -> tensor<34xi32>
+  %0 = rt.route %i experts 2 of 8 room 16 : tensor<8x2xi32> -> tensor<34xi32>
   return
 }
 
@@ -103,7 +103,7 @@ func.func @C1_gradients(%x: tensor<8x4xf32>, %r: tensor<35xi32>, %g: tensor<8x2x
 
 // Calls
 func.func @C1_route() {
-  // expected-error @+1 {{(C1) expects 4 sizes and 2 offsets but got 3 and 2}}
+  // expected-error @+1 {{(C1) expects 5 sizes and 2 offsets but got 3 and 2}}
   rt.call_route i32 [128, 2, 2] at [0, 1024]
   return
 }
