@@ -448,11 +448,12 @@ def NN_RopeOp : NN_Op<"rope",
     [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "rotary position embedding";
   let description = [{
-    Rotates pairs (i, i + n/2) of the first n elements of the last dimension by
-    the angle position * frequency i, which is theta^(-2i/n), stretched by
-    `scaling`, or the i-th of `frequencies`, in radians; positions count along `dim`
-    from `offset` (0 without it); with an `order` they are those of these indices.
-    n is `width`, without it all elements; those after it stay as they are.
+    Rotates pairs (i, i + n/2) of the first n elements of the last dimension, or
+    pairs (2i, 2i + 1) if `interleaved`, by the angle position * frequency i,
+    which is theta^(-2i/n), stretched by `scaling`, or the i-th of `frequencies`,
+    in radians; positions count along `dim` from `offset` (0 without it); with an
+    `order` they are those of these indices. n is `width`, without it all
+    elements; those after it stay as they are.
     `inverse` rotates back: it is the gradient of the op.
     (C1) dim is a dimension other than the last; (C2) n is even and (C3) at most
     2^20: the frequencies are a constant of the program; (C4) a width is at least
@@ -463,19 +464,22 @@ def NN_RopeOp : NN_Op<"rope",
     %y = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x4x64xf32>
     %z = nn.rope %x dim 1 theta 1.0e4 width 48 : tensor<2x8x4x64xf32>
     %w = nn.rope %x dim 1 frequencies [1.0, 0.25] width 4 : tensor<2x8x4x64xf32>
+    %v = nn.rope %x dim 1 theta 1.0e4 interleaved : tensor<2x8x4x64xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
                        OptionalAttr<F64Attr>:$theta,
                        OptionalAttr<NN_RopeScalingAttr>:$scaling,
                        OptionalAttr<DenseF64ArrayAttr>:$frequencies,
-                       OptionalAttr<I64Attr>:$width, UnitAttr:$inverse,
+                       OptionalAttr<I64Attr>:$width, UnitAttr:$interleaved,
+                       UnitAttr:$inverse,
                        OptionalAttr<NN_ZigzagAttr>:$order);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
     (`inverse` $inverse^)? $x `dim` $dim (`theta` $theta^)? (`scaling` $scaling^)?
-    (`frequencies` custom<Frequencies>($frequencies)^)? (`width` $width^)? (`offset` $offset^)?
-    (`order` $order^)? attr-dict `:` type($x)
+    (`frequencies` custom<Frequencies>($frequencies)^)? (`width` $width^)?
+    (`interleaved` $interleaved^)? (`offset` $offset^)? (`order` $order^)?
+    attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

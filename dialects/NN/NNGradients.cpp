@@ -146,7 +146,8 @@ LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
   g.setOperand(0, at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
                                      getDimAttr(), getThetaAttr(),
                                      getScalingAttr(), getFrequenciesAttr(),
-                                     getWidthAttr(), inverse, getOrderAttr()));
+                                     getWidthAttr(), getInterleavedAttr(),
+                                     inverse, getOrderAttr()));
   return success();
 }
 

@@ -399,6 +399,7 @@ private:
                               builder.getI64IntegerAttr(1),
                               builder.getF64FloatAttr(embedding.theta), scaling,
                               /*frequencies=*/DenseF64ArrayAttr(), width,
+                              /*interleaved=*/UnitAttr(),
                               /*inverse=*/UnitAttr(), nn::ZigzagAttr());
   }
 

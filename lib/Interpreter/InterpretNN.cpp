@@ -300,6 +300,9 @@ static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
     return e.yieldRounded(std::move(x));
   int64_t rowsPerPosition = x.getStrides()[dim] / size;
   double turn = op.getInverse() ? -1 : 1;
+  // Pair j is elements j * step and j * step + apart.
+  int64_t step = op.getInterleaved() ? 2 : 1;
+  int64_t apart = op.getInterleaved() ? 1 : half;
   for (int64_t i = 0, n = x.getNumElements() / size; i < n; ++i) {
     int64_t index = offset + i / rowsPerPosition % length;
     double position =
@@ -308,9 +311,10 @@ static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
     for (int64_t j = 0; j < half; ++j) {
       double c = std::cos(position * frequencies[j]);
       double s = turn * std::sin(position * frequencies[j]);
-      double a = row[j].f, b = row[j + half].f;
-      row[j].f = a * c - b * s;
-      row[j + half].f = b * c + a * s;
+      Cell &first = row[j * step], &second = row[j * step + apart];
+      double a = first.f, b = second.f;
+      first.f = a * c - b * s;
+      second.f = b * c + a * s;
     }
   }
   return e.yieldRounded(std::move(x));

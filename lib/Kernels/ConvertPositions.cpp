@@ -184,9 +184,13 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
       return success();
     }
 
-    // x as [..., 2, half]; the loops are its dimensions.
+    // x as [..., 2, half], or [..., half, 2] if pairs are neighbours; the loops
+    // are its dimensions.
+    unsigned side = op.getInterleaved() ? rank : rank - 1;
+    unsigned pair = op.getInterleaved() ? rank - 1 : rank;
     SmallVector<int64_t> shape(type.getShape().drop_back());
-    shape.append({2, half});
+    shape.append(2, 2);
+    shape[pair] = half;
     SmallVector<ReassociationIndices> groups;
     for (unsigned i = 0; i < rank; ++i)
       groups.push_back({int64_t(i)});
@@ -196,15 +200,15 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
 
     AffineMap same = b.identity(rank + 1);
     SmallVector<AffineExpr> swapped(same.getResults());
-    swapped[rank - 1] = 1 - b.getAffineDimExpr(rank - 1);
+    swapped[side] = 1 - b.getAffineDimExpr(side);
     AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
-    AffineMap angle = b.project(rank + 1, {unsigned(op.getDim()), rank});
+    AffineMap angle = b.project(rank + 1, {unsigned(op.getDim()), pair});
     Value y =
         b.map(shape, type.getElementType(),
               {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
               [&](ValueRange v) {
-                Value first = arith::CmpIOp::create(
-                    b, arith::CmpIPredicate::eq, b.loop(rank - 1), b.index(0));
+                Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                    b.loop(side), b.index(0));
                 return rotate(b, op, first, v[0], v[1], v[2], v[3]);
               });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
@@ -224,40 +228,57 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     return b.cast(rotated, op.getX().getType().getElementType());
   }
 
+  /// The position of an element in its pair.
+  struct Pair {
+    Value isFirst, other, number;
+  };
+  static Pair findPair(GenericBuilder &b, nn::RopeOp op, Value last) {
+    auto isBelow = [&](Value value, Value end) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, end);
+    };
+    if (op.getInterleaved()) {
+      Value one = b.index(1);
+      Value second = arith::AndIOp::create(b, last, one);
+      return {isBelow(second, one), arith::XOrIOp::create(b, last, one),
+              arith::ShRUIOp::create(b, last, one)};
+    }
+    Value half = b.index(op.getRotatedWidth() / 2);
+    Value isFirst = isBelow(last, half);
+    Value before = arith::SubIOp::create(b, last, half);
+    Value after = arith::AddIOp::create(b, last, half);
+    return {isFirst, arith::SelectOp::create(b, isFirst, after, before),
+            arith::SelectOp::create(b, isFirst, last, before)};
+  }
+
   /// Rotates only the first elements of the last dimension. It reads the pair's
   /// other element and the angle at computed positions.
   static Value rotateFirst(GenericBuilder &b, nn::RopeOp op, ValueRange table) {
     RankedTensorType type = op.getX().getType();
     unsigned rank = type.getRank();
-    int64_t half = op.getRotatedWidth() / 2;
-    return b.map(
-        type.getShape(), type.getElementType(), {{op.getX(), b.identity(rank)}},
-        [&](ValueRange v) -> Value {
-          auto isBelow = [&](int64_t end) {
-            return arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                         b.loop(rank - 1), b.index(end));
-          };
-          Value last = b.loop(rank - 1), isFirst = isBelow(half),
-                isRotated = isBelow(2 * half);
-          Value before = arith::SubIOp::create(b, last, b.index(half));
-          Value after = arith::AddIOp::create(b, last, b.index(half));
-          Value other = arith::SelectOp::create(b, isFirst, after, before);
-          Value pair = arith::SelectOp::create(b, isFirst, last, before);
-          // Elements that stay do not read a pair.
-          other = arith::SelectOp::create(b, isRotated, other, b.index(0));
-          pair = arith::SelectOp::create(b, isRotated, pair, b.index(0));
-          SmallVector<Value> position;
-          for (unsigned i = 0; i + 1 < rank; ++i)
-            position.push_back(b.loop(i));
-          SmallVector<Value> angle{position[op.getDim()], pair};
-          position.push_back(other);
-          Value rotated =
-              rotate(b, op, isFirst, v[0],
-                     tensor::ExtractOp::create(b, op.getX(), position),
-                     tensor::ExtractOp::create(b, table[0], angle),
-                     tensor::ExtractOp::create(b, table[1], angle));
-          return arith::SelectOp::create(b, isRotated, rotated, v[0]);
-        });
+    return b.map(type.getShape(), type.getElementType(),
+                 {{op.getX(), b.identity(rank)}}, [&](ValueRange v) -> Value {
+                   Value last = b.loop(rank - 1);
+                   auto [isFirst, other, pair] = findPair(b, op, last);
+                   Value isRotated =
+                       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, last,
+                                             b.index(op.getRotatedWidth()));
+                   // Elements that stay do not read a pair.
+                   other =
+                       arith::SelectOp::create(b, isRotated, other, b.index(0));
+                   pair =
+                       arith::SelectOp::create(b, isRotated, pair, b.index(0));
+                   SmallVector<Value> position;
+                   for (unsigned i = 0; i + 1 < rank; ++i)
+                     position.push_back(b.loop(i));
+                   SmallVector<Value> angle{position[op.getDim()], pair};
+                   position.push_back(other);
+                   Value rotated =
+                       rotate(b, op, isFirst, v[0],
+                              tensor::ExtractOp::create(b, op.getX(), position),
+                              tensor::ExtractOp::create(b, table[0], angle),
+                              tensor::ExtractOp::create(b, table[1], angle));
+                   return arith::SelectOp::create(b, isRotated, rotated, v[0]);
+                 });
   }
 
   /// Builds cosines and sines of [position, frequency]. The angle is reduced to

@@ -179,7 +179,7 @@ void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies,
       builder.getI64IntegerAttr(rows.positionDim), /*theta=*/FloatAttr(),
       /*scaling=*/nn::RopeScalingAttr(),
       builder.getDenseF64ArrayAttr(frequencies), widthAttr,
-      /*inverse=*/UnitAttr(), nn::ZigzagAttr());
+      /*interleaved=*/UnitAttr(), /*inverse=*/UnitAttr(), nn::ZigzagAttr());
   raised = ElementwiseBuilder{builder, last->getLoc()}.cast(
       raised, getElementTypeOrSelf(rows.y.getType()));
   Value y = rows.y;

@@ -124,6 +124,19 @@ func.func @rope_of_the_first_elements(%x: tensor<8x2x7xf32>) -> tensor<8x2x7xf32
   return %0 : tensor<8x2x7xf32>
 }
 
+// Pairs of neighbours.
+// CHECK-LABEL: func.func @rope_of_neighbours
+// CHECK: tensor.expand_shape %arg0 {{\[}}[0], [1], [2, 3]] output_shape [8, 2, 3, 2]
+// CHECK: tensor.collapse_shape
+// CHECK: %[[OTHER:.*]] = arith.xori %{{.*}}, %c1
+// CHECK: %[[READ:.*]] = arith.select %{{.*}}, %[[OTHER]], %c0
+// CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}, %[[READ]]]
+func.func @rope_of_neighbours(%x: tensor<8x2x6xf32>) -> tensor<8x2x6xf32> {
+  %0 = nn.rope %x dim 0 theta 1.0e4 interleaved : tensor<8x2x6xf32>
+  %1 = nn.rope %0 dim 0 theta 1.0e4 width 4 interleaved : tensor<8x2x6xf32>
+  return %1 : tensor<8x2x6xf32>
+}
+
 // -----
 
 dist.mesh @mesh ["dp"=2, "tp"=2]

@@ -111,6 +111,17 @@ func.func @rope_frequencies(
   return %1 : tensor<2x7x3x6xf32>
 }
 
+// Pairs are neighbours; the last elements stay.
+// CHECK-LABEL: @rope_neighbours
+// CHECK: yes
+// CHECK-NEXT: no collectives
+func.func @rope_neighbours(
+    %x: tensor<2x7x3x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {"x"}, {}]>})
+    -> (tensor<2x7x3x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {"x"}, {}]>}) {
+  %0 = nn.rope %x dim 1 theta 1.0e4 width 4 interleaved : tensor<2x7x3x6xf32>
+  return %0 : tensor<2x7x3x6xf32>
+}
+
 // The identity.
 // CHECK-LABEL: @stop_gradient
 // CHECK: yes

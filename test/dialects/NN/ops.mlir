@@ -83,6 +83,8 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
       offset %i : tensor<2x8x16xf32>
   // CHECK: nn.rope %{{.*}} dim 1 frequencies [1.000000e+00, -0.12345678901234566] width 4 offset %{{.*}} : tensor<2x8x16xf32>
   %given = nn.rope %x dim 1 frequencies [1.0, -0.12345678901234567] width 4 offset %i : tensor<2x8x16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 width 12 interleaved offset %{{.*}} : tensor<2x8x16xf32>
+  %neighbours = nn.rope %x dim 1 theta 1.0e4 width 12 interleaved offset %i : tensor<2x8x16xf32>
   // CHECK: nn.rope inverse %{{.*}} dim 0 frequencies [1.000000e+00] width 2 order <shards = 1, size = 2> : tensor<2x8x16xf32>
   %back = nn.rope inverse %x dim 0 frequencies [1.0] width 2 order <shards = 1, size = 2> : tensor<2x8x16xf32>
   // CHECK: nn.stop_gradient %{{.*}} : tensor<2x8x16xf32>

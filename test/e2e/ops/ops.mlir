@@ -12,7 +12,7 @@
 // RUN: tessera compile %t/bf16.mlir --quiet -o %t/bf16
 // RUN: %t/bf16 --inputs %t/bf16.data --compare %t/bf16.data/expected | FileCheck %s
 
-// CHECK-COUNT-35: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(0[5-9]|[1-9][0-9]),|0.000[0-9]+, largest magnitude [0-9][0-9][0-9]|0.[0-9]+, largest magnitude [0-9.]+e.0[5-9])}}
+// CHECK-COUNT-37: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(0[5-9]|[1-9][0-9]),|0.000[0-9]+, largest magnitude [0-9][0-9][0-9]|0.[0-9]+, largest magnitude [0-9.]+e.0[5-9])}}
 // CHECK-NOT: largest difference
 
 dist.mesh @mesh ["x"=1]
@@ -23,7 +23,7 @@ func.func @ops(%x: tensor<6x10x24xf32>, %y: tensor<6x10x24xf32>, %b: tensor<24xf
     tensor<6x10x24xf32> {nn.output = "gelu_tanh"}, tensor<6x10x24xf32> {nn.output = "gelu_erf"}, tensor<6x10x24xf32> {nn.output = "silu"},
     tensor<10x24xf32> {nn.output = "sum0"}, tensor<6x24xf32> {nn.output = "max1"}, tensor<10xf32> {nn.output = "min02"}, tensor<f32> {nn.output = "sum_all"},
     tensor<24x6x10xf32> {nn.output = "transpose"}, tensor<6x10x24xf32> {nn.output = "broadcast"},
-    tensor<2x5x3x2x8xf32> {nn.output = "rope"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_first"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_given"}, tensor<2x5x3x2x8xf32> {nn.output = "attention"}, tensor<2x5x3x2x8xf32> {nn.output = "attention_padded"},
+    tensor<2x5x3x2x8xf32> {nn.output = "rope"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_first"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_given"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_neighbours"}, tensor<2x5x3x2x8xf32> {nn.output = "rope_first_neighbours"}, tensor<2x5x3x2x8xf32> {nn.output = "attention"}, tensor<2x5x3x2x8xf32> {nn.output = "attention_padded"},
     tensor<10xi32> {nn.output = "iota"}, tensor<6x10x24xf32> {nn.output = "mask"}, tensor<6x10x7xf32> {nn.output = "einsum"}, tensor<7x10x6xf32> {nn.output = "einsum_t"},
     tensor<10x24xf32> {nn.output = "embedding"}, tensor<6x10xf32> {nn.output = "pick"},
     tensor<6x10x24xf32> {nn.output = "transcendental"}, tensor<3x5x24xf32> {nn.output = "slice"}, tensor<6x20x24xf32> {nn.output = "concat"}, tensor<8x10x24xf32> {nn.output = "pad"},
@@ -45,6 +45,8 @@ func.func @ops(%x: tensor<6x10x24xf32>, %y: tensor<6x10x24xf32>, %b: tensor<24xf
   %14 = nn.rope %q dim 1 theta 1.0e4 : tensor<2x5x3x2x8xf32>
   %rope_first = nn.rope %q dim 1 theta 1.0e4 scaling <factor = 2.0> width 6 : tensor<2x5x3x2x8xf32>
   %rope_given = nn.rope %q dim 1 frequencies [2.5, 0.3, -0.01] width 6 : tensor<2x5x3x2x8xf32>
+  %rope_neighbours = nn.rope %q dim 1 theta 1.0e4 interleaved : tensor<2x5x3x2x8xf32>
+  %rope_first_neighbours = nn.rope %q dim 1 theta 1.0e4 width 6 interleaved : tensor<2x5x3x2x8xf32>
   %15 = nn.attention causal scale 0.35 %q, %k, %k : tensor<2x5x3x2x8xf32>, tensor<2x5x3x8xf32>, tensor<2x5x3x8xf32> -> tensor<2x5x3x2x8xf32>
   %c2 = arith.constant 2 : index
   %16 = nn.attention causal scale 0.35 keys 5 %q, %k, %k q_offset %c2 k_offset %c2 : tensor<2x5x3x2x8xf32>, tensor<2x5x3x8xf32>, tensor<2x5x3x8xf32> -> tensor<2x5x3x2x8xf32>
@@ -80,5 +82,5 @@ func.func @ops(%x: tensor<6x10x24xf32>, %y: tensor<6x10x24xf32>, %b: tensor<24xf
   %31 = arith.select %30, %x, %y : tensor<6x10x24xi1>, tensor<6x10x24xf32>
   %32 = nn.einsum "id,if->df" %28, %28 : tensor<60x24xf32>, tensor<60x24xf32> -> tensor<24x24xf32>
   %33 = nn.reduce <sum> %28 dims [0] : tensor<60x24xf32> -> tensor<24xf32>
-  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %rope_first, %rope_given, %15, %16, %17, %18, %19, %20, %21, %22, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33 : tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<10x24xf32>, tensor<6x24xf32>, tensor<10xf32>, tensor<f32>, tensor<24x6x10xf32>, tensor<6x10x24xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<10xi32>, tensor<6x10x24xf32>, tensor<6x10x7xf32>, tensor<7x10x6xf32>, tensor<10x24xf32>, tensor<6x10xf32>, tensor<6x10x24xf32>, tensor<3x5x24xf32>, tensor<6x20x24xf32>, tensor<8x10x24xf32>, tensor<60x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xi1>, tensor<6x10x24xf32>, tensor<24x24xf32>, tensor<24xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %rope_first, %rope_given, %rope_neighbours, %rope_first_neighbours, %15, %16, %17, %18, %19, %20, %21, %22, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33 : tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xf32>, tensor<10x24xf32>, tensor<6x24xf32>, tensor<10xf32>, tensor<f32>, tensor<24x6x10xf32>, tensor<6x10x24xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<2x5x3x2x8xf32>, tensor<10xi32>, tensor<6x10x24xf32>, tensor<6x10x7xf32>, tensor<7x10x6xf32>, tensor<10x24xf32>, tensor<6x10xf32>, tensor<6x10x24xf32>, tensor<3x5x24xf32>, tensor<6x20x24xf32>, tensor<8x10x24xf32>, tensor<60x24xf32>, tensor<6x10x24xf32>, tensor<6x10x24xi1>, tensor<6x10x24xf32>, tensor<24x24xf32>, tensor<24xf32>
 }

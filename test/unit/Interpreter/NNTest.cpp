@@ -259,6 +259,18 @@ TEST(NNTest, rope_frequencies) {
       1e-12);
 }
 
+// Neighbours are pairs, with and without elements that stay.
+TEST(NNTest, rope_of_neighbours) {
+  std::string x = "tensor<1x5xf64>";
+  TestProgram p(oneOp("nn.rope %a0 dim 0 frequencies [0.5, -0.25] width 4 "
+                      "interleaved offset %a1 : " +
+                          x,
+                      {x, "index"}, x));
+  expectNear(p.runOne({{1, 0, 0, 1, 7}, {6}}),
+             {std::cos(3.0), std::sin(3.0), std::sin(1.5), std::cos(1.5), 7},
+             1e-12);
+}
+
 TEST(NNTest, stop_gradient) {
   std::string x = "tensor<2xf64>";
   TestProgram p(oneOp("nn.stop_gradient %a0 : " + x, {x}, x));

@@ -115,6 +115,7 @@ TEST(GradientCheck, rope) {
   check("%r = nn.rope inverse %0 dim 1 theta 1.0e4 : " + x, {x}, x);
   check("%r = nn.rope %0 dim 1 theta 1.0e4 width 4 : " + x, {x}, x);
   check("%r = nn.rope %0 dim 1 frequencies [1.0, 0.3] width 4 : " + x, {x}, x);
+  check("%r = nn.rope %0 dim 1 theta 1.0e4 interleaved : " + x, {x}, x);
   check("%r = nn.rope %0 dim 1 theta 1.0e4 order <shards = 2, size = 8> : " + x,
         {x}, x);
   check("%o = arith.constant 7 : index\n%r = nn.rope %0 dim 1 theta 1.0e2 "
