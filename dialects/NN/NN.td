@@ -101,7 +101,8 @@ def NN_Dialect : Dialect {
     /// gradient and no training state, and is sharded like the others.
     static constexpr ::llvm::StringLiteral kFrozenAttr = "nn.frozen";
     /// Marks an op whose results keep their element type where a training step
-    /// is built in a narrower one: the logits of a router.
+    /// is built in a narrower one: the logits of a router. A parameter that has
+    /// it keeps its own element type.
     static constexpr ::llvm::StringLiteral kWideAttr = "nn.wide";
   }];
 }

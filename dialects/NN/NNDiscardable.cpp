@@ -324,7 +324,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
     {NNDialect::kSourceAttr, kOnArgument, verifySource},
     {NNDialect::kFrozenAttr, kOnArgument, verifyFrozen},
-    {NNDialect::kWideAttr, kOnOperation, expectUnit},
+    {NNDialect::kWideAttr, kOnArgument | kOnOperation, expectUnit},
 };
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,

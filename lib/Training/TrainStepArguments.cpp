@@ -55,9 +55,12 @@ LogicalResult TrainStepBuilder::collectParameters() {
         forward.getArgAttrOfType<StringAttr>(number, NNDialect::kParamAttr)
             .getValue();
     auto type = cast<RankedTensorType>(argument.getType());
-    Type element = getParameterElement(type.getElementType());
-    bool fits = isNarrow() == (element.getIntOrFloatBitWidth() < 32) &&
-                (!isNarrow() || scalesLoss() == element.isF16());
+    bool isWide = bool(forward.getArgAttr(number, NNDialect::kWideAttr));
+    Type element = isWide ? type.getElementType()
+                          : getParameterElement(type.getElementType());
+    bool fits =
+        isWide || (isNarrow() == (element.getIntOrFloatBitWidth() < 32) &&
+                   (!isNarrow() || scalesLoss() == element.isF16()));
     if (!fits)
       return forward.emitError("parameter '")
              << parameter.name << "' expects precision "

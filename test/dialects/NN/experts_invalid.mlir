@@ -287,5 +287,5 @@ func.func @weight_gradient_c4(%r: tensor<4x8x16xf32>, %y: tensor<4x8x12xf32>, %i
   return
 }
 // -----
-// expected-error @+1 {{argument 0: expects no attribute 'nn.wide' on an argument; it belongs on an operation}}
-func.func @wide_argument(%x: tensor<4xf32> {nn.wide}) { return }
+// expected-error @+1 {{result 0: expects no attribute 'nn.wide' on a result; it belongs on an operation or an argument}}
+func.func @wide_result(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.wide}) { return %x : tensor<4xf32> }
