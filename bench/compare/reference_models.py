@@ -19,7 +19,7 @@ import peer
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
 MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3", "tiny-mistral", "tiny-phi3",
-          "tiny-gemma3", "tiny-mixtral", "tiny-qwen3-moe"]
+          "tiny-gemma3", "tiny-mixtral", "tiny-qwen3-moe", "tiny-deepseek-v2", "tiny-deepseek-v3"]
 
 BATCH, SEQ = 2, 24
 # A learning rate for which the change of the parameters shows the gradients exactly: the parameters
@@ -105,7 +105,9 @@ def decoder_state(weights, config):
                      "pre_feedforward_layernorm": "ln2", "post_feedforward_layernorm": "ln2_post"}
         for their_norm, our_norm in norms.items():
             state[f"{theirs}.{their_norm}.weight"] = weights(f"{ours}.{our_norm}.gamma")
-        for name, width in (("q", q), ("k", kv), ("v", kv)):
+        if "kv_lora_rank" in config:
+            state.update(latent_state(weights, config, f"{ours}.attn", f"{theirs}.self_attn"))
+        for name, width in () if "kv_lora_rank" in config else (("q", q), ("k", kv), ("v", kv)):
             state[f"{theirs}.self_attn.{name}_proj.weight"] = weights.linear(
                 f"{ours}.attn.w{name}", width)
             bias = weights(f"{ours}.attn.b{name}")
@@ -117,7 +119,7 @@ def decoder_state(weights, config):
                 state[f"{theirs}.self_attn.{name}.weight"] = gamma
         state[f"{theirs}.self_attn.o_proj.weight"] = weights.linear(f"{ours}.attn.wo", d)
         if weights(f"{ours}.moe.router") is not None:
-            state.update(experts_state(weights, f"{ours}.moe", f"{theirs}.mlp"))
+            state.update(experts_state(weights, config, f"{ours}.moe", f"{theirs}.mlp"))
             continue
         for name, width in (("gate", ffn), ("up", ffn), ("down", d)):
             state[f"{theirs}.mlp.{name}_proj.weight"] = weights.linear(
@@ -131,13 +133,39 @@ def decoder_state(weights, config):
     return state
 
 
-def experts_state(weights, ours, theirs):
+def latent_state(weights, config, ours, theirs):
+    """Latent attention: the latent and the rotated key are one matmul, and so are the keys and
+    values of each head."""
+    import torch
+    heads, rank = config["num_attention_heads"], config["kv_lora_rank"]
+    q = heads * (config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
+    latents = [weights(f"{ours}.{name}") for name in ("wkv_a", "wk_rope")]
+    both = [weights(f"{ours}.{name}") for name in ("wk_b", "wv_b")]
+    state = {f"{theirs}.kv_a_proj_with_mqa.weight": torch.cat(latents, dim=1).T,
+             f"{theirs}.kv_a_layernorm.weight": weights(f"{ours}.kv_a_norm.gamma"),
+             f"{theirs}.kv_b_proj.weight": torch.cat(both, dim=2).reshape(rank, -1).T}
+    if config["q_lora_rank"] is None:
+        return state | {f"{theirs}.q_proj.weight": weights.linear(f"{ours}.wq", q)}
+    return state | {f"{theirs}.q_a_proj.weight": weights(f"{ours}.wq_a").T,
+                    f"{theirs}.q_a_layernorm.weight": weights(f"{ours}.q_a_norm.gamma"),
+                    f"{theirs}.q_b_proj.weight": weights.linear(f"{ours}.wq_b", q)}
+
+
+def experts_state(weights, config, ours, theirs):
     """Experts, whose gate and up are one matrix, [out, in]."""
     import torch
     both = [weights(f"{ours}.{name}").transpose(1, 2) for name in ("w_gate", "w_up")]
-    return {f"{theirs}.gate.weight": weights(f"{ours}.router").T,
-            f"{theirs}.experts.gate_up_proj": torch.cat(both, dim=1),
-            f"{theirs}.experts.down_proj": weights(f"{ours}.w_down").transpose(1, 2)}
+    state = {f"{theirs}.gate.weight": weights(f"{ours}.router").T,
+             f"{theirs}.experts.gate_up_proj": torch.cat(both, dim=1),
+             f"{theirs}.experts.down_proj": weights(f"{ours}.w_down").transpose(1, 2)}
+    if weights(f"{ours}.bias") is not None:
+        state[f"{theirs}.gate.e_score_correction_bias"] = weights(f"{ours}.bias")
+    shared = config.get("n_shared_experts", 0) * config.get("moe_intermediate_size", 0)
+    for name, width in (("gate", shared), ("up", shared), ("down", config["hidden_size"])):
+        if shared:
+            state[f"{theirs}.shared_experts.{name}_proj.weight"] = weights.linear(
+                f"{ours}.shared.w_{name}", width)
+    return state
 
 
 def make_network(weights, config):
@@ -170,7 +198,9 @@ def reference(folder, config):
     tokens, labels = (load(folder, n).long().flatten(0, 1) for n in ("tokens", "labels"))
     logits = torch.func.functional_call(network, state, (tokens,)).logits
     torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
-    return logits.detach(), {name: leaf.grad for name, leaf in weights.leaves.items()}
+    # The bias of a router has no gradient.
+    return logits.detach(), {name: torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+                             for name, leaf in weights.leaves.items()}
 
 
 def scales(gradients):

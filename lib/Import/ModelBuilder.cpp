@@ -8,7 +8,8 @@
 // is one. Shardings and parallelism are not set here.
 //
 // Letters of the einsums: b batch, s seq, d embed, g key/value heads, r query
-// heads per key/value head, k head_dim, f ffn, v vocab, e experts.
+// heads per key/value head, k head_dim, f ffn, v vocab, e experts, q and c the
+// latents of queries and of keys and values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,8 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
@@ -27,6 +30,13 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
+
+/// The number that DeepSeek-V3 adds to a sum of sigmoids before it divides by
+/// it.
+constexpr double kSigmoidSumEps = 1e-20;
+
+/// The `eps` of norms of latents, which no config gives.
+constexpr double kLatentNormEps = 1e-6;
 
 /// The label that the loss ignores, as in all trainers that read such configs.
 constexpr int64_t kIgnoredLabel = -100;
@@ -99,14 +109,10 @@ private:
     std::vector<Parameter> parameters = listParameters(config);
     for (auto [parameter, source] :
          llvm::zip_equal(parameters, listSources(config, parameters))) {
-      types.push_back(RankedTensorType::get(parameter.shape, element));
-      attrs.push_back(builder.getDictionaryAttr(
-          {named(nn::NNDialect::kParamAttr,
-                 builder.getStringAttr(parameter.name)),
-           named(nn::NNDialect::kDimsAttr,
-                 builder.getStrArrayAttr(parameter.dims)),
-           named(nn::NNDialect::kInitAttr, initOf(parameter)),
-           named(nn::NNDialect::kSourceAttr, toAttr(source))}));
+      types.push_back(RankedTensorType::get(
+          parameter.shape,
+          parameter.isChoiceBias ? Type(builder.getF32Type()) : element));
+      attrs.push_back(attributesOf(parameter, source));
     }
 
     SmallVector<Type> resultTypes{RankedTensorType::get(
@@ -135,6 +141,21 @@ private:
       argument.setLoc(at(parameter.name));
       values[parameter.name] = argument;
     }
+  }
+
+  DictionaryAttr attributesOf(const Parameter &parameter,
+                              const ParameterSource &source) {
+    SmallVector<NamedAttribute> list{
+        named(nn::NNDialect::kParamAttr, builder.getStringAttr(parameter.name)),
+        named(nn::NNDialect::kDimsAttr,
+              builder.getStrArrayAttr(parameter.dims)),
+        named(nn::NNDialect::kInitAttr, initOf(parameter)),
+        named(nn::NNDialect::kSourceAttr, toAttr(source))};
+    if (parameter.isChoiceBias)
+      for (StringRef mark :
+           {nn::NNDialect::kFrozenAttr, nn::NNDialect::kWideAttr})
+        list.push_back(named(mark, builder.getUnitAttr()));
+    return builder.getDictionaryAttr(list);
   }
 
   NamedAttribute named(StringRef name, Attribute value) {
@@ -174,14 +195,8 @@ private:
                                       tokens, Value(), IntegerAttr());
     if (options.train && config.paddingToken)
       x = keepRow(x, *config.paddingToken);
-    if (config.scaledEmbeddings) {
-      auto type = cast<RankedTensorType>(x.getType());
-      Attribute root = builder.getFloatAttr(element, std::sqrt(config.hidden));
-      x = arith::MulFOp::create(
-          builder, x,
-          arith::ConstantOp::create(
-              builder, cast<TypedAttr>(DenseElementsAttr::get(type, root))));
-    }
+    if (config.scaledEmbeddings)
+      x = scaleBy(x, std::sqrt(config.hidden));
     if (Value table = parameter("wpe")) {
       locate("wpe");
       Value positions = nn::IotaOp::create(
@@ -233,6 +248,8 @@ private:
   }
 
   Value attention(int64_t index, Value x) {
+    if (config.latent)
+      return latentAttention(*config.latent, x);
     locate("attn");
     IntegerAttr window;
     if (std::optional<int64_t> size = config.windowOf(index))
@@ -253,12 +270,69 @@ private:
     double scale = config.attentionScale();
     if (config.scaleByInverseLayer)
       scale /= double(index + 1);
-    auto mixed = nn::AttentionOp::create(
-        builder, q.getType(), q, k, v, /*q_offset=*/Value(),
-        /*k_offset=*/Value(), starts, /*causal=*/builder.getUnitAttr(), window,
-        builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr(),
+    return linear("bsgrk,grkd->bsd", attend(q, k, v, window, scale), "attn.wo",
+                  "attn.bo");
+  }
+
+  Value attend(Value q, Value k, Value v, IntegerAttr window, double scale) {
+    auto type = cast<RankedTensorType>(q.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = cast<RankedTensorType>(v.getType()).getShape().back();
+    return nn::AttentionOp::create(
+               builder, type.clone(shape), q, k, v, /*q_offset=*/Value(),
+               /*k_offset=*/Value(), starts, /*causal=*/builder.getUnitAttr(),
+               window, builder.getF64FloatAttr(scale),
+               /*key_size=*/IntegerAttr(), nn::ZigzagAttr())
+        .getResult();
+  }
+
+  /// Keys of a head are a matmul of the latent, and elements with positions
+  /// that are the same for all heads.
+  Value latentAttention(const LatentAttention &latent, Value x) {
+    locate("attn");
+    Value query = x;
+    if (latent.queryRank) {
+      query = latentNorm("attn.q_a_norm",
+                         einsum("bsd,dq->bsq", x, parameter("attn.wq_a")));
+      locate("attn");
+    }
+    Value q = einsum("bsq,qgrk->bsgrk", query,
+                     parameter(latent.queryRank ? "attn.wq_b" : "attn.wq"));
+    Value both = latentNorm("attn.kv_a_norm",
+                            einsum("bsd,dc->bsc", x, parameter("attn.wkv_a")));
+    locate("attn");
+    Value rotated = einsum("bsd,dk->bsk", x, parameter("attn.wk_rope"));
+    q = rotateLast(q, latent.rotaryWidth);
+    rotated = rotateLast(rotated, latent.rotaryWidth);
+    // A factor of q and k is its square on either.
+    if (const auto &yarn = config.rope.yarn; yarn && yarn->rotatedFactor != 1.0)
+      rotated = scaleBy(rotated, yarn->rotatedFactor * yarn->rotatedFactor);
+    Value k = einsum("bsc,cgk->bsgk", both, parameter("attn.wk_b"));
+    SmallVector<int64_t> shape(cast<RankedTensorType>(k.getType()).getShape());
+    shape.back() = latent.rotaryWidth;
+    rotated =
+        nn::BroadcastOp::create(builder, RankedTensorType::get(shape, element),
+                                rotated, ArrayRef<int64_t>{0, 1, 3});
+    k = tensor::ConcatOp::create(builder, /*dim=*/3, ValueRange{k, rotated});
+    Value v = einsum("bsc,cgk->bsgk", both, parameter("attn.wv_b"));
+    return einsum("bsgrk,grkd->bsd",
+                  attend(q, k, v, IntegerAttr(), config.attentionScale()),
+                  parameter("attn.wo"));
+  }
+
+  /// Rotates the last `width` elements by the position in the sequence,
+  /// neighbours as a pair: the frequencies of the others are 0.
+  Value rotateLast(Value x, int64_t width) {
+    int64_t all = cast<RankedTensorType>(x.getType()).getShape().back();
+    SmallVector<double> frequencies((all - width) / 2, 0.0);
+    llvm::append_range(frequencies, config.rope.listFrequencies(width));
+    return nn::RopeOp::create(
+        builder, x.getType(), x, /*offset=*/Value(),
+        builder.getI64IntegerAttr(1), /*theta=*/FloatAttr(),
+        /*scaling=*/nn::RopeScalingAttr(),
+        builder.getDenseF64ArrayAttr(frequencies), /*width=*/IntegerAttr(),
+        /*interleaved=*/builder.getUnitAttr(), /*inverse=*/UnitAttr(),
         nn::ZigzagAttr());
-    return linear("bsgrk,grkd->bsd", mixed.getResult(), "attn.wo", "attn.bo");
   }
 
   Value mlp(Value x) {
@@ -267,11 +341,16 @@ private:
       Value hidden = activate(linear("bsd,df->bsf", x, "mlp.w1", "mlp.b1"));
       return linear("bsf,fd->bsd", hidden, "mlp.w2", "mlp.b2");
     }
-    // A gated linear unit (Shazeer 2020): down(activation(gate(x)) * up(x)).
-    Value gate = linear("bsd,df->bsf", x, "mlp.w_gate", "mlp.b_gate");
-    Value up = linear("bsd,df->bsf", x, "mlp.w_up", "mlp.b_up");
+    return gatedMlp("mlp", x);
+  }
+
+  /// Builds a gated linear unit (Shazeer 2020): down(activation(gate(x)) *
+  /// up(x)).
+  Value gatedMlp(const std::string &name, Value x) {
+    Value gate = linear("bsd,df->bsf", x, name + ".w_gate", name + ".b_gate");
+    Value up = linear("bsd,df->bsf", x, name + ".w_up", name + ".b_up");
     Value hidden = arith::MulFOp::create(builder, activate(gate), up);
-    return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
+    return linear("bsf,fd->bsd", hidden, name + ".w_down", name + ".b_down");
   }
 
   /// Returns the sum of the outputs of each token's experts, weighted by gates.
@@ -283,28 +362,68 @@ private:
         einsum("bsd,de->bse", x, parameter("moe.router"), builder.getF32Type());
     logits.getDefiningOp()->setDiscardableAttr(nn::NNDialect::kWideAttr,
                                                builder.getUnitAttr());
-    Value scores = nn::SoftmaxOp::create(builder, logits, /*dim=*/2);
-    auto choices = RankedTensorType::get(
-        {options.batch, options.seq, mixture.expertsPerToken},
-        builder.getI32Type());
-    Value ids = nn::TopKOp::create(
-        builder, choices, scores, mixture.expertsPerToken, /*smallest=*/false,
-        /*chosen_groups=*/IntegerAttr(), /*groups=*/IntegerAttr(),
-        /*group_score=*/nn::GroupScoreAttr());
+    Value scores = mixture.scores == ScoreKind::Sigmoid
+                       ? sigmoid(logits)
+                       : nn::SoftmaxOp::create(builder, logits, /*dim=*/2);
+    Value ids = choose(mixture, scores);
     Value gates = nn::TakeAlongAxisOp::create(
-        builder, choices.clone(builder.getF32Type()), scores, ids,
-        /*offset=*/Value(), /*size=*/IntegerAttr());
+        builder,
+        cast<RankedTensorType>(ids.getType()).clone(builder.getF32Type()),
+        scores, ids, /*offset=*/Value(), /*size=*/IntegerAttr());
     if (mixture.normalizedGates)
-      gates = divideBySum(gates);
-    return nn::ExpertsOp::create(builder, TypeRange{x.getType()}, x, ids, gates,
-                                 parameter("moe.w_gate"), parameter("moe.w_up"),
-                                 parameter("moe.w_down"), /*offset=*/Value(),
-                                 nn::Activation::Silu, mixture.experts)
-        .getResult();
+      gates = divideBySum(
+          gates, mixture.scores == ScoreKind::Sigmoid ? kSigmoidSumEps : 0.0);
+    if (mixture.gateFactor != 1.0)
+      gates = scaleBy(gates, mixture.gateFactor);
+    Value y =
+        nn::ExpertsOp::create(builder, TypeRange{x.getType()}, x, ids, gates,
+                              parameter("moe.w_gate"), parameter("moe.w_up"),
+                              parameter("moe.w_down"), /*offset=*/Value(),
+                              nn::Activation::Silu, mixture.experts)
+            .getResult();
+    return mixture.sharedExperts
+               ? arith::AddFOp::create(builder, y, gatedMlp("moe.shared", x))
+               : y;
   }
 
-  /// Divides rows by their sums.
-  Value divideBySum(Value rows) {
+  /// Returns the ids of each token's experts.
+  Value choose(const MixtureOfExperts &mixture, Value scores) {
+    if (Value bias = parameter("moe.bias"))
+      scores =
+          arith::AddFOp::create(builder, scores, broadcastTo(bias, scores));
+    IntegerAttr chosen, groups;
+    nn::GroupScoreAttr score;
+    if (mixture.groups) {
+      chosen = builder.getI64IntegerAttr(mixture.chosenGroups);
+      groups = builder.getI64IntegerAttr(mixture.groups);
+      score = nn::GroupScoreAttr::get(
+          builder.getContext(), mixture.groupScore == ExpertGroupScore::Sum2
+                                    ? nn::GroupScore::Sum2
+                                    : nn::GroupScore::Max);
+    }
+    auto type = RankedTensorType::get(
+        {options.batch, options.seq, mixture.expertsPerToken},
+        builder.getI32Type());
+    return nn::TopKOp::create(builder, type, scores, mixture.expertsPerToken,
+                              /*smallest=*/false, chosen, groups, score);
+  }
+
+  /// Builds e / (1 + e) for x below 0, else 1 / (1 + e), with e = exp(-|x|):
+  /// precise also for results near 0, and with a finite gradient everywhere.
+  Value sigmoid(Value x) {
+    Value zero = splat(x, 0.0), one = splat(x, 1.0);
+    Value isBelow =
+        arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, x, zero);
+    Value minus = arith::SelectOp::create(builder, isBelow, x,
+                                          arith::NegFOp::create(builder, x));
+    Value e = math::ExpOp::create(builder, minus);
+    return arith::DivFOp::create(
+        builder, arith::SelectOp::create(builder, isBelow, e, one),
+        arith::AddFOp::create(builder, one, e));
+  }
+
+  /// Divides rows by their sums, which are `eps` larger.
+  Value divideBySum(Value rows, double eps) {
     auto type = cast<RankedTensorType>(rows.getType());
     int64_t last = type.getRank() - 1;
     Value sums = nn::ReduceOp::create(
@@ -312,6 +431,8 @@ private:
         RankedTensorType::get(type.getShape().drop_back(),
                               type.getElementType()),
         nn::ReduceKind::Sum, rows, ArrayRef<int64_t>{last});
+    if (eps != 0.0)
+      sums = arith::AddFOp::create(builder, sums, splat(sums, eps));
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, last));
     return arith::DivFOp::create(
         builder, rows, nn::BroadcastOp::create(builder, type, sums, dims));
@@ -362,9 +483,14 @@ private:
   // Parts
   //===--------------------------------------------------------------------===//
 
-  Value norm(StringRef name, Value x) {
+  Value latentNorm(StringRef name, Value x) {
+    return norm(name, x, kLatentNormEps);
+  }
+
+  Value norm(StringRef name, Value x) { return norm(name, x, config.normEps); }
+  Value norm(StringRef name, Value x, double epsilon) {
     locate(name);
-    FloatAttr eps = builder.getF64FloatAttr(config.normEps);
+    FloatAttr eps = builder.getF64FloatAttr(epsilon);
     Value gamma = parameter((name + ".gamma").str());
     if (config.norm == NormKind::RMSPlusOne) {
       auto one = DenseElementsAttr::get(cast<RankedTensorType>(gamma.getType()),
@@ -428,6 +554,19 @@ private:
     }
     return nn::EinsumOp::create(
         builder, RankedTensorType::get(shape, resultElement), spec, lhs, rhs);
+  }
+
+  /// Returns a number in each element of a tensor like `like`.
+  Value splat(Value like, double number) {
+    auto type = cast<RankedTensorType>(like.getType());
+    return arith::ConstantOp::create(
+        builder, cast<TypedAttr>(DenseElementsAttr::get(
+                     type, Attribute(builder.getFloatAttr(type.getElementType(),
+                                                          number)))));
+  }
+
+  Value scaleBy(Value x, double factor) {
+    return arith::MulFOp::create(builder, x, splat(x, factor));
   }
 
   /// Repeats `x` along the leading dimensions that only `like` has.
@@ -521,7 +660,8 @@ OwningOpRef<ModuleOp> tessera::buildModel(MLIRContext &context,
     emitError(UnknownLoc::get(&context), llvm::toString(std::move(error)));
     return nullptr;
   }
-  context.loadDialect<arith::ArithDialect, func::FuncDialect, nn::NNDialect>();
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                      nn::NNDialect, tensor::TensorDialect>();
   ModelConfig effective = applyOptions(config, options);
   OwningOpRef<ModuleOp> module =
       ModelBuilder(context, effective, options).build();

@@ -46,6 +46,10 @@ constexpr StringRef kRopeRead[] = {"factor",
                                    "rope_type",
                                    "type"};
 
+constexpr StringRef kYarnRead[] = {"attention_factor", "beta_fast",
+                                   "beta_slow",        "mscale",
+                                   "mscale_all_dim",   "truncate"};
+
 /// Returns "gpt2" for "share/models/gpt2.json" and for "gpt2/config.json".
 std::string modelName(StringRef fileName) {
   StringRef stem = llvm::sys::path::stem(fileName);
@@ -74,6 +78,39 @@ void readRotaryWidth(ConfigReader &reader, ModelConfig &config) {
   config.rotaryWidth = width < config.headDim ? width : 0;
 }
 
+/// Reads a number above 0, or 0 for none.
+double readOptional(ConfigReader &reader, StringRef key) {
+  const json::Value *value = reader.find(key);
+  bool isOff = !value || value->getAsNumber() == 0.0;
+  return isOff ? 0.0 : reader.positive(key);
+}
+
+/// Returns YaRN's factor for the magnitude of attention (Peng et al. 2023,
+/// section 3.4), with DeepSeek's multiple of the logarithm.
+double yarnMagnitude(double factor, double multiple) {
+  return factor <= 1.0 ? 1.0 : 0.1 * multiple * std::log(factor) + 1.0;
+}
+
+YarnScaling readYarn(ConfigReader &rope) {
+  YarnScaling yarn;
+  yarn.factor = rope.positive("factor");
+  yarn.betaFast = rope.positive("beta_fast", yarn.betaFast);
+  yarn.betaSlow = rope.positive("beta_slow", yarn.betaSlow);
+  yarn.originalContext = rope.size("original_max_position_embeddings");
+  if (!rope.boolean("truncate", true))
+    rope.fail("truncate", "expects true but got false");
+  double rotated = readOptional(rope, "mscale");
+  double all = readOptional(rope, "mscale_all_dim");
+  yarn.rotatedFactor = rotated != 0.0 && all != 0.0
+                           ? yarnMagnitude(yarn.factor, rotated) /
+                                 yarnMagnitude(yarn.factor, all)
+                           : yarnMagnitude(yarn.factor, 1.0);
+  yarn.rotatedFactor = rope.positive("attention_factor", yarn.rotatedFactor);
+  if (all != 0.0)
+    yarn.scoreFactor = std::pow(yarnMagnitude(yarn.factor, all), 2);
+  return yarn;
+}
+
 /// Reads "rope_scaling" or "rope_parameters" (newer files, which also have
 /// rope_theta there). A rope_type of "default" means no scaling.
 void readRope(const ModelFamily &family, ConfigReader &rope,
@@ -82,16 +119,25 @@ void readRope(const ModelFamily &family, ConfigReader &rope,
   StringRef typeKey = rope.find("type") ? "type" : "rope_type";
   if (rope.find("rope_type"))
     typeKey = "rope_type";
-  size_t type = rope.choice(typeKey, {"default", "linear", "llama3"});
+  constexpr StringRef kTypes[] = {"default", "linear", "llama3"};
+  constexpr StringRef kLatentTypes[] = {"default", "yarn"};
+  size_t type = rope.choice(typeKey, config.latent ? ArrayRef(kLatentTypes)
+                                                   : ArrayRef(kTypes));
   constexpr StringRef partialKey[] = {"partial_rotary_factor"};
-  ArrayRef<StringRef> partial;
-  if (family.has(partialKey[0]))
-    partial = partialKey;
-  rope.checkKeys({kRopeRead, partial}, {}, "of rotary embeddings");
+  ArrayRef<StringRef> own;
+  if (config.latent)
+    own = kYarnRead;
+  else if (family.has(partialKey[0]))
+    own = partialKey;
+  rope.checkKeys({kRopeRead, own}, {}, "of rotary embeddings");
   embedding.theta = rope.positive("rope_theta", embedding.theta);
   readRotaryWidth(rope, config);
   if (type == 0)
     return;
+  if (config.latent) {
+    embedding.yarn = readYarn(rope);
+    return;
+  }
   RopeScaling scaling;
   scaling.factor = rope.positive("factor");
   if (type == 2) {
@@ -131,6 +177,7 @@ void readNewerRope(const ModelFamily &family, const OlderRope &older,
   RotaryEmbedding before = embedding;
   int64_t widthBefore = config.rotaryWidth;
   embedding.scaling.reset();
+  embedding.yarn.reset();
   readRope(family, rope, config, embedding);
   auto expectSame = [&](StringRef key, StringRef olderKey, bool isSame) {
     if (!isSame)
@@ -144,7 +191,8 @@ void readNewerRope(const ModelFamily &family, const OlderRope &older,
              !older.find("partial_rotary_factor") ||
                  widthBefore == config.rotaryWidth);
   expectSame("rope_type", "rope_scaling",
-             !older.scaling || before.scaling == embedding.scaling);
+             !older.scaling || (before.scaling == embedding.scaling &&
+                                before.yarn == embedding.yarn));
 }
 
 /// Reads the rotary embeddings of all layers. If window layers have their own,
@@ -269,25 +317,110 @@ std::vector<bool> readDenseLayers(const ModelFamily &family,
   return dense;
 }
 
+/// Reads the sizes of latent attention, all of whose heads have keys and values
+/// of their own.
+void readLatentAttention(ConfigReader &reader, ModelConfig &config) {
+  LatentAttention &latent = *config.latent;
+  config.heads = config.kvHeads = reader.size("num_attention_heads");
+  int64_t kvHeads = reader.size("num_key_value_heads", config.heads);
+  if (kvHeads != config.heads)
+    reader.fail("num_key_value_heads",
+                "expects num_attention_heads = " + Twine(config.heads) +
+                    ", since latents have no key/value heads, but got " +
+                    Twine(kvHeads));
+  latent.queryRank = reader.isNull("q_lora_rank")
+                         ? 0
+                         : reader.size("q_lora_rank", latent.queryRank);
+  latent.rank = reader.size("kv_lora_rank", latent.rank);
+  latent.plainWidth = reader.size("qk_nope_head_dim", latent.plainWidth);
+  latent.rotaryWidth = reader.size("qk_rope_head_dim", latent.rotaryWidth);
+  latent.valueWidth = reader.size("v_head_dim", latent.valueWidth);
+  // Rotary embeddings rotate neighbours.
+  for (auto [key, size] : {std::pair("qk_nope_head_dim", latent.plainWidth),
+                           std::pair("qk_rope_head_dim", latent.rotaryWidth)})
+    if (size % 2 != 0)
+      reader.fail(key, "expects an even number but got " + Twine(size));
+  config.headDim = latent.plainWidth + latent.rotaryWidth;
+  if (!reader.boolean("rope_interleave", true))
+    reader.fail("rope_interleave", "expects true but got false");
+}
+
+/// Reads the number of experts, which has several names.
+int64_t readNumberOfExperts(const ModelFamily &family, ConfigReader &reader,
+                            int64_t byDefault) {
+  StringRef key = "num_local_experts";
+  for (StringRef other : {"num_experts", "n_routed_experts"})
+    if (family.has(other) && !reader.find(key))
+      key = other;
+  return reader.size(key, byDefault);
+}
+
+/// Reads groups of experts: each token goes to experts of a few of them.
+void readGroups(ConfigReader &reader, MixtureOfExperts &experts) {
+  int64_t groups = reader.size("n_group", std::max<int64_t>(experts.groups, 1));
+  reader.checkDivides("n_routed_experts", experts.experts, "n_group", groups);
+  int64_t size = experts.experts / groups;
+  int64_t chosen = reader.integer(
+      "topk_group", std::max<int64_t>(experts.chosenGroups, 1), 1, groups,
+      "an integer from 1 to n_group = " + std::to_string(groups));
+  if (experts.expertsPerToken > chosen * size)
+    reader.fail("num_experts_per_tok",
+                "expects at most the " + Twine(chosen * size) + " experts of " +
+                    Twine(chosen) + " groups but got " +
+                    Twine(experts.expertsPerToken));
+  if (chosen < groups && experts.groupScore == ExpertGroupScore::Sum2 &&
+      size < 2)
+    reader.fail("n_group", "expects groups of 2 experts but got " +
+                               Twine(groups) + " groups of 1");
+  // All groups, or the only one, leave the choice as it is.
+  experts.groups = chosen < groups ? groups : 0;
+  experts.chosenGroups = chosen < groups ? chosen : 0;
+}
+
+/// Reads how the routers of DeepSeek choose experts.
+void readRouting(const ModelFamily &family, ConfigReader &reader,
+                 MixtureOfExperts &experts) {
+  if (!family.has("topk_method"))
+    return;
+  constexpr StringRef kGreedy[] = {"greedy", "group_limited_greedy"};
+  constexpr StringRef kUnbiased[] = {"noaux_tc"};
+  constexpr StringRef kScores[] = {"softmax", "sigmoid"};
+  bool isBiased = experts.choiceBias;
+  size_t method = reader.choice(
+      "topk_method", isBiased ? ArrayRef(kUnbiased) : ArrayRef(kGreedy), 0,
+      /*areNames=*/true);
+  reader.choice("scoring_func", kScores[isBiased], 0);
+  reader.integer("moe_layer_freq", 1, 1, 1, "1");
+  experts.gateFactor =
+      reader.positive("routed_scaling_factor", experts.gateFactor);
+  experts.leadingDenseLayers =
+      reader.count("first_k_dense_replace", experts.leadingDenseLayers);
+  experts.sharedExperts =
+      reader.isNull("n_shared_experts")
+          ? 0
+          : reader.count("n_shared_experts", experts.sharedExperts);
+  if (isBiased || method == 1)
+    readGroups(reader, experts);
+}
+
 void readExperts(const ModelFamily &family, ConfigReader &reader,
                  ModelConfig &config) {
   MixtureOfExperts &experts = *config.experts;
-  // The keys are two names of one number.
-  bool isLocal = reader.find("num_local_experts");
-  experts.experts =
-      reader.size(isLocal || !family.has("num_experts") ? "num_local_experts"
-                                                        : "num_experts",
-                  experts.experts);
-  experts.expertsPerToken = reader.integer(
-      "num_experts_per_tok", experts.expertsPerToken, 1, experts.experts,
-      "an integer from 1 to the number of experts, " +
-          std::to_string(experts.experts));
+  experts.experts = readNumberOfExperts(family, reader, experts.experts);
+  std::optional<int64_t> used = experts.expertsPerToken;
+  if (*used == 0)
+    used.reset();
+  experts.expertsPerToken =
+      reader.integer("num_experts_per_tok", used, 1, experts.experts,
+                     "an integer from 1 to the number of experts, " +
+                         std::to_string(experts.experts));
   experts.ffn = family.has("moe_intermediate_size")
                     ? reader.size("moe_intermediate_size", experts.ffn)
                     : config.ffn;
   experts.normalizedGates =
       reader.boolean("norm_topk_prob", experts.normalizedGates);
   experts.denseLayers = readDenseLayers(family, reader, config.layers);
+  readRouting(family, reader, experts);
 }
 
 } // namespace
@@ -325,7 +458,10 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
   config.hidden = reader.size("hidden_size");
   config.ffn = reader.size("intermediate_size");
   config.layers = reader.size("num_hidden_layers", std::nullopt, kMaxLayers);
-  readHeads(reader, config);
+  if (config.latent)
+    readLatentAttention(reader, config);
+  else
+    readHeads(reader, config);
   config.maxPositions =
       reader.size("max_position_embeddings", config.maxPositions);
   config.normEps = reader.positive("rms_norm_eps", config.normEps);
@@ -353,13 +489,59 @@ bool RopeScaling::operator==(const RopeScaling &other) const {
          originalContext == other.originalContext;
 }
 
+bool YarnScaling::operator==(const YarnScaling &other) const {
+  auto fields = [](const YarnScaling &y) {
+    return std::tie(y.factor, y.betaFast, y.betaSlow, y.originalContext,
+                    y.rotatedFactor, y.scoreFactor);
+  };
+  return fields(*this) == fields(other);
+}
+
 bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
-  return theta == other.theta && scaling == other.scaling;
+  return theta == other.theta && scaling == other.scaling && yarn == other.yarn;
+}
+
+std::vector<double> RotaryEmbedding::listFrequencies(int64_t width) const {
+  assert(!scaling && "expects frequencies that YaRN stretches, or none");
+  int64_t pairs = width / 2;
+  // The index of the pair that makes so many turns in the original context.
+  auto indexOf = [&](double turns) {
+    return double(width) *
+           std::log(double(yarn->originalContext) / (turns * 2 * M_PI)) /
+           (2 * std::log(theta));
+  };
+  double first = 0.0, last = 0.0;
+  if (yarn) {
+    first = std::max(std::floor(indexOf(yarn->betaFast)), 0.0);
+    last = std::min(std::ceil(indexOf(yarn->betaSlow)), double(width - 1));
+    // The published code keeps the denominator from 0 so.
+    last += first == last ? 0.001 : 0.0;
+  }
+  std::vector<double> frequencies(pairs);
+  for (auto [i, frequency] : llvm::enumerate(frequencies)) {
+    frequency = std::pow(theta, -2.0 * double(i) / double(width));
+    if (!yarn)
+      continue;
+    double stretched =
+        std::clamp((double(i) - first) / (last - first), 0.0, 1.0);
+    frequency *= stretched / yarn->factor + (1.0 - stretched);
+  }
+  return frequencies;
+}
+
+bool LatentAttention::operator==(const LatentAttention &other) const {
+  auto fields = [](const LatentAttention &a) {
+    return std::tie(a.queryRank, a.rank, a.plainWidth, a.rotaryWidth,
+                    a.valueWidth);
+  };
+  return fields(*this) == fields(other);
 }
 
 bool MixtureOfExperts::operator==(const MixtureOfExperts &other) const {
   auto fields = [](const MixtureOfExperts &m) {
-    return std::tie(m.experts, m.expertsPerToken, m.ffn, m.normalizedGates,
+    return std::tie(m.experts, m.expertsPerToken, m.ffn, m.scores, m.choiceBias,
+                    m.groups, m.chosenGroups, m.groupScore, m.normalizedGates,
+                    m.gateFactor, m.sharedExperts, m.leadingDenseLayers,
                     m.denseLayers);
   };
   return fields(*this) == fields(other);
@@ -369,8 +551,8 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
     return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
                     c.kvHeads, c.headDim, c.ffn, c.maxPositions,
-                    c.positionTable, c.rope, c.windowRope, c.rotaryWidth,
-                    c.window, c.windowLayers, c.norm, c.normEps,
+                    c.positionTable, c.rope, c.windowRope, c.latent,
+                    c.rotaryWidth, c.window, c.windowLayers, c.norm, c.normEps,
                     c.initializerRange, c.scaledResidualInit, c.activation,
                     c.gatedMlp, c.experts, c.tiedHead, c.qkvBias, c.outputBias,
                     c.mlpBias, c.headNorms, c.postNorms, c.paddingToken,
@@ -380,7 +562,8 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
 }
 
 double ModelConfig::attentionScale() const {
-  return 1.0 / std::sqrt(scoreDivisor > 0 ? scoreDivisor : double(headDim));
+  return (rope.yarn ? rope.yarn->scoreFactor : 1.0) /
+         std::sqrt(scoreDivisor > 0 ? scoreDivisor : double(headDim));
 }
 
 std::optional<int64_t> ModelConfig::windowOf(int64_t layer) const {
@@ -390,7 +573,7 @@ std::optional<int64_t> ModelConfig::windowOf(int64_t layer) const {
 }
 
 bool ModelConfig::hasExperts(int64_t layer) const {
-  return experts &&
+  return experts && layer >= experts->leadingDenseLayers &&
          (experts->denseLayers.empty() ||
           !experts->denseLayers[layer % experts->denseLayers.size()]);
 }

@@ -177,6 +177,29 @@ constexpr StringRef kExpertsIgnored[] = {
 constexpr StringRef kExpertsOff[] = {"output_router_logits",
                                      "router_jitter_noise"};
 
+constexpr StringRef kDeepSeekRead[] = {
+    "first_k_dense_replace", "hidden_act",        "kv_lora_rank",
+    "moe_intermediate_size", "moe_layer_freq",    "n_group",
+    "n_routed_experts",      "n_shared_experts",  "norm_topk_prob",
+    "num_experts_per_tok",   "num_local_experts", "q_lora_rank",
+    "qk_nope_head_dim",      "qk_rope_head_dim",  "rope_interleave",
+    "routed_scaling_factor", "scoring_func",      "topk_group",
+    "topk_method",           "v_head_dim"};
+/// Factors of losses have no effect on the forward; the width of a head follows
+/// from its two parts.
+constexpr StringRef kDeepSeekIgnored[] = {"attention_dropout",
+                                          "aux_loss_alpha",
+                                          "ep_size",
+                                          "num_mtp_layers",
+                                          "num_nextn_predict_layers",
+                                          "pretraining_tp",
+                                          "qk_head_dim",
+                                          "seq_aux"};
+constexpr StringRef kDeepSeekV2Off[] = {
+    "attention_bias", "mlp_bias", "norm_topk_prob", "output_router_logits"};
+constexpr StringRef kDeepSeekV3Off[] = {"attention_bias",
+                                        "output_router_logits"};
+
 constexpr StringRef kDropoutIgnored[] = {"attention_dropout"};
 
 ModelConfig makeGPT2() {
@@ -285,6 +308,49 @@ ModelConfig makeQwen3Moe() {
   return config;
 }
 
+/// Returns the values that both versions of DeepSeek have.
+ModelConfig makeDeepSeek() {
+  ModelConfig config = makeLlama();
+  config.latent = LatentAttention();
+  config.latent->queryRank = 1536;
+  config.latent->rank = 512;
+  config.latent->plainWidth = 128;
+  config.latent->rotaryWidth = 64;
+  config.latent->valueWidth = 128;
+  config.experts = MixtureOfExperts();
+  return config;
+}
+
+ModelConfig makeDeepSeekV2() {
+  ModelConfig config = makeDeepSeek();
+  config.family = "deepseek_v2";
+  MixtureOfExperts &experts = *config.experts;
+  experts.experts = 64;
+  experts.ffn = 1407;
+  experts.sharedExperts = 2;
+  experts.normalizedGates = false;
+  return config;
+}
+
+ModelConfig makeDeepSeekV3() {
+  ModelConfig config = makeDeepSeek();
+  config.family = "deepseek_v3";
+  config.maxPositions = 4096;
+  MixtureOfExperts &experts = *config.experts;
+  experts.experts = 256;
+  experts.expertsPerToken = 8;
+  experts.ffn = 2048;
+  experts.sharedExperts = 1;
+  experts.scores = ScoreKind::Sigmoid;
+  experts.choiceBias = true;
+  experts.groups = 8;
+  experts.chosenGroups = 4;
+  experts.groupScore = ExpertGroupScore::Sum2;
+  experts.gateFactor = 2.5;
+  experts.leadingDenseLayers = 3;
+  return config;
+}
+
 constexpr ModelFamily kFamilies[] = {
     {"gpt2", kGPT2Read, {}, kGPT2Ignored, {}, makeGPT2, readGPT2},
     {"llama",
@@ -313,6 +379,10 @@ constexpr ModelFamily kFamilies[] = {
      makeMixtral, readDecoder},
     {"qwen3_moe", kDecoderRead, kQwen3MoeRead, kExpertsIgnored, kExpertsOff,
      makeQwen3Moe, readDecoder},
+    {"deepseek_v2", kDecoderRead, kDeepSeekRead, kDeepSeekIgnored,
+     kDeepSeekV2Off, makeDeepSeekV2, readDecoder},
+    {"deepseek_v3", kDecoderRead, kDeepSeekRead, kDeepSeekIgnored,
+     kDeepSeekV3Off, makeDeepSeekV3, readDecoder},
 };
 
 } // namespace

@@ -29,10 +29,13 @@ enum class Layout {
   InOut,
   /// [out, in].
   OutIn,
+  /// [out, in], where "out" is heads: of each head a row for each parameter.
+  HeadsIn,
 };
 
 /// The tensor of a parameter. Several parameters of a block may share one: they
-/// are next to each other along "out", in the order of listParameters.
+/// are next to each other along "out" or in each head, in the order of
+/// listParameters.
 struct Row {
   /// The name after "blocks.N.", or the whole name.
   StringRef parameter;
@@ -105,6 +108,25 @@ constexpr Row kQwen3Moe[] = {
     {"moe.w_down", "mlp.experts.*.down_proj.weight", Layout::OutIn},
 };
 
+constexpr Row kDeepSeek[] = {
+    {"attn.wq_a", "self_attn.q_a_proj.weight", Layout::OutIn},
+    {"attn.q_a_norm.gamma", "self_attn.q_a_layernorm.weight"},
+    {"attn.wq_b", "self_attn.q_b_proj.weight", Layout::OutIn},
+    {"attn.wkv_a", "self_attn.kv_a_proj_with_mqa.weight", Layout::OutIn},
+    {"attn.kv_a_norm.gamma", "self_attn.kv_a_layernorm.weight"},
+    {"attn.wk_rope", "self_attn.kv_a_proj_with_mqa.weight", Layout::OutIn},
+    {"attn.wk_b", "self_attn.kv_b_proj.weight", Layout::HeadsIn},
+    {"attn.wv_b", "self_attn.kv_b_proj.weight", Layout::HeadsIn},
+    {"moe.router", "mlp.gate.weight", Layout::OutIn},
+    {"moe.bias", "mlp.gate.e_score_correction_bias"},
+    {"moe.w_gate", "mlp.experts.*.gate_proj.weight", Layout::OutIn},
+    {"moe.w_up", "mlp.experts.*.up_proj.weight", Layout::OutIn},
+    {"moe.w_down", "mlp.experts.*.down_proj.weight", Layout::OutIn},
+    {"moe.shared.w_gate", "mlp.shared_experts.gate_proj.weight", Layout::OutIn},
+    {"moe.shared.w_up", "mlp.shared_experts.up_proj.weight", Layout::OutIn},
+    {"moe.shared.w_down", "mlp.shared_experts.down_proj.weight", Layout::OutIn},
+};
+
 constexpr Row kPhi3[] = {
     {"attn.wq", "self_attn.qkv_proj.weight", Layout::OutIn},
     {"attn.wk", "self_attn.qkv_proj.weight", Layout::OutIn},
@@ -136,6 +158,8 @@ constexpr Names kNames[] = {
     {"gemma3_text", "model.layers.", kGemma3, kDecoder},
     {"mixtral", "model.layers.", kMixtral, kDecoder},
     {"qwen3_moe", "model.layers.", kQwen3Moe, kDecoder},
+    {"deepseek_v2", "model.layers.", kDeepSeek, kDecoder},
+    {"deepseek_v3", "model.layers.", kDeepSeek, kDecoder},
 };
 
 int64_t product(ArrayRef<int64_t> sizes) {
@@ -237,14 +261,19 @@ private:
       return;
     }
     const Row &row = *find(parameter).first;
-    bool isOutIn = row.layout == Layout::OutIn;
+    bool isOutIn = row.layout != Layout::InOut;
     source.shape = {isOutIn ? out : in, isOutIn ? in : out};
     source.offset *= isOutIn ? in : 1;
     source.strides.assign(isSpread(row), 0);
     llvm::append_range(source.strides,
                        stridesOf(dims.take_front(inputs), isOutIn ? 1 : out));
-    llvm::append_range(source.strides,
-                       stridesOf(dims.drop_front(inputs), isOutIn ? in : 1));
+    auto outputs = stridesOf(dims.drop_front(inputs), isOutIn ? in : 1);
+    if (row.layout == Layout::HeadsIn) {
+      int64_t heads = dims[inputs];
+      outputs.front() = out / heads * in;
+      source.offset /= heads;
+    }
+    llvm::append_range(source.strides, outputs);
   }
 
   const Names &names;

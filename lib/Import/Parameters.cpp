@@ -62,7 +62,30 @@ public:
   }
 
 private:
+  void latentAttention() {
+    const LatentAttention &latent = *config.latent;
+    const Dim query{"q_latent", latent.queryRank},
+        both{"kv_latent", latent.rank};
+    if (latent.queryRank) {
+      weight("attn.wq_a", {embed, query});
+      norm("attn.q_a_norm", query);
+      weight("attn.wq_b", {query, heads, perHead, headDim});
+    } else {
+      weight("attn.wq", {embed, heads, perHead, headDim});
+    }
+    const Dim plain{"head_dim", latent.plainWidth};
+    const Dim value{"head_dim", latent.valueWidth};
+    weight("attn.wkv_a", {embed, both});
+    norm("attn.kv_a_norm", both);
+    weight("attn.wk_rope", {embed, {"rope_dim", latent.rotaryWidth}});
+    weight("attn.wk_b", {both, heads, plain});
+    weight("attn.wv_b", {both, heads, value});
+    weight("attn.wo", {heads, perHead, value, embed}, residualStddev);
+  }
+
   void attention() {
+    if (config.latent)
+      return latentAttention();
     weight("attn.wq", {embed, heads, perHead, headDim});
     weight("attn.wk", {embed, heads, headDim});
     weight("attn.wv", {embed, heads, headDim});
@@ -88,9 +111,7 @@ private:
       bias("mlp.b2", {embed});
       return;
     }
-    weight("mlp.w_gate", {embed, ffn});
-    weight("mlp.w_up", {embed, ffn});
-    weight("mlp.w_down", {ffn, embed}, residualStddev);
+    gatedMlp("mlp", ffn);
     if (!config.mlpBias)
       return;
     bias("mlp.b_gate", {ffn});
@@ -98,13 +119,27 @@ private:
     bias("mlp.b_down", {embed});
   }
 
+  void gatedMlp(const std::string &name, Dim width) {
+    weight(name + ".w_gate", {embed, width});
+    weight(name + ".w_up", {embed, width});
+    weight(name + ".w_down", {width, embed}, residualStddev);
+  }
+
   void experts() {
-    const Dim all{"experts", config.experts->experts};
-    const Dim ffn{"ffn", config.experts->ffn};
-    weight("moe.router", {embed, {"scores", all.size}});
+    const MixtureOfExperts &mixture = *config.experts;
+    const Dim all{"experts", mixture.experts},
+        scores{"scores", mixture.experts};
+    const Dim ffn{"ffn", mixture.ffn};
+    weight("moe.router", {embed, scores});
+    if (mixture.choiceBias) {
+      bias("moe.bias", {scores});
+      list.back().isChoiceBias = true;
+    }
     weight("moe.w_gate", {all, embed, ffn});
     weight("moe.w_up", {all, embed, ffn});
     weight("moe.w_down", {all, ffn, embed}, residualStddev);
+    if (mixture.sharedExperts)
+      gatedMlp("moe.shared", {"ffn", mixture.sharedExperts * mixture.ffn});
   }
 
   void norm(StringRef name) { norm(name, embed); }

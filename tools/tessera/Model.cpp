@@ -51,9 +51,11 @@ constexpr CommandSpec kCommand = {
     "CONFIG.json [options]",
     "Builds the forward graph of a model from its Hugging Face config.json.",
     "CONFIG.json is a file as it is published, or a name of share/models, as\n"
-    "gpt2; model_type is gpt2, llama, qwen2, qwen3, mistral, phi3 or\n"
-    "gemma3_text. The graph is MLIR: a function @forward on tensors of static\n"
-    "global shape, of the dialects nn and arith. Its arguments are tokens "
+    "gpt2; model_type is gpt2, llama, qwen2, qwen3, mistral, phi3,\n"
+    "gemma3_text, mixtral, qwen3_moe, deepseek_v2 or deepseek_v3. The graph\n"
+    "is MLIR: a function @forward on tensors of static global shape, of nn "
+    "and\n"
+    "dialects of MLIR. Its arguments are tokens "
     "(i32\n"
     "[batch, seq]), with --train also labels (the same; -100 does not count),\n"
     "with --eod the starts of documents (the same), then every parameter "

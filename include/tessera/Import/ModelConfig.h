@@ -45,24 +45,84 @@ struct RopeScaling {
   bool operator==(const RopeScaling &other) const;
 };
 
-/// Rotary position embeddings of q and k.
+/// YaRN (Peng et al. 2023): frequencies of fewer than `betaSlow` turns in the
+/// original context are divided by `factor`, those of more than `betaFast` are
+/// kept, those between are interpolated by their index.
+struct YarnScaling {
+  double factor = 1.0;
+  double betaFast = 32.0;
+  double betaSlow = 1.0;
+  /// Positions that the model was trained on before stretching.
+  int64_t originalContext = 0;
+  /// Multiplies the rotated elements of q and of k.
+  double rotatedFactor = 1.0;
+  /// Multiplies the scores.
+  double scoreFactor = 1.0;
+
+  bool operator==(const YarnScaling &other) const;
+};
+
+/// Rotary position embeddings of q and k. It is stretched by one rule at most.
 struct RotaryEmbedding {
   double theta = 10000.0;
   std::optional<RopeScaling> scaling;
+  std::optional<YarnScaling> yarn;
+
+  /// Returns the angle per position of each pair of `width` elements, in
+  /// radians. Expects no `scaling`.
+  std::vector<double> listFrequencies(int64_t width) const;
 
   bool operator==(const RotaryEmbedding &other) const;
 };
 
+/// Latent attention (DeepSeek-AI 2024): keys and values of all heads are
+/// matmuls of one latent vector of each token, queries possibly of another. The
+/// first elements of a head's q and k have no position; the last are rotated,
+/// neighbours as a pair, and those of k are shared by all heads.
+struct LatentAttention {
+  /// Widths of the latents of queries (0: none) and of keys and values.
+  int64_t queryRank = 0;
+  int64_t rank = 0;
+  /// Elements of a head without and with positions.
+  int64_t plainWidth = 0;
+  int64_t rotaryWidth = 0;
+  /// Width of a head's values.
+  int64_t valueWidth = 0;
+
+  bool operator==(const LatentAttention &other) const;
+};
+
+/// The function of a router's logits that gives the scores of experts.
+enum class ScoreKind { Softmax, Sigmoid };
+
+/// The score of a group of experts: its largest, or the sum of its two largest.
+enum class ExpertGroupScore { Max, Sum2 };
+
 /// Experts in place of the MLP of some layers (Shazeer et al. 2017): each is a
 /// gated MLP, and each token goes to a few of them, which a router chooses by
-/// the softmax of its logits.
+/// scores.
 struct MixtureOfExperts {
   int64_t experts = 0;
   int64_t expertsPerToken = 0;
   /// Width of an expert.
   int64_t ffn = 0;
-  /// Gates, the probabilities of a token's experts, are divided by their sum.
+  ScoreKind scores = ScoreKind::Softmax;
+  /// Scores have a bias for the choice, which gates do not have (Wang et al.
+  /// 2024).
+  bool choiceBias = false;
+  /// Experts are groups of neighbours, and a token's are in the `chosenGroups`
+  /// groups of the highest score; 0: there are no groups.
+  int64_t groups = 0;
+  int64_t chosenGroups = 0;
+  ExpertGroupScore groupScore = ExpertGroupScore::Max;
+  /// Gates, the scores of a token's experts, are divided by their sum.
   bool normalizedGates = true;
+  /// Multiplies gates.
+  double gateFactor = 1.0;
+  /// Experts of all tokens: one MLP, this many times as wide as an expert.
+  int64_t sharedExperts = 0;
+  /// Leading layers that have an MLP and no experts.
+  int64_t leadingDenseLayers = 0;
   /// True for each layer that has an MLP and no experts; empty: none.
   std::vector<bool> denseLayers;
 
@@ -96,6 +156,9 @@ struct ModelConfig {
   RotaryEmbedding rope;
   /// Rotary embedding of window layers, if it differs.
   std::optional<RotaryEmbedding> windowRope;
+  /// Latent attention, in place of matmuls of the residual stream. `headDim` is
+  /// the width of q and k.
+  std::optional<LatentAttention> latent;
   /// Number of leading elements of a head that are rotated; 0 for all.
   int64_t rotaryWidth = 0;
 
@@ -140,7 +203,7 @@ struct ModelConfig {
 
   /// Query heads per key/value head.
   int64_t headsPerGroup() const { return heads / kvHeads; }
-  /// The factor of the scores, without scaleByInverseLayer.
+  /// The factor of attention's scores, without scaleByInverseLayer.
   double attentionScale() const;
   /// The window of a layer, if it has one.
   std::optional<int64_t> windowOf(int64_t layer) const;
@@ -181,17 +244,23 @@ struct Parameter {
   /// "blocks.<i>.attn.{q_norm,k_norm}.gamma",
   /// "blocks.<i>.mlp.{w1,b1,w2,b2}" or
   /// "blocks.<i>.mlp.{w_gate,w_up,w_down,b_gate,b_up,b_down}", or
-  /// "blocks.<i>.moe.{router,w_gate,w_up,w_down}",
-  /// "ln_f.{gamma,beta}", "lm_head".
+  /// "blocks.<i>.moe.{router,bias,w_gate,w_up,w_down}",
+  /// "blocks.<i>.moe.shared.{w_gate,w_up,w_down}",
+  /// "ln_f.{gamma,beta}", "lm_head"; with latent attention
+  /// "blocks.<i>.attn.{wq,wq_a,wq_b,wkv_a,wk_rope,wk_b,wv_b,wo}" and
+  /// "blocks.<i>.attn.{q_a_norm,kv_a_norm}.gamma".
   std::string name;
   llvm::SmallVector<int64_t, 4> shape;
   /// A name for each dimension: "vocab", "embed", "positions", "ffn",
   /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim",
-  /// "experts", "scores" (of a router, one for each expert).
+  /// "experts", "scores" (of a router, one for each expert), "q_latent",
+  /// "kv_latent", "rope_dim" (the elements of k with positions).
   llvm::SmallVector<llvm::StringRef, 4> dims;
   ParameterInit init = ParameterInit::Zeros;
   /// Standard deviation, for Normal.
   double stddev = 0.0;
+  /// The bias of a router: it is f32 and has no gradient.
+  bool isChoiceBias = false;
 
   /// Product of the dimensions; saturates instead of overflowing.
   int64_t numElements() const;

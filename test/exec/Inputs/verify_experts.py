@@ -12,7 +12,7 @@ import sys
 
 MODELS, FOLDER = map(pathlib.Path, sys.argv[1:])
 # The models, and the batch of each.
-NAMES = ["tiny-mixtral", "tiny-qwen3-moe", "six"]
+NAMES = ["tiny-mixtral", "tiny-qwen3-moe", "tiny-deepseek-v3", "six"]
 # Mesh, strategy and further options.
 CASES = [
     ("dp=4", "dp,ep=4", []),
@@ -66,7 +66,8 @@ def verify(graph, mesh, strategy, options):
 def main():
     write_six()
     runs = [(build(name, 4), *case) for name in NAMES for case in CASES]
-    runs += [(build("tiny-mixtral", 8), *case) for case in PIPELINES]
+    runs += [(build(name, 8), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
+             for case in PIPELINES]
     failed = sum(not verify(*run) for run in runs)
     print(f"{failed} of {len(runs)} failed")
     return bool(failed)

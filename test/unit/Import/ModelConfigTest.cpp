@@ -346,16 +346,16 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
       {"[1]", "m.json: expects a JSON object but got [1]"},
       {"{}", "m.json: key 'model_type': expects \"gpt2\", \"llama\", "
              "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", "
-             "\"mixtral\" or \"qwen3_moe\" "
+             "\"mixtral\", \"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" "
              "but got nothing: it is missing"},
       {R"({"model_type": "bert"})",
        "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\" or "
-       "\"qwen3_moe\" but got \"bert\""},
+       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\", "
+       "\"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" but got \"bert\""},
       {R"({"model_type": "qwen"})",
        "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
-       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\" or "
-       "\"qwen3_moe\" but got \"qwen\"; "
+       "\"qwen3\", \"mistral\", \"phi3\", \"gemma3_text\", \"mixtral\", "
+       "\"qwen3_moe\", \"deepseek_v2\" or \"deepseek_v3\" but got \"qwen\"; "
        "did "
        "you mean 'qwen2'?"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
