@@ -23,6 +23,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
@@ -120,7 +121,10 @@ private:
     SmallVector<StringRef> outputs{"logits"};
     if (options.train) {
       outputs = {"loss", "loss_sum", "tokens"};
-      resultTypes.assign(3, RankedTensorType::get({}, builder.getF32Type()));
+      if (options.hasRouterLosses())
+        outputs.append({"aux_sum", "objective_sum"});
+      resultTypes.assign(outputs.size(),
+                         RankedTensorType::get({}, builder.getF32Type()));
     }
     locate("forward");
     auto function = func::FuncOp::create(
@@ -370,6 +374,14 @@ private:
         builder,
         cast<RankedTensorType>(ids.getType()).clone(builder.getF32Type()),
         scores, ids, /*offset=*/Value(), /*size=*/IntegerAttr());
+    if (options.train && options.auxLoss != 0.0)
+      addRouterLoss(balanceLoss(mixture, scores, ids));
+    if (options.train && options.zLoss != 0.0)
+      addRouterLoss(zLoss(logits));
+    if (options.capacity)
+      ids = nn::ExpertCapacityOp::create(builder, ids.getType(), ids, gates,
+                                         capacityOf(mixture), mixture.experts,
+                                         nn::ZigzagAttr());
     if (mixture.normalizedGates)
       gates = divideBySum(
           gates, mixture.scores == ScoreKind::Sigmoid ? kSigmoidSumEps : 0.0);
@@ -384,6 +396,69 @@ private:
     return mixture.sharedExperts
                ? arith::AddFOp::create(builder, y, gatedMlp("moe.shared", x))
                : y;
+  }
+
+  /// The choices that an expert takes of a sequence.
+  int64_t capacityOf(const MixtureOfExperts &mixture) const {
+    double even = double(mixture.expertsPerToken) * double(options.seq) /
+                  double(mixture.experts);
+    return static_cast<int64_t>(std::ceil(*options.capacity * even));
+  }
+
+  void addRouterLoss(Value loss) {
+    routerLosses = routerLosses
+                       ? arith::AddFOp::create(builder, routerLosses, loss)
+                       : loss;
+  }
+
+  /// Builds the balance loss of all sequences: of each the product of an
+  /// expert's choices and its summed probability, summed over experts.
+  Value balanceLoss(const MixtureOfExperts &mixture, Value scores, Value ids) {
+    auto type = cast<RankedTensorType>(scores.getType());
+    int64_t experts = mixture.experts;
+    Value probabilities = mixture.scores == ScoreKind::Sigmoid
+                              ? divideBySum(scores, kSigmoidSumEps)
+                              : scores;
+    Value one = splatOf(RankedTensorType::get({options.batch, options.seq, 1},
+                                              type.getElementType()),
+                        1.0);
+    Value chosen = nn::ExpertRowsOp::create(
+        builder,
+        RankedTensorType::get({options.batch, options.seq, experts, 1},
+                              type.getElementType()),
+        one, ids, /*offset=*/Value());
+    auto perSequence =
+        RankedTensorType::get({options.batch, experts}, type.getElementType());
+    Value counts =
+        nn::ReduceOp::create(builder, perSequence, nn::ReduceKind::Sum, chosen,
+                             ArrayRef<int64_t>{1, 3});
+    Value sums = nn::ReduceOp::create(builder, perSequence, nn::ReduceKind::Sum,
+                                      probabilities, ArrayRef<int64_t>{1});
+    double choices = double(mixture.expertsPerToken) * double(options.seq);
+    return scaleBy(sum(arith::MulFOp::create(builder, counts, sums)),
+                   options.auxLoss * double(experts) / choices);
+  }
+
+  /// Builds the z loss of all tokens.
+  Value zLoss(Value logits) {
+    auto type = cast<RankedTensorType>(logits.getType());
+    auto rows = RankedTensorType::get(type.getShape().drop_back(),
+                                      type.getElementType());
+    constexpr int64_t leading[] = {0, 1}, last[] = {2};
+    Value largest =
+        nn::ReduceOp::create(builder, rows, nn::ReduceKind::Max, logits, last);
+    // The gradient of the logarithm does not depend on the shift.
+    largest = nn::StopGradientOp::create(builder, rows, largest);
+    Value shifted = arith::SubFOp::create(
+        builder, logits,
+        nn::BroadcastOp::create(builder, type, largest, leading));
+    Value total =
+        nn::ReduceOp::create(builder, rows, nn::ReduceKind::Sum,
+                             math::ExpOp::create(builder, shifted), last);
+    Value logarithm = arith::AddFOp::create(
+        builder, math::LogOp::create(builder, total), largest);
+    return scaleBy(sum(arith::MulFOp::create(builder, logarithm, logarithm)),
+                   options.zLoss);
   }
 
   /// Returns the ids of each token's experts.
@@ -451,7 +526,8 @@ private:
   }
 
   /// Returns the mean loss, the sum of the tokens' losses, and the number of
-  /// labels that are not ignored.
+  /// labels that are not ignored; then the sum of the routers' losses and both
+  /// sums together, if there are such losses.
   SmallVector<Value> losses(Value logits) {
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
@@ -476,7 +552,12 @@ private:
                                          labels, constant(kIgnoredLabel));
     counts = arith::UIToFPOp::create(builder, perToken, counts);
     Value total = sum(each.getResult()), count = sum(counts);
-    return {arith::DivFOp::create(builder, total, count), total, count};
+    SmallVector<Value> results{arith::DivFOp::create(builder, total, count),
+                               total, count};
+    if (options.hasRouterLosses())
+      results.append(
+          {routerLosses, arith::AddFOp::create(builder, total, routerLosses)});
+    return results;
   }
 
   //===--------------------------------------------------------------------===//
@@ -558,11 +639,12 @@ private:
 
   /// Returns a number in each element of a tensor like `like`.
   Value splat(Value like, double number) {
-    auto type = cast<RankedTensorType>(like.getType());
+    return splatOf(cast<RankedTensorType>(like.getType()), number);
+  }
+  Value splatOf(RankedTensorType type, double number) {
+    Attribute value = builder.getFloatAttr(type.getElementType(), number);
     return arith::ConstantOp::create(
-        builder, cast<TypedAttr>(DenseElementsAttr::get(
-                     type, Attribute(builder.getFloatAttr(type.getElementType(),
-                                                          number)))));
+        builder, cast<TypedAttr>(DenseElementsAttr::get(type, value)));
   }
 
   Value scaleBy(Value x, double factor) {
@@ -613,6 +695,8 @@ private:
   const Type element;
   ImplicitLocOpBuilder builder;
   Value tokens, labels, starts;
+  /// The sum of the losses of the routers so far; null: none.
+  Value routerLosses;
   /// "blocks.3." within block 3.
   std::string prefix;
   llvm::StringMap<Value> values;
@@ -624,6 +708,39 @@ ModelConfig tessera::applyOptions(ModelConfig config,
                                   const ModelOptions &options) {
   config.layers = options.layers.value_or(config.layers);
   return config;
+}
+
+/// Checks the options of layers with experts.
+static llvm::Error checkRouting(const ModelConfig &config,
+                                const ModelOptions &options) {
+  struct Setting {
+    StringRef name;
+    std::optional<double> number;
+    bool mayBeZero;
+  } settings[] = {{"aux-loss", options.auxLoss, true},
+                  {"z-loss", options.zLoss, true},
+                  {"capacity", options.capacity, false}};
+  int64_t layers = options.layers.value_or(config.layers);
+  bool hasExperts = llvm::any_of(llvm::seq(layers), [&](int64_t layer) {
+    return config.hasExperts(layer);
+  });
+  for (auto [name, number, mayBeZero] : settings) {
+    if (!number || (mayBeZero && *number == 0.0))
+      continue;
+    if (!std::isfinite(*number) || *number <= 0.0)
+      return llvm::createStringError(
+          name + " expects " +
+          (mayBeZero ? "a number of at least 0" : "a number above 0") +
+          " but got " + llvm::formatv("{0}", *number).str());
+    if (!hasExperts)
+      return llvm::createStringError(name +
+                                     " expects a layer with experts but got "
+                                     "none");
+  }
+  if (options.hasRouterLosses() && !options.train)
+    return llvm::createStringError(
+        "aux-loss and z-loss expect a graph with train");
+  return llvm::Error::success();
 }
 
 llvm::Error tessera::checkOptions(const ModelConfig &config,
@@ -644,6 +761,8 @@ llvm::Error tessera::checkOptions(const ModelConfig &config,
   if (options.eod && (*options.eod < 0 || *options.eod >= config.vocab))
     return error("eod expects an id below " + Twine(config.vocab) +
                  ", the vocabulary, but got " + Twine(*options.eod));
+  if (llvm::Error fault = checkRouting(config, options))
+    return error(llvm::toString(std::move(fault)));
   double largest =
       std::max({config.vocab, config.ffn, config.heads * config.headDim});
   if (double(options.batch) * double(options.seq) * largest > 0x1p62)

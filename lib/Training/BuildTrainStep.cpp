@@ -161,6 +161,10 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   lossSum = final.getResult(next++);
   if (trained.tokens)
     tokens = final.getResult(next++);
+  if (trained.lossSum)
+    lossSum = final.getResult(next++);
+  if (trained.auxSum)
+    auxSum = final.getResult(next++);
   for (TrainedParameter &parameter : parameters)
     if (parameter.gradient)
       takeGradient(parameter, final.getResult(next++));
@@ -228,7 +232,9 @@ void TrainStepBuilder::buildStep() {
   // A batch without labels has zero loss and gradients.
   Value count = tokens ? b.cast(tokens, wide) : one;
   Value divisor = b.make<arith::MaximumFOp>(count, one);
-  Value loss = b.div(sum, divisor);
+  Value loss = b.div(sum, divisor), aux;
+  if (auxSum)
+    aux = b.div(b.cast(auxSum, wide), divisor);
   if (scalesLoss())
     divisor = b.mul(divisor, getArgument(lossScale));
 
@@ -259,6 +265,8 @@ void TrainStepBuilder::buildStep() {
   output("grad_norm", norm);
   output("lr", optimizer.getLearningRate());
   output("num_labels", count);
+  if (aux)
+    output("aux_loss", aux);
   if (skip)
     output("skipped",
            b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));

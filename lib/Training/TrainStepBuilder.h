@@ -109,7 +109,8 @@ private:
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::DictionaryAttr> attrs;
   llvm::SmallVector<mlir::Location> locations;
-  mlir::Value lossSum, tokens;
+  /// Sums over all micro-batches; null if the forward has no such result.
+  mlir::Value lossSum, tokens, auxSum;
   /// Results by number; parameters and state first.
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<llvm::StringRef> outputs;

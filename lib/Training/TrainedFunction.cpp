@@ -79,12 +79,25 @@ static LogicalResult collectArguments(TrainedFunction &trained) {
   return success();
 }
 
-static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
-                                          Value tokens) {
+/// Finds what is differentiated and reported; null objective: nothing is.
+static TrainedFunction findLosses(func::FuncOp function) {
   TrainedFunction trained;
   trained.function = function;
-  trained.lossSum = loss;
-  trained.tokens = tokens;
+  Value sum = findOutput(function, "loss_sum");
+  trained.objective = sum ? sum : findOutput(function, "loss");
+  if (!sum)
+    return trained;
+  trained.tokens = findOutput(function, "tokens");
+  if (Value objective = findOutput(function, "objective_sum")) {
+    trained.objective = objective;
+    trained.lossSum = sum;
+    trained.auxSum = findOutput(function, "aux_sum");
+  }
+  return trained;
+}
+
+static FailureOr<TrainedFunction> collect(TrainedFunction trained) {
+  func::FuncOp function = trained.function;
   for (Value value : trained.getOutputs())
     if (!isFloatScalar(value))
       return function.emitError(
@@ -102,18 +115,14 @@ tessera::findTrainedFunction(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!isForward(function))
       continue;
-    Value loss = findOutput(function, "loss_sum"), tokens;
-    if (loss)
-      tokens = findOutput(function, "tokens");
-    else
-      loss = findOutput(function, "loss");
-    if (!loss)
+    TrainedFunction losses = findLosses(function);
+    if (!losses.objective)
       continue;
     if (found)
       return function.emitError("expects one function with parameters and a "
                                 "loss but got @")
              << found->function.getName() << " and @" << function.getName();
-    FailureOr<TrainedFunction> trained = collect(function, loss, tokens);
+    FailureOr<TrainedFunction> trained = collect(std::move(losses));
     if (failed(trained))
       return failure();
     found = std::move(*trained);

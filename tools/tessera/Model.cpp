@@ -36,6 +36,15 @@ constexpr OptionSpec kOptions[] = {
     {"--eod", "ID",
      "the token that ends a document: a token sees its own\n"
      "document alone, and predicts none of the next"},
+    {"--aux-loss", "A",
+     "add A times the balance loss of each router, of each\n"
+     "sequence, to what --train minimizes (default 0)"},
+    {"--z-loss", "C",
+     "add C times each token's squared logarithm of a router's\n"
+     "sum of exponentials (default 0)"},
+    {"--capacity", "F",
+     "drop an expert's choices of a sequence beyond F times an\n"
+     "even share, rounded up, those of the lowest score first"},
     {"--ignore-key", "LIST",
      "keys of the config, separated by commas, that would be an\n"
      "error since they are not known: they change nothing"},
@@ -71,6 +80,18 @@ constexpr CommandSpec kCommand = {
     /*choices=*/"",
     /*shared=*/"models"};
 
+/// Reads a number of an option, none if it is not given.
+llvm::Expected<std::optional<double>> readNumber(const ParsedOptions &parsed,
+                                                 StringRef name) {
+  double number = 0.0;
+  if (!parsed.has(name))
+    return std::optional<double>();
+  if (parsed.get(name).getAsDouble(number))
+    return llvm::createStringError(name + " expects a number but got '" +
+                                   parsed.get(name) + "'");
+  return number;
+}
+
 /// Reads the options, after the config: the config has the default of --seq.
 llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
                                          const ModelConfig &config) {
@@ -97,6 +118,18 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
                                     ModelDType::F16};
   options.dtype = kDTypes[*dtype];
   options.train = parsed.has("--train");
+  auto auxLoss = readNumber(parsed, "--aux-loss");
+  if (!auxLoss)
+    return auxLoss.takeError();
+  auto zLoss = readNumber(parsed, "--z-loss");
+  if (!zLoss)
+    return zLoss.takeError();
+  auto capacity = readNumber(parsed, "--capacity");
+  if (!capacity)
+    return capacity.takeError();
+  options.auxLoss = auxLoss->value_or(0.0);
+  options.zLoss = zLoss->value_or(0.0);
+  options.capacity = *capacity;
   options.eod = *eod;
   return options;
 }

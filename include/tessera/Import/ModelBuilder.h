@@ -34,6 +34,18 @@ struct ModelOptions {
   /// document, a label in the next document does not count, and positions of a
   /// position table restart with each document.
   std::optional<int64_t> eod;
+  /// Factors of the losses of routers that training adds; 0: there is none. The
+  /// balance loss of a sequence is E/(k s) times the sum over experts of
+  /// choices and summed probabilities (Fedus et al. 2022); the z loss is the
+  /// sum over tokens of squared logarithms of the logits' sums of exponentials
+  /// (Zoph et al. 2022).
+  double auxLoss = 0.0;
+  double zLoss = 0.0;
+  /// Choices that an expert takes of a sequence, over an even share; others are
+  /// dropped. Without it all are taken.
+  std::optional<double> capacity;
+
+  bool hasRouterLosses() const { return auxLoss != 0.0 || zLoss != 0.0; }
 };
 
 /// `config` with the values that the options replace.
@@ -41,7 +53,8 @@ ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
 /// Fails if no graph can be built: sizes below 1, a sequence longer than the
 /// position table, a tensor of more than 2^62 elements, an end-of-document id
-/// outside the vocabulary.
+/// outside the vocabulary, losses or a capacity of a model without experts or
+/// that are no number above 0, losses of a graph that is not trained.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
@@ -52,10 +65,11 @@ llvm::Error checkOptions(const ModelConfig &config,
 /// which the token's document starts. Returns logits [batch, seq, vocab] of the
 /// chosen type, or with `train` three f32 scalars: `loss`, the mean over the
 /// labels that count (NaN if none does), `loss_sum` and `tokens`, the sum and
-/// the number of these labels. Arguments carry nn.input or nn.param, nn.dims
-/// and nn.init; the result nn.output; ops of the residual stream nn.dims.
-/// Dropout is not in the graph. Emits an error and returns null if checkOptions
-/// fails.
+/// the number of these labels; with losses of routers also `aux_sum`, their
+/// sum, and `objective_sum`, both sums together. Arguments carry nn.input or
+/// nn.param, nn.dims and nn.init; the result nn.output; ops of the residual
+/// stream nn.dims. Dropout is not in the graph. Emits an error and returns null
+/// if checkOptions fails.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext &context,
                                              const ModelConfig &config,
                                              const ModelOptions &options);

@@ -23,22 +23,27 @@ struct TrainedFunction {
   /// "batch" in nn.dims, else the first.
   llvm::SmallVector<mlir::BlockArgument> inputs;
   llvm::SmallVector<int64_t> batchDims;
-  /// The value to differentiate: the result "loss_sum", or "loss" without one.
-  /// Null for a function that is not trained.
-  mlir::Value lossSum;
+  /// The value to differentiate: the result "objective_sum", without one
+  /// "loss_sum", or "loss" without either. Null for a function that is not
+  /// trained.
+  mlir::Value objective;
   /// The result "tokens" that accompanies "loss_sum"; null: the loss counts as
   /// one.
   mlir::Value tokens;
+  /// The results "loss_sum" and "aux_sum" whose sum the objective is; null: the
+  /// objective is the loss.
+  mlir::Value lossSum, auxSum;
 
   /// `inputs` as values.
   llvm::SmallVector<mlir::Value> getInputs() const {
     return llvm::SmallVector<mlir::Value>(inputs.begin(), inputs.end());
   }
-  /// lossSum, and tokens if there is one.
+  /// The objective, and those of tokens, lossSum and auxSum that exist.
   llvm::SmallVector<mlir::Value> getOutputs() const {
-    llvm::SmallVector<mlir::Value> outputs{lossSum};
-    if (tokens)
-      outputs.push_back(tokens);
+    llvm::SmallVector<mlir::Value> outputs{objective};
+    for (mlir::Value value : {tokens, lossSum, auxSum})
+      if (value)
+        outputs.push_back(value);
     return outputs;
   }
 };

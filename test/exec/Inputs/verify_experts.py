@@ -30,6 +30,17 @@ CASES = [
     ("dp=4", "dp,ep=4", ["--recompute", "full"]),
     ("dp=4", "dp,ep=2", ["--precision", "bf16"]),
 ]
+# The losses of routers and the choices that a capacity drops depend on no mesh.
+LOSSES = ["--aux-loss", "0.5", "--z-loss", "0.1", "--capacity", "1.25"]
+LOSS_CASES = [
+    ("dp=4", "dp,ep=4", []),
+    ("dp=2,tp=2", "dp,tp", []),
+    ("dp=2,tp=2", "dp,tp,sp,ep=4", []),
+    ("dp=2,cp=2", "dp,cp,ep=4", []),
+    ("dp=4", "dp,ep=2,zero=2", ["--micro-batches", "2"]),
+    ("dp=4", "dp,ep=2,zero=3", []),
+    ("dp=4", "dp,ep=2", ["--precision", "bf16"]),
+]
 # One model alone, since each takes seconds.
 PIPELINES = [
     ("pp=2,dp=2", "pp,dp,ep=2", ["--micro-batches", "4", "--schedule", schedule])
@@ -44,11 +55,11 @@ def write_six():
     (FOLDER / "six.json").write_text(json.dumps(config))
 
 
-def build(name, batch):
-    graph = FOLDER / f"{name}-{batch}.mlir"
+def build(name, batch, options=()):
+    graph = FOLDER / f"{name}-{batch}-{len(options)}.mlir"
     config = (FOLDER if name == "six" else MODELS) / f"{name}.json"
     subprocess.run(["tessera", "model", config, "--batch", str(batch), "--seq", "8", "--train",
-                    "--quiet", "-o", graph], check=True)
+                    "--quiet", *options, "-o", graph], check=True)
     return graph
 
 
@@ -68,6 +79,8 @@ def main():
     runs = [(build(name, 4), *case) for name in NAMES for case in CASES]
     runs += [(build(name, 8), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
              for case in PIPELINES]
+    runs += [(build(name, 8, LOSSES), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
+             for case in LOSS_CASES + PIPELINES]
     failed = sum(not verify(*run) for run in runs)
     print(f"{failed} of {len(runs)} failed")
     return bool(failed)
