@@ -23,7 +23,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
@@ -69,16 +68,15 @@ public:
     createFunction();
 
     Value x = embeddings();
-    for (int64_t i = 0; i < config.layers; ++i)
+    for (int64_t i = 0; i < config.layers; ++i) {
+      prefix = "blocks." + std::to_string(i) + ".";
       x = block(i, x);
+    }
     prefix.clear();
     x = norm("ln_f", x);
-    locate("head");
-    Value logits = einsum("bsd,vd->bsv", x,
-                          parameter(config.tiedHead ? "wte" : "lm_head"));
-    SmallVector<Value> results{logits};
+    SmallVector<Value> results{head(x)};
     if (options.train)
-      results = losses(logits);
+      results = losses(results.front(), x);
     func::ReturnOp::create(builder, results);
     return module;
   }
@@ -93,7 +91,8 @@ private:
     SmallVector<DictionaryAttr> attrs;
     auto batchType = RankedTensorType::get({options.batch, options.seq},
                                            builder.getI32Type());
-    auto addInput = [&](StringRef name, StringRef key, int64_t number) {
+    auto addInput = [&](const std::string &name, StringRef key,
+                        int64_t number) {
       types.push_back(batchType);
       attrs.push_back(builder.getDictionaryAttr(
           {named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
@@ -102,8 +101,10 @@ private:
            named(key, builder.getI64IntegerAttr(number))}));
     };
     addInput("tokens", nn::NNDialect::kVocabAttr, config.vocab);
-    if (options.train)
-      addInput("labels", nn::NNDialect::kVocabAttr, config.vocab);
+    int64_t numLabels = options.train ? 1 + config.predictionModules : 0;
+    for (int64_t i = 0; i < numLabels; ++i)
+      addInput(i == 0 ? "labels" : "labels." + std::to_string(i),
+               nn::NNDialect::kVocabAttr, config.vocab);
     if (options.eod)
       addInput("starts", nn::NNDialect::kEodAttr, *options.eod);
     size_t numInputs = types.size();
@@ -122,7 +123,9 @@ private:
     if (options.train) {
       outputs = {"loss", "loss_sum", "tokens"};
       if (options.hasRouterLosses())
-        outputs.append({"aux_sum", "objective_sum"});
+        outputs.push_back("aux_sum");
+      if (options.hasObjective())
+        outputs.push_back("objective_sum");
       resultTypes.assign(outputs.size(),
                          RankedTensorType::get({}, builder.getF32Type()));
     }
@@ -137,7 +140,8 @@ private:
     Block *entry = function.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     tokens = entry->getArgument(0);
-    labels = options.train ? Value(entry->getArgument(1)) : Value();
+    for (int64_t i = 0; i < numLabels; ++i)
+      labels.push_back(entry->getArgument(1 + i));
     if (options.eod)
       starts = entry->getArgument(numInputs - 1);
     auto arguments = entry->getArguments().drop_front(numInputs);
@@ -195,12 +199,7 @@ private:
 
   Value embeddings() {
     locate("wte");
-    Value x = nn::EmbeddingOp::create(builder, residualType(), parameter("wte"),
-                                      tokens, Value(), IntegerAttr());
-    if (options.train && config.paddingToken)
-      x = keepRow(x, *config.paddingToken);
-    if (config.scaledEmbeddings)
-      x = scaleBy(x, std::sqrt(config.hidden));
+    Value x = lookUp(tokens);
     if (Value table = parameter("wpe")) {
       locate("wpe");
       Value positions = nn::IotaOp::create(
@@ -221,15 +220,20 @@ private:
     return onResidualStream(x);
   }
 
+  /// Returns the rows of the embedding table of ids.
+  Value lookUp(Value ids) {
+    Value x = nn::EmbeddingOp::create(builder, residualType(), values["wte"],
+                                      ids, Value(), IntegerAttr());
+    if (options.train && config.paddingToken)
+      x = keepRow(x, ids, *config.paddingToken);
+    return config.scaledEmbeddings ? scaleBy(x, std::sqrt(config.hidden)) : x;
+  }
+
   /// Returns `rows` without the gradient of the rows of one token.
-  Value keepRow(Value rows, int64_t token) {
-    auto ids = cast<RankedTensorType>(tokens.getType());
-    Value id = arith::ConstantOp::create(
-        builder,
-        cast<TypedAttr>(DenseElementsAttr::get(
-            ids, builder.getIntegerAttr(ids.getElementType(), token))));
+  Value keepRow(Value rows, Value ids, int64_t token) {
+    Value id = idOf(token);
     Value isToken =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, tokens, id);
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, ids, id);
     auto type = cast<RankedTensorType>(rows.getType());
     isToken = nn::BroadcastOp::create(builder, type.clone(builder.getI1Type()),
                                       isToken, ArrayRef<int64_t>{0, 1});
@@ -237,8 +241,15 @@ private:
     return arith::SelectOp::create(builder, isToken, kept, rows);
   }
 
+  /// Returns the logits of a normalized value of the residual stream.
+  Value head(Value x) {
+    locate("head");
+    return einsum("bsd,vd->bsv", x,
+                  values[config.tiedHead ? "wte" : "lm_head"]);
+  }
+
+  /// Builds the block that `prefix` names, which is of the kind of a layer.
   Value block(int64_t index, Value x) {
-    prefix = "blocks." + std::to_string(index) + ".";
     Value attended = attention(index, norm("ln1", x));
     if (config.postNorms)
       attended = norm("ln1_post", attended);
@@ -526,38 +537,84 @@ private:
   }
 
   /// Returns the mean loss, the sum of the tokens' losses, and the number of
-  /// labels that are not ignored; then the sum of the routers' losses and both
-  /// sums together, if there are such losses.
-  SmallVector<Value> losses(Value logits) {
+  /// labels that are not ignored; then the sum of the routers' losses, and all
+  /// that training minimizes, where these are more.
+  SmallVector<Value> losses(Value logits, Value x) {
     locate("loss");
-    auto labelsType = cast<RankedTensorType>(labels.getType());
-    auto perToken = labelsType.clone(builder.getF32Type());
-    auto constant = [&](int64_t number) -> Value {
-      return arith::ConstantOp::create(
-          builder,
-          DenseElementsAttr::get(labelsType,
-                                 builder.getI32IntegerAttr(number).getValue()));
-    };
-    Value labels = this->labels;
-    if (options.eod) {
-      Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                           tokens, constant(*options.eod));
-      labels = arith::SelectOp::create(builder, isLast, constant(kIgnoredLabel),
-                                       labels);
-    }
-    auto each =
-        nn::CrossEntropyOp::create(builder, perToken, logits, labels,
-                                   kIgnoredLabel, /*classes=*/IntegerAttr());
+    Value labels = labelsOf(0);
+    auto perToken =
+        cast<RankedTensorType>(labels.getType()).clone(builder.getF32Type());
+    Value each = lossOfTokens(logits, labels);
     Value counts = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
-                                         labels, constant(kIgnoredLabel));
+                                         labels, idOf(kIgnoredLabel));
     counts = arith::UIToFPOp::create(builder, perToken, counts);
-    Value total = sum(each.getResult()), count = sum(counts);
+    Value total = sum(each), count = sum(counts), objective = total;
     SmallVector<Value> results{arith::DivFOp::create(builder, total, count),
                                total, count};
-    if (options.hasRouterLosses())
-      results.append(
-          {routerLosses, arith::AddFOp::create(builder, total, routerLosses)});
+    for (int64_t i = 0; i < config.predictionModules; ++i)
+      objective =
+          arith::AddFOp::create(builder, objective, predictionLoss(i, x));
+    if (options.hasRouterLosses()) {
+      results.push_back(routerLosses);
+      objective = arith::AddFOp::create(builder, objective, routerLosses);
+    }
+    if (options.hasObjective())
+      results.push_back(objective);
     return results;
+  }
+
+  /// Returns the labels of the main model (0) or of a prediction module,
+  /// ignored where the label is in another document.
+  Value labelsOf(int64_t number) {
+    Value result = labels[number];
+    for (int64_t i = 0; options.eod && i <= number; ++i) {
+      Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                           i == 0 ? tokens : labels[i - 1],
+                                           idOf(*options.eod));
+      Value ignored = idOf(kIgnoredLabel);
+      result = arith::SelectOp::create(builder, isLast, ignored, result);
+    }
+    return result;
+  }
+
+  Value lossOfTokens(Value logits, Value labels) {
+    auto type = cast<RankedTensorType>(labels.getType());
+    return nn::CrossEntropyOp::create(builder, type.clone(builder.getF32Type()),
+                                      logits, labels, kIgnoredLabel,
+                                      /*classes=*/IntegerAttr())
+        .getResult();
+  }
+
+  /// Builds a prediction module (DeepSeek-AI 2024, section 2.2): a block on the
+  /// embedding of the next token and the normalized value `x` before it, which
+  /// becomes the module's own. Returns its weighted loss.
+  Value predictionLoss(int64_t module, Value &x) {
+    const std::string name = "mtp." + std::to_string(module) + ".";
+    prefix = name;
+    locate("wte");
+    // An ignored label is no row of the table.
+    Value next = arith::MaxSIOp::create(builder, labels[module], idOf(0));
+    Value embedded = norm("norm_e", lookUp(next));
+    Value previous = norm("norm_h", x);
+    locate("proj");
+    Value pair = tensor::ConcatOp::create(builder, /*dim=*/2,
+                                          ValueRange{embedded, previous});
+    x = onResidualStream(einsum("bsp,pd->bsd", pair, parameter("proj")));
+    prefix = name + "block.";
+    x = block(config.predictionLayer + module, x);
+    prefix = name;
+    x = norm("norm", x);
+    Value loss = sum(lossOfTokens(head(x), labelsOf(module + 1)));
+    return scaleBy(loss,
+                   options.predictionWeight / double(config.predictionModules));
+  }
+
+  /// Returns an id for each token.
+  Value idOf(int64_t number) {
+    return arith::ConstantOp::create(
+        builder,
+        DenseElementsAttr::get(cast<RankedTensorType>(tokens.getType()),
+                               builder.getI32IntegerAttr(number).getValue()));
   }
 
   //===--------------------------------------------------------------------===//
@@ -694,7 +751,9 @@ private:
   const ModelOptions &options;
   const Type element;
   ImplicitLocOpBuilder builder;
-  Value tokens, labels, starts;
+  Value tokens, starts;
+  /// The labels, then those of each prediction module.
+  SmallVector<Value> labels;
   /// The sum of the losses of the routers so far; null: none.
   Value routerLosses;
   /// "blocks.3." within block 3.
@@ -703,74 +762,6 @@ private:
 };
 
 } // namespace
-
-ModelConfig tessera::applyOptions(ModelConfig config,
-                                  const ModelOptions &options) {
-  config.layers = options.layers.value_or(config.layers);
-  return config;
-}
-
-/// Checks the options of layers with experts.
-static llvm::Error checkRouting(const ModelConfig &config,
-                                const ModelOptions &options) {
-  struct Setting {
-    StringRef name;
-    std::optional<double> number;
-    bool mayBeZero;
-  } settings[] = {{"aux-loss", options.auxLoss, true},
-                  {"z-loss", options.zLoss, true},
-                  {"capacity", options.capacity, false}};
-  int64_t layers = options.layers.value_or(config.layers);
-  bool hasExperts = llvm::any_of(llvm::seq(layers), [&](int64_t layer) {
-    return config.hasExperts(layer);
-  });
-  for (auto [name, number, mayBeZero] : settings) {
-    if (!number || (mayBeZero && *number == 0.0))
-      continue;
-    if (!std::isfinite(*number) || *number <= 0.0)
-      return llvm::createStringError(
-          name + " expects " +
-          (mayBeZero ? "a number of at least 0" : "a number above 0") +
-          " but got " + llvm::formatv("{0}", *number).str());
-    if (!hasExperts)
-      return llvm::createStringError(name +
-                                     " expects a layer with experts but got "
-                                     "none");
-  }
-  if (options.hasRouterLosses() && !options.train)
-    return llvm::createStringError(
-        "aux-loss and z-loss expect a graph with train");
-  return llvm::Error::success();
-}
-
-llvm::Error tessera::checkOptions(const ModelConfig &config,
-                                  const ModelOptions &options) {
-  auto error = [&](const Twine &text) {
-    return llvm::createStringError("model " + config.name + ": " + text);
-  };
-  std::pair<StringRef, int64_t> sizes[] = {
-      {"batch", options.batch},
-      {"seq", options.seq},
-      {"layers", options.layers.value_or(config.layers)}};
-  for (auto [name, size] : sizes)
-    if (size < 1)
-      return error(name + " expects a positive integer but got " + Twine(size));
-  if (config.positionTable && options.seq > config.maxPositions)
-    return error("seq expects at most n_positions = " +
-                 Twine(config.maxPositions) + " but got " + Twine(options.seq));
-  if (options.eod && (*options.eod < 0 || *options.eod >= config.vocab))
-    return error("eod expects an id below " + Twine(config.vocab) +
-                 ", the vocabulary, but got " + Twine(*options.eod));
-  if (llvm::Error fault = checkRouting(config, options))
-    return error(llvm::toString(std::move(fault)));
-  double largest =
-      std::max({config.vocab, config.ffn, config.heads * config.headDim});
-  if (double(options.batch) * double(options.seq) * largest > 0x1p62)
-    return error("batch x seq = " + Twine(options.batch) + " x " +
-                 Twine(options.seq) +
-                 " expects tensors of at most 2^62 elements");
-  return llvm::Error::success();
-}
 
 OwningOpRef<ModuleOp> tessera::buildModel(MLIRContext &context,
                                           const ModelConfig &config,

@@ -478,6 +478,13 @@ void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
       reader.positive("query_pre_attn_scalar", config.scoreDivisor);
   if (config.experts)
     readExperts(family, reader, config);
+  // The keys are two names of one number.
+  for (StringRef key : {"num_mtp_layers", "num_nextn_predict_layers"})
+    if (family.has(key))
+      config.predictionModules =
+          reader.integer(key, config.predictionModules, 0, kMaxLayers,
+                         "an integer of at least 0");
+  config.predictionLayer = config.layers;
   readPaddingToken(reader, config);
   readRopes(family, reader, config);
   readWindow(family, reader, config);
@@ -552,7 +559,8 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
     return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
                     c.kvHeads, c.headDim, c.ffn, c.maxPositions,
                     c.positionTable, c.rope, c.windowRope, c.latent,
-                    c.rotaryWidth, c.window, c.windowLayers, c.norm, c.normEps,
+                    c.predictionModules, c.predictionLayer, c.rotaryWidth,
+                    c.window, c.windowLayers, c.norm, c.normEps,
                     c.initializerRange, c.scaledResidualInit, c.activation,
                     c.gatedMlp, c.experts, c.tiedHead, c.qkvBias, c.outputBias,
                     c.mlpBias, c.headNorms, c.postNorms, c.paddingToken,

@@ -177,7 +177,7 @@ constexpr StringRef kExpertsIgnored[] = {
 constexpr StringRef kExpertsOff[] = {"output_router_logits",
                                      "router_jitter_noise"};
 
-constexpr StringRef kDeepSeekRead[] = {
+constexpr StringRef kDeepSeekV2Read[] = {
     "first_k_dense_replace", "hidden_act",        "kv_lora_rank",
     "moe_intermediate_size", "moe_layer_freq",    "n_group",
     "n_routed_experts",      "n_shared_experts",  "norm_topk_prob",
@@ -185,16 +185,33 @@ constexpr StringRef kDeepSeekRead[] = {
     "qk_nope_head_dim",      "qk_rope_head_dim",  "rope_interleave",
     "routed_scaling_factor", "scoring_func",      "topk_group",
     "topk_method",           "v_head_dim"};
+constexpr StringRef kDeepSeekV3Read[] = {"first_k_dense_replace",
+                                         "hidden_act",
+                                         "kv_lora_rank",
+                                         "moe_intermediate_size",
+                                         "moe_layer_freq",
+                                         "n_group",
+                                         "n_routed_experts",
+                                         "n_shared_experts",
+                                         "norm_topk_prob",
+                                         "num_experts_per_tok",
+                                         "num_local_experts",
+                                         "num_mtp_layers",
+                                         "num_nextn_predict_layers",
+                                         "q_lora_rank",
+                                         "qk_nope_head_dim",
+                                         "qk_rope_head_dim",
+                                         "rope_interleave",
+                                         "routed_scaling_factor",
+                                         "scoring_func",
+                                         "topk_group",
+                                         "topk_method",
+                                         "v_head_dim"};
 /// Factors of losses have no effect on the forward; the width of a head follows
 /// from its two parts.
-constexpr StringRef kDeepSeekIgnored[] = {"attention_dropout",
-                                          "aux_loss_alpha",
-                                          "ep_size",
-                                          "num_mtp_layers",
-                                          "num_nextn_predict_layers",
-                                          "pretraining_tp",
-                                          "qk_head_dim",
-                                          "seq_aux"};
+constexpr StringRef kDeepSeekIgnored[] = {"attention_dropout", "aux_loss_alpha",
+                                          "ep_size",           "pretraining_tp",
+                                          "qk_head_dim",       "seq_aux"};
 constexpr StringRef kDeepSeekV2Off[] = {
     "attention_bias", "mlp_bias", "norm_topk_prob", "output_router_logits"};
 constexpr StringRef kDeepSeekV3Off[] = {"attention_bias",
@@ -336,6 +353,7 @@ ModelConfig makeDeepSeekV3() {
   ModelConfig config = makeDeepSeek();
   config.family = "deepseek_v3";
   config.maxPositions = 4096;
+  config.predictionModules = 1;
   MixtureOfExperts &experts = *config.experts;
   experts.experts = 256;
   experts.expertsPerToken = 8;
@@ -379,9 +397,9 @@ constexpr ModelFamily kFamilies[] = {
      makeMixtral, readDecoder},
     {"qwen3_moe", kDecoderRead, kQwen3MoeRead, kExpertsIgnored, kExpertsOff,
      makeQwen3Moe, readDecoder},
-    {"deepseek_v2", kDecoderRead, kDeepSeekRead, kDeepSeekIgnored,
+    {"deepseek_v2", kDecoderRead, kDeepSeekV2Read, kDeepSeekIgnored,
      kDeepSeekV2Off, makeDeepSeekV2, readDecoder},
-    {"deepseek_v3", kDecoderRead, kDeepSeekRead, kDeepSeekIgnored,
+    {"deepseek_v3", kDecoderRead, kDeepSeekV3Read, kDeepSeekIgnored,
      kDeepSeekV3Off, makeDeepSeekV3, readDecoder},
 };
 

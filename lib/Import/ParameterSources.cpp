@@ -117,6 +117,10 @@ constexpr Row kDeepSeek[] = {
     {"attn.wk_rope", "self_attn.kv_a_proj_with_mqa.weight", Layout::OutIn},
     {"attn.wk_b", "self_attn.kv_b_proj.weight", Layout::HeadsIn},
     {"attn.wv_b", "self_attn.kv_b_proj.weight", Layout::HeadsIn},
+    {"norm_h.gamma", "hnorm.weight"},
+    {"norm_e.gamma", "enorm.weight"},
+    {"norm.gamma", "shared_head.norm.weight"},
+    {"proj", "eh_proj.weight", Layout::OutIn},
     {"moe.router", "mlp.gate.weight", Layout::OutIn},
     {"moe.bias", "mlp.gate.e_score_correction_bias"},
     {"moe.w_gate", "mlp.experts.*.gate_proj.weight", Layout::OutIn},
@@ -192,7 +196,7 @@ public:
       : names(*llvm::find_if(
             kNames,
             [&](const Names &row) { return row.family == config.family; })),
-        parameters(parameters) {
+        parameters(parameters), firstPrediction(config.predictionLayer) {
     assert(&names != std::end(kNames) && "expects names for each family");
   }
 
@@ -216,10 +220,17 @@ private:
   /// Returns the row of a parameter, and the prefix of its block in files.
   std::pair<const Row *, std::string> find(const Parameter &parameter) const {
     StringRef rest = parameter.name;
-    if (!rest.consume_front("blocks."))
+    bool isPrediction = rest.consume_front("mtp.");
+    if (!isPrediction && !rest.consume_front("blocks."))
       return {&rowOf(rest), ""};
     auto [number, name] = rest.split('.');
-    return {&rowOf(name), (names.blocks + number + ".").str()};
+    int64_t layer = 0;
+    number.getAsInteger(10, layer);
+    if (isPrediction) {
+      layer += firstPrediction;
+      name.consume_front("block.");
+    }
+    return {&rowOf(name), names.blocks.str() + std::to_string(layer) + "."};
   }
   /// True if a file has a tensor for each index of the first dimension.
   static bool isSpread(const Row &row) { return row.tensor.contains('*'); }
@@ -278,6 +289,8 @@ private:
 
   const Names &names;
   ArrayRef<Parameter> parameters;
+  /// The layer in files of the first prediction module.
+  int64_t firstPrediction;
   /// The number of outputs of each tensor.
   llvm::StringMap<int64_t> outs;
 };

@@ -45,23 +45,41 @@ public:
       weight("wpe", {{"positions", config.maxPositions}, embed});
     for (int64_t i = 0; i < config.layers; ++i) {
       prefix = "blocks." + std::to_string(i) + ".";
-      norm("ln1");
-      attention();
-      if (config.postNorms)
-        norm("ln1_post");
-      norm("ln2");
-      config.hasExperts(i) ? experts() : mlp();
-      if (config.postNorms)
-        norm("ln2_post");
+      block(i);
     }
     prefix.clear();
     norm("ln_f");
     if (!config.tiedHead)
       weight("lm_head", {vocab, embed});
+    for (int64_t j = 0; j < config.predictionModules; ++j)
+      predictionModule(j);
     return std::move(list);
   }
 
 private:
+  void block(int64_t layer) {
+    norm("ln1");
+    attention();
+    if (config.postNorms)
+      norm("ln1_post");
+    norm("ln2");
+    config.hasExperts(layer) ? experts() : mlp();
+    if (config.postNorms)
+      norm("ln2_post");
+  }
+
+  void predictionModule(int64_t module) {
+    const std::string name = "mtp." + std::to_string(module) + ".";
+    prefix = name;
+    norm("norm_h");
+    norm("norm_e");
+    weight("proj", {{"embed_pair", 2 * config.hidden}, embed});
+    prefix = name + "block.";
+    block(config.predictionLayer + module);
+    prefix = name;
+    norm("norm");
+  }
+
   void latentAttention() {
     const LatentAttention &latent = *config.latent;
     const Dim query{"q_latent", latent.queryRank},

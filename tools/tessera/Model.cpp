@@ -42,6 +42,9 @@ constexpr OptionSpec kOptions[] = {
     {"--z-loss", "C",
      "add C times each token's squared logarithm of a router's\n"
      "sum of exponentials (default 0)"},
+    {"--mtp-weight", "W",
+     "train the config's prediction modules too: their losses,\n"
+     "on labels.1, ..., count W (default 0: the graph has none)"},
     {"--capacity", "F",
      "drop an expert's choices of a sequence beyond F times an\n"
      "even share, rounded up, those of the lowest score first"},
@@ -127,6 +130,10 @@ llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
   auto capacity = readNumber(parsed, "--capacity");
   if (!capacity)
     return capacity.takeError();
+  auto predictionWeight = readNumber(parsed, "--mtp-weight");
+  if (!predictionWeight)
+    return predictionWeight.takeError();
+  options.predictionWeight = predictionWeight->value_or(0.0);
   options.auxLoss = auxLoss->value_or(0.0);
   options.zLoss = zLoss->value_or(0.0);
   options.capacity = *capacity;

@@ -45,20 +45,30 @@ struct ModelOptions {
   /// dropped. Without it all are taken.
   std::optional<double> capacity;
 
+  /// Weight of the losses of the config's prediction modules, which predict
+  /// tokens after the next; 0: the graph has none of them.
+  double predictionWeight = 0.0;
+
   bool hasRouterLosses() const { return auxLoss != 0.0 || zLoss != 0.0; }
+  bool hasPrediction() const { return predictionWeight != 0.0; }
+  /// Whether training minimizes more than the loss.
+  bool hasObjective() const { return hasRouterLosses() || hasPrediction(); }
 };
 
-/// `config` with the values that the options replace.
+/// `config` with the values that the options replace, and without prediction
+/// modules where the options ask for none.
 ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
 /// Fails if no graph can be built: sizes below 1, a sequence longer than the
 /// position table, a tensor of more than 2^62 elements, an end-of-document id
 /// outside the vocabulary, losses or a capacity of a model without experts or
-/// that are no number above 0, losses of a graph that is not trained.
+/// that are no number above 0, losses of a graph that is not trained, a weight
+/// of prediction modules that the model lacks.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
-/// Builds `@forward(tokens, [labels,] [starts,] parameters...)`.
+/// Builds `@forward(tokens, [labels, [labels.1, ...]] [starts,]
+/// parameters...)`.
 ///
 /// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
 /// `starts`, an argument of the same type if `eod` is given, is the position at
@@ -66,10 +76,12 @@ llvm::Error checkOptions(const ModelConfig &config,
 /// chosen type, or with `train` three f32 scalars: `loss`, the mean over the
 /// labels that count (NaN if none does), `loss_sum` and `tokens`, the sum and
 /// the number of these labels; with losses of routers also `aux_sum`, their
-/// sum, and `objective_sum`, both sums together. Arguments carry nn.input or
-/// nn.param, nn.dims and nn.init; the result nn.output; ops of the residual
-/// stream nn.dims. Dropout is not in the graph. Emits an error and returns null
-/// if checkOptions fails.
+/// sum, and with these or prediction modules `objective_sum`, all sums
+/// together. The labels of prediction modules 0, 1, ... are `labels.1`,
+/// `labels.2`, ...: tokens 2, 3, ... later than the row's. Arguments carry
+/// nn.input or nn.param, nn.dims and nn.init; the result nn.output; ops of the
+/// residual stream nn.dims. Dropout is not in the graph. Emits an error and
+/// returns null if checkOptions fails.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext &context,
                                              const ModelConfig &config,
                                              const ModelOptions &options);

@@ -181,6 +181,10 @@ struct ModelConfig {
   bool gatedMlp = false;
   /// Experts, in place of the MLP of layers that are not dense.
   std::optional<MixtureOfExperts> experts;
+  /// Modules that predict tokens after the next in training (DeepSeek-AI 2024),
+  /// each a block; files have them as layers from `predictionLayer` on.
+  int64_t predictionModules = 0;
+  int64_t predictionLayer = 0;
   /// Logits use the token embedding; otherwise there is an `lm_head`.
   bool tiedHead = true;
   /// Biases of q, k and v; of the projection after attention; of the MLP.
@@ -248,13 +252,16 @@ struct Parameter {
   /// "blocks.<i>.moe.shared.{w_gate,w_up,w_down}",
   /// "ln_f.{gamma,beta}", "lm_head"; with latent attention
   /// "blocks.<i>.attn.{wq,wq_a,wq_b,wkv_a,wk_rope,wk_b,wv_b,wo}" and
-  /// "blocks.<i>.attn.{q_a_norm,kv_a_norm}.gamma".
+  /// "blocks.<i>.attn.{q_a_norm,kv_a_norm}.gamma"; of prediction modules
+  /// "mtp.<j>.{norm_h,norm_e,norm}.gamma", "mtp.<j>.proj" and
+  /// "mtp.<j>.block.<...>", named as those of a block.
   std::string name;
   llvm::SmallVector<int64_t, 4> shape;
   /// A name for each dimension: "vocab", "embed", "positions", "ffn",
   /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim",
   /// "experts", "scores" (of a router, one for each expert), "q_latent",
-  /// "kv_latent", "rope_dim" (the elements of k with positions).
+  /// "kv_latent", "rope_dim" (the elements of k with positions), "embed_pair"
+  /// (an embedding and a value of the residual stream).
   llvm::SmallVector<llvm::StringRef, 4> dims;
   ParameterInit init = ParameterInit::Zeros;
   /// Standard deviation, for Normal.

@@ -32,6 +32,7 @@ CASES = [
 ]
 # The losses of routers and the choices that a capacity drops depend on no mesh.
 LOSSES = ["--aux-loss", "0.5", "--z-loss", "0.1", "--capacity", "1.25"]
+PREDICTION = ["--mtp-weight", "0.3"]
 LOSS_CASES = [
     ("dp=4", "dp,ep=4", []),
     ("dp=2,tp=2", "dp,tp", []),
@@ -79,7 +80,8 @@ def main():
     runs = [(build(name, 4), *case) for name in NAMES for case in CASES]
     runs += [(build(name, 8), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
              for case in PIPELINES]
-    runs += [(build(name, 8, LOSSES), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
+    losses = {"tiny-mixtral": LOSSES, "tiny-deepseek-v3": LOSSES + PREDICTION}
+    runs += [(build(name, 8, options), *case) for name, options in losses.items()
              for case in LOSS_CASES + PIPELINES]
     failed = sum(not verify(*run) for run in runs)
     print(f"{failed} of {len(runs)} failed")
