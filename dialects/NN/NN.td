@@ -88,8 +88,9 @@ def NN_Dialect : Dialect {
     /// Id of the token that ends a document, on the argument of the starts of
     /// documents; see `starts` of nn.attention.
     static constexpr ::llvm::StringLiteral kEodAttr = "nn.eod";
-    /// Distance in tokens from a row's tokens to its labels, on the argument of
-    /// labels: 0 or, if absent, 1.
+    /// Distance in tokens from a row's tokens to its labels, on an argument of
+    /// labels: at least 0; if absent, 1. An input of another name with it holds
+    /// labels too: those of a block that predicts later tokens.
     static constexpr ::llvm::StringLiteral kLabelShiftAttr = "nn.label_shift";
     /// Storage order of the dimensions, on arguments and results: an array with
     /// a #nn.zigzag or unit for each dimension.

@@ -77,13 +77,18 @@ static LogicalResult verifyEod(const AttributePosition &position,
          << "nn.eod: expects an id, at least 0, but got " << attr.getValue();
 }
 
+/// The most that the manifest of a program takes.
+static constexpr int64_t kMostLabelShift = 1024;
+
 static LogicalResult verifyLabelShift(const AttributePosition &position,
                                       NamedAttribute attr) {
   auto shift = dyn_cast<IntegerAttr>(attr.getValue());
-  if (shift && (shift.getValue().isZero() || shift.getValue().isOne()))
+  if (shift && !shift.getValue().isNegative() &&
+      shift.getValue().ule(kMostLabelShift))
     return success();
   return position.op->emitError()
-         << "nn.label_shift: expects 0 or 1 but got " << attr.getValue();
+         << "nn.label_shift: expects 0 to " << kMostLabelShift << " but got "
+         << attr.getValue();
 }
 
 /// Checks for an order, or none, for each dimension.

@@ -269,14 +269,17 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
     if (of && (isMaster || (init && init.getKind() == nn::InitKind::Normal)))
       value[manifest::value::kOf] = of.getValue();
   } else {
-    bool isText =
-        (name == manifest::role::kTokens || name == manifest::role::kLabels) &&
-        step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
-        (element.isInteger(32) || element.isInteger(64));
-    value[manifest::value::kRole] =
-        isText ? name.str() : manifest::role::kInput;
-    if (auto shift = step.getArgAttrOfType<IntegerAttr>(
-            i, nn::NNDialect::kLabelShiftAttr))
+    auto shift =
+        step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kLabelShiftAttr);
+    bool isTokens = name == manifest::role::kTokens;
+    bool isLabels = name == manifest::role::kLabels || shift;
+    bool isText = step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
+                  (element.isInteger(32) || element.isInteger(64));
+    value[manifest::value::kRole] = isText && isTokens ? manifest::role::kTokens
+                                    : isText && isLabels
+                                        ? manifest::role::kLabels
+                                        : manifest::role::kInput;
+    if (shift)
       value[manifest::value::kShift] = shift.getInt();
     if (auto eod =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kEodAttr)) {

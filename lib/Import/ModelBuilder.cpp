@@ -102,9 +102,16 @@ private:
     };
     addInput("tokens", nn::NNDialect::kVocabAttr, config.vocab);
     int64_t numLabels = options.train ? 1 + config.predictionModules : 0;
-    for (int64_t i = 0; i < numLabels; ++i)
+    for (int64_t i = 0; i < numLabels; ++i) {
       addInput(i == 0 ? "labels" : "labels." + std::to_string(i),
                nn::NNDialect::kVocabAttr, config.vocab);
+      if (i == 0)
+        continue;
+      NamedAttrList extended(cast<DictionaryAttr>(attrs.back()));
+      extended.set(nn::NNDialect::kLabelShiftAttr,
+                   builder.getI64IntegerAttr(1 + i));
+      attrs.back() = extended.getDictionary(builder.getContext());
+    }
     if (options.eod)
       addInput("starts", nn::NNDialect::kEodAttr, *options.eod);
     size_t numInputs = types.size();

@@ -194,7 +194,7 @@ inline constexpr char kVocab[] = "vocab";
 /// The id that is allowed in addition; default: -100 for labels, none for
 /// others.
 inline constexpr char kIgnored[] = "ignored";
-/// Positions from a label to its token, 0 or 1; default: 1.
+/// Positions from a label to its token, 0 to 1024; default: 1.
 inline constexpr char kShift[] = "shift";
 /// The token that ends a document, of starts.
 inline constexpr char kEod[] = "eod";
@@ -207,7 +207,7 @@ inline constexpr char kParam[] = "param";
 inline constexpr char kState[] = "state";
 /// [.., sequence] of i32 or i64, filled from --data before every step.
 inline constexpr char kTokens[] = "tokens";
-/// The row's tokens one position later, or with "shift": 0 the same tokens.
+/// The row's tokens "shift" positions later.
 inline constexpr char kLabels[] = "labels";
 /// The position in the row at which the token's document starts: the one after
 /// the last earlier "eod" token, or 0.

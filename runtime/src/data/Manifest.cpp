@@ -328,8 +328,8 @@ static std::string readValue(const Json &json, bool isArgument,
     value.ignored =
         json.getInteger(value::kIgnored, value.role == Role::Labels ? -100 : 0);
     value.shift = json.getInteger(value::kShift, 1);
-    if (value.shift != 0 && value.shift != 1)
-      return "expects a shift of 0 or 1";
+    if (value.shift < 0 || value.shift > 1024)
+      return "expects a shift of 0 to 1024";
     value.of = json.getString(value::kOf);
     value.donate = json.getInteger(value::kDonate, -1);
     if (isData(value) &&

@@ -42,6 +42,8 @@ tessera::rt::findBatchShape(const std::vector<const Value *> &values,
                     (long long)length);
     shape.rows = rows;
     shape.length = length;
+    if (value->role == Role::Labels)
+      shape.ahead = std::max(shape.ahead, value->shift);
     if (value->vocab > 0)
       shape.vocab =
           shape.vocab ? std::min(shape.vocab, value->vocab) : value->vocab;
@@ -65,14 +67,19 @@ std::string TokenSource::openFile(const std::string &path_,
   if (file.size() % width != 0)
     return format("expects '%s' to hold ids of %lld bytes, but got %lld bytes",
                   path.c_str(), (long long)width, (long long)file.size());
-  // The label of the last token must be there too.
-  int64_t tokens = file.size() / width, needed = shape.rows * shape.length + 1;
+  // The labels of the last token must be there too.
+  int64_t tokens = file.size() / width;
+  int64_t needed = shape.rows * shape.length + shape.ahead;
   if (tokens < needed)
     return format("expects '%s' to hold at least %lld tokens (%lld sequences "
-                  "of %lld, and one), but got %lld",
+                  "of %lld, and %s), but got %lld",
                   path.c_str(), (long long)needed, (long long)shape.rows,
-                  (long long)shape.length, (long long)tokens);
-  sequences = shape.length ? (tokens - 1) / shape.length : 0;
+                  (long long)shape.length,
+                  shape.ahead == 1
+                      ? "one"
+                      : std::to_string((long long)shape.ahead).c_str(),
+                  (long long)tokens);
+  sequences = shape.length ? (tokens - shape.ahead) / shape.length : 0;
   kind = File;
   return std::string();
 }
@@ -173,11 +180,11 @@ std::string TokenSource::check(ThreadPool &pool, int64_t first,
   bool fits = width == 1 && shape.vocab > 255;
   if (kind != File || shape.vocab == 0 || fits || shape.length == 0)
     return std::string();
-  // Reads one token more than the sequences have, for the last label.
+  // Reads the tokens after the sequences, too: they are the last labels.
   auto ofSequences = [&](int64_t begin, int64_t end) {
-    return begin == end
-               ? std::string()
-               : checkRange(pool, begin * shape.length, end * shape.length + 1);
+    return begin == end ? std::string()
+                        : checkRange(pool, begin * shape.length,
+                                     end * shape.length + shape.ahead);
   };
   std::string error;
   first %= training();

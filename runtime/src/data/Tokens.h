@@ -39,6 +39,8 @@ struct BatchShape {
   int64_t length = 0;
   /// Ids are less than this; 0: not known.
   int64_t vocab = 0;
+  /// Tokens after a sequence that its labels reach.
+  int64_t ahead = 1;
 };
 
 /// Finds the shape of `values`. Returns a message if they differ.

@@ -210,8 +210,8 @@ func.func @zigzag_c1(%x: tensor<12xi32> {nn.order = [#nn.zigzag<shards = 4, size
 // expected-error @+1 {{nn.order: expects #nn.zigzag or unit for each dimension of 'tensor<2x8xi32>' but got [unit]}}
 func.func @order(%x: tensor<2x8xi32> {nn.order = [unit]}) { return }
 // -----
-// expected-error @+1 {{nn.label_shift: expects 0 or 1 but got 2 : i64}}
-func.func @label_shift(%x: tensor<2x8xi32> {nn.input = "labels", nn.label_shift = 2}) { return }
+// expected-error @+1 {{nn.label_shift: expects 0 to 1024 but got -1 : i64}}
+func.func @label_shift(%x: tensor<2x8xi32> {nn.input = "labels", nn.label_shift = -1}) { return }
 // -----
 // expected-error @+1 {{nn.eod: expects an id, at least 0, but got -1 : i64}}
 func.func @eod(%x: tensor<2x8xi32> {nn.eod = -1}) { return }
