@@ -101,6 +101,12 @@ def NN_Dialect : Dialect {
     /// Marks a parameter that is not trained, on its argument: it has no
     /// gradient and no training state, and is sharded like the others.
     static constexpr ::llvm::StringLiteral kFrozenAttr = "nn.frozen";
+    /// The rule that changes a parameter in place of a gradient, on its
+    /// argument: "balance" for the bias of a router. The function has a result
+    /// of the parameter's name and ".load": the choices of each expert.
+    static constexpr ::llvm::StringLiteral kTrainedAttr = "nn.trained";
+    static constexpr ::llvm::StringLiteral kBalanceRule = "balance";
+    static constexpr ::llvm::StringLiteral kLoadSuffix = ".load";
     /// Marks an op whose results keep their element type where a training step
     /// is built in a narrower one: the logits of a router. A parameter that has
     /// it keeps its own element type.

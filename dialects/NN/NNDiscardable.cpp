@@ -245,6 +245,21 @@ static LogicalResult verifyFrozen(const AttributePosition &position,
          << position.type;
 }
 
+/// Expects the only rule there is, on a parameter.
+static LogicalResult verifyTrained(const AttributePosition &position,
+                                   NamedAttribute attr) {
+  auto rule = dyn_cast<StringAttr>(attr.getValue());
+  bool isParameter =
+      bool(cast<FunctionOpInterface>(position.op)
+               .getArgAttr(position.index, NNDialect::kParamAttr));
+  if (rule && rule.getValue() == NNDialect::kBalanceRule && isParameter)
+    return success();
+  return position.op->emitError()
+         << "argument " << position.index << ": nn.trained: expects \""
+         << NNDialect::kBalanceRule << "\" on a parameter (nn.param) but got "
+         << attr.getValue() << " on " << position.type;
+}
+
 static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
@@ -329,6 +344,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
     {NNDialect::kSourceAttr, kOnArgument, verifySource},
     {NNDialect::kFrozenAttr, kOnArgument, verifyFrozen},
+    {NNDialect::kTrainedAttr, kOnArgument, verifyTrained},
     {NNDialect::kWideAttr, kOnArgument | kOnOperation, expectUnit},
 };
 

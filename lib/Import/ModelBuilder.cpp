@@ -126,7 +126,7 @@ private:
 
     SmallVector<Type> resultTypes{RankedTensorType::get(
         {options.batch, options.seq, config.vocab}, element)};
-    SmallVector<StringRef> outputs{"logits"};
+    SmallVector<std::string> outputs{"logits"};
     if (options.train) {
       outputs = {"loss", "loss_sum", "tokens"};
       if (options.hasRouterLosses())
@@ -135,6 +135,12 @@ private:
         outputs.push_back("objective_sum");
       resultTypes.assign(outputs.size(),
                          RankedTensorType::get({}, builder.getF32Type()));
+      for (const Parameter &parameter : parameters)
+        if (parameter.isChoiceBias) {
+          outputs.push_back(parameter.name + nn::NNDialect::kLoadSuffix.str());
+          resultTypes.push_back(
+              RankedTensorType::get(parameter.shape, builder.getF32Type()));
+        }
     }
     locate("forward");
     auto function = func::FuncOp::create(
@@ -166,10 +172,11 @@ private:
               builder.getStrArrayAttr(parameter.dims)),
         named(nn::NNDialect::kInitAttr, initOf(parameter)),
         named(nn::NNDialect::kSourceAttr, toAttr(source))};
-    if (parameter.isChoiceBias)
-      for (StringRef mark :
-           {nn::NNDialect::kFrozenAttr, nn::NNDialect::kWideAttr})
-        list.push_back(named(mark, builder.getUnitAttr()));
+    if (parameter.isChoiceBias) {
+      list.push_back(named(nn::NNDialect::kWideAttr, builder.getUnitAttr()));
+      list.push_back(named(nn::NNDialect::kTrainedAttr,
+                           builder.getStringAttr(nn::NNDialect::kBalanceRule)));
+    }
     return builder.getDictionaryAttr(list);
   }
 
@@ -396,6 +403,12 @@ private:
       addRouterLoss(balanceLoss(mixture, scores, ids));
     if (options.train && options.zLoss != 0.0)
       addRouterLoss(zLoss(logits));
+    if (options.train && mixture.choiceBias)
+      loads.push_back(nn::ReduceOp::create(
+          builder,
+          RankedTensorType::get({mixture.experts}, builder.getF32Type()),
+          nn::ReduceKind::Sum, countChoices(mixture, ids),
+          ArrayRef<int64_t>{0}));
     if (options.capacity)
       ids = nn::ExpertCapacityOp::create(builder, ids.getType(), ids, gates,
                                          capacityOf(mixture), mixture.experts,
@@ -429,32 +442,33 @@ private:
                        : loss;
   }
 
+  /// Returns the number of each expert's choices of each sequence, in f32.
+  Value countChoices(const MixtureOfExperts &mixture, Value ids) {
+    auto typeOf = [&](ArrayRef<int64_t> shape) {
+      return RankedTensorType::get(shape, builder.getF32Type());
+    };
+    Value one = splatOf(typeOf({options.batch, options.seq, 1}), 1.0);
+    Value chosen = nn::ExpertRowsOp::create(
+        builder, typeOf({options.batch, options.seq, mixture.experts, 1}), one,
+        ids, /*offset=*/Value());
+    return nn::ReduceOp::create(
+        builder, typeOf({options.batch, mixture.experts}), nn::ReduceKind::Sum,
+        chosen, ArrayRef<int64_t>{1, 3});
+  }
+
   /// Builds the balance loss of all sequences: of each the product of an
   /// expert's choices and its summed probability, summed over experts.
   Value balanceLoss(const MixtureOfExperts &mixture, Value scores, Value ids) {
-    auto type = cast<RankedTensorType>(scores.getType());
-    int64_t experts = mixture.experts;
     Value probabilities = mixture.scores == ScoreKind::Sigmoid
                               ? divideBySum(scores, kSigmoidSumEps)
                               : scores;
-    Value one = splatOf(RankedTensorType::get({options.batch, options.seq, 1},
-                                              type.getElementType()),
-                        1.0);
-    Value chosen = nn::ExpertRowsOp::create(
-        builder,
-        RankedTensorType::get({options.batch, options.seq, experts, 1},
-                              type.getElementType()),
-        one, ids, /*offset=*/Value());
-    auto perSequence =
-        RankedTensorType::get({options.batch, experts}, type.getElementType());
-    Value counts =
-        nn::ReduceOp::create(builder, perSequence, nn::ReduceKind::Sum, chosen,
-                             ArrayRef<int64_t>{1, 3});
-    Value sums = nn::ReduceOp::create(builder, perSequence, nn::ReduceKind::Sum,
-                                      probabilities, ArrayRef<int64_t>{1});
+    Value counts = countChoices(mixture, ids);
+    Value sums =
+        nn::ReduceOp::create(builder, counts.getType(), nn::ReduceKind::Sum,
+                             probabilities, ArrayRef<int64_t>{1});
     double choices = double(mixture.expertsPerToken) * double(options.seq);
     return scaleBy(sum(arith::MulFOp::create(builder, counts, sums)),
-                   options.auxLoss * double(experts) / choices);
+                   options.auxLoss * double(mixture.experts) / choices);
   }
 
   /// Builds the z loss of all tokens.
@@ -545,7 +559,7 @@ private:
 
   /// Returns the mean loss, the sum of the tokens' losses, and the number of
   /// labels that are not ignored; then the sum of the routers' losses, and all
-  /// that training minimizes, where these are more.
+  /// that training minimizes, where these are more; then the loads of experts.
   SmallVector<Value> losses(Value logits, Value x) {
     locate("loss");
     Value labels = labelsOf(0);
@@ -567,6 +581,7 @@ private:
     }
     if (options.hasObjective())
       results.push_back(objective);
+    llvm::append_range(results, loads);
     return results;
   }
 
@@ -763,6 +778,8 @@ private:
   SmallVector<Value> labels;
   /// The sum of the losses of the routers so far; null: none.
   Value routerLosses;
+  /// The choices of each expert, of each router with a bias.
+  SmallVector<Value> loads;
   /// "blocks.3." within block 3.
   std::string prefix;
   llvm::StringMap<Value> values;

@@ -78,7 +78,8 @@ struct BuildBackwardPass
     for (BlockArgument argument : function.getArguments())
       if (isFloat(argument.getType()) &&
           (!params || has(argument, nn::NNDialect::kParamAttr)) &&
-          !has(argument, nn::NNDialect::kFrozenAttr))
+          !has(argument, nn::NNDialect::kFrozenAttr) &&
+          !has(argument, nn::NNDialect::kTrainedAttr))
         wrt.push_back(argument);
     return wrt;
   }

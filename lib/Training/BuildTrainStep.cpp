@@ -165,6 +165,10 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
     lossSum = final.getResult(next++);
   if (trained.auxSum)
     auxSum = final.getResult(next++);
+  for (auto [number, load] : trained.loads)
+    llvm::find_if(parameters, [number = number](const auto &parameter) {
+      return parameter.forward.getArgNumber() == number;
+    })->load = final.getResult(next++);
   for (TrainedParameter &parameter : parameters)
     if (parameter.gradient)
       takeGradient(parameter, final.getResult(next++));
@@ -203,6 +207,38 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
     if (moves)
       result = parameter.flat->unflatten(builder, loc, result);
   }
+}
+
+/// Adds the rate to the bias of experts with less than an even share of the
+/// choices, and subtracts it from those of experts with more: a step of SGD
+/// along the signs.
+void TrainStepBuilder::updateBias(TrainedParameter &parameter,
+                                  OptimizerBuilder &optimizer, Value skip) {
+  ElementwiseBuilder b{builder, loc};
+  // Integers: an even load has the sign 0.
+  RankedTensorType type = parameter.type.clone(builder.getI64Type());
+  Value counts = b.make<arith::FPToSIOp>(type, parameter.load);
+  Value total =
+      b.make<nn::ReduceOp>(RankedTensorType::get({}, type.getElementType()),
+                           nn::ReduceKind::Sum, counts, ArrayRef<int64_t>{0});
+  total = b.make<nn::BroadcastOp>(type, total, ArrayRef<int64_t>{});
+  Value experts = b.splatOf(type, double(type.getDimSize(0)));
+  Value mine = b.make<arith::MulIOp>(counts, experts);
+  auto oneWhere = [&](arith::CmpIPredicate predicate) -> Value {
+    Value isSo = b.make<arith::CmpIOp>(predicate, mine, total);
+    return b.make<arith::UIToFPOp>(parameter.type, isSo);
+  };
+  Value sign = b.make<arith::SubFOp>(oneWhere(arith::CmpIPredicate::sgt),
+                                     oneWhere(arith::CmpIPredicate::slt));
+  if (isStoredFlat(parameter))
+    sign = parameter.flat->flatten(builder, loc, sign);
+  Value bias = getArgument(parameter.argument);
+  FloatAttr none = builder.getF64FloatAttr(0);
+  results[parameter.argument] =
+      nn::SGDOp::create(builder, loc, bias.getType(), TypeRange(), bias, sign,
+                        optimizer.scalar(1), optimizer.scalar(plan.balanceRate),
+                        /*velocity=*/Value(), skip, none, none)
+          ->getResult(0);
 }
 
 /// Halves the loss scale after an overflow; doubles it after the plan's number
@@ -256,6 +292,9 @@ void TrainStepBuilder::buildStep() {
   }
   results[stepCount] = next;
   updateParameters(optimizer, gradScale, skip);
+  for (TrainedParameter &parameter : parameters)
+    if (parameter.load && plan.balanceRate != 0)
+      updateBias(parameter, optimizer, skip);
 
   auto output = [&](StringRef name, Value value) {
     outputs.push_back(name);

@@ -73,8 +73,8 @@ LogicalResult TrainStepBuilder::collectParameters() {
     if (failed(settings))
       return failure();
     parameter.settings = *settings;
-    parameter.isFrozen =
-        bool(forward.getArgAttr(number, NNDialect::kFrozenAttr));
+    parameter.isFrozen = forward.getArgAttr(number, NNDialect::kFrozenAttr) ||
+                         forward.getArgAttr(number, NNDialect::kTrainedAttr);
   }
   return checkGroups(forward, plan,
                      llvm::map_to_vector(parameters, [](auto &parameter) {

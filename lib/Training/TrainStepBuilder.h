@@ -28,6 +28,9 @@ struct TrainedParameter {
   ParameterSettings settings;
   /// True if it has no gradient and no state.
   bool isFrozen = false;
+  /// The choices of each expert of all micro-batches; null if the parameter is
+  /// no bias of a router.
+  mlir::Value load;
   /// Argument numbers in the new function; none without a master copy.
   unsigned argument = 0;
   std::optional<unsigned> master;
@@ -82,6 +85,8 @@ private:
   void buildStep();
   void updateParameters(OptimizerBuilder &optimizer, mlir::Value gradScale,
                         mlir::Value skip);
+  void updateBias(TrainedParameter &parameter, OptimizerBuilder &optimizer,
+                  mlir::Value skip);
   void updateLossScale(OptimizerBuilder &optimizer, mlir::Value skip);
   void finish();
 

@@ -96,6 +96,22 @@ static TrainedFunction findLosses(func::FuncOp function) {
   return trained;
 }
 
+/// Finds the loads of parameters with nn.trained.
+static void collectLoads(TrainedFunction &trained) {
+  func::FuncOp function = trained.function;
+  for (BlockArgument argument : trained.parameters) {
+    unsigned number = argument.getArgNumber();
+    if (!function.getArgAttr(number, NNDialect::kTrainedAttr))
+      continue;
+    auto name =
+        function.getArgAttrOfType<StringAttr>(number, NNDialect::kParamAttr);
+    Value load =
+        findOutput(function, (name.getValue() + NNDialect::kLoadSuffix).str());
+    if (load && load.getType() == argument.getType())
+      trained.loads.push_back({number, load});
+  }
+}
+
 static FailureOr<TrainedFunction> collect(TrainedFunction trained) {
   func::FuncOp function = trained.function;
   for (Value value : trained.getOutputs())
@@ -106,6 +122,7 @@ static FailureOr<TrainedFunction> collect(TrainedFunction trained) {
              << value.getType();
   if (failed(collectArguments(trained)))
     return failure();
+  collectLoads(trained);
   return trained;
 }
 

@@ -78,10 +78,11 @@ llvm::Error checkOptions(const ModelConfig &config,
 /// the number of these labels; with losses of routers also `aux_sum`, their
 /// sum, and with these or prediction modules `objective_sum`, all sums
 /// together. The labels of prediction modules 0, 1, ... are `labels.1`,
-/// `labels.2`, ...: tokens 2, 3, ... later than the row's. Arguments carry
-/// nn.input or nn.param, nn.dims and nn.init; the result nn.output; ops of the
-/// residual stream nn.dims. Dropout is not in the graph. Emits an error and
-/// returns null if checkOptions fails.
+/// `labels.2`, ...: tokens 2, 3, ... later than the row's. Last with `train` is
+/// NAME.load for the bias NAME of each router: the choices of each of its
+/// experts, f32. Arguments carry nn.input or nn.param, nn.dims and nn.init; the
+/// result nn.output; ops of the residual stream nn.dims. Dropout is not in the
+/// graph. Emits an error and returns null if checkOptions fails.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext &context,
                                              const ModelConfig &config,
                                              const ModelOptions &options);

@@ -63,6 +63,9 @@ struct OptimizerConfig {
   double weightDecay = 0.1;
   /// Momentum of SGD.
   double momentum = 0;
+  /// Change per step of the bias of a router's choice, for or against an expert
+  /// by its load (Wang et al. 2024); 0: it stays.
+  double balanceRate = 0;
   /// Largest norm of all gradients; 0: no limit.
   double clip = 1;
   /// The first group that matches a parameter applies to it.

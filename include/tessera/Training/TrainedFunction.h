@@ -33,17 +33,22 @@ struct TrainedFunction {
   /// The results "loss_sum" and "aux_sum" whose sum the objective is; null: the
   /// objective is the loss.
   mlir::Value lossSum, auxSum;
+  /// The loads of experts, results "NAME.load", of each parameter NAME with
+  /// nn.trained that has one, by its argument number.
+  llvm::SmallVector<std::pair<unsigned, mlir::Value>> loads;
 
   /// `inputs` as values.
   llvm::SmallVector<mlir::Value> getInputs() const {
     return llvm::SmallVector<mlir::Value>(inputs.begin(), inputs.end());
   }
-  /// The objective, and those of tokens, lossSum and auxSum that exist.
+  /// The objective, those of tokens, lossSum and auxSum that exist, and loads.
   llvm::SmallVector<mlir::Value> getOutputs() const {
     llvm::SmallVector<mlir::Value> outputs{objective};
     for (mlir::Value value : {tokens, lossSum, auxSum})
       if (value)
         outputs.push_back(value);
+    for (auto [number, load] : loads)
+      outputs.push_back(load);
     return outputs;
   }
 };

@@ -289,3 +289,6 @@ func.func @weight_gradient_c4(%r: tensor<4x8x16xf32>, %y: tensor<4x8x12xf32>, %i
 // -----
 // expected-error @+1 {{result 0: expects no attribute 'nn.wide' on a result; it belongs on an operation or an argument}}
 func.func @wide_result(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.wide}) { return %x : tensor<4xf32> }
+// -----
+// expected-error @+1 {{argument 0: nn.trained: expects "balance" on a parameter (nn.param) but got "other" on 'tensor<4xf32>'}}
+func.func @trained_rule(%x: tensor<4xf32> {nn.param = "b", nn.trained = "other"}) { return }

@@ -81,8 +81,9 @@ def main():
     runs += [(build(name, 8), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
              for case in PIPELINES]
     losses = {"tiny-mixtral": LOSSES, "tiny-deepseek-v3": LOSSES + PREDICTION}
-    runs += [(build(name, 8, options), *case) for name, options in losses.items()
-             for case in LOSS_CASES + PIPELINES]
+    runs += [(build(name, 8, options), mesh, strategy, [*more, "--balance-rate", "0.25"])
+             for name, options in losses.items()
+             for mesh, strategy, more in LOSS_CASES + PIPELINES]
     failed = sum(not verify(*run) for run in runs)
     print(f"{failed} of {len(runs)} failed")
     return bool(failed)
