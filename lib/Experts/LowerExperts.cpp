@@ -123,8 +123,15 @@ private:
     for (auto &[given, r] : routings)
       if (given == ids && isSameOffset(r.offset, offset) &&
           r.experts == experts && r.room == room &&
-          r.routing.getParentBlock() == b.getInsertionBlock())
+          r.routing.getParentBlock() == b.getInsertionBlock()) {
+        // Loads may have been counted before the experts read the ids.
+        if (layer) {
+          auto call = r.routing.getDefiningOp<rt::RouteOp>();
+          call.setLayerAttr(layer);
+          call.setAll(all);
+        }
         return r;
+      }
     Value read = castIds(b, ids);
     int64_t count = experts + 1 + room + type.getNumElements();
     Value routing =

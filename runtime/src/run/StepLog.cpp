@@ -58,11 +58,14 @@ std::pair<double, double> StepRecord::loadRange() const {
   return {most, least};
 }
 
-/// Returns `, "expert_loads": [[...], ...]`, or nothing without experts.
-static std::string loadsJson(const StepRecord &r) {
+/// Returns `, "aux_loss": 0.1, "expert_loads": [[...], ...]`, of what there is.
+static std::string expertsJson(const StepRecord &r) {
+  std::string text;
+  if (!std::isnan(r.auxLoss))
+    text += ", \"aux_loss\": " + numberJson(r.auxLoss);
   if (r.expertLoads.empty())
-    return std::string();
-  std::string text = ", \"expert_loads\": [";
+    return text;
+  text += ", \"expert_loads\": [";
   for (size_t layer = 0; layer < r.expertLoads.size(); ++layer) {
     text += layer ? ", [" : "[";
     for (size_t i = 0; i < r.expertLoads[layer].size(); ++i)
@@ -70,6 +73,17 @@ static std::string loadsJson(const StepRecord &r) {
     text += "]";
   }
   return text + "]";
+}
+
+/// Returns the columns of experts, or their header.
+static std::string expertColumns(const StepRecord &r, bool isHeader) {
+  std::string text;
+  if (!std::isnan(r.auxLoss))
+    text += isHeader ? "  aux loss " : format("%10.6f ", r.auxLoss);
+  auto [most, least] = r.loadRange();
+  if (!std::isnan(most))
+    text += isHeader ? "     loads " : format("%5.2f-%-5.2f", least, most);
+  return text;
 }
 
 static std::string stepJson(const StepRecord &r) {
@@ -84,7 +98,7 @@ static std::string stepJson(const StepRecord &r) {
                 r.tokensPerSecond, numberJson(r.mfu, "%.4f").c_str(),
                 (long long)r.memoryBytes, r.slowestRank,
                 (long long)r.dataPosition, r.isSkipped ? "true" : "false",
-                r.isUndone ? "true" : "false", loadsJson(r).c_str());
+                r.isUndone ? "true" : "false", expertsJson(r).c_str());
 }
 
 /// Formats a number in a column, or a dash if the program does not give it.
@@ -113,11 +127,8 @@ void StepLog::step(const StepRecord &r) {
   if (!hasHeader)
     fprintf(out, "%7s %11s %11s %10s %10s %10s %5s %11s %s %s\n", "step",
             "loss", "grad norm", "lr", "ms", "tokens/s", "MFU", "memory",
-            r.expertLoads.empty() ? "" : "     loads ", "slowest");
+            expertColumns(r, /*isHeader=*/true).c_str(), "slowest");
   hasHeader = true;
-  auto [most, least] = r.loadRange();
-  std::string loads =
-      std::isnan(most) ? "" : format("%5.2f-%-5.2f", least, most);
   std::string mfu = std::isnan(r.mfu) ? "N/A" : format("%.1f%%", r.mfu * 100);
   fprintf(
       out, "%7lld %s %s %s %10.2f %10s %5s %11s %s rank %d", (long long)r.step,
@@ -125,8 +136,8 @@ void StepLog::step(const StepRecord &r) {
       column(r.hasGradNorm, "%11.5f", r.gradNorm, 11).c_str(),
       column(!std::isnan(r.lr), "%10.3e", r.lr, 10).c_str(), r.seconds * 1e3,
       column(r.tokensPerSecond > 0, "%10.0f", r.tokensPerSecond, 10).c_str(),
-      mfu.c_str(), readableBytes(r.memoryBytes).c_str(), loads.c_str(),
-      r.slowestRank);
+      mfu.c_str(), readableBytes(r.memoryBytes).c_str(),
+      expertColumns(r, /*isHeader=*/false).c_str(), r.slowestRank);
   fprintf(out, "%s\n",
           r.isUndone    ? "  undone"
           : r.isSkipped ? "  skipped: the gradients overflow"

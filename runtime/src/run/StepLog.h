@@ -32,6 +32,8 @@ struct StepRecord {
   /// Number of the step, counted from 1.
   int64_t step = 0;
   double loss = std::nan(""), gradNorm = std::nan(""), lr = std::nan("");
+  /// The losses of routers, which are trained beside `loss`.
+  double auxLoss = std::nan("");
   /// Label tokens in the loss.
   double tokens = std::nan("");
   bool hasLoss = false, hasGradNorm = false;

@@ -32,7 +32,8 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
   for (const Value &value : manifest.arguments)
     if (value.donate >= 0 && value.isOn(ctx->rank))
       changed.push_back(value.blockOn(ctx->rank));
-  for (const char *name : {"loss", "grad_norm", "lr", "num_labels", "skipped"})
+  for (const char *name :
+       {"loss", "aux_loss", "grad_norm", "lr", "num_labels", "skipped"})
     if (const Value *value = manifest.findScalar(name);
         value && value->isOn(ctx->rank))
       scalars.push_back(value->blockOn(ctx->rank));
@@ -139,6 +140,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.hasLoss = manifest.isTraining() && manifest.findScalar("loss");
   r.hasGradNorm = manifest.findScalar("grad_norm");
   r.loss = readScalar(ctx, manifest.findScalar("loss"));
+  r.auxLoss = readScalar(ctx, manifest.findScalar("aux_loss"));
   r.gradNorm = readScalar(ctx, manifest.findScalar("grad_norm"));
   r.lr = readScalar(ctx, manifest.findScalar("lr"));
   r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
