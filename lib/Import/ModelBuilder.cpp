@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Import/ModelBuilder.h"
-
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,7 +22,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringMap.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -91,29 +89,27 @@ private:
     SmallVector<DictionaryAttr> attrs;
     auto batchType = RankedTensorType::get({options.batch, options.seq},
                                            builder.getI32Type());
-    auto addInput = [&](const std::string &name, StringRef key,
-                        int64_t number) {
+    using Numbers = SmallVector<std::pair<StringRef, int64_t>, 2>;
+    auto addInput = [&](const std::string &name, const Numbers &numbers) {
+      SmallVector<NamedAttribute> all{
+          named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
+          named(nn::NNDialect::kDimsAttr,
+                builder.getStrArrayAttr({"batch", "seq"}))};
+      for (auto [key, number] : numbers)
+        all.push_back(named(key, builder.getI64IntegerAttr(number)));
       types.push_back(batchType);
-      attrs.push_back(builder.getDictionaryAttr(
-          {named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
-           named(nn::NNDialect::kDimsAttr,
-                 builder.getStrArrayAttr({"batch", "seq"})),
-           named(key, builder.getI64IntegerAttr(number))}));
+      attrs.push_back(builder.getDictionaryAttr(all));
     };
-    addInput("tokens", nn::NNDialect::kVocabAttr, config.vocab);
+    auto vocab = std::pair(nn::NNDialect::kVocabAttr, config.vocab);
+    addInput("tokens", {vocab});
     int64_t numLabels = options.train ? 1 + config.predictionModules : 0;
-    for (int64_t i = 0; i < numLabels; ++i) {
-      addInput(i == 0 ? "labels" : "labels." + std::to_string(i),
-               nn::NNDialect::kVocabAttr, config.vocab);
-      if (i == 0)
-        continue;
-      NamedAttrList extended(cast<DictionaryAttr>(attrs.back()));
-      extended.set(nn::NNDialect::kLabelShiftAttr,
-                   builder.getI64IntegerAttr(1 + i));
-      attrs.back() = extended.getDictionary(builder.getContext());
-    }
+    if (options.train)
+      addInput("labels", {vocab});
+    for (int64_t i = 1; i < numLabels; ++i)
+      addInput("labels." + std::to_string(i),
+               {vocab, {nn::NNDialect::kLabelShiftAttr, 1 + i}});
     if (options.eod)
-      addInput("starts", nn::NNDialect::kEodAttr, *options.eod);
+      addInput("starts", {{nn::NNDialect::kEodAttr, *options.eod}});
     size_t numInputs = types.size();
     std::vector<Parameter> parameters = listParameters(config);
     for (auto [parameter, source] :
@@ -149,7 +145,6 @@ private:
     for (auto [i, name] : llvm::enumerate(outputs))
       function.setResultAttr(i, nn::NNDialect::kOutputAttr,
                              builder.getStringAttr(name));
-
     Block *entry = function.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     tokens = entry->getArgument(0);
