@@ -56,6 +56,7 @@ static void countLoads(tessera_rt_context *ctx, const tessera_rt_route_desc &d,
   if (!loads || d.all_experts > ctx->memory.tables.experts)
     return;
   loads->tokens += d.tokens;
+  loads->choices = d.choices;
   loads->offset = offset;
   loads->held = d.experts;
   loads->experts = d.all_experts;

@@ -139,9 +139,11 @@ struct Stamp {
 
 /// The counts of a rank in a layer of experts, in a step.
 struct LayerLoads {
-  /// Tokens that were routed, the first held expert, the number of held ones,
-  /// and that of all of the layer.
-  int64_t tokens = 0, offset = 0, held = 0, experts = 0;
+  /// Tokens that were routed, and choices of each.
+  int64_t tokens = 0, choices = 0;
+  /// The first held expert, the number of held ones, and that of all of the
+  /// layer.
+  int64_t offset = 0, held = 0, experts = 0;
 
   /// The uses of each expert, which follow.
   int64_t *uses() { return reinterpret_cast<int64_t *>(this + 1); }

@@ -58,7 +58,8 @@ std::pair<double, double> StepRecord::loadRange() const {
   return {most, least};
 }
 
-/// Returns `, "aux_loss": 0.1, "expert_loads": [[...], ...]`, of what there is.
+/// Returns `, "aux_loss": 0.1, "expert_loads": [[...], ...], "dropped": 0`, of
+/// what there is.
 static std::string expertsJson(const StepRecord &r) {
   std::string text;
   if (!std::isnan(r.auxLoss))
@@ -72,7 +73,7 @@ static std::string expertsJson(const StepRecord &r) {
       text += format(i ? ", %lld" : "%lld", (long long)r.expertLoads[layer][i]);
     text += "]";
   }
-  return text + "]";
+  return text + format("], \"dropped\": %lld", (long long)r.dropped);
 }
 
 /// Returns the columns of experts, or their header.

@@ -51,6 +51,8 @@ struct StepRecord {
   int slowestRank = 0;
   /// Uses of each expert, by layer of experts; empty without them.
   std::vector<std::vector<int64_t>> expertLoads;
+  /// Choices of all layers that no expert took, beyond its capacity.
+  int64_t dropped = 0;
   /// Sequences read so far, including the position at which the data begins.
   int64_t dataPosition = 0;
 

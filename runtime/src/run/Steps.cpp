@@ -103,32 +103,34 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   return TESSERA_RT_OK;
 }
 
-/// Returns the uses of each expert in a step of `tokens` tokens, by layer.
+/// Records the uses of each expert in a step of `tokens` tokens, by layer.
 /// Ranks count what they see, so what several see is counted several times: as
 /// often as they see all tokens together, for each part of the experts.
-static std::vector<std::vector<int64_t>> sumLoads(tessera_rt_context *ctx,
-                                                  int64_t tokens) {
-  std::vector<std::vector<int64_t>> layers;
+static void recordLoads(tessera_rt_context *ctx, int64_t tokens,
+                        StepRecord &record) {
   const SharedMemory &memory = ctx->memory;
   for (int64_t layer = 0; layer < memory.tables.layers && tokens; ++layer) {
     std::vector<int64_t> uses;
-    int64_t seen = 0, parts = 1;
+    int64_t seen = 0, parts = 1, choices = 0;
     for (int rank = 0; rank < ctx->ranks; ++rank) {
       LayerLoads &loads = *memory.loads(rank, layer);
       if (loads.held == 0)
         continue;
       seen += loads.tokens;
+      choices = loads.choices;
       parts = std::max(parts, loads.offset / loads.held + 1);
       uses.resize(size_t(loads.experts));
       for (size_t expert = 0; expert < uses.size(); ++expert)
         uses[expert] += loads.uses()[expert];
     }
     int64_t copies = std::max<int64_t>(1, seen / (tokens * parts));
-    for (int64_t &count : uses)
+    record.dropped += tokens * choices;
+    for (int64_t &count : uses) {
       count /= copies;
-    layers.push_back(std::move(uses));
+      record.dropped -= count;
+    }
+    record.expertLoads.push_back(std::move(uses));
   }
-  return layers;
 }
 
 StepRecord StepLoop::record(int64_t step, double seconds) {
@@ -149,7 +151,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
   r.dataPosition = data.position(options, step);
-  r.expertLoads = sumLoads(ctx, data.shape.rows * data.shape.length);
+  recordLoads(ctx, data.shape.rows * data.shape.length, r);
   const RankBlock *blocks = ctx->memory.blocks;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());
