@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 
 using namespace tessera::rt;
@@ -71,18 +72,21 @@ int64_t SavedTensor::Part::elements() const {
                    : value->elements() / value->logicalShape.front();
 }
 
+/// The number of each tensor, by name: models with experts have many.
+using TensorNumbers = std::unordered_map<std::string, size_t>;
+
 /// Adds a parameter, or a slice of it, to the tensor that contains it.
 static std::string addPart(std::vector<SavedTensor> &tensors,
-                           const std::string &name, SavedTensor::Part part) {
+                           TensorNumbers &numbers, const std::string &name,
+                           SavedTensor::Part part) {
   const Value &value = *part.value;
   const Source &source = value.source;
-  auto it = std::find_if(
-      tensors.begin(), tensors.end(),
-      [&](const SavedTensor &tensor) { return tensor.name == name; });
-  if (it == tensors.end()) {
+  auto [number, isNew] = numbers.emplace(name, tensors.size());
+  if (isNew) {
     tensors.push_back({name, value.dtype, source.shape, {part}});
     return std::string();
   }
+  SavedTensor *it = &tensors[number->second];
   if (it->dtype != value.dtype || it->shape != source.shape)
     return "--save-weights expects parameters of one type and shape for the "
            "tensor '" +
@@ -96,13 +100,13 @@ static std::string addPart(std::vector<SavedTensor> &tensors,
 
 /// Adds a parameter to the tensors that contain it.
 static std::string addParameter(std::vector<SavedTensor> &tensors,
-                                const Value &value) {
+                                TensorNumbers &numbers, const Value &value) {
   if (!safetensorsName(value.dtype))
     return "--save-weights expects parameters of f32, bf16 or f16, but '" +
            value.name + "' is " + describeType(value.dtype, value.logicalShape);
   int64_t index = value.source.hasTensors() ? 0 : -1;
   for (const std::string &name : value.source.names(value.logicalShape)) {
-    std::string error = addPart(tensors, name, {&value, index});
+    std::string error = addPart(tensors, numbers, name, {&value, index});
     if (!error.empty())
       return error;
     ++index;
@@ -126,11 +130,12 @@ static std::string checkWhole(const SavedTensor &tensor) {
 }
 
 std::string WeightsLayout::plan(const Manifest &manifest, int64_t fileBytes) {
+  TensorNumbers numbers;
   for (const Value &value : manifest.arguments) {
     if (value.role != Role::Param)
       continue;
     parameters.push_back(&value);
-    std::string error = addParameter(saved, value);
+    std::string error = addParameter(saved, numbers, value);
     if (!error.empty())
       return error;
   }
