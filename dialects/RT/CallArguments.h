@@ -49,6 +49,13 @@ inline CallArgument scalar(mlir::Value value) {
   return {CallArgument::Scalar, 0, {}, {value}};
 }
 
+/// Adds a pointer for each offset from the arena's base.
+inline void addAddresses(CallArguments &arguments,
+                         llvm::ArrayRef<int64_t> offsets) {
+  for (int64_t offset : offsets)
+    arguments.push_back(address(offset));
+}
+
 } // namespace tessera::rt
 
 #endif // TESSERA_DIALECTS_RT_CALLARGUMENTS_H

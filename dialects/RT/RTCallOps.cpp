@@ -207,8 +207,7 @@ Arguments CallScaledMatmulOp::getCallArguments() {
   Arguments arguments{
       describeMatmul(getLayout(), types[0], types[2], getAccumulate()),
       int64(getRuntimeType(types[1]).value_or(-1))};
-  for (int64_t offset : getOffsets())
-    arguments.push_back(address(offset));
+  addAddresses(arguments, getOffsets());
   return arguments;
 }
 
@@ -284,8 +283,7 @@ template <typename Op> static Arguments attentionArguments(Op op) {
   desc.has_starts = op.getStarts().has_value();
   Arguments arguments{descriptor(desc),
                       op.getStarts() ? address(*op.getStarts()) : null()};
-  for (int64_t offset : op.getOffsets())
-    arguments.push_back(address(offset));
+  addAddresses(arguments, op.getOffsets());
   return arguments;
 }
 
@@ -328,8 +326,7 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
   desc.accumulate = getAccumulate();
   desc.limit = static_cast<int64_t>(getLimit().value_or(0));
   Arguments arguments{descriptor(desc)};
-  for (int64_t offset : getOffsets())
-    arguments.push_back(address(offset));
+  addAddresses(arguments, getOffsets());
   arguments.push_back(getIdOffset() ? scalar(getIdOffset()) : int64(0));
   return arguments;
 }

@@ -259,8 +259,7 @@ CallArguments CallExpertCapacityOp::getCallArguments() {
   desc.order_shards = sizes[5];
   desc.order_size = sizes[6];
   CallArguments arguments{descriptor(desc)};
-  for (int64_t offset : getOffsets())
-    arguments.push_back(address(offset));
+  addAddresses(arguments, getOffsets());
   return arguments;
 }
 
@@ -281,8 +280,7 @@ template <typename Op> static CallArguments getExpertArguments(Op op) {
   desc.x_in_rows = op.getXInRows();
   desc.grad_in_rows = op.getGradInRows();
   CallArguments arguments{descriptor(desc)};
-  for (int64_t offset : op.getOffsets())
-    arguments.push_back(address(offset));
+  addAddresses(arguments, op.getOffsets());
   return arguments;
 }
 
