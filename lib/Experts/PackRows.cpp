@@ -59,10 +59,9 @@ static void packResult(nn::RoutedOpInterface op, Value values) {
   }
 }
 
-/// Numbers the ops of the forward whose loads are counted.
-static void numberLayers(FunctionOpInterface func) {
+/// Numbers the ops of the forward whose loads are counted, from `layer` on.
+static void numberLayers(FunctionOpInterface func, int64_t &layer) {
   Builder b(func.getContext());
-  int64_t layer = 0;
   func.walk([&](nn::ExpertsOp op) {
     if (!op->hasAttr(dist::DistDialect::kBackwardAttr))
       op->setAttr(dist::DistDialect::kLayerAttr, b.getI64IntegerAttr(layer++));
@@ -73,10 +72,11 @@ namespace {
 struct PackRowsPass : tessera::impl::PackRowsPassBase<PackRowsPass> {
   void runOnOperation() override {
     SmallVector<nn::RoutedOpInterface> ops;
+    int64_t layer = 0;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
       if (func->hasAttr(dist::DistDialect::kLocalAttr)) {
         func.walk([&](nn::RoutedOpInterface op) { ops.push_back(op); });
-        numberLayers(func);
+        numberLayers(func, layer);
       }
     for (nn::RoutedOpInterface op : ops)
       for (Value values : op.getRowResults())
