@@ -449,30 +449,31 @@ static FailureOr<Uses> getPackedUses(Operation *op, Value values, Value rows,
   return uses;
 }
 
-static LogicalResult evaluatePackRows(dist::PackRowsOp op, Evaluation &e) {
+/// Copies each used row of a tensor by expert to its place among the packed
+/// rows, or back.
+template <typename Op>
+static LogicalResult copyUsedRows(Op op, bool packs, Evaluation &e) {
   FailureOr<Uses> uses =
       getPackedUses(op, op.getValues(), op.getRows(), op.getOffset(), e);
   if (failed(uses))
     return failure();
   Tensor result = e.makeResult();
   int64_t width = result.getShape().back();
-  for (auto [row, use] : llvm::enumerate(*uses))
-    std::copy_n(e.operand(0).data() + use.row * width, width,
-                result.data() + row * width);
+  for (auto [number, use] : llvm::enumerate(*uses)) {
+    int64_t packed = number, from = packs ? use.row : packed;
+    int64_t to = packs ? packed : use.row;
+    std::copy_n(e.operand(0).data() + from * width, width,
+                result.data() + to * width);
+  }
   return e.yield(std::move(result));
 }
 
+static LogicalResult evaluatePackRows(dist::PackRowsOp op, Evaluation &e) {
+  return copyUsedRows(op, /*packs=*/true, e);
+}
+
 static LogicalResult evaluateUnpackRows(dist::UnpackRowsOp op, Evaluation &e) {
-  FailureOr<Uses> uses =
-      getPackedUses(op, op.getValues(), op.getRows(), op.getOffset(), e);
-  if (failed(uses))
-    return failure();
-  Tensor result = e.makeResult();
-  int64_t width = result.getShape().back();
-  for (auto [row, use] : llvm::enumerate(*uses))
-    std::copy_n(e.operand(0).data() + row * width, width,
-                result.data() + use.row * width);
-  return e.yield(std::move(result));
+  return copyUsedRows(op, /*packs=*/false, e);
 }
 
 void tessera::interp::addExpertHandlers(Registry &r) {
