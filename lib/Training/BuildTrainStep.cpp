@@ -363,6 +363,13 @@ struct BuildTrainStepPass
     }
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
+    bool balances = plan.getPlan().balanceRate != 0;
+    if (succeeded(trained) && *trained && balances &&
+        (*trained)->loads.empty()) {
+      module.emitError("balance-rate: expects a router with a bias, as models "
+                       "of deepseek_v3 have, but got none");
+      return signalPassFailure();
+    }
     if (failed(trained) ||
         (*trained && failed(TrainStepBuilder(**trained, plan.getPlan()).run())))
       signalPassFailure();

@@ -80,9 +80,11 @@ def main():
     runs = [(build(name, 4), *case) for name in NAMES for case in CASES]
     runs += [(build(name, 8), *case) for name in ("tiny-mixtral", "tiny-deepseek-v3")
              for case in PIPELINES]
-    losses = {"tiny-mixtral": LOSSES, "tiny-deepseek-v3": LOSSES + PREDICTION}
-    runs += [(build(name, 8, options), mesh, strategy, [*more, "--balance-rate", "0.25"])
-             for name, options in losses.items()
+    # The routers of deepseek_v3 alone have a bias.
+    losses = {"tiny-mixtral": (LOSSES, []),
+              "tiny-deepseek-v3": (LOSSES + PREDICTION, ["--balance-rate", "0.25"])}
+    runs += [(build(name, 8, options), mesh, strategy, [*more, *balance])
+             for name, (options, balance) in losses.items()
              for mesh, strategy, more in LOSS_CASES + PIPELINES]
     failed = sum(not verify(*run) for run in runs)
     print(f"{failed} of {len(runs)} failed")
