@@ -61,9 +61,9 @@ ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
 
 /// Fails if no graph can be built: sizes below 1, a sequence longer than the
 /// position table, a tensor of more than 2^62 elements, an end-of-document id
-/// outside the vocabulary, losses or a capacity of a model without experts or
-/// that are no number above 0, losses of a graph that is not trained, a weight
-/// of prediction modules that the model lacks.
+/// outside the vocabulary; losses or a capacity of a model without experts, or
+/// not above 0; losses without `train`; a weight of prediction modules that the
+/// model lacks.
 llvm::Error checkOptions(const ModelConfig &config,
                          const ModelOptions &options);
 
