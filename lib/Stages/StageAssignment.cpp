@@ -217,6 +217,27 @@ void StageAssignment::assignBackward() {
         &op, [&](Value value) { stage = std::min(stage, find(find, value)); });
     entries[&op].stage = stage;
   }
+  gatherWhereUsed();
+}
+
+/// A gradient that only earlier stages read is gathered there: they receive
+/// less.
+void StageAssignment::gatherWhereUsed() {
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (getClass(&op) != TaskClass::Backward || op.getNumOperands() != 1 ||
+        op.use_empty() ||
+        getTensorBytes(op.getResult(0).getType()) <=
+            getTensorBytes(op.getOperand(0).getType()))
+      continue;
+    int latest = 0;
+    for (Operation *inner : op.getUsers()) {
+      Operation *user = body.findAncestorOpInBlock(*inner);
+      latest = std::max(latest, getClass(user) == TaskClass::Backward
+                                    ? getStage(user)
+                                    : numStages);
+    }
+    entries[&op].stage = std::min(getStage(&op), latest);
+  }
 }
 
 /// An addition of the body.
@@ -289,9 +310,19 @@ void StageAssignment::findWeightGrads() {
     });
     entries[&op].isWeightGrad = isProduct || follows;
   }
+  // Rows of an op that is not marked are packed next to it: they are kept
+  // alone.
+  auto isKeptPacked = [&](Operation *op) {
+    auto pack = dyn_cast<dist::PackRowsOp>(op);
+    Operation *def = pack ? pack.getValues().getDefiningOp() : nullptr;
+    return def && llvm::any_of(def->getUsers(), [&](Operation *user) {
+             return !isa<dist::PackRowsOp>(user) && !isWeightGrad(user);
+           });
+  };
   // Marks ops that only these ops use.
   for (Operation &op : llvm::reverse(body.without_terminator()))
-    if (mayBe(&op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+    if (mayBe(&op) && !isKeptPacked(&op) &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
           return isWeightGrad(user) && getStage(user) == getStage(&op);
         }))
       entries[&op].isWeightGrad = true;

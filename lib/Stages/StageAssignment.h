@@ -66,6 +66,7 @@ private:
   void classify();
   void assignForward(llvm::ArrayRef<mlir::Operation *> starts);
   void assignBackward();
+  void gatherWhereUsed();
   llvm::DenseMap<mlir::Operation *, int>
   findLimits(const llvm::DenseMap<mlir::Value, int> &last) const;
   void findWeightGrads();
