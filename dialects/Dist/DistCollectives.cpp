@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Dist.h"
+#include "CollectiveVerifier.h"
 #include "tessera/Interfaces/Limits.h"
 
 using namespace mlir;
@@ -19,8 +19,7 @@ using namespace tessera::dist;
 // Verifier
 //===----------------------------------------------------------------------===//
 
-/// Checks C1 and C2 of every collective, and C3 of those that have it.
-static LogicalResult verifyCollective(CollectiveOpInterface op) {
+LogicalResult dist::verifyCollective(CollectiveOpInterface op) {
   if (failed(verifyAxes(op, op.getAxes(), op.getMeshAttr(), "(C1)")))
     return failure();
   Mesh mesh = lookupMesh(op, op.getMeshAttr()).getMesh().toMesh();
@@ -83,14 +82,15 @@ static int64_t bytesOf(RankedTensorType type) {
 int64_t CollectiveOpInterface::getBytesReceived(RankedTensorType operand,
                                                 int64_t groupSize) {
   std::optional<CollectiveKind> kind = getCollectiveKind();
-  return kind ? tessera::getBytesReceived(*kind, bytesOf(operand), groupSize)
-              : 0;
+  if (!kind)
+    return 0;
+  int64_t whole = tessera::getBytesReceived(*kind, bytesOf(operand), groupSize);
+  double share = getShareSent();
+  return share == 1 ? whole : std::llround(double(whole) * share);
 }
 
-/// `type` with dimension `dim` multiplied by `mul` and divided by `div`; null
-/// if it does not divide or there is no such dimension.
-static RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t mul,
-                                int64_t div) {
+RankedTensorType dist::resizeDim(RankedTensorType type, int64_t dim,
+                                 int64_t mul, int64_t div) {
   if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) % div != 0)
     return {};
   SmallVector<int64_t> shape(type.getShape());
@@ -180,7 +180,7 @@ llvm::Expected<Sharding> AllGatherOp::applyTo(const Mesh &mesh,
 }
 RankedTensorType AllGatherOp::getLocalResultType(RankedTensorType operand,
                                                  int64_t n) {
-  return resized(operand, getDim(), n, 1);
+  return resizeDim(operand, getDim(), n, 1);
 }
 
 llvm::Expected<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
@@ -195,7 +195,7 @@ llvm::Expected<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
 }
 RankedTensorType ReduceScatterOp::getLocalResultType(RankedTensorType operand,
                                                      int64_t n) {
-  return resized(operand, getDim(), 1, n);
+  return resizeDim(operand, getDim(), 1, n);
 }
 
 llvm::Expected<Sharding> AllReduceOp::applyTo(const Mesh &mesh,
@@ -229,8 +229,8 @@ llvm::Expected<Sharding> AllToAllOp::applyTo(const Mesh &mesh,
 }
 RankedTensorType AllToAllOp::getLocalResultType(RankedTensorType operand,
                                                 int64_t n) {
-  RankedTensorType grown = resized(operand, getGatherDim(), n, 1);
-  return grown ? resized(grown, getSplitDim(), 1, n) : grown;
+  RankedTensorType grown = resizeDim(operand, getGatherDim(), n, 1);
+  return grown ? resizeDim(grown, getSplitDim(), 1, n) : grown;
 }
 
 LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &) {
@@ -286,7 +286,7 @@ llvm::Expected<Sharding> AllSliceOp::applyTo(const Mesh &mesh,
 }
 RankedTensorType AllSliceOp::getLocalResultType(RankedTensorType operand,
                                                 int64_t n) {
-  return resized(operand, getDim(), 1, n);
+  return resizeDim(operand, getDim(), 1, n);
 }
 
 LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {

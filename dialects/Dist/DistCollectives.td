@@ -183,9 +183,10 @@ def Dist_RecvOp : Dist_Op<"recv", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
 def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
   let summary = "starts a collective";
   let description = [{
-    The region holds one collective, in the local form, of the operand; the
-    future stands for its result. Anything may run until the `dist.wait`.
-    (C1) the region holds one collective of its argument and a `dist.yield` of
+    The region holds one collective, in the local form, of the operands; the
+    future stands for its result. Anything may run until the `dist.wait`. The
+    first operand is sent; the others (ids of a `dist.dispatch`) say what of it.
+    (C1) the region holds one collective of its arguments and a `dist.yield` of
     its result; (C2) the types agree with the future's.
 
     ```mlir
@@ -199,13 +200,17 @@ def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
         -> tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$input);
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs);
   let results = (outs Dist_FutureType:$future);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $input attr-dict `:` type($input) `->` qualified(type($future)) $body
+    $inputs attr-dict `:` type($inputs) `->` qualified(type($future)) $body
   }];
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The tensor that is sent.
+    ::mlir::Value getInput() { return getInputs().front(); }
+  }];
 }
 
 def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
@@ -257,13 +262,14 @@ def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
 def Dist_WaitOp : Dist_Op<"wait", []> {
   let summary = "waits for a started collective";
   let description = [{
-    Takes the source too, so that its lifetime reaches this op.
-    (C1) the future is the result of a `dist.start` of the same source.
+    Takes the sources too, so that their lifetimes reach this op.
+    (C1) the future is the result of a `dist.start` of the same sources.
   }];
-  let arguments = (ins Dist_FutureType:$future, AnyStaticShapeTensor:$source);
+  let arguments = (ins Dist_FutureType:$future,
+                       Variadic<AnyStaticShapeTensor>:$sources);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
-    $future `,` $source attr-dict `:` qualified(type($future)) `,` type($source)
+    $future `,` $sources attr-dict `:` qualified(type($future)) `,` type($sources)
     `->` type($result)
   }];
   let hasVerifier = 1;

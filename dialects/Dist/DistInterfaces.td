@@ -41,10 +41,16 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"The kind of the op; none of one that moves no bytes.",
       "::std::optional<::tessera::CollectiveKind>", "getCollectiveKind",
       (ins)>,
+    InterfaceMethod<[{
+      The share of a collective of this kind that is sent, in (0, 1]: less than 1
+      where the program's values decide what is; then the expected one.
+    }], "double", "getShareSent", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return 1;">,
   ];
   let extraClassDeclaration = [{
     /// Bytes that one device receives, given its local operand type and the
-    /// number of devices of a group (bandwidth-optimal algorithms).
+    /// number of devices of a group (bandwidth-optimal algorithms); the expected
+    /// ones where only a share is sent.
     int64_t getBytesReceived(::mlir::RankedTensorType operand,
                              int64_t groupSize);
   }];

@@ -133,24 +133,24 @@ LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 
 LogicalResult StartOp::verifyRegions() {
   Block &block = getBody().front();
-  if (block.getNumArguments() != 1 ||
+  if (getInputs().empty() || block.getNumArguments() != getInputs().size() ||
       llvm::range_size(block.without_terminator()) != 1 ||
       !isa<YieldOp>(block.back()) || block.back().getNumOperands() != 1)
-    return emitOpError("(C1) expects a region of one argument, one collective "
-                       "and a dist.yield");
+    return emitOpError("(C1) expects a region of an argument for each operand, "
+                       "one collective and a dist.yield");
   auto collective = dyn_cast<CollectiveOpInterface>(block.front());
   auto yield = cast<YieldOp>(block.back());
   if (!collective || collective.getFromAttr() ||
-      collective->getOperand(0) != block.getArgument(0) ||
+      !llvm::equal(collective->getOperands(), block.getArguments()) ||
       yield.getOperand(0) != collective->getResult(0))
     return emitOpError("(C1) expects a local collective of the region's "
-                       "argument and a dist.yield of its result");
-  if (block.getArgument(0).getType() != getInput().getType() ||
+                       "arguments and a dist.yield of its result");
+  if (block.getArgumentTypes() != getInputs().getTypes() ||
       yield.getOperand(0).getType() != getFuture().getType().getResult())
     return emitOpError("(C2) expects the region to take ")
-           << getInput().getType() << " and to yield "
+           << getInputs().getTypes() << " and to yield "
            << getFuture().getType().getResult() << " but got "
-           << block.getArgument(0).getType() << " and "
+           << block.getArgumentTypes() << " and "
            << yield.getOperand(0).getType();
   return success();
 }
@@ -219,9 +219,9 @@ LogicalResult AccumulateOp::verify() {
 
 LogicalResult WaitOp::verify() {
   auto start = getFuture().getDefiningOp<StartOp>();
-  if (!start || start.getInput() != getSource())
+  if (!start || start.getInputs() != getSources())
     return emitOpError("(C1) expects the future of a dist.start of the same "
-                       "source");
+                       "sources");
   if (getResult().getType() != getFuture().getType().getResult())
     return emitOpError("(C1) expects a result of type ")
            << getFuture().getType().getResult() << " but got "

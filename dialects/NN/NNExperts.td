@@ -112,13 +112,14 @@ def NN_ExpertCapacityOp : NN_Op<"expert_capacity",
 // Experts
 //===----------------------------------------------------------------------===//
 
-class NN_ExpertOp<string mnemonic, list<string> rules, list<Trait> traits = []>
+class NN_ExpertOp<string mnemonic, list<string> rules, list<Trait> traits = [],
+                  list<string> routed = []>
     : NN_Op<mnemonic, !listconcat(["setPositionOffset"], rules),
             !listconcat(traits, [DeclareOpInterfaceMethods<RoutedOpInterface,
-                                                           ["getRowResults"]>])>;
+                !listconcat(["getRowResults"], routed)>])>;
 
 def NN_ExpertRowsOp : NN_ExpertOp<"expert_rows", ["commutesWithReduction"],
-    [NN_Differentiable]> {
+    [NN_Differentiable], ["getTokens"]> {
   let summary = "rows by the expert that they go to";
   let description = [{
     result[..., e, j] = x[..., j] where an id of the token is e + offset, 0
@@ -143,7 +144,8 @@ def NN_ExpertRowsOp : NN_ExpertOp<"expert_rows", ["commutesWithReduction"],
 }
 
 def NN_ExpertsOp : NN_ExpertOp<"experts", ["absorbPadding", "mayReducePadding"],
-    [NN_SavesStats, AllTypesMatch<["w_gate", "w_up"]>]> {
+    [NN_SavesStats, AllTypesMatch<["w_gate", "w_up"]>],
+    ["getTokens", "getTokenSum"]> {
   let summary = "the gated MLPs of the experts that tokens go to";
   let description = [{
     With c(t, e) the sum of gates[t, j] over all j with ids[t, j] = e + offset:
@@ -185,7 +187,8 @@ def NN_ExpertsOp : NN_ExpertOp<"experts", ["absorbPadding", "mayReducePadding"],
 def NN_ExpertsBackwardOp : NN_ExpertOp<"experts_backward",
     ["absorbPadding", "mayReducePadding", "commutesWithReduction"],
     [AllTypesMatch<["w_gate", "w_up"]>, AllTypesMatch<["gates", "dgates"]>,
-     AllTypesMatch<["gate_stat", "up_stat", "dgate", "dup"]>]> {
+     AllTypesMatch<["gate_stat", "up_stat", "dgate", "dup"]>],
+    ["getTokens", "getTokenSum"]> {
   let summary = "gradients of experts' x and gates, and of its stats";
   let description = [{
     From the gradient of y and the stats g = x w_gate and u = x w_up of

@@ -182,6 +182,11 @@ void ExpertsWeightGradientOp::setPositionOffset(unsigned, Value offset) {
 // Results by expert
 //===----------------------------------------------------------------------===//
 
+OpOperand *ExpertRowsOp::getTokens() { return &getXMutable(); }
+OpOperand *ExpertsOp::getTokens() { return &getXMutable(); }
+OpOperand *ExpertsBackwardOp::getTokens() { return &getGradMutable(); }
+Value ExpertsOp::getTokenSum() { return getResult(); }
+Value ExpertsBackwardOp::getTokenSum() { return getDx(); }
 ResultRange ExpertRowsOp::getRowResults() { return (*this)->getResults(); }
 ResultRange ExpertsOp::getRowResults() { return getStats(); }
 ResultRange ExpertsBackwardOp::getRowResults() {

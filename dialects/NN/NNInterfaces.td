@@ -26,6 +26,16 @@ def RoutedOpInterface : OpInterface<"RoutedOpInterface"> {
       The results by expert, [tokens..., experts, width], which are 0 where a
       token does not go to the expert.
     }], "::mlir::ResultRange", "getRowResults", (ins)>,
+    InterfaceMethod<[{
+      The operand by token, [tokens..., width], whose rows are read only of tokens
+      that go to a held expert; null if there is none.
+    }], "::mlir::OpOperand *", "getTokens", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return nullptr;">,
+    InterfaceMethod<[{
+      The result by token, [tokens..., width], that is 0 for tokens that go to no
+      held expert; null if there is none.
+    }], "::mlir::Value", "getTokenSum", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return {};">,
   ];
 }
 

@@ -366,6 +366,34 @@ Arguments AllGatherStartOp::getCallArguments() {
   return start(*this, desc, offset(getSource()), offset(getTarget()));
 }
 
+/// Returns the arguments of tessera_rt_start_tokens.
+template <typename Op>
+static Arguments startTokens(Op op, tessera_rt_collective_kind kind) {
+  tessera_rt_collective desc = describe(kind);
+  desc.outer = op.getOuter();
+  desc.count = op.getInner();
+  Arguments arguments =
+      start(op, desc, offset(op.getSource()), offset(op.getTarget()));
+  tessera_rt_tokens tokens = {};
+  tokens.id_dtype = getRuntimeType(op.getIdElement()).value_or(-1);
+  tokens.width = op.getWidth();
+  tokens.choices = op.getChoices();
+  tokens.experts = op.getExperts();
+  tokens.num_axes = op.getAt().size() / 2;
+  CallArgument described = descriptor(tokens);
+  llvm::append_range(described.array, op.getAt());
+  arguments.insert(arguments.begin() + 3, described);
+  arguments.push_back(offset(op.getIds()));
+  return arguments;
+}
+
+Arguments DispatchStartOp::getCallArguments() {
+  return startTokens(*this, TESSERA_RT_DISPATCH);
+}
+Arguments CombineStartOp::getCallArguments() {
+  return startTokens(*this, TESSERA_RT_COMBINE);
+}
+
 Arguments ReduceScatterStartOp::getCallArguments() {
   tessera_rt_collective desc = describe(TESSERA_RT_REDUCE_SCATTER);
   desc.reduction = getReduction();

@@ -346,6 +346,31 @@ def RT_RecvStartOp : RT_StartOp<"recv",
   (ins I64Attr:$peer, I64Attr:$tag, I64Attr:$count, I64Attr:$target),
   "`peer` $peer `tag` $tag `count` $count `to` $target">;
 
+/// Base of the collectives of tokens: `width` elements are a row, whose token
+/// has `choices` ids of experts in blocks of `experts`; `at` are pairs {stride,
+/// size} of the axes whose position numbers a member's block.
+class RT_TokenStartOp<string mnemonic> : RT_CallOp<mnemonic # "_start"> {
+  let summary = "starts a collective of tokens: tessera_rt_start_tokens";
+  let arguments = (ins I64Attr:$slot, I64Attr:$sequence,
+                       DenseI64ArrayAttr:$axes, I64Attr:$outer, I64Attr:$inner,
+                       I64Attr:$width, I64Attr:$choices, I64Attr:$experts,
+                       DenseI64ArrayAttr:$at, I64Attr:$source, I64Attr:$target,
+                       I64Attr:$ids, TypeAttr:$id_element, TypeAttr:$element);
+  let assemblyFormat = [{
+    `slot` $slot `sequence` $sequence `over` $axes `outer` $outer
+    `inner` $inner `width` $width `choices` $choices `experts` $experts
+    `at` $at `from` $source `to` $target `by` $ids attr-dict `:` $id_element
+    `,` $element
+  }];
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getCallee() {
+      return "tessera_rt_start_tokens";
+    }
+  }];
+}
+def RT_DispatchStartOp : RT_TokenStartOp<"dispatch">;
+def RT_CombineStartOp : RT_TokenStartOp<"combine">;
+
 def RT_WaitOp : RT_CallOp<"wait"> {
   let summary = "completes a collective: tessera_rt_wait";
   let description = [{

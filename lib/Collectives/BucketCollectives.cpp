@@ -12,6 +12,7 @@
 
 #include "BucketRewrite.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/include/tessera_rt.h"
@@ -105,10 +106,36 @@ static bool gathersFromOutside(Operation *gather) {
   return true;
 }
 
+/// True if a value is gathered for ops on experts, which read its tokens.
+static bool goesToExperts(Value tokens) {
+  return llvm::any_of(tokens.getUses(), [](OpOperand &use) {
+    if (auto gather = dyn_cast<dist::AllGatherOp>(use.getOwner()))
+      return goesToExperts(gather.getResult());
+    auto routed = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
+    return routed && routed.getTokens() == &use;
+  });
+}
+
+/// True for a sum over experts, or one that is partly reduced.
+static bool isSumOfExperts(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<dist::ReduceScatterOp, dist::AllReduceOp>(op))
+    return isSumOfExperts(op->getOperand(0));
+  auto routed = dyn_cast_or_null<nn::RoutedOpInterface>(op);
+  return routed && routed.getTokenSum() == value;
+}
+
+/// True for tokens that go to experts, and their sums. They stay apart, so that
+/// a device may get the tokens of its experts alone.
+static bool movesTokens(Operation *op) {
+  return isa<dist::AllGatherOp>(op) ? goesToExperts(op->getResult(0))
+                                    : isSumOfExperts(op->getOperand(0));
+}
+
 /// Returns nothing for collectives that do not go into buckets.
 static std::optional<BucketKey> getKey(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
-  if (!collective || collective.getFromAttr() ||
+  if (!collective || collective.getFromAttr() || movesTokens(op) ||
       !isa<dist::AllReduceOp, dist::ReduceScatterOp, dist::AllGatherOp>(op))
     return std::nullopt;
   Attribute kind;

@@ -56,10 +56,13 @@ CollectiveUse CollectivePricer::price(dist::CollectiveOpInterface op,
   CollectiveUse use{op, kind, operand, {}};
   llvm::raw_string_ostream os(use.axes);
   mesh.print(os, axes);
-  use.bytes = getBytesReceived(
-      kind, static_cast<int64_t>(getLocalBytes(operand)), numShards(axes));
+  double share = op.getShareSent();
+  use.bytes = std::llround(
+      share * double(getBytesReceived(
+                  kind, static_cast<int64_t>(getLocalBytes(operand)),
+                  numShards(axes))));
   use.time = getCollectiveTime(links, mesh, kind,
-                               local + getLocalBytes(operand), axes);
+                               local + share * getLocalBytes(operand), axes);
   return use;
 }
 

@@ -39,21 +39,21 @@ using namespace tessera;
 dist::StartOp tessera::startCollective(dist::CollectiveOpInterface op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  Value source = op->getOperand(0);
+  SmallVector<Value> sources(op->getOperands());
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto start = dist::StartOp::create(
-      builder, loc, dist::FutureType::get(op.getContext(), type), source);
+      builder, loc, dist::FutureType::get(op.getContext(), type), sources);
   {
     OpBuilder::InsertionGuard guard(builder);
-    Block *body =
-        builder.createBlock(&start.getBody(), {}, source.getType(), loc);
+    Block *body = builder.createBlock(&start.getBody());
     IRMapping mapping;
-    mapping.map(source, body->getArgument(0));
+    for (Value source : sources)
+      mapping.map(source, body->addArgument(source.getType(), loc));
     Operation *inner = builder.clone(*op, mapping);
     dist::YieldOp::create(builder, loc, inner->getResult(0));
   }
   auto wait =
-      dist::WaitOp::create(builder, loc, type, start.getFuture(), source);
+      dist::WaitOp::create(builder, loc, type, start.getFuture(), sources);
   op->getResult(0).replaceAllUsesWith(wait.getResult());
   op.erase();
   return start;

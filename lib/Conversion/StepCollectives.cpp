@@ -48,6 +48,20 @@ int64_t StepLowering::takeNumber(const AxisList &axes) {
   return isOverStages ? numbers.overStages++ : numbers.others++;
 }
 
+/// Starts `Start` of the tokens that a dispatch or a combine sends.
+template <typename Start, typename Op>
+void StepLowering::startTokens(int64_t slot, int64_t number,
+                               dist::StartOp start, Op op, int64_t outer,
+                               int64_t inner) {
+  auto ids = cast<RankedTensorType>(start.getInputs()[1].getType());
+  auto type = cast<RankedTensorType>(start.getInput().getType());
+  Start::create(b, slot, number, stridedAxesOf(op.getAxes()), outer, inner,
+                type.getShape().back(), ids.getShape().back(), op.getExperts(),
+                stridedAxesOf(op.getAt()), offsetOf(start.getInput()),
+                offsetOf(start.getFuture()), offsetOf(start.getInputs()[1]),
+                ids.getElementType(), type.getElementType());
+}
+
 void StepLowering::lowerStart(dist::StartOp op) {
   Operation *inner = &op.getBody().front().front();
   auto collective = cast<dist::CollectiveOpInterface>(inner);
@@ -65,6 +79,19 @@ void StepLowering::lowerStart(dist::StartOp op) {
         rt::AllGatherStartOp::create(
             b, slot, number, axes, product(shape, 0, dim),
             product(shape, dim, rank), source, target, element);
+      })
+      .Case([&](dist::DispatchOp d) {
+        int64_t dim = d.getDim();
+        startTokens<rt::DispatchStartOp>(slot, number, op, d,
+                                         product(shape, 0, dim),
+                                         product(shape, dim, rank));
+      })
+      .Case([&](dist::CombineOp c) {
+        int64_t dim = c.getDim();
+        auto result = cast<RankedTensorType>(c.getResult().getType());
+        startTokens<rt::CombineStartOp>(slot, number, op, c,
+                                        product(shape, 0, dim),
+                                        product(result.getShape(), dim, rank));
       })
       .Case([&](dist::ReduceScatterOp r) {
         int64_t dim = r.getDim();

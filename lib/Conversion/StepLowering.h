@@ -87,6 +87,9 @@ private:
   void lowerConcat(rt::ConcatOp op);
   void lowerAssemble(rt::AssembleOp op);
   void lowerStart(dist::StartOp op);
+  template <typename Start, typename Op>
+  void startTokens(int64_t slot, int64_t number, dist::StartOp start, Op op,
+                   int64_t outer, int64_t inner);
   void lowerSend(dist::SendOp op);
   void lowerRecv(dist::RecvOp op);
   void lowerExchange(dist::ExchangeOp op);

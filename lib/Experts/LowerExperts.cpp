@@ -27,8 +27,7 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// True if both are the same position on each device.
-static bool isSameOffset(Value a, Value b) {
+bool tessera::isSameOffset(Value a, Value b) {
   if (a == b)
     return true;
   auto first = a ? a.getDefiningOp<dist::AxisOffsetOp>() : nullptr;

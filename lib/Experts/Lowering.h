@@ -13,6 +13,9 @@
 
 namespace tessera {
 
+/// True if both are the same position on each device; null is 0.
+bool isSameOffset(mlir::Value a, mlir::Value b);
+
 /// Builds the result of nn.top_k from reductions of rows.
 mlir::Value lowerTopK(GenericBuilder &b, nn::TopKOp op);
 /// Builds the call for nn.expert_capacity.

@@ -135,6 +135,78 @@ static LogicalResult runCollective(Op op, Interpretation &m) {
   return success();
 }
 
+/// Marks the tokens that have an id of the `experts` from `first` on.
+static llvm::SmallBitVector findTokens(const Tensor &ids, int64_t first,
+                                       int64_t experts) {
+  int64_t choices = ids.getShape().back();
+  llvm::SmallBitVector found(choices ? ids.getNumElements() / choices : 0);
+  for (int64_t i = 0; i < ids.getNumElements(); ++i)
+    if (ids[i].i >= first && ids[i].i < first + experts)
+      found.set(i / choices);
+  return found;
+}
+
+/// Returns values by token with the rows of other tokens than `kept` filled.
+static TensorRef keepTokens(const TensorRef &values,
+                            const llvm::SmallBitVector &kept, Cell fill) {
+  Tensor result = *values;
+  int64_t width = values->getShape().back();
+  for (int64_t i = 0; i < values->getNumElements(); ++i)
+    if (!kept.test(i / width))
+      result[i] = fill;
+  return share(std::move(result));
+}
+
+/// Undefined rows are NaN, so that an op that reads one is found.
+static LogicalResult runDispatch(dist::DispatchOp op, Interpretation &m) {
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisList axes = op.getAxes().toAxes(*mesh), at = op.getAt().toAxes(*mesh);
+  m.count(op, numShards(axes));
+  RankTensors input = m.get(op.getInput()), result(m.getNumRanks());
+  const RankTensors &ids = m.get(op.getIds());
+  auto experts = static_cast<int64_t>(op.getExperts());
+  forEachGroup(*mesh, axes, [&](ArrayRef<int64_t> members) {
+    SmallVector<TensorRef> in;
+    for (int64_t rank : members)
+      in.push_back(input[rank]);
+    TensorRef whole = concatenate(in, op.getDim());
+    for (int64_t rank : members)
+      result[rank] = keepTokens(
+          whole,
+          findTokens(*ids[rank], mesh->shardIndex(rank, at) * experts, experts),
+          floatCell(std::nan("")));
+  });
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult runCombine(dist::CombineOp op, Interpretation &m) {
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisList axes = op.getAxes().toAxes(*mesh), at = op.getAt().toAxes(*mesh);
+  m.count(op, numShards(axes));
+  RankTensors input = m.get(op.getInput()), result(m.getNumRanks());
+  const RankTensors &ids = m.get(op.getIds());
+  auto experts = static_cast<int64_t>(op.getExperts());
+  forEachGroup(*mesh, axes, [&](ArrayRef<int64_t> members) {
+    for (auto [i, rank] : llvm::enumerate(members)) {
+      SmallVector<TensorRef> parts;
+      for (int64_t sender : members)
+        parts.push_back(keepTokens(
+            chunkOf(input[sender], op.getDim(), members.size(), i),
+            findTokens(*ids[rank], mesh->shardIndex(sender, at) * experts,
+                       experts),
+            floatCell(0)));
+      result[rank] = share(reduceTensors(parts, ReductionKind::Sum));
+    }
+  });
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Point to point
 //===----------------------------------------------------------------------===//
@@ -200,8 +272,10 @@ static LogicalResult runRecv(dist::RecvOp op, Interpretation &m) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult runStart(dist::StartOp op, Interpretation &m) {
-  std::vector<RankTensors> yielded;
-  if (failed(m.runBlock(op.getBody().front(), {m.get(op.getInput())}, yielded)))
+  std::vector<RankTensors> inputs, yielded;
+  for (Value input : op.getInputs())
+    inputs.push_back(m.get(input));
+  if (failed(m.runBlock(op.getBody().front(), std::move(inputs), yielded)))
     return failure();
   m.set(op.getFuture(), std::move(yielded.front()));
   return success();
@@ -304,6 +378,8 @@ void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::CollectivePermuteOp, runCollective>();
   r.addRank<dist::ReduceScatterOp, runCollective>();
   r.addRank<dist::AllSliceOp, runCollective>();
+  r.addRank<dist::DispatchOp, runDispatch>();
+  r.addRank<dist::CombineOp, runCombine>();
   r.addRank<dist::SendOp, runSend>();
   r.addRank<dist::RecvOp, runRecv>();
   r.addRank<dist::StartOp, runStart>();

@@ -284,7 +284,7 @@ void StepBlocks::markGradient(Value value) {
   if (categories[blockOf.lookup(value)] == Activations)
     categories[blockOf.lookup(value)] = Gradients;
   if (auto wait = value.getDefiningOp<dist::WaitOp>())
-    markGradient(wait.getSource());
+    markGradient(wait.getSources().front());
   if (auto concat = value.getDefiningOp<rt::ConcatOp>())
     for (Value source : concat.getSources())
       markGradient(source);

@@ -176,6 +176,9 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   setTarget(pm, options);
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
+  FormDispatchPassOptions dispatch;
+  dispatch.dispatch = options.dispatch;
+  pm.addNestedPass<func::FuncOp>(createFormDispatchPass(dispatch));
   pm.addPass(createExpandPipelinePass());
   pm.addPass(createListCollectivesPass());
   pm.addPass(createExpandExchangePass());

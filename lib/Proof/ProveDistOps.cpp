@@ -38,6 +38,8 @@ bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
                                       Value operand, Value result) {
   if (op.getFromAttr())
     return giveUp(op, "a collective on global types in a local function");
+  if (op->getNumOperands() != 1)
+    return giveUp(op, "a collective that sends a part of its operand");
   const ShardState &state = states.getWithEnds(operand);
   llvm::Expected<ShardState> made = applyCollective(
       op, state, getFacts(state, operand.getType()), placements);

@@ -165,6 +165,8 @@ Status LocalCommunication::move(int32_t slot, Operation &op) {
       error = moveBlock(op, sources);
       break;
     case OpKind::Send:
+    case OpKind::Dispatch:
+    case OpKind::Combine:
     case OpKind::Barrier:
       break;
     }

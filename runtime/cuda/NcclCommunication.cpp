@@ -509,6 +509,8 @@ Status NcclCommunication::enqueue(const Operation &op, Communicator &comm) {
     return library.check(
         comm, "recv",
         api().receive(destination(op), count, type, 0, comm.comm, stream));
+  case OpKind::Dispatch:
+  case OpKind::Combine:
   case OpKind::Barrier:
     break;
   }

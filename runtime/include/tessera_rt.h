@@ -451,7 +451,13 @@ enum tessera_rt_collective_kind {
   /// may differ. A send completes when the receiver has read the source.
   TESSERA_RT_SEND = 6,
   /// Receives dst [count] from the member `member`; there is no source.
-  TESSERA_RT_RECV = 7
+  TESSERA_RT_RECV = 7,
+  /// As all_gather, of rows of tokens that go to the experts of this rank; the
+  /// destination's other rows stay as they are. By tessera_rt_start_tokens.
+  TESSERA_RT_DISPATCH = 8,
+  /// As reduce_scatter with a sum, of rows of the members that have experts of
+  /// the token; 0 if none has. By tessera_rt_start_tokens.
+  TESSERA_RT_COMBINE = 9
 };
 
 /// Describes a collective. All fields are int64_t and three lists of int64_t
@@ -514,6 +520,29 @@ int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
                          int64_t sequence_id,
                          const tessera_rt_collective *collective,
                          int64_t src_offset, int64_t dst_offset);
+
+/// Describes the tokens of a dispatch or a combine: src and dst are rows of
+/// `width` elements, so `count` is a multiple of it. Experts are in blocks of
+/// `experts`; the number of a member's block is that of its coordinates on the
+/// axes. A constant array of 5 64-bit integers and num_axes pairs {stride,
+/// size}.
+typedef struct tessera_rt_tokens {
+  int64_t id_dtype; ///< [0] TESSERA_RT_I32 or TESSERA_RT_I64.
+  int64_t width;    ///< [1] elements of a row.
+  int64_t choices;  ///< [2] ids of a token.
+  int64_t experts;  ///< [3] experts of a block.
+  int64_t num_axes; ///< [4] pairs {stride, size} of the axes of blocks.
+} tessera_rt_tokens;
+
+/// As tessera_rt_start, for TESSERA_RT_DISPATCH and TESSERA_RT_COMBINE. The
+/// ids, [tokens of dst][choices] at `ids_offset`, belong to the runtime until
+/// the wait. The host target has it.
+int32_t tessera_rt_start_tokens(tessera_rt_context *ctx, int32_t slot,
+                                int64_t sequence_id,
+                                const tessera_rt_collective *collective,
+                                const tessera_rt_tokens *tokens,
+                                int64_t src_offset, int64_t dst_offset,
+                                int64_t ids_offset);
 
 /// Completes the collective in `slot` and frees the slot. A slot that is not in
 /// flight is TESSERA_RT_INVALID.

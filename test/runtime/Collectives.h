@@ -117,6 +117,39 @@ inline Collective broadcast(const Integers &axes, int32_t dtype, int64_t root,
   return Collective(desc, axes);
 }
 
+/// The tokens of a dispatch or a combine; `at` are the axes of the blocks.
+struct Tokens {
+  int32_t idType;
+  int64_t width, choices, experts;
+  Integers at;
+};
+
+/// Runs a dispatch or a combine of `rows` rows a block.
+inline int32_t runTokens(tessera_rt_context *ctx, int32_t slot,
+                         int64_t sequence, tessera_rt_collective_kind kind,
+                         const Integers &axes, int32_t dtype, int64_t outer,
+                         int64_t rows, const Tokens &tokens, int64_t source,
+                         int64_t destination, int64_t ids) {
+  tessera_rt_collective desc = {};
+  desc.kind = kind;
+  desc.dtype = dtype;
+  desc.outer = outer;
+  desc.count = rows * tokens.width;
+  desc.num_axes = int64_t(axes.size() / 2);
+  Integers collective(sizeof(desc) / sizeof(int64_t));
+  memcpy(collective.data(), &desc, sizeof(desc));
+  collective.insert(collective.end(), axes.begin(), axes.end());
+  Integers described{tokens.idType, tokens.width, tokens.choices,
+                     tokens.experts, int64_t(tokens.at.size() / 2)};
+  described.insert(described.end(), tokens.at.begin(), tokens.at.end());
+  int32_t status = tessera_rt_start_tokens(
+      ctx, slot, sequence,
+      reinterpret_cast<const tessera_rt_collective *>(collective.data()),
+      reinterpret_cast<const tessera_rt_tokens *>(described.data()), source,
+      destination, ids);
+  return status == TESSERA_RT_OK ? tessera_rt_wait(ctx, slot) : status;
+}
+
 /// A send to or a receive from `peer`: `kind` is TESSERA_RT_SEND or
 /// TESSERA_RT_RECV.
 inline Collective transfer(tessera_rt_collective_kind kind,

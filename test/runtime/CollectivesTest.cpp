@@ -200,6 +200,89 @@ std::string reduceScatterIsRight(tessera_rt_context *ctx) {
   return std::string();
 }
 
+constexpr int64_t idsAt = 4 << 20;
+
+/// Id j of the token with this number among those of all ranks: of 16 experts,
+/// one token in five has none.
+int64_t idOf(int64_t token, int64_t j) {
+  return token % 5 == 0 ? -1 : (token * 3 + j * 5) % 16;
+}
+
+/// The blocks of 2 experts are numbered by the position in the group of all.
+template <typename Check>
+std::string forTokens(tessera_rt_context *ctx, Check &&check) {
+  for (const Integers &axes : groups8)
+    for (int32_t dtype : {TESSERA_RT_F32, TESSERA_RT_BF16})
+      for (int32_t idType : {TESSERA_RT_I32, TESSERA_RT_I64})
+        for (int64_t outer : {1, 3})
+          for (int64_t rows : {0, 1, 40}) {
+            Case c(ctx, axes, dtype, "tokens");
+            Tokens tokens{idType, 9, 2, 2, {1, 8}};
+            TRY(check(c, tokens, outer, rows));
+          }
+  return std::string();
+}
+
+bool goesTo(int64_t token, int64_t rank) {
+  auto isIn = [&](int64_t id) { return id >= 0 && id / 2 == rank; };
+  return isIn(idOf(token, 0)) || isIn(idOf(token, 1));
+}
+
+void fillIds(const Case &c, const Tokens &tokens, int64_t count,
+             const std::function<int64_t(int64_t)> &tokenOf) {
+  for (int64_t i = 0; i < count * tokens.choices; ++i)
+    put(c.ctx->arena() + idsAt, tokens.idType, i,
+        idOf(tokenOf(i / tokens.choices), i % tokens.choices));
+}
+
+std::string dispatchIsRight(tessera_rt_context *ctx) {
+  return forTokens(
+      ctx,
+      [&](Case &c, const Tokens &tokens, int64_t outer,
+          int64_t rows) -> std::string {
+        int64_t n = c.group.size(), all = outer * rows * n;
+        auto tokenOf = [](int64_t i) { return i; };
+        c.fillSource(outer * rows * tokens.width);
+        c.fillGuard(all * tokens.width);
+        fillIds(c, tokens, all, tokenOf);
+        OK(runTokens(ctx, 3, c.sequence(), TESSERA_RT_DISPATCH, c.axes, c.dtype,
+                     outer, rows, tokens, sourceAt, destinationAt, idsAt));
+        return c.check(all * tokens.width, [&](int64_t i) {
+          int64_t token = i / tokens.width;
+          if (!goesTo(token, ctx->rank))
+            return guard;
+          int64_t block = token / rows, row = block / n * rows + token % rows;
+          return valueOf(c.group.members[size_t(block % n)],
+                         row * tokens.width + i % tokens.width);
+        });
+      });
+}
+
+std::string combineIsRight(tessera_rt_context *ctx) {
+  return forTokens(
+      ctx,
+      [&](Case &c, const Tokens &tokens, int64_t outer,
+          int64_t rows) -> std::string {
+        int64_t n = c.group.size(), own = outer * rows;
+        // Members have other tokens.
+        auto tokenOf = [&](int64_t i) { return i * n + c.group.index; };
+        c.fillSource(own * n * tokens.width);
+        c.fillGuard(own * tokens.width);
+        fillIds(c, tokens, own, tokenOf);
+        OK(runTokens(ctx, 3, c.sequence(), TESSERA_RT_COMBINE, c.axes, c.dtype,
+                     outer, rows, tokens, sourceAt, destinationAt, idsAt));
+        return c.check(own * tokens.width, [&](int64_t i) {
+          int64_t token = i / tokens.width, sum = 0;
+          int64_t row =
+              (token / rows * n + c.group.index) * rows + token % rows;
+          for (int member : c.group.members)
+            if (goesTo(tokenOf(token), member))
+              sum += valueOf(member, row * tokens.width + i % tokens.width);
+          return sum;
+        });
+      });
+}
+
 std::string allReduceIsRight(tessera_rt_context *ctx) {
   for (const Integers &axes : groups8)
     for (int32_t dtype : allTypes)
@@ -422,6 +505,8 @@ TEST(collectives, all_reduce) { expectGood(allReduceIsRight); }
 TEST(collectives, all_to_all) { expectGood(allToAllIsRight); }
 TEST(collectives, permute) { expectGood(permuteIsRight); }
 TEST(collectives, broadcast) { expectGood(broadcastIsRight); }
+TEST(collectives, dispatch) { expectGood(dispatchIsRight); }
+TEST(collectives, combine) { expectGood(combineIsRight); }
 TEST(collectives, send_recv) { expectGood(sendRecv); }
 TEST(collectives, waits_in_any_order) { expectGood(anyOrderOfWaits); }
 TEST(collectives, reductions_are_deterministic) {
@@ -430,6 +515,8 @@ TEST(collectives, reductions_are_deterministic) {
 TEST(collectives, several_threads_a_rank) {
   expectGood(reductionsAreDeterministic, 3);
   expectGood(allToAllIsRight, 2);
+  expectGood(dispatchIsRight, 2);
+  expectGood(combineIsRight, 3);
 }
 
 TEST(collectives, received_bytes_are_counted) {

@@ -207,6 +207,33 @@ static void expectRefused(const Collective &collective, const char *part,
   expectHas(text, part);
 }
 
+TEST(faults, impossible_tokens) {
+  auto expectTokens = [](const Tokens &tokens, tessera_rt_collective_kind kind,
+                         int64_t ids, const char *part) {
+    std::string text = expectFailure([&](tessera_rt_context *ctx) {
+      if (ctx->rank == 0)
+        runTokens(ctx, 0, 9, kind, all, TESSERA_RT_F32, 1, 4, tokens, 0, 4096,
+                  ids);
+      return std::string();
+    });
+    expectHas(text, part);
+  };
+  const Tokens good{TESSERA_RT_I32, 8, 2, 2, all};
+  Tokens floats = good, noExperts = good;
+  floats.idType = TESSERA_RT_F32;
+  noExperts.experts = 0;
+  expectTokens(
+      floats, TESSERA_RT_DISPATCH, 8192,
+      "dispatch #9 expects rows that divide a block, ids of i32 or i64 "
+      "in the arena and 1 expert at least, but got rows of 8 in 32, 32 "
+      "ids of f32");
+  expectTokens(noExperts, TESSERA_RT_COMBINE, 8192, "0 experts");
+  expectTokens(good, TESSERA_RT_COMBINE, 1 << 20, "ids of i32 at 1048576");
+  expectTokens(good, TESSERA_RT_ALL_GATHER, 8192,
+               "collective of tokens #9 expects a dispatch or a combine on the "
+               "host target, but got kind 0 on host");
+}
+
 TEST(faults, impossible_descriptors) {
   constexpr int32_t f32 = TESSERA_RT_F32;
   tessera_rt_collective unknown = {};

@@ -113,6 +113,11 @@ const OptionSpec kOwnOptions[] = {
                            "before or the reduce-scatter after them, where "
                            "that takes less time on "
                            "the mesh's links; or always"}),
+    choice("auto|peers|dense",
+           {"--dispatch", "HOW",
+            "with experts over devices: peers: a device gets the tokens that "
+            "its experts use; dense: all tokens; auto (default): peers for the "
+            "host, else dense. The numbers are the same"}),
     choice("off|on", {"--epilogues", "WHAT",
                       "on (default): matmuls for CUDA take biases, GELU and "
                       "what is added; off: "
@@ -323,6 +328,10 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
     return rings.takeError();
   if (parsed.has("--collective-matmul"))
     pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
+  auto dispatch = parsed.getChoice("--dispatch", "auto");
+  if (!dispatch)
+    return dispatch.takeError();
+  pipeline.dispatch = static_cast<Dispatch>(*dispatch);
   auto epilogues = parsed.getChoice("--epilogues", "on");
   if (!epilogues)
     return epilogues.takeError();

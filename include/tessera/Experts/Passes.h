@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tessera/Experts/Dispatch.h"
 
 namespace tessera {
 

@@ -35,6 +35,45 @@ def PackRowsPass : Pass<"dist-pack-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
+  let summary = "sends tokens only to the experts that they go to";
+  let description = [{
+    Ops on held experts (`nn::RoutedOpInterface`) read gathered tokens, and their
+    sums over tokens are scattered. With `peers` an all-gather that only such ops
+    read, of one choice of experts, becomes `dist.dispatch`, and a reduce-scatter
+    of such a sum `dist.combine`. `dense` leaves both; `auto` chooses peers for the
+    host, whose devices read the memory of each other.
+
+    Where tokens are gathered along several dimensions, one after the other, the
+    outer axes of the mesh come first, and their sums are scattered over them
+    last, however they are sent: a token crosses outer links once. Then a hop
+    sends the tokens that some device behind it uses.
+
+    ```mlir
+    %xa = dist.all_gather %x dim 0 over <{"dp"}> on @mesh : ...
+    %ia = dist.all_gather %ids dim 0 over <{"dp"}> on @mesh : ...
+    %p = nn.experts <silu> of 8 %xa, %ia, ... offset %o : ...
+    %y = dist.reduce_scatter <sum> %p dim 0 over <{"dp"}> on @mesh : ...
+    ```
+    becomes
+    ```mlir
+    %ia = dist.all_gather %ids dim 0 over <{"dp"}> on @mesh : ...
+    %xa = dist.dispatch %x by %ia experts 2 of 8 at <{"dp"}> dim 0 over <{"dp"}> on @mesh : ...
+    %p = nn.experts <silu> of 8 %xa, %ia, ... offset %o : ...
+    %y = dist.combine %p by %ids experts 2 of 8 at <{"dp"}> dim 0 over <{"dp"}> on @mesh : ...
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [Option<
+      "dispatch", "dispatch", "::tessera::Dispatch",
+      /*default=*/"::tessera::Dispatch::Auto", "how tokens are sent",
+      [{::llvm::cl::values(
+        clEnumValN(::tessera::Dispatch::Auto, "auto", "peers on the host"),
+        clEnumValN(::tessera::Dispatch::Peers, "peers",
+                   "devices read the rows that they use"),
+        clEnumValN(::tessera::Dispatch::Dense, "dense", "all tokens"))}]>];
+}
+
 def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::func::FuncOp"> {
   let summary = "routing and experts become library calls and linalg";
   let description = [{

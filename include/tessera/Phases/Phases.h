@@ -12,6 +12,7 @@
 #define TESSERA_PHASES_PHASES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Experts/Dispatch.h"
 #include "tessera/Training/GivenLayout.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -98,6 +99,8 @@ struct PipelineOptions {
   /// collective still exposed, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
+  /// How tokens get to the devices that hold their experts.
+  Dispatch dispatch = Dispatch::Auto;
   /// The sequence may be stored in zig-zag order.
   bool ordersSequence = true;
   /// Matmuls of a GPU fuse epilogues; else kernels compute these ops.

@@ -17,7 +17,9 @@
 #include "kernels/CpuKernels.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <functional>
 
 using namespace tessera::rt;
 
@@ -198,6 +200,96 @@ static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
   return bytes * (members - 1);
 }
 
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+/// True if one of a token's ids is in the block.
+template <typename Id>
+static bool goesTo(const Id *ids, const TokenRows &tokens, int64_t block) {
+  for (int64_t j = 0; j < tokens.choices; ++j)
+    if (ids[j] >= 0 && int64_t(ids[j]) / tokens.experts == block)
+      return true;
+  return false;
+}
+
+/// True if the token of this number in the result goes to the block.
+static bool goesTo(const tessera_rt_context *ctx, const TokenRows &tokens,
+                   int64_t token, int64_t block) {
+  const uint8_t *ids = ctx->arena() + tokens.idsOffset;
+  int64_t first = token * tokens.choices;
+  if (tokens.idType == TESSERA_RT_I32)
+    return goesTo(reinterpret_cast<const int32_t *>(ids) + first, tokens,
+                  block);
+  return goesTo(reinterpret_cast<const int64_t *>(ids) + first, tokens, block);
+}
+
+/// Runs `move` for each token of the result, on all threads, and returns the
+/// sum of the bytes that it received.
+static int64_t moveTokens(tessera_rt_context *ctx, int64_t tokens,
+                          int64_t bytesPerToken,
+                          const std::function<int64_t(int64_t)> &move) {
+  int64_t tasks = std::clamp<int64_t>(tokens * bytesPerToken / bytesPerTask, 1,
+                                      int64_t(ctx->pool->size()) * 4);
+  std::atomic<int64_t> received{0};
+  ctx->pool->forEach(tasks, [&](int64_t task, int) {
+    int64_t bytes = 0;
+    for (int64_t token = tokens * task / tasks;
+         token < tokens * (task + 1) / tasks; ++token)
+      bytes += move(token);
+    received += bytes;
+  });
+  return received;
+}
+
+static int64_t moveDispatch(tessera_rt_context *ctx, Operation &op,
+                            const uint8_t *const *peers) {
+  const TokenRows &tokens = op.tokens;
+  int64_t members = op.group->size(), self = op.group->index;
+  int64_t rows = op.inner / tokens.width;
+  int64_t bytes = tokens.width * dtypeSize(op.header.dtype);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  return moveTokens(
+      ctx, op.outer * members * rows, bytes, [&](int64_t token) -> int64_t {
+        if (!goesTo(ctx, tokens, token, tokens.blocks[size_t(self)]))
+          return 0;
+        int64_t block = token / rows, member = block % members;
+        const uint8_t *from =
+            peers[member] + (block / members * rows + token % rows) * bytes;
+        if (destination + token * bytes != from)
+          memcpy(destination + token * bytes, from, size_t(bytes));
+        return member == self ? 0 : bytes;
+      });
+}
+
+static int64_t moveCombine(tessera_rt_context *ctx, Operation &op,
+                           const uint8_t *const *peers) {
+  const TokenRows &tokens = op.tokens;
+  int64_t members = op.group->size(), self = op.group->index;
+  int64_t rows = op.inner / tokens.width;
+  int64_t bytes = tokens.width * dtypeSize(op.header.dtype);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  return moveTokens(
+      ctx, op.outer * rows, bytes * members, [&](int64_t token) -> int64_t {
+        int64_t from =
+            ((token / rows * members + self) * rows + token % rows) * bytes;
+        std::vector<const void *> parts;
+        int64_t received = 0;
+        for (int64_t member = 0; member < members; ++member)
+          if (goesTo(ctx, tokens, token, tokens.blocks[size_t(member)])) {
+            parts.push_back(peers[member] + from);
+            received += member == self ? 0 : bytes;
+          }
+        uint8_t *to = destination + token * bytes;
+        if (parts.empty())
+          memset(to, 0, size_t(bytes));
+        else
+          cpuKernels().reduce(op.header.dtype, TESSERA_RT_SUM, parts.data(),
+                              int(parts.size()), to, tokens.width);
+        return received;
+      });
+}
+
 void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
                            const uint8_t *const *peers) {
   int64_t received = 0;
@@ -225,6 +317,12 @@ void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
       memset(destination, 0, size_t(bytes));
     if (op.readsFrom >= 0 && op.readsFrom != op.group->index)
       received = bytes;
+    break;
+  case OpKind::Dispatch:
+    received = moveDispatch(ctx, op, peers);
+    break;
+  case OpKind::Combine:
+    received = moveCombine(ctx, op, peers);
     break;
   case OpKind::Send:
   case OpKind::Barrier:

@@ -309,6 +309,45 @@ static Status describeBroadcast(tessera_rt_context *ctx, Operation &op,
   return TESSERA_RT_OK;
 }
 
+/// Fills in a dispatch or a combine.
+static Status describeTokens(tessera_rt_context *ctx, Operation &op,
+                             const tessera_rt_collective &desc,
+                             const tessera_rt_tokens &tokens,
+                             int64_t idsOffset) {
+  describeBlocks(op, desc);
+  bool combines = op.kind == OpKind::Combine;
+  int64_t members = op.group->size();
+  bool hasSizes = tokens.width >= 1 && desc.count % tokens.width == 0 &&
+                  tokens.choices >= 0 && tokens.experts >= 1;
+  bool hasIds =
+      tokens.id_dtype == TESSERA_RT_I32 || tokens.id_dtype == TESSERA_RT_I64;
+  int64_t rows = hasSizes ? desc.outer * (desc.count / tokens.width) : 0;
+  int64_t ids = rows * (combines ? 1 : members) * tokens.choices;
+  if (!hasSizes || !hasIds ||
+      !inArena(ctx, int32_t(tokens.id_dtype), idsOffset, ids))
+    return fail(
+        ctx, TESSERA_RT_INVALID,
+        format("%s #%lld expects rows that divide a block, ids of i32 or "
+               "i64 in the arena and 1 expert at least, but got rows of "
+               "%lld in %lld, %lld ids of %s at %lld and %lld experts",
+               opName(op.kind), (long long)op.header.sequenceId,
+               (long long)tokens.width, (long long)desc.count, (long long)ids,
+               dtypeName(int32_t(tokens.id_dtype)), (long long)idsOffset,
+               (long long)tokens.experts));
+  auto *pairs = reinterpret_cast<const int64_t *>(&tokens + 1);
+  std::vector<StridedAxis> axes;
+  for (int64_t i = 0; i < tokens.num_axes; ++i)
+    axes.push_back({pairs[2 * i], pairs[2 * i + 1]});
+  op.tokens = {idsOffset,      int32_t(tokens.id_dtype), tokens.width,
+               tokens.choices, tokens.experts,           {}};
+  for (int rank : op.group->members)
+    op.tokens.blocks.push_back(getBlockIndex(axes.data(), axes.size(), rank));
+  op.header.shapeHash = hashBytes(&tokens, sizeof(tokens), op.header.shapeHash);
+  op.header.shapeHash =
+      hashBytes(pairs, axes.size() * sizeof(StridedAxis), op.header.shapeHash);
+  return TESSERA_RT_OK;
+}
+
 /// Fills in the fields of a collective's kind.
 static Status describe(tessera_rt_context *ctx, Operation &op,
                        const tessera_rt_collective &desc) {
@@ -331,6 +370,19 @@ static Status describe(tessera_rt_context *ctx, Operation &op,
 // C ABI
 //===----------------------------------------------------------------------===//
 
+/// Returns what all kinds share.
+static CollectiveCall readCall(int32_t slot, int64_t sequence,
+                               const tessera_rt_collective &desc,
+                               int64_t source, int64_t destination) {
+  return {slot,
+          sequence,
+          tessera_rt_collective_axes(&desc),
+          int32_t(desc.num_axes),
+          int32_t(desc.dtype),
+          source,
+          destination};
+}
+
 extern "C" int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
                                     int64_t sequence_id,
                                     const tessera_rt_collective *desc,
@@ -341,13 +393,8 @@ extern "C" int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
                        "%lld",
                        (long long)sequence_id, TESSERA_RT_RECV,
                        (long long)desc->kind));
-  CollectiveCall call{slot,
-                      sequence_id,
-                      tessera_rt_collective_axes(desc),
-                      int32_t(desc->num_axes),
-                      int32_t(desc->dtype),
-                      src_offset,
-                      dst_offset};
+  CollectiveCall call =
+      readCall(slot, sequence_id, *desc, src_offset, dst_offset);
   OpKind kind = OpKind(desc->kind);
   if (isPointToPoint(kind))
     return startTransfer(ctx, call, kind, desc->member, desc->tag, desc->count);
@@ -360,4 +407,29 @@ extern "C" int32_t tessera_rt_start(tessera_rt_context *ctx, int32_t slot,
   return finishOperation(ctx, call, *op,
                          kind == OpKind::ReduceScatter ? whole : count,
                          kind == OpKind::AllGather ? whole : count);
+}
+
+extern "C" int32_t
+tessera_rt_start_tokens(tessera_rt_context *ctx, int32_t slot,
+                        int64_t sequence_id, const tessera_rt_collective *desc,
+                        const tessera_rt_tokens *tokens, int64_t src_offset,
+                        int64_t dst_offset, int64_t ids_offset) {
+  OpKind kind = OpKind(desc->kind);
+  if ((kind != OpKind::Dispatch && kind != OpKind::Combine) || ctx->mover)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("collective of tokens #%lld expects a dispatch or a "
+                       "combine on the host target, but got kind %lld on %s",
+                       (long long)sequence_id, (long long)desc->kind,
+                       targetKind.name));
+  CollectiveCall call =
+      readCall(slot, sequence_id, *desc, src_offset, dst_offset);
+  Operation *op = beginOperation(ctx, kind, call);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  if (Status status = describeTokens(ctx, *op, *desc, *tokens, ids_offset))
+    return status;
+  int64_t count = op->header.count, whole = count * op->group->size();
+  bool combines = kind == OpKind::Combine;
+  return finishOperation(ctx, call, *op, combines ? whole : count,
+                         combines ? count : whole);
 }

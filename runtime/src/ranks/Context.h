@@ -37,6 +37,17 @@ enum class Stage {
   Complete
 };
 
+/// The tokens of a dispatch or a combine.
+struct TokenRows {
+  /// Offset of the ids in this rank's arena, [tokens of the result][choices].
+  int64_t idsOffset = 0;
+  int32_t idType = 0;
+  /// Elements of a row, ids of a token, experts of a block.
+  int64_t width = 1, choices = 0, experts = 1;
+  /// The block of each member, by group index.
+  std::vector<int64_t> blocks;
+};
+
 /// An operation between start and wait, as its own rank sees it.
 struct Operation {
   Stage stage = Stage::Free;
@@ -55,6 +66,8 @@ struct Operation {
   /// Used by all_to_all.
   std::vector<int64_t> shape;
   int32_t splitDim = 0, concatDim = 0;
+  /// Used by dispatch and combine.
+  TokenRows tokens;
   /// The only peer (group index) this rank reads from; -1: none; -2: all.
   int readsFrom = -2;
   /// Number of peers that read from this rank.

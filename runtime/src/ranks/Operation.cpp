@@ -17,8 +17,9 @@ using namespace tessera::rt;
 
 const char *tessera::rt::opName(OpKind op) {
   static const char *const names[] = {
-      "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute",
-      "broadcast",  "send",           "recv",       "barrier"};
+      "all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+      "permute",    "broadcast",      "send",       "recv",
+      "dispatch",   "combine",        "barrier"};
   int32_t index = int32_t(op);
   return index >= 0 && index <= int32_t(OpKind::Barrier) ? names[index] : "?";
 }

@@ -30,6 +30,8 @@ enum class OpKind : int32_t {
   Broadcast = TESSERA_RT_BROADCAST,
   Send = TESSERA_RT_SEND,
   Recv = TESSERA_RT_RECV,
+  Dispatch = TESSERA_RT_DISPATCH,
+  Combine = TESSERA_RT_COMBINE,
   /// Internal: a barrier of all ranks without data. Its sequence id is a
   /// BarrierId.
   Barrier

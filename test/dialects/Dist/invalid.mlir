@@ -443,7 +443,7 @@ func.func @send_c2(%a: tensor<8xf32>) {
 }
 // -----
 func.func @start_c1(%a: tensor<8xf32>) {
-  // expected-error @+1 {{(C1) expects a local collective of the region's argument and a dist.yield of its result}}
+  // expected-error @+1 {{(C1) expects a local collective of the region's arguments and a dist.yield of its result}}
   %0 = dist.start %a : tensor<8xf32> -> !dist.future<tensor<8xf32>> {
   ^bb0(%arg: tensor<8xf32>):
     %r = arith.negf %arg : tensor<8xf32>
@@ -470,7 +470,7 @@ func.func @wait_c1(%a: tensor<8xf32>, %b: tensor<8xf32>) {
     %r = dist.all_reduce <sum> %arg over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
     dist.yield %r : tensor<8xf32>
   }
-  // expected-error @+1 {{(C1) expects the future of a dist.start of the same source}}
+  // expected-error @+1 {{(C1) expects the future of a dist.start of the same sources}}
   %1 = dist.wait %0, %b : !dist.future<tensor<8xf32>>, tensor<8xf32> -> tensor<8xf32>
   return
 }

@@ -1,0 +1,25 @@
+//===- Dispatch.h - How tokens are sent to experts --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_EXPERTS_DISPATCH_H
+#define TESSERA_EXPERTS_DISPATCH_H
+
+namespace tessera {
+
+/// How tokens get to the devices that hold their experts.
+enum class Dispatch {
+  /// Peers on the host, dense elsewhere.
+  Auto,
+  /// Each device reads the tokens that its experts use.
+  Peers,
+  /// Each device gathers all tokens.
+  Dense,
+};
+
+} // namespace tessera
+
+#endif // TESSERA_EXPERTS_DISPATCH_H

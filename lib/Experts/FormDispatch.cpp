@@ -1,0 +1,347 @@
+//===- FormDispatch.cpp - Sends tokens only to their experts --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A hop is one collective of a chain that gathers tokens for experts, or
+// scatters their sums. A device at the end of a chain uses the tokens of its
+// block of experts, so a hop serves all blocks of the devices behind it: those
+// that agree with it on the experts' axes that no other hop behind it has.
+//
+//     experts over dp, tp:   gather over dp   blocks of {dp}
+//                            gather over tp   blocks of {dp, tp}
+//                            ops on experts
+//                            scatter over tp  blocks of {dp, tp}
+//                            scatter over dp  blocks of {dp}
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Experts/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FORMDISPATCHPASS
+#include "tessera/Experts/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// The experts that an op holds.
+struct Holders {
+  Value ids;
+  /// Experts of a device, and all experts.
+  int64_t experts = 0, all = 0;
+  /// The axes whose position numbers the devices' blocks of experts.
+  AxisList axes;
+};
+
+/// One collective of a chain.
+struct Hop {
+  int64_t dim;
+  AxisList axes;
+};
+
+class DispatchFormer {
+public:
+  DispatchFormer(func::FuncOp func, bool isPeers)
+      : func(func), b(func.getContext()), isPeers(isPeers) {}
+
+  void run() {
+    SmallVector<nn::RoutedOpInterface> routed;
+    func.walk([&](nn::RoutedOpInterface op) { routed.push_back(op); });
+    for (nn::RoutedOpInterface op : routed)
+      readExperts(op);
+    for (nn::RoutedOpInterface op : routed) {
+      std::optional<Holders> holders = findHolders(op);
+      if (!holders)
+        continue;
+      if (OpOperand *tokens = op.getTokens())
+        gatherBefore(op, *tokens, *holders);
+      if (Value sum = op.getTokenSum())
+        scatterAfter(sum, *holders);
+    }
+  }
+
+private:
+  void readExperts(nn::RoutedOpInterface op);
+  std::optional<Holders> findHolders(nn::RoutedOpInterface op);
+  void gatherBefore(nn::RoutedOpInterface op, OpOperand &tokens,
+                    const Holders &holders);
+  void scatterAfter(Value sum, const Holders &holders);
+  Value sliceIds(Value ids, const Hop &hop);
+  template <typename Sent, typename Whole, typename... Arguments>
+  Value send(Value value, Value ids, const Hop &hop, const Holders &holders,
+             ArrayRef<AxisRef> others, int64_t mul, int64_t div,
+             Arguments... arguments);
+
+  func::FuncOp func;
+  OpBuilder b;
+  bool isPeers;
+  Mesh mesh;
+  FlatSymbolRefAttr meshName;
+  /// The number of all experts, by the ids that choose among them.
+  llvm::DenseMap<Value, int64_t> allExperts;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What devices hold
+//===----------------------------------------------------------------------===//
+
+void DispatchFormer::readExperts(nn::RoutedOpInterface op) {
+  if (auto experts = dyn_cast<nn::ExpertsOp>(*op))
+    allExperts[op.getIds()] = experts.getExperts();
+  else if (auto backward = dyn_cast<nn::ExpertsBackwardOp>(*op))
+    allExperts[op.getIds()] = backward.getExperts();
+}
+
+/// Returns what the devices hold; nothing if each holds all experts, or the
+/// runtime does not read such ids.
+std::optional<Holders> DispatchFormer::findHolders(nn::RoutedOpInterface op) {
+  Value ids = op.getIds(), offset = op.getOffset();
+  auto start = offset ? offset.getDefiningOp<dist::AxisOffsetOp>() : nullptr;
+  Type type = cast<RankedTensorType>(ids.getType()).getElementType();
+  auto all = allExperts.find(ids);
+  if (!start || all == allExperts.end() ||
+      !(type.isInteger(32) || type.isInteger(64)))
+    return std::nullopt;
+  meshName = start.getMeshAttr();
+  mesh = dist::lookupMesh(op, meshName).getMesh().toMesh();
+  auto experts = static_cast<int64_t>(start.getLocalSize());
+  if (experts < 1)
+    return std::nullopt;
+  return Holders{ids, experts, all->second, start.getAxes().toAxes(mesh)};
+}
+
+/// Returns the values of later tasks that are `value`, which a task keeps or
+/// was kept for it: arguments of the same source.
+static SmallVector<Value> findInLaterTasks(Value value) {
+  auto task = dyn_cast<dist::TaskOp>(value.getParentBlock()->getParentOp());
+  if (!task)
+    return {};
+  SmallVector<dist::SourceAttr> sources;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    sources.push_back(task.getSource(argument.getArgNumber()));
+  bool isForward = task.getKind() == dist::TaskKind::Forward;
+  for (auto [i, kept] : llvm::enumerate(task.getYield().getKeeps()))
+    if (kept == value)
+      sources.push_back(dist::SourceAttr::get(
+          value.getContext(),
+          isForward ? dist::SourceKind::Forward : dist::SourceKind::InputGrad,
+          i));
+  SmallVector<Value> found;
+  for (auto other : task->getBlock()->getOps<dist::TaskOp>()) {
+    if (other == task || other.getChunk() != task.getChunk())
+      continue;
+    for (BlockArgument argument : other.getBody().getArguments())
+      if (llvm::is_contained(sources, other.getSource(argument.getArgNumber())))
+        found.push_back(argument);
+  }
+  return found;
+}
+
+/// True if all ops that read these tokens, in later tasks too, read only the
+/// tokens of the experts that `first` holds.
+static bool isReadByTokens(Value tokens, nn::RoutedOpInterface first) {
+  SmallVector<Value> sameTokens = findInLaterTasks(tokens),
+                     sameIds = findInLaterTasks(first.getIds());
+  sameTokens.push_back(tokens);
+  sameIds.push_back(first.getIds());
+  auto isRoutedRead = [&](OpOperand &use) {
+    if (auto yield = dyn_cast<dist::TaskYieldOp>(use.getOwner()))
+      return llvm::is_contained(
+          llvm::map_range(yield.getKeepsMutable(),
+                          [](OpOperand &kept) { return &kept; }),
+          &use);
+    auto op = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
+    return op && op.getTokens() == &use &&
+           llvm::is_contained(sameIds, op.getIds()) &&
+           isSameOffset(op.getOffset(), first.getOffset());
+  };
+  return llvm::all_of(sameTokens, [&](Value value) {
+    return llvm::all_of(value.getUses(), isRoutedRead);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+/// Orders hops from outer to inner axes of the mesh. Hops along one dimension
+/// do not commute, and keep their order.
+static void sortHops(MutableArrayRef<Hop> hops) {
+  llvm::SmallDenseSet<int64_t> dims;
+  for (const Hop &hop : hops)
+    if (hop.axes.empty() || !dims.insert(hop.dim).second)
+      return;
+  llvm::stable_sort(hops, [](const Hop &a, const Hop &c) {
+    return a.axes.front() < c.axes.front();
+  });
+}
+
+/// Returns the ids of the tokens that a device keeps of a gathered dimension.
+Value DispatchFormer::sliceIds(Value ids, const Hop &hop) {
+  auto axes = dist::AxesAttr::get(b.getContext(), mesh, hop.axes);
+  auto gather = ids.getDefiningOp<dist::AllGatherOp>();
+  if (gather && static_cast<int64_t>(gather.getDim()) == hop.dim &&
+      gather.getAxes() == axes)
+    return gather.getInput();
+  auto type = cast<RankedTensorType>(ids.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[hop.dim] /= numShards(hop.axes);
+  return dist::AllSliceOp::create(b, ids.getLoc(), type.clone(shape), ids,
+                                  b.getI64IntegerAttr(hop.dim), axes, meshName,
+                                  dist::ShardingAttr(), dist::ShardingAttr());
+}
+
+/// Builds one hop: `Sent` of the tokens of `ids`, or `Whole` where all are
+/// sent. `others` are the axes of the hops between it and the experts; the
+/// hop's dimension grows by `mul` and shrinks by `div`.
+template <typename Sent, typename Whole, typename... Arguments>
+Value DispatchFormer::send(Value value, Value ids, const Hop &hop,
+                           const Holders &holders, ArrayRef<AxisRef> others,
+                           int64_t mul, int64_t div, Arguments... arguments) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[hop.dim] = shape[hop.dim] * mul / div;
+  Type result = type.clone(shape);
+  auto axes = dist::AxesAttr::get(b.getContext(), mesh, hop.axes);
+  AxisList at = prefixWithout(holders.axes, others);
+  int64_t experts = holders.experts * (numShards(holders.axes) / numShards(at));
+  Operation *op;
+  if (isPeers && experts < holders.all)
+    op = Sent::create(b, value.getLoc(), result, value, ids,
+                      b.getI64IntegerAttr(experts),
+                      b.getI64IntegerAttr(holders.all),
+                      dist::AxesAttr::get(b.getContext(), mesh, at),
+                      b.getI64IntegerAttr(hop.dim), axes, meshName,
+                      dist::ShardingAttr(), dist::ShardingAttr());
+  else
+    op = Whole::create(b, value.getLoc(), result, value,
+                       b.getI64IntegerAttr(hop.dim), arguments..., axes,
+                       meshName, dist::ShardingAttr(), dist::ShardingAttr());
+  return op->getResult(0);
+}
+
+/// Erases a chain of ops that nothing reads any more, from its end.
+static void eraseUnused(Operation *op) {
+  while (op && op->use_empty() &&
+         isa<dist::AllGatherOp, dist::ReduceScatterOp>(op)) {
+    Operation *before = op->getOperand(0).getDefiningOp();
+    op->erase();
+    op = before;
+  }
+}
+
+/// True for a collective in the local form on this mesh.
+template <typename Op> static bool isLocal(Op op, FlatSymbolRefAttr mesh) {
+  return op && !op.getFromAttr() && op.getMeshAttr() == mesh;
+}
+
+void DispatchFormer::gatherBefore(nn::RoutedOpInterface op, OpOperand &tokens,
+                                  const Holders &holders) {
+  Value whole = tokens.get(), value = whole;
+  SmallVector<Hop> hops;
+  Operation *last = nullptr;
+  while (auto gather = value.getDefiningOp<dist::AllGatherOp>()) {
+    bool isOnlyRead = last ? value.hasOneUse() : isReadByTokens(value, op);
+    if (!isLocal(gather, meshName) || !isOnlyRead ||
+        (last && gather->getBlock() != last->getBlock()))
+      break;
+    if (!last)
+      last = gather;
+    hops.insert(hops.begin(),
+                {int64_t(gather.getDim()), gather.getAxes().toAxes(mesh)});
+    value = gather.getInput();
+  }
+  if (!last)
+    return;
+  sortHops(hops);
+  // All readers come after the gather and after their ids.
+  Operation *choice = holders.ids.getDefiningOp();
+  bool isLater = choice && choice->getBlock() == last->getBlock() &&
+                 last->isBeforeInBlock(choice);
+  b.setInsertionPointAfter(isLater ? choice : last);
+  SmallVector<Value> ids{holders.ids};
+  for (const Hop &hop : llvm::reverse(llvm::drop_begin(hops)))
+    ids.push_back(isPeers ? sliceIds(ids.back(), hop) : ids.back());
+  for (auto [i, hop] : llvm::enumerate(hops)) {
+    AxisList others;
+    for (const Hop &later : llvm::drop_begin(hops, i + 1))
+      others.append(later.axes.begin(), later.axes.end());
+    value = send<dist::DispatchOp, dist::AllGatherOp>(
+        value, ids[hops.size() - 1 - i], hop, holders, others,
+        numShards(hop.axes), 1);
+  }
+  whole.replaceAllUsesWith(value);
+  eraseUnused(last);
+}
+
+void DispatchFormer::scatterAfter(Value sum, const Holders &holders) {
+  AxisList others;
+  auto takeSum = [&](auto op) {
+    return op && sum.hasOneUse() && isLocal(op, meshName) &&
+           op.getKind() == dist::ReductionKind::Sum;
+  };
+  auto next = [&] { return sum.hasOneUse() ? *sum.user_begin() : nullptr; };
+  while (auto reduce = dyn_cast_or_null<dist::AllReduceOp>(next())) {
+    if (!takeSum(reduce))
+      return;
+    llvm::append_range(others, reduce.getAxes().toAxes(mesh));
+    sum = reduce.getResult();
+  }
+  SmallVector<Hop> hops;
+  Value value = sum;
+  Operation *last = nullptr;
+  while (auto scatter = dyn_cast_or_null<dist::ReduceScatterOp>(next())) {
+    if (!takeSum(scatter) || (last && scatter->getBlock() != last->getBlock()))
+      break;
+    hops.push_back({int64_t(scatter.getDim()), scatter.getAxes().toAxes(mesh)});
+    last = scatter;
+    sum = scatter.getResult();
+  }
+  if (!last)
+    return;
+  sortHops(hops);
+  std::reverse(hops.begin(), hops.end());
+  b.setInsertionPointAfter(last);
+  Value ids = holders.ids;
+  for (const Hop &hop : hops) {
+    if (isPeers)
+      ids = sliceIds(ids, hop);
+    value = send<dist::CombineOp, dist::ReduceScatterOp>(
+        value, ids, hop, holders, others, 1, numShards(hop.axes),
+        dist::ReductionKindAttr::get(b.getContext(), dist::ReductionKind::Sum));
+    llvm::append_range(others, hop.axes);
+  }
+  sum.replaceAllUsesWith(value);
+  eraseUnused(last);
+}
+
+namespace {
+struct FormDispatchPass
+    : tessera::impl::FormDispatchPassBase<FormDispatchPass> {
+  using FormDispatchPassBase::FormDispatchPassBase;
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    bool isHost = rt::getTarget(func) == rt::Target::Host;
+    if (dispatch == Dispatch::Peers && !isHost) {
+      func.emitError(
+          "expects dispatch dense or auto for a target whose devices "
+          "do not read each other's memory, but got peers for ")
+          << rt::stringifyTarget(rt::getTarget(func));
+      return signalPassFailure();
+    }
+    DispatchFormer(func, isHost && dispatch != Dispatch::Dense).run();
+  }
+};
+} // namespace
