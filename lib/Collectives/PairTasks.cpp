@@ -13,6 +13,8 @@
 //     done before the op, of F        0  1/2 1/2 1/2 1/2  1
 //                         of BW       0   0  1/2 1/2 1/2 1/2
 //
+// One task may be ahead by some share, where that takes less time.
+//
 //===----------------------------------------------------------------------===//
 
 #include "OverlapBuilder.h"
@@ -35,12 +37,21 @@ using rt::RTDialect;
 using schedule::Action;
 using schedule::ActionKind;
 
+/// The step of the shares of its work by which F may be ahead of BW, or behind.
+static constexpr double kStep = 0.05;
+static constexpr int kSteps = 18;
+
+/// The memory by which an order may exceed the blocking one, as a share of it.
+static constexpr double kSlackShare = 0.1;
+
 namespace {
 
 /// The ops of a task in order, and the share of its work done before each.
 struct TaskOps {
   explicit TaskOps(func::FuncOp func);
   SmallVector<std::pair<Operation *, double>> ops;
+  /// The op that ends the task.
+  Operation *end;
 };
 
 /// Creates the functions of the pairs of one pipeline.
@@ -60,7 +71,7 @@ private:
 
 } // namespace
 
-TaskOps::TaskOps(func::FuncOp func) {
+TaskOps::TaskOps(func::FuncOp func) : end(func.front().getTerminator()) {
   BlockTasks tasks = buildOverlapTasks(func.front());
   llvm::DenseMap<Operation *, double> seconds;
   double total = 0;
@@ -123,6 +134,39 @@ void Pairing::addArguments(func::FuncOp made, func::FuncOp task,
   }
 }
 
+/// Clones the ops of both tasks. The first is ahead by a share of its work.
+static void mergeTasks(Block &block, const TaskOps &first,
+                       const TaskOps &second, IRMapping mapping, double lead) {
+  OpBuilder b = OpBuilder::atBlockEnd(&block);
+  auto next = first.ops.begin(), other = second.ops.begin();
+  while (next != first.ops.end() || other != second.ops.end()) {
+    bool takeFirst =
+        other == second.ops.end() ||
+        (next != first.ops.end() && next->second - lead <= other->second);
+    b.clone(*(takeFirst ? next++ : other++)->first, mapping);
+  }
+  SmallVector<Value> results;
+  for (const TaskOps *task : {&first, &second})
+    for (Value result : task->end->getOperands())
+      results.push_back(mapping.lookup(result));
+  func::ReturnOp::create(b, first.end->getLoc(), results);
+}
+
+/// Returns the seconds of a block after its collectives are overlapped, beyond
+/// those of its kernels.
+static double getExposedSeconds(Block &block) {
+  BlockTasks tasks = buildOverlapTasks(block);
+  OverlapTimes blocking =
+      timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
+  double slack = static_cast<double>(blocking.peakBytes) * kSlackShare;
+  OverlapOrder order = scheduleOverlap(
+      tasks.problem, blocking.peakBytes + static_cast<int64_t>(slack));
+  double seconds = timeOverlap(tasks.problem, order).seconds;
+  for (const OverlapTask &task : tasks.problem.tasks)
+    seconds -= task.isTransfer() ? 0 : task.seconds;
+  return seconds;
+}
+
 func::FuncOp Pairing::pair(func::FuncOp forward, func::FuncOp backward) {
   OpBuilder b(op.getContext());
   auto backwardTask =
@@ -142,24 +186,34 @@ func::FuncOp Pairing::pair(func::FuncOp forward, func::FuncOp backward) {
   SymbolTable(op->getParentOfType<ModuleOp>()).insert(made);
   b.setInsertionPointToStart(made.addEntryBlock());
 
-  IRMapping mapping;
-  addArguments(made, forward, mapping, /*firstResult=*/0, /*isBeside=*/false);
-  addArguments(made, backward, mapping, forward.getNumResults(),
+  IRMapping arguments;
+  addArguments(made, forward, arguments, /*firstResult=*/0, /*isBeside=*/false);
+  addArguments(made, backward, arguments, forward.getNumResults(),
                /*isBeside=*/true);
   TaskOps first(forward), second(backward);
-  auto next = first.ops.begin(), other = second.ops.begin();
-  while (next != first.ops.end() || other != second.ops.end()) {
-    bool takeFirst = other == second.ops.end() ||
-                     (next != first.ops.end() && next->second <= other->second);
-    b.clone(*(takeFirst ? next++ : other++)->first, mapping);
+  auto merge = [&](double lead) {
+    mergeTasks(made.front(), first, second, arguments, lead);
+    double seconds = getExposedSeconds(made.front());
+    while (!made.front().empty())
+      made.front().back().erase();
+    return seconds;
+  };
+  double best = 0, least = merge(0);
+  auto tryLead = [&](double lead) {
+    if (double seconds = merge(lead); seconds < least) {
+      best = lead;
+      least = seconds;
+    }
+  };
+  for (int step = 1; step <= kSteps; ++step) {
+    tryLead(step * kStep);
+    tryLead(-step * kStep);
   }
-  SmallVector<Value> results;
-  for (func::FuncOp task : {forward, backward})
-    for (Value result : task.front().getTerminator()->getOperands())
-      results.push_back(mapping.lookup(result));
-  func::ReturnOp::create(b, forward.getLoc(), results);
-  made.setFunctionType(b.getFunctionType(made.front().getArgumentTypes(),
-                                         ValueRange(results).getTypes()));
+  mergeTasks(made.front(), first, second, arguments, best);
+  Operation *end = made.front().getTerminator();
+  ValueRange results = end->getOperands();
+  made.setFunctionType(
+      b.getFunctionType(made.front().getArgumentTypes(), results.getTypes()));
   return made;
 }
 

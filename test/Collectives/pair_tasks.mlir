@@ -114,3 +114,50 @@ func.func @list() {
       tasks [@step_F0] batch() captured() init() : () -> ()
   return
 }
+
+// -----
+
+// Both would communicate when half of their work is done, and hide nothing; so one is ahead.
+dist.mesh @mesh ["tp"=2]
+func.func private @step_F0(
+    %x: tensor<262144xf32> {rt.place = #rt.place<activation 0>},
+    %y: tensor<262144xf32> {rt.place = #rt.place<send 0>, dist.donate = 0 : i64})
+    -> tensor<262144xf32> attributes {dist.local, rt.task = #rt.task<0 0>} {
+  %0 = math.exp %x : tensor<262144xf32>
+  %1 = math.exp %0 : tensor<262144xf32>
+  %2 = math.exp %1 : tensor<262144xf32>
+  %3 = math.exp %2 : tensor<262144xf32>
+  %4 = dist.all_reduce <sum> %3 over <{"tp"}> on @mesh : tensor<262144xf32> -> tensor<262144xf32>
+  %5 = math.sin %4 : tensor<262144xf32>
+  %6 = math.sin %5 : tensor<262144xf32>
+  %7 = math.sin %6 : tensor<262144xf32>
+  %8 = math.sin %7 : tensor<262144xf32>
+  return %8 : tensor<262144xf32>
+}
+func.func private @step_BW1(
+    %g: tensor<262144xf32> {rt.place = #rt.place<gradient 0>},
+    %d: tensor<262144xf32> {rt.place = #rt.place<send 0>, dist.donate = 0 : i64})
+    -> tensor<262144xf32> attributes {dist.local, rt.task = #rt.task<3 1>} {
+  %0 = math.tanh %g : tensor<262144xf32>
+  %1 = math.tanh %0 : tensor<262144xf32>
+  %2 = math.tanh %1 : tensor<262144xf32>
+  %3 = math.tanh %2 : tensor<262144xf32>
+  %4 = dist.all_reduce <sum> %3 over <{"tp"}> on @mesh : tensor<262144xf32> -> tensor<262144xf32>
+  %5 = math.cos %4 : tensor<262144xf32>
+  %6 = math.cos %5 : tensor<262144xf32>
+  %7 = math.cos %6 : tensor<262144xf32>
+  %8 = math.cos %7 : tensor<262144xf32>
+  return %8 : tensor<262144xf32>
+}
+// CHECK-LABEL: func.func private @step_F0_BW1(
+// CHECK: dist.all_reduce
+// CHECK-NEXT: math.sin
+// CHECK: math.tanh
+// CHECK: math.tanh
+// CHECK: dist.all_reduce
+// CHECK-NEXT: math.cos
+func.func @staggered() {
+  rt.pipeline paths [[0, 0]] micro_batches 2 list "F0.0|BW1.1 F0.1|BW1.0"
+      tasks [@step_F0, @step_BW1] batch() captured() init() : () -> ()
+  return
+}

@@ -170,7 +170,8 @@ def PairTasksPass : Pass<"dist-pair-tasks", "::mlir::ModuleOp"> {
     For each pair of an `rt.pipeline` (`F0.3|BW1.2`: F of chunk 0, BW of chunk 1)
     whose tasks have collectives: a function with the ops of both, by the share
     of their work that is done before each, so that `dist-overlap-collectives`
-    can run collectives of one under the work of the other. It is marked
+    can run collectives of one under the work of the other. F is ahead, or
+    behind, by the share of its work that exposes least. The function is marked
     `rt.task` and `rt.beside`, and so are BW's arguments. The tasks stay, for
     where they run alone. A pair whose tasks write one result of the pipeline,
     or without collectives, runs as two calls, one after the other.
