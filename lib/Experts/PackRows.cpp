@@ -9,6 +9,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Experts/Passes.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_PACKROWSPASS
@@ -18,15 +19,22 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// The most rows of a tensor by expert: a token has one for each choice, and
-/// for each held expert at most.
-static int64_t getRoom(RankedTensorType ids, RankedTensorType values) {
+/// The rows of a tensor by expert. A token has one for each choice, and for
+/// each held expert at most. With `perEven` there is room for so many times an
+/// even load of these `all` experts.
+static int64_t getRoom(RankedTensorType ids, RankedTensorType values,
+                       int64_t all, double perEven) {
   int64_t choices = ids.getShape().back();
   int64_t experts = values.getDimSize(values.getRank() - 2);
   int64_t tokens = 1;
   for (int64_t size : ids.getShape().drop_back())
     tokens *= size;
-  return tokens * std::min(choices, experts);
+  int64_t most = tokens * std::min(choices, experts);
+  if (perEven <= 0 || all <= 0)
+    return most;
+  double even =
+      double(tokens) * double(choices) * double(experts) / double(all);
+  return std::min(most, static_cast<int64_t>(std::ceil(perEven * even)));
 }
 
 /// Marks an op that was inserted for `op` as a part of the same pass.
@@ -35,7 +43,17 @@ static void markAs(Operation *inserted, Operation *op) {
     inserted->setAttr(dist::DistDialect::kBackwardAttr, backward);
 }
 
-static void packResult(nn::RoutedOpInterface op, Value values) {
+namespace {
+/// How much room rows get.
+struct Room {
+  double perEven = 0;
+  /// The number of all experts, by the ids that choose among them.
+  llvm::DenseMap<Value, int64_t> experts;
+};
+} // namespace
+
+static void packResult(nn::RoutedOpInterface op, Value values,
+                       const Room &given) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : values.getUses())
     uses.push_back(&use);
@@ -43,7 +61,8 @@ static void packResult(nn::RoutedOpInterface op, Value values) {
     return;
   Value ids = op.getIds(), offset = op.getOffset();
   auto type = cast<RankedTensorType>(values.getType());
-  int64_t room = getRoom(cast<RankedTensorType>(ids.getType()), type);
+  int64_t room = getRoom(cast<RankedTensorType>(ids.getType()), type,
+                         given.experts.lookup(ids), given.perEven);
   OpBuilder b(op->getContext());
   b.setInsertionPointAfter(op);
   auto pack = dist::PackRowsOp::create(
@@ -78,9 +97,16 @@ struct PackRowsPass : tessera::impl::PackRowsPassBase<PackRowsPass> {
         func.walk([&](nn::RoutedOpInterface op) { ops.push_back(op); });
         numberLayers(func, layer);
       }
+    Room room;
+    if (auto plan = getOperation()->getAttrOfType<dist::PlanAttr>(
+            dist::DistDialect::kPlanAttr))
+      room.perEven = plan.getPlan().moeRoom;
+    for (nn::RoutedOpInterface op : ops)
+      if (auto experts = dyn_cast<nn::ExpertsOp>(*op))
+        room.experts[op.getIds()] = experts.getExperts();
     for (nn::RoutedOpInterface op : ops)
       for (Value values : op.getRowResults())
-        packResult(op, values);
+        packResult(op, values, room);
   }
 };
 } // namespace

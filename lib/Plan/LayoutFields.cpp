@@ -88,6 +88,13 @@ template <> ArrayRef<Field<Layout>> tessera::getFields<Layout>() {
       {"ep", "N", uses::kBoth | uses::kDevices, makeSize(&Layout::ep),
        "expert axis, a sub-axis of dp; tp shards each expert's MLP",
        FieldSection::Mesh},
+      {"moe-room", "X", uses::kCompiled,
+       LayoutField::Number{&Layout::moeRoom, 0},
+       "room for rows of experts, over those of an even load; a step that "
+       "needs "
+       "more changes nothing and ends the run; 0 (default): as many as tokens "
+       "can have",
+       FieldSection::Mesh},
       {"sp",
        "",
        uses::kBoth | uses::kDevices,

@@ -282,13 +282,15 @@ void TrainStepBuilder::buildStep() {
   Value gradScale = b.div(optimizer.buildClip(norm), divisor);
   Value next = b.add(getArgument(stepCount), one), skip;
   optimizer.buildSchedule(next);
-  if (scalesLoss()) {
+  if (mayOverflow()) {
     // Also true for NaN.
     Value infinity = optimizer.scalar(std::numeric_limits<double>::infinity());
     skip = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
-    norm = b.select(skip, infinity, norm);
-    updateLossScale(optimizer, skip);
     next = b.select(skip, getArgument(stepCount), next);
+    if (scalesLoss()) {
+      norm = b.select(skip, infinity, norm);
+      updateLossScale(optimizer, skip);
+    }
   }
   results[stepCount] = next;
   updateParameters(optimizer, gradScale, skip);

@@ -57,6 +57,9 @@ public:
 private:
   bool isNarrow() const { return plan.precision != Precision::F32; }
   bool scalesLoss() const { return plan.precision == Precision::F16; }
+  /// True if a step without a finite norm is expected, and changes nothing: its
+  /// loss may be scaled too far, or experts may have too little room.
+  bool mayOverflow() const { return scalesLoss() || plan.moeRoom > 0; }
   mlir::Type getParameterElement(mlir::Type was) const;
 
   mlir::LogicalResult collectParameters();

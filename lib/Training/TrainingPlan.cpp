@@ -70,6 +70,9 @@ llvm::Error tessera::checkCompiled(const Plan &plan) {
   if (plan.ep > 1 && plan.cp > 1)
     return expects("ep", "1 with cp = " + std::to_string(plan.cp),
                    std::to_string(plan.ep));
+  if (plan.moeRoom > 0 && plan.moeRoom < 1)
+    return expects("moe-room", "a number of at least 1",
+                   llvm::formatv("{0}", plan.moeRoom).str());
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));
   if (plan.precision > Precision::FP8)

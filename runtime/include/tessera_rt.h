@@ -323,8 +323,10 @@ typedef struct tessera_rt_route_desc {
 ///   [experts + 1]        the first row of each expert, and the number of rows;
 ///   [room]               the choice of each row, -1 after the last row;
 ///   [tokens * choices]   the row of each choice, -1 where it has none.
-/// More rows than there is room for are TESSERA_RT_INVALID. The rows of a layer
-/// are added to the loads of its experts, which a run reports for each step.
+/// If there are more rows than room, no choice has a row, and what calls on
+/// experts make of this routing is NaN; more rows than different ids can have
+/// are TESSERA_RT_INVALID. The rows of a layer are added to the loads of its
+/// experts, which a run reports for each step.
 int32_t tessera_rt_route(tessera_rt_context *ctx,
                          const tessera_rt_route_desc *desc, const void *ids,
                          int64_t offset, int32_t *routing);

@@ -1,4 +1,12 @@
 // RUN: tessera-opt %s --dist-pack-rows | FileCheck %s
+// RUN: sed '1i module attributes {dist.plan = #dist.plan<moe_room = 1.5>} {' %s | sed '$a }' | tessera-opt --dist-pack-rows | FileCheck %s --check-prefix=ROOM
+
+// Room for 1.5 times 128 rows, those of an even load; as many as tokens can have where experts are not
+// known.
+// ROOM: func @step
+// ROOM-COUNT-2: dist.pack_rows {{.*}} -> tensor<192x96xf32>
+// ROOM: func @one
+// ROOM: dist.pack_rows {{.*}} -> tensor<8x4xbf16>
 
 dist.mesh @mesh ["dp"=2]
 

@@ -243,10 +243,43 @@ TEST(experts, no_tokens) {
 
 TEST(experts, more_rows_than_room) {
   SingleRank rank(1, 4096);
-  std::vector<int32_t> ids{0, 0, 1, 1}, routing(3 + 3 + 4);
-  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 2, 3, -1};
+  std::vector<int32_t> ids{0, 0, 0, 0}, routing(2 + 2 + 4);
+  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 1, 2, 2, -1};
   EXPECT_EQ(tessera_rt_route(rank, &route, ids.data(), 0, routing.data()),
             TESSERA_RT_INVALID);
+}
+
+/// With fewer rows than different ids may need, nothing has a row, and all
+/// results are NaN.
+TEST(experts, too_little_room) {
+  SingleRank rank(1, 4096);
+  std::vector<int32_t> ids{0, 1, 2, 0}, routing(3 + 2 + 4, 7);
+  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 4, 2, -1};
+  ASSERT_EQ(tessera_rt_route(rank, &route, ids.data(), 0, routing.data()), 0);
+  EXPECT_EQ(routing, (std::vector<int32_t>{0, 2, 3, -1, -1, -1, -1, -1, -1}));
+  tessera_rt_experts_desc d{
+      TESSERA_RT_F32, TESSERA_RT_F32, 0, 2, 2, 2, 2, 3, 4, 3, 0, 0};
+  std::vector<float> tokens(6, 1), gates(4, 1), weights(24, 1), rows(8, 1);
+  std::vector<float> y(6), dx(6), dgates(4), dwg(24), dwu(24), dwd(24);
+  ASSERT_EQ(tessera_rt_experts(rank, &d, routing.data(), tokens.data(),
+                               gates.data(), weights.data(), weights.data(),
+                               weights.data(), y.data(), rows.data(),
+                               rows.data()),
+            0);
+  ASSERT_EQ(tessera_rt_experts_backward(
+                rank, &d, routing.data(), tokens.data(), gates.data(),
+                weights.data(), weights.data(), weights.data(), rows.data(),
+                rows.data(), dx.data(), dgates.data(), rows.data(),
+                rows.data()),
+            0);
+  ASSERT_EQ(tessera_rt_experts_weight_gradient(
+                rank, &d, routing.data(), tokens.data(), tokens.data(),
+                gates.data(), rows.data(), rows.data(), rows.data(),
+                rows.data(), dwg.data(), dwu.data(), dwd.data()),
+            0);
+  for (const std::vector<float> &made : {y, dx, dgates, dwg, dwu, dwd})
+    for (float value : made)
+      EXPECT_TRUE(std::isnan(value));
 }
 
 TEST(experts, capacity) {

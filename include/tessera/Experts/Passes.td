@@ -17,8 +17,9 @@ def PackRowsPass : Pass<"dist-pack-rows", "::mlir::ModuleOp"> {
     held experts, goes through `dist.pack_rows` after the op that makes it and
     `dist.unpack_rows` before each op that reads it. So what is kept for the
     backward, or sent from task to task, are rows of the experts that tokens go to.
-    There is room for the most of them: each token may go to as many held experts
-    as it has choices. The layers of the forward are numbered (`dist.layer`).
+    There is room for the most of them, as each token may go to as many held
+    experts as it has choices, or for the plan's `moe-room` times those of an even
+    load. The layers of the forward are numbered (`dist.layer`).
 
     ```mlir
     %y, %g, %u = nn.experts <silu> of 8 %x, %ids, ... offset %o : ... stats tensor<4x32x4x96xf32>, ...

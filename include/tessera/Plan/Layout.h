@@ -56,6 +56,9 @@ struct Layout {
   /// Expert axis, a sub-axis of dp: it does not multiply the devices. tp shards
   /// the MLP of each expert.
   int64_t ep = 1;
+  /// Rows of experts that a device has room for, over those of an even load; 0:
+  /// as many as tokens can have.
+  double moeRoom = 0;
   /// Sequence sharding of the residual stream over tp.
   bool sp = false;
   /// 0: none, 1: optimizer state, 2: gradients too, 3: parameters too.

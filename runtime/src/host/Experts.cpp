@@ -423,22 +423,58 @@ Status check(tessera_rt_context *ctx, const tessera_rt_experts_desc &d) {
                      (long long)d.activation));
 }
 
+/// True if tokens have more rows than there is room for. Results are NaN then.
+bool overflows(const tessera_rt_experts_desc &d, const ExpertTensors &t) {
+  return t.routing[d.experts] > d.room;
+}
+
+/// Makes a tensor NaN.
+void fillNaN(void *tensor, int64_t elements, int64_t dtype) {
+  if (dtype == TESSERA_RT_F64)
+    std::fill_n(static_cast<double *>(tensor), elements, std::nan(""));
+  else if (dtype == TESSERA_RT_F32)
+    std::fill_n(static_cast<float *>(tensor), elements, std::nanf(""));
+  else
+    // A NaN of bf16 and of f16.
+    std::fill_n(static_cast<uint16_t *>(tensor), elements, uint16_t(0x7fc0));
+}
+
+/// The type of gates.
+int32_t gateType(const tessera_rt_experts_desc &d) {
+  return d.dtype == TESSERA_RT_F64 ? TESSERA_RT_F64 : TESSERA_RT_F32;
+}
+
 } // namespace
 
 Status HostTarget::experts(const tessera_rt_experts_desc &d,
                            const ExpertTensors &tensors) {
+  if (overflows(d, tensors)) {
+    fillNaN(tensors.y, d.tokens * d.out, d.dtype);
+    return TESSERA_RT_OK;
+  }
   withCall(ctx, d, tensors, [&](auto call) { call.forward(tensors); });
   return TESSERA_RT_OK;
 }
 
 Status HostTarget::expertsBackward(const tessera_rt_experts_desc &d,
                                    const ExpertTensors &tensors) {
+  if (overflows(d, tensors)) {
+    fillNaN(tensors.dx, d.tokens * d.in, d.dtype);
+    fillNaN(tensors.dgates, d.tokens * d.choices, gateType(d));
+    return TESSERA_RT_OK;
+  }
   withCall(ctx, d, tensors, [&](auto call) { call.backward(tensors); });
   return TESSERA_RT_OK;
 }
 
 Status HostTarget::expertsWeightGradient(const tessera_rt_experts_desc &d,
                                          const ExpertTensors &tensors) {
+  if (overflows(d, tensors)) {
+    for (void *gradient : {tensors.dwGate, tensors.dwUp})
+      fillNaN(gradient, d.experts * d.in * d.ffn, d.result_dtype);
+    fillNaN(tensors.dwDown, d.experts * d.ffn * d.out, d.result_dtype);
+    return TESSERA_RT_OK;
+  }
   withCall(ctx, d, tensors, [&](auto call) { call.weightGradient(tensors); });
   return TESSERA_RT_OK;
 }

@@ -19,7 +19,7 @@ using namespace tessera::rt;
 
 /// Counts the rows of each expert, then numbers them in order of choices.
 /// Returns the number of rows, which may be more than there is room for; then
-/// the routing is not complete.
+/// the routing has no row.
 template <typename Id>
 static int64_t routeIds(const tessera_rt_route_desc &d, const Id *ids,
                         int64_t offset, int32_t *routing) {
@@ -35,8 +35,10 @@ static int64_t routeIds(const tessera_rt_route_desc &d, const Id *ids,
   for (int64_t expert = 0; expert < d.experts; ++expert)
     first[expert + 1] += first[expert];
   int64_t rows = first[d.experts];
-  if (rows > d.room)
+  if (rows > d.room) {
+    std::fill(choiceOf, choiceOf + d.room + count, -1);
     return rows;
+  }
   std::vector<int32_t> next(first, first + d.experts);
   for (int64_t i = 0; i < count; ++i) {
     int64_t expert = int64_t(ids[i]) - offset;
@@ -60,6 +62,10 @@ static void countLoads(tessera_rt_context *ctx, const tessera_rt_route_desc &d,
   loads->offset = offset;
   loads->held = d.experts;
   loads->experts = d.all_experts;
+  loads->mostRows = std::max<int64_t>(loads->mostRows, first[d.experts]);
+  loads->room = d.room;
+  loads->evenRows = double(d.tokens) * double(d.choices) * double(d.experts) /
+                    double(std::max<int64_t>(d.all_experts, 1));
   // Experts after the last one are padding.
   int64_t held = std::min(d.experts, d.all_experts - offset);
   for (int64_t expert = 0; expert < held; ++expert)
@@ -72,14 +78,17 @@ Status HostTarget::route(const tessera_rt_route_desc &d, const void *ids,
       d.id_dtype == TESSERA_RT_I32
           ? routeIds(d, static_cast<const int32_t *>(ids), offset, routing)
           : routeIds(d, static_cast<const int64_t *>(ids), offset, routing);
-  if (rows <= d.room) {
+  // Different ids of a token have no more rows than this.
+  int64_t most = d.tokens * std::min(d.choices, d.experts);
+  if (rows <= std::max(d.room, most)) {
     countLoads(ctx, d, offset, routing);
     return TESSERA_RT_OK;
   }
   return fail(ctx, TESSERA_RT_INVALID,
               format("a routing expects at most %lld rows for the experts from "
                      "%lld on, as different ids of a token need, but got %lld",
-                     (long long)d.room, (long long)offset, (long long)rows));
+                     (long long)std::max(d.room, most), (long long)offset,
+                     (long long)rows));
 }
 
 Status Target::refuseExperts() {

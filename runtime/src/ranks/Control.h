@@ -144,6 +144,10 @@ struct LayerLoads {
   /// The first held expert, the number of held ones, and that of all of the
   /// layer.
   int64_t offset = 0, held = 0, experts = 0;
+  /// The most rows of one call, the rows that there is room for, and those of a
+  /// call of an even load.
+  int64_t mostRows = 0, room = 0;
+  double evenRows = 0;
 
   /// The uses of each expert, which follow.
   int64_t *uses() { return reinterpret_cast<int64_t *>(this + 1); }

@@ -18,11 +18,13 @@ using namespace tessera::rt;
 bool StepRecord::isValid() const {
   // A step that changes nothing may have any norm, because its loss may have
   // been scaled too far.
-  return (!hasLoss || std::isfinite(loss)) &&
+  return overflow.empty() && (!hasLoss || std::isfinite(loss)) &&
          (!hasGradNorm || isSkipped || std::isfinite(gradNorm));
 }
 
 std::string StepRecord::describeFault() const {
+  if (!overflow.empty())
+    return overflow;
   if (hasLoss && !std::isfinite(loss))
     return format("the loss is %g", loss);
   return format("the norm of the gradients is %g", gradNorm);
@@ -140,9 +142,10 @@ void StepLog::step(const StepRecord &r) {
       mfu.c_str(), readableBytes(r.memoryBytes).c_str(),
       expertColumns(r, /*isHeader=*/false).c_str(), r.slowestRank);
   fprintf(out, "%s\n",
-          r.isUndone    ? "  undone"
-          : r.isSkipped ? "  skipped: the gradients overflow"
-                        : "");
+          r.isUndone            ? "  undone"
+          : !r.overflow.empty() ? "  skipped: experts have too little room"
+          : r.isSkipped         ? "  skipped: the gradients overflow"
+                                : "");
   fflush(out);
 }
 

@@ -53,6 +53,8 @@ struct StepRecord {
   std::vector<std::vector<int64_t>> expertLoads;
   /// Choices of all layers that no expert took, beyond its capacity.
   int64_t dropped = 0;
+  /// Describes experts with too little room for their rows; empty if none has.
+  std::string overflow;
   /// Sequences read so far, including the position at which the data begins.
   int64_t dataPosition = 0;
 

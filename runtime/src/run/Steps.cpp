@@ -16,6 +16,7 @@
 #include "data/Arguments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -133,6 +134,30 @@ static void recordLoads(tessera_rt_context *ctx, int64_t tokens,
   }
 }
 
+/// Describes the first layer whose experts have too little room for their rows;
+/// empty if none has. Later layers saw what it made of that.
+static std::string findOverflow(tessera_rt_context *ctx) {
+  const SharedMemory &memory = ctx->memory;
+  for (int64_t layer = 0; layer < memory.tables.layers; ++layer) {
+    double needed = 0;
+    std::string text;
+    for (int rank = 0; rank < ctx->ranks; ++rank) {
+      const LayerLoads &loads = *memory.loads(rank, layer);
+      double ratio = double(loads.mostRows) / loads.evenRows;
+      if (loads.mostRows <= loads.room || ratio <= needed)
+        continue;
+      needed = ratio;
+      text = format("experts of layer %lld on rank %d have %lld rows, but room "
+                    "for %lld; compile with --moe-room %.2f",
+                    (long long)layer, rank, (long long)loads.mostRows,
+                    (long long)loads.room, std::ceil(ratio * 100) / 100);
+    }
+    if (!text.empty())
+      return text;
+  }
+  return std::string();
+}
+
 StepRecord StepLoop::record(int64_t step, double seconds) {
   StepRecord r;
   r.step = step;
@@ -152,6 +177,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
     r.mfu = best / seconds;
   r.dataPosition = data.position(options, step);
   recordLoads(ctx, data.shape.rows * data.shape.length, r);
+  r.overflow = findOverflow(ctx);
   const RankBlock *blocks = ctx->memory.blocks;
   for (int rank = 0; rank < ctx->ranks; ++rank) {
     r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());
@@ -185,7 +211,9 @@ Status StepLoop::judge(StepRecord &r) {
   if (ctx->rank != 0)
     return barrier(ctx, BarrierEnd);
   return fail(ctx, TESSERA_RT_INVALID,
-              fault + "; --on-nan=skip would go on without this step");
+              fault + (r.overflow.empty()
+                           ? "; --on-nan=skip would go on without this step"
+                           : "; nothing has changed in this step"));
 }
 
 /// Computes the loss of the current parameters over held-out batches. It runs
