@@ -122,10 +122,14 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
                                                   StringRef toolDirectory,
                                                   StringRef name) {
   llvm::SmallString<128> path(given);
-  if (given.empty()) {
-    path = llvm::sys::path::parent_path(toolDirectory);
-    llvm::sys::path::append(path, "lib", "lib" + name + ".a");
-  }
+  if (given.empty())
+    // An installed tree, then a build folder.
+    for (StringRef folder : {"lib/tessera", "lib"}) {
+      path = llvm::sys::path::parent_path(toolDirectory);
+      llvm::sys::path::append(path, folder, "lib" + name + ".a");
+      if (llvm::sys::fs::exists(path))
+        break;
+    }
   if (!llvm::sys::fs::exists(path))
     return llvm::createStringError("expects the runtime's library at " + path +
                                    "; see --runtime-library");
@@ -133,8 +137,8 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
 }
 
 /// Returns the words and paths that the link line needs after the archive
-/// LIB.a, in order, from the file LIB.link next to it. Returns none if there is
-/// no such file.
+/// LIB.a, in order, from the file LIB.link next to it. An archive without a
+/// folder is next to it, too. Returns none if there is no such file.
 static std::vector<std::string> wordsAfter(StringRef library) {
   llvm::SmallString<128> path(library);
   llvm::sys::path::replace_extension(path, "link");
@@ -144,8 +148,12 @@ static std::vector<std::string> wordsAfter(StringRef library) {
     return words;
   llvm::SmallVector<StringRef> parts;
   llvm::SplitString((*text)->getBuffer(), parts, " \n");
-  for (StringRef part : parts)
-    words.push_back(part.str());
+  llvm::SmallString<128> folder(library);
+  llvm::sys::path::remove_filename(folder);
+  for (StringRef part : parts) {
+    bool isNear = part.ends_with(".a") && !part.contains('/');
+    words.push_back((isNear ? folder + part : Twine(part)).str());
+  }
   return words;
 }
 

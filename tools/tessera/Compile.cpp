@@ -104,8 +104,8 @@ const OptionSpec kOwnOptions[] = {
                                     "tensor or read when it is over; "
                                     "slow)"}),
     {"--runtime-library", "FILE",
-     "the runtime to link with; default: ../lib/libtessera_rt_host.a seen from "
-     "this tool, or libtessera_rt_cuda.a"},
+     "the runtime to link with; default: libtessera_rt_host.a, or "
+     "libtessera_rt_cuda.a, in ../lib/tessera or ../lib seen from this tool"},
     section(Section::Kernels),
     choice("off|auto|on", {"--collective-matmul", "WHAT",
                            "off (default), auto or on: matmuls run in chunks "

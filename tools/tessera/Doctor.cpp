@@ -14,6 +14,7 @@
 #include "Options.h"
 
 #include "runtime/cuda/Libraries.h"
+#include "tessera/Conversion/Executable.h"
 #include "tessera/Support/ChildProcess.h"
 #include "tessera/Support/TemporaryFile.h"
 
@@ -296,16 +297,15 @@ std::string findSelf() {
 
 /// Finds an archive that programs are linked with, in the lib folder next to
 /// the folder of this executable.
-Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
+Finding findRuntime(StringRef part, StringRef purpose, StringRef name) {
   Finding finding(part, purpose);
   std::string self = findSelf();
-  StringRef root =
-      llvm::sys::path::parent_path(llvm::sys::path::parent_path(self));
-  llvm::SmallString<128> path(root);
-  llvm::sys::path::append(path, "lib", archive);
-  if (llvm::sys::fs::exists(path)) {
+  auto path = findRuntimeLibrary("", llvm::sys::path::parent_path(self), name);
+  if (path) {
     finding.status = Status::Usable;
-    finding.path = path.str().str();
+    finding.path = *path;
+  } else {
+    llvm::consumeError(path.takeError());
   }
   return finding;
 }
@@ -452,9 +452,8 @@ int tessera::runDoctor(Arguments arguments) {
 
   std::vector<Finding> findings = {
       findLinker(),
-      findRuntime("runtime", "running host programs", "libtessera_rt_host.a"),
-      findRuntime("CUDA runtime", "running GPU programs",
-                  "libtessera_rt_cuda.a"),
+      findRuntime("runtime", "running host programs", "tessera_rt_host"),
+      findRuntime("CUDA runtime", "running GPU programs", "tessera_rt_cuda"),
       findMpi(),
       findToolkit(),
       findGPU(),
