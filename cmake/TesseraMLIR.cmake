@@ -65,6 +65,7 @@ function(tessera_library name)
   add_dependencies(${name} tessera_headers)
   target_link_libraries(${name} PUBLIC ${ARGN} MLIR LLVM)
   target_precompile_headers(${name} REUSE_FROM tessera_pch)
+  set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES ${name})
 endfunction()
 
 # tessera_passes(Lib): declarations of include/tessera/<Lib>/Passes.td.

@@ -11,6 +11,7 @@
 #ifndef TESSERA_PHASES_PHASES_H
 #define TESSERA_PHASES_PHASES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Experts/Dispatch.h"
 #include "tessera/Training/GivenLayout.h"
