@@ -16,3 +16,4 @@
 #include "Epilogue.cu"
 #include "Movement.cu"
 #include "Reduce.cu"
+#include "Sort.cu"

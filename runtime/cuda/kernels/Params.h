@@ -81,8 +81,8 @@ struct ColumnReductionParams {
 /// Warps of a block that adds partial sums.
 constexpr int totalWarps = 8;
 
-/// Keys for the sort of positions by the row of the table.
-struct EmbeddingKeysParams {
+/// Keys for the sort of positions by the row of an id.
+struct SortKeysParams {
   int64_t ids, positions, rows, offset, keys, values, end;
 };
 
