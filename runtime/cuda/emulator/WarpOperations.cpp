@@ -102,6 +102,7 @@ struct LoadSlot {
 struct MultiplySlot {
   float *d;
   const uint32_t *a, *b;
+  bool isF16;
 };
 } // namespace
 
@@ -135,8 +136,14 @@ void tessera::emu::loadMatrices(uint32_t result[4], const void *row,
   memcpy(result, slot.result, sizeof(slot.result));
 }
 
-static float widen(uint32_t word, int half) {
+static float widen(uint32_t word, int half, bool isF16) {
   uint32_t bits = half ? word & 0xFFFF0000u : word << 16;
+  if (isF16) {
+    uint16_t upper = uint16_t(bits >> 16);
+    _Float16 number;
+    memcpy(&number, &upper, 2);
+    return float(number);
+  }
   float value;
   memcpy(&value, &bits, 4);
   return value;
@@ -149,12 +156,15 @@ static const WarpOperation multiplyOperation{
         const auto *slot = static_cast<MultiplySlot *>(slots[i]);
         int row = i / 4, pair = 2 * (i % 4);
         for (int half = 0; half < 2; ++half) {
-          a[row][pair + half] = widen(slot->a[0], half);
-          a[row + 8][pair + half] = widen(slot->a[1], half);
-          a[row][pair + 8 + half] = widen(slot->a[2], half);
-          a[row + 8][pair + 8 + half] = widen(slot->a[3], half);
-          b[pair + half][row] = widen(slot->b[0], half);
-          b[pair + 8 + half][row] = widen(slot->b[1], half);
+          auto number = [&](uint32_t word) {
+            return widen(word, half, slot->isF16);
+          };
+          a[row][pair + half] = number(slot->a[0]);
+          a[row + 8][pair + half] = number(slot->a[1]);
+          a[row][pair + 8 + half] = number(slot->a[2]);
+          a[row + 8][pair + 8 + half] = number(slot->a[3]);
+          b[pair + half][row] = number(slot->b[0]);
+          b[pair + 8 + half][row] = number(slot->b[1]);
         }
       }
       for (int i = 0; i < warpSize; ++i) {
@@ -170,7 +180,7 @@ static const WarpOperation multiplyOperation{
     }};
 
 void tessera::emu::multiplyMatrices(float d[4], const uint32_t a[4],
-                                    const uint32_t b[2]) {
-  MultiplySlot slot{d, a, b};
+                                    const uint32_t b[2], bool isF16) {
+  MultiplySlot slot{d, a, b, isF16};
   warpOperation(multiplyOperation, ~0u, &slot);
 }

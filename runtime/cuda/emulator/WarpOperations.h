@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The warp operations of CUDA that the kernels use, as defined in the PTX ISA:
-// shuffles, votes, and the matrix instructions m16n8k16 of bf16 with their
-// loads.
+// shuffles, votes, and the matrix instructions m16n8k16 of bf16 and f16 with
+// their loads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +32,10 @@ void warpBarrier(uint32_t mask);
 /// elements 2*(l%4) and the next of row l/4 of matrix i, or of its transpose.
 void loadMatrices(uint32_t result[4], const void *row, bool transposed);
 
-/// mma.sync m16n8k16, row by column, bf16 with f32 sums: d += a * b. The order
-/// of a sum may differ from the hardware's, which is not specified.
-void multiplyMatrices(float d[4], const uint32_t a[4], const uint32_t b[2]);
+/// mma.sync m16n8k16, row by column, bf16 or f16 with f32 sums: d += a * b. The
+/// order of a sum may differ from the hardware's, which is not specified.
+void multiplyMatrices(float d[4], const uint32_t a[4], const uint32_t b[2],
+                      bool isF16);
 
 } // namespace tessera::emu
 

@@ -170,6 +170,14 @@ TESSERA_DEVICE uint32_t shuffleXor(uint32_t value, int mask) {
 TESSERA_DEVICE float shuffleXor(float value, int mask) {
   return bitsToFloat(shuffleXor(floatToBits(value), mask));
 }
+TESSERA_DEVICE double shuffleXor(double value, int mask) {
+  uint32_t words[2];
+  memcpy(words, &value, 8);
+  words[0] = shuffleXor(words[0], mask);
+  words[1] = shuffleXor(words[1], mask);
+  memcpy(&value, words, 8);
+  return value;
+}
 /// The lanes with the same value.
 TESSERA_DEVICE uint32_t matchAny(uint32_t value) {
 #ifdef __CUDACC__
@@ -187,7 +195,7 @@ TESSERA_DEVICE int countBits(uint32_t bits) {
 }
 
 /// Sum over `width` neighboring lanes, a power of two; all of them get it.
-TESSERA_DEVICE float sumOfLanes(float value, int width) {
+template <typename T> TESSERA_DEVICE T sumOfLanes(T value, int width) {
   for (int mask = width / 2; mask > 0; mask /= 2)
     value += shuffleXor(value, mask);
   return value;
@@ -239,17 +247,26 @@ TESSERA_DEVICE void loadMatrices(uint32_t r[4], const void *row) {
 #endif
 }
 
-/// Computes d[16][8] += a[16][16] * b[16][8] in bf16 with f32 sums.
+/// Computes d[16][8] += a[16][16] * b[16][8] in bf16, or f16, with f32 sums.
+template <bool isF16 = false>
 TESSERA_DEVICE void multiplyMatrices(float d[4], const uint32_t a[4],
                                      uint32_t b0, uint32_t b1) {
 #ifdef __CUDACC__
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  if (isF16)
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0),
+                   "r"(b1));
+  else
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0),
+                   "r"(b1));
 #else
   uint32_t b[2] = {b0, b1};
-  emu::multiplyMatrices(d, a, b);
+  emu::multiplyMatrices(d, a, b, isF16);
 #endif
 }
 

@@ -127,18 +127,21 @@ TEST(emulator, votes_and_matches_are_of_the_named_lanes) {
   }
 }
 
-TEST(emulator, matmul_of_loaded_fragments) {
-  // Computes d[16][8] = a[16][16] * b[16][8] with small integers, which is
-  // exact.
+/// Computes d[16][8] = a[16][16] * b[16][8] with small integers, which is
+/// exact.
+static void checkFragments(bool isF16) {
   struct Shared {
     uint16_t a[16][16], b[16][8];
   };
   std::vector<float> d(16 * 8);
-  auto bits = [](int value) {
+  auto bits = [&](int value) {
+    _Float16 half = _Float16(value);
+    uint16_t bits16;
+    memcpy(&bits16, &half, 2);
     float f = float(value);
     uint32_t word;
     memcpy(&word, &f, 4);
-    return uint16_t(word >> 16);
+    return isF16 ? bits16 : uint16_t(word >> 16);
   };
   static Shared *source;
   Shared operands;
@@ -160,13 +163,13 @@ TEST(emulator, matmul_of_loaded_fragments) {
             loadMatrices(a, &shared->a[lane & 15][lane >> 4 << 3], false);
             loadMatrices(b, shared->b[lane & 15], true);
             float sums[4] = {};
-            multiplyMatrices(sums, a, b);
+            multiplyMatrices(sums, a, b, w[1]);
             for (int e = 0; e < 4; ++e)
               at<float>(
                   w[0])[(lane / 4 + e / 2 * 8) * 8 + 2 * (lane % 4) + e % 2] =
                   sums[e];
           },
-          {address(d)}, 1, 32, sizeof(Shared)),
+          {address(d), isF16}, 1, 32, sizeof(Shared)),
       "");
   for (int i = 0; i < 16; ++i)
     for (int j = 0; j < 8; ++j) {
@@ -175,6 +178,11 @@ TEST(emulator, matmul_of_loaded_fragments) {
         sum += (i - 2 * k) * (3 * k - j);
       EXPECT_EQ(d[size_t(i * 8 + j)], float(sum));
     }
+}
+
+TEST(emulator, matmul_of_loaded_fragments) {
+  checkFragments(/*isF16=*/false);
+  checkFragments(/*isF16=*/true);
 }
 
 //===----------------------------------------------------------------------===//
