@@ -53,11 +53,13 @@ CudaTarget::~CudaTarget() {
   matmuls.reset();
   cudnn.reset();
   kernels.reset();
-  for (void *memory : {static_cast<void *>(deviceArena), workspace, aside})
+  for (void *memory :
+       {static_cast<void *>(deviceArena), workspace, counts, aside})
     if (memory)
       device->release(memory);
-  if (staging)
-    device->releaseHost(staging);
+  for (void *memory : {staging, stagedCounts})
+    if (memory)
+      device->releaseHost(memory);
   device->destroy(end);
   device->destroy(compute);
 }
@@ -129,6 +131,11 @@ Status CudaTarget::waitForDevice() {
 }
 
 Status CudaTarget::fetch(const std::vector<ArenaBlock> &blocks) {
+  Status status = fetchBlocks(blocks);
+  return status ? status : takeCounts();
+}
+
+Status CudaTarget::fetchBlocks(const std::vector<ArenaBlock> &blocks) {
   int64_t total = 0;
   for (const ArenaBlock &block : blocks)
     total += block.bytes;

@@ -154,6 +154,9 @@ static double flopsOf(const AttentionUse &use) {
 double CudaTarget::timeAtPeak(bool tf32) const {
   const std::string &name = device->properties().name;
   double seconds = 0;
+  // The rows of experts are not known.
+  if (noted.routes)
+    return 0;
   for (const MatmulCall &call : noted.matmuls) {
     double peak = peakFlops(name, int32_t(call.desc.dtype), tf32);
     if (peak == 0)
@@ -334,7 +337,6 @@ Status CudaTarget::openAttention(const Options &options) {
         *device,
         {.deterministic = options.deterministic, .isRecorded = usesGraph},
         missing);
-  workspaceBytes = noted.embeddingWorkspace;
   for (const AttentionUse &use : noted.attentions) {
     int64_t needed = 0;
     auto prepare = [&](Attention &attention) {
@@ -352,7 +354,7 @@ Status CudaTarget::openAttention(const Options &options) {
                      " cannot be used for attention: " + error);
     }
     rounded += attentionFor(use).rounds(use.desc);
-    workspaceBytes = std::max(workspaceBytes, needed);
+    noteWorkspace(needed);
   }
   size_t own = ownAttentions.size(), all = noted.attentions.size();
   if (own == all)
@@ -365,6 +367,11 @@ Status CudaTarget::openAttention(const Options &options) {
                   "rounded to the type of their operands by ",
                   rounded) +
            cudnn->name());
+  return TESSERA_RT_OK;
+}
+
+Status CudaTarget::openWorkspace() {
+  workspaceBytes = noted.workspace;
   return workspaceBytes ? check(device->allocate(workspaceBytes, workspace))
                         : TESSERA_RT_OK;
 }
@@ -397,6 +404,10 @@ Status CudaTarget::open(const Manifest &manifest, const Options &options,
   if (Status status = openMatmul(options))
     return status;
   if (Status status = openAttention(options))
+    return status;
+  if (Status status = openWorkspace())
+    return status;
+  if (Status status = openCounts())
     return status;
   if (Status status = openCommunication(options))
     return status;

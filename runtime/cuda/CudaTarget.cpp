@@ -85,7 +85,7 @@ Status CudaTarget::readFlag(int64_t offset, int64_t &flag) {
       noted.openFlags.erase(offset);
     return TESSERA_RT_OK;
   }
-  if (Status status = fetch({{offset, 1}}))
+  if (Status status = fetchBlocks({{offset, 1}}))
     return status;
   flag = ctx->arena()[offset] != 0;
   return TESSERA_RT_OK;
@@ -258,8 +258,7 @@ Status CudaTarget::embeddingBackward(const tessera_rt_embedding_desc &desc,
                                      void *result, int64_t offset) {
   ++noted.calls;
   if (isNoting) {
-    noted.embeddingWorkspace =
-        std::max(noted.embeddingWorkspace, kernels->embeddingWorkspace(desc));
+    noteWorkspace(kernels->embeddingWorkspace(desc));
     return TESSERA_RT_OK;
   }
   return check(kernels->embeddingBackward(compute, desc, grad, ids, result,
@@ -324,7 +323,11 @@ Status CudaTarget::enqueueStep() {
 Status CudaTarget::step() {
   ctx->block().stepsBegun.fetch_add(1);
   int64_t before = device->numAllocations();
+  if (Status status = clearCounts())
+    return status;
   if (Status status = enqueueStep())
+    return status;
+  if (Status status = sendCounts())
     return status;
   if (++stepsEnqueued > 2)
     lateAllocations += device->numAllocations() - before;

@@ -43,7 +43,10 @@ struct StepNotes {
   std::vector<MatmulCall> matmuls;
   std::vector<AttentionUse> attentions;
   std::vector<Operation> collectives;
-  int64_t embeddingWorkspace = 0;
+  /// Bytes of working memory of the call that needs most, except attention.
+  int64_t workspace = 0;
+  /// True if there are routings, whose counts the host reads after a step.
+  bool routes = false;
   /// Numbers of generated kernels' launches, and of other calls except
   /// collectives.
   int64_t launches = 0, calls = 0;
@@ -83,6 +86,12 @@ public:
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
                 const int64_t *epilogueArgs) override;
   Status scaledMatmul(const ScaledMatmul &call) override;
+  Status route(const tessera_rt_route_desc &desc, const void *ids,
+               int64_t offset, int32_t *routing) override;
+  Status expertCapacity(const tessera_rt_capacity_desc &desc, const void *ids,
+                        const void *scores, void *result) override;
+  Status experts(ExpertsCall call, const tessera_rt_experts_desc &desc,
+                 const ExpertTensors &tensors) override;
   /// tessera_rt_matmul_fused.
   Status matmulCall(const MatmulCall &call);
   Status attention(const AttentionCall &call, void *out,
@@ -136,12 +145,24 @@ private:
   Status openMatmul(const Options &options);
   Status checkScaledMatmuls();
   Status openAttention(const Options &options);
+  Status openWorkspace();
   Attention &attentionFor(const AttentionUse &use);
   Status openCommunication(const Options &options);
 
   /// Enqueues the program's calls, or records or replays them.
   Status enqueueStep();
   Status captureStep();
+  void noteWorkspace(int64_t bytes);
+  // The counts of routings: allocated, then cleared before each step, copied
+  // to the host after it, and read once it has ended.
+  Status openCounts();
+  Status clearCounts();
+  Status sendCounts();
+  Status takeCounts();
+  /// The rank's loads in the job's shared memory; null if it has none.
+  uint8_t *hostLoads() const;
+  /// Waits for the work so far and copies blocks to the host's arena.
+  Status fetchBlocks(const std::vector<ArenaBlock> &blocks);
   /// Waits for all enqueued work, until the timeout.
   Status waitForDevice();
   Status copyAside(const std::vector<ArenaBlock> &blocks, bool back);
@@ -169,6 +190,10 @@ private:
   /// Host memory for copying small blocks back.
   void *staging = nullptr;
   static constexpr int64_t stagingBytes = 64 << 10;
+  /// A RoutingFault and the loads of all layers: on the device, and in host
+  /// memory after a step.
+  void *counts = nullptr, *stagedCounts = nullptr;
+  int64_t countBytes = 0;
   void *aside = nullptr;
   int64_t asideBytes = 0;
 

@@ -124,6 +124,36 @@ public:
                                    offset, workspace);
   }
 
+  int64_t routeWorkspace(const tessera_rt_route_desc &desc) const override {
+    return cuda::routeWorkspace(desc);
+  }
+  std::string route(Stream stream, const tessera_rt_route_desc &desc,
+                    const void *ids, int64_t offset, int32_t *routing,
+                    const RoutingCounts &counts, void *workspace) override {
+    return launchRoute(kernels, stream, desc, ids, offset, routing, counts,
+                       workspace);
+  }
+  int64_t
+  capacityWorkspace(const tessera_rt_capacity_desc &desc) const override {
+    return cuda::capacityWorkspace(desc);
+  }
+  std::string expertCapacity(Stream stream,
+                             const tessera_rt_capacity_desc &desc,
+                             const void *ids, const void *scores, void *result,
+                             void *workspace) override {
+    return launchExpertCapacity(kernels, stream, desc, ids, scores, result,
+                                workspace);
+  }
+  int64_t expertsWorkspace(ExpertsCall call,
+                           const tessera_rt_experts_desc &desc) const override {
+    return cuda::expertsWorkspace(call, desc);
+  }
+  std::string experts(Stream stream, ExpertsCall call,
+                      const tessera_rt_experts_desc &desc,
+                      const ExpertTensors &tensors, void *workspace) override {
+    return launchExperts(kernels, stream, call, desc, tensors, workspace);
+  }
+
 private:
   static AttentionOperands operandsOf(const AttentionCall &call) {
     return {call.q, call.k, call.v, call.qOffset, call.kOffset, call.starts};

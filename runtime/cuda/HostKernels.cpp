@@ -65,6 +65,27 @@ public:
                        const float *logsumexp, void *dq, void *dk, void *dv,
                        void *workspace) override;
 
+  int64_t routeWorkspace(const tessera_rt_route_desc &) const override {
+    return 0;
+  }
+  std::string route(Stream stream, const tessera_rt_route_desc &desc,
+                    const void *ids, int64_t offset, int32_t *routing,
+                    const RoutingCounts &counts, void *workspace) override;
+  int64_t capacityWorkspace(const tessera_rt_capacity_desc &) const override {
+    return 0;
+  }
+  std::string expertCapacity(Stream stream,
+                             const tessera_rt_capacity_desc &desc,
+                             const void *ids, const void *scores, void *result,
+                             void *workspace) override;
+  int64_t expertsWorkspace(ExpertsCall,
+                           const tessera_rt_experts_desc &) const override {
+    return 0;
+  }
+  std::string experts(Stream stream, ExpertsCall call,
+                      const tessera_rt_experts_desc &desc,
+                      const ExpertTensors &tensors, void *workspace) override;
+
 private:
   Device &device;
   tessera_rt_context *ctx;
@@ -247,6 +268,31 @@ std::string HostKernels::backward(Stream stream, const AttentionCall &call,
   return device.call(stream, [=, ctx = ctx, kept = KeptCall(call)] {
     host::attentionBackward(ctx, kept.get(), grad, out, logsumexp, dq, dk, dv);
   });
+}
+
+std::string HostKernels::route(Stream stream, const tessera_rt_route_desc &desc,
+                               const void *ids, int64_t offset,
+                               int32_t *routing, const RoutingCounts &counts,
+                               void *) {
+  // A fault ends the job, as on the host.
+  return device.call(stream, [=, ctx = ctx] {
+    host::route(ctx, desc, ids, offset, routing, counts.loads);
+  });
+}
+
+std::string HostKernels::expertCapacity(Stream stream,
+                                        const tessera_rt_capacity_desc &desc,
+                                        const void *ids, const void *scores,
+                                        void *result, void *) {
+  return device.call(stream,
+                     [=] { host::expertCapacity(desc, ids, scores, result); });
+}
+
+std::string HostKernels::experts(Stream stream, ExpertsCall call,
+                                 const tessera_rt_experts_desc &desc,
+                                 const ExpertTensors &tensors, void *) {
+  return device.call(
+      stream, [=, ctx = ctx] { host::experts(ctx, call, desc, tensors); });
 }
 
 std::unique_ptr<Kernels>

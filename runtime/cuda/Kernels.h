@@ -20,6 +20,7 @@
 #include "Attention.h"
 #include "Device.h"
 #include "Epilogue.h"
+#include "Experts.h"
 
 namespace tessera::rt::cuda {
 
@@ -46,7 +47,7 @@ struct LocalReduction {
   void *destination;
 };
 
-class Kernels : public Attention {
+class Kernels : public Attention, public Experts {
 public:
   virtual std::string copyStrided(Stream stream, const StridedCopy &copy) = 0;
   /// Fills `count` elements, each with the low bytes of `bits`.

@@ -71,11 +71,11 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
 /// A single rank in this process.
 class SingleRank {
 public:
-  SingleRank(int threads, int64_t arenaBytes)
+  SingleRank(int threads, int64_t arenaBytes, const TableSizes &tables = {})
       : ctx(std::make_unique<tessera_rt_context>()) {
     int fd = memfd_create("test", MFD_CLOEXEC);
-    if (ftruncate(fd, SharedMemory::bytesFor(1, arenaBytes)) != 0 ||
-        !ctx->memory.map(fd, 1, arenaBytes))
+    if (ftruncate(fd, SharedMemory::bytesFor(1, arenaBytes, tables)) != 0 ||
+        !ctx->memory.map(fd, 1, arenaBytes, tables))
       _exit(3);
     close(fd);
     ctx->memory.initialise(1, arenaBytes, 0);

@@ -14,6 +14,8 @@
 #include "AttentionPlain.cu"
 #include "Embedding.cu"
 #include "Epilogue.cu"
+#include "Grouped.cu"
 #include "Movement.cu"
 #include "Reduce.cu"
+#include "Route.cu"
 #include "Sort.cu"

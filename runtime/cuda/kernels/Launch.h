@@ -18,6 +18,7 @@
 #include "Builtin.h"
 
 #include "../Epilogue.h"
+#include "../Experts.h"
 
 #include <vector>
 
@@ -60,6 +61,22 @@ std::string launchEmbeddingBackward(BuiltinKernels &kernels, Stream stream,
                                     const void *grad, const void *ids,
                                     void *result, int64_t offset,
                                     void *workspace);
+
+/// See Experts.h.
+int64_t routeWorkspace(const tessera_rt_route_desc &desc);
+std::string launchRoute(BuiltinKernels &kernels, Stream stream,
+                        const tessera_rt_route_desc &desc, const void *ids,
+                        int64_t offset, int32_t *routing,
+                        const RoutingCounts &counts, void *workspace);
+int64_t capacityWorkspace(const tessera_rt_capacity_desc &desc);
+std::string launchExpertCapacity(BuiltinKernels &kernels, Stream stream,
+                                 const tessera_rt_capacity_desc &desc,
+                                 const void *ids, const void *scores,
+                                 void *result, void *workspace);
+int64_t expertsWorkspace(ExpertsCall call, const tessera_rt_experts_desc &desc);
+std::string launchExperts(BuiltinKernels &kernels, Stream stream,
+                          ExpertsCall call, const tessera_rt_experts_desc &desc,
+                          const ExpertTensors &tensors, void *workspace);
 
 /// Operands of an attention call; see tessera_rt_attention.
 struct AttentionOperands {

@@ -40,6 +40,7 @@ struct Truth : Number<uint8_t> {
 struct BFloat {
   using Stored = uint16_t;
   using Wide = float;
+  static constexpr bool isF16 = false;
   static TESSERA_DEVICE float read(uint16_t value) { return widen(value); }
   static TESSERA_DEVICE uint16_t write(float value) {
     uint16_t bits;
@@ -51,6 +52,7 @@ struct BFloat {
 struct Half {
   using Stored = uint16_t;
   using Wide = float;
+  static constexpr bool isF16 = true;
 #ifdef __CUDACC__
   static TESSERA_DEVICE float read(uint16_t value) {
     return __half2float(__ushort_as_half(value));

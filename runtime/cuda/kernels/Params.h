@@ -106,6 +106,60 @@ struct EmbeddingSumParams {
   int64_t grad, positions, starts, result, rows, width, accumulate;
 };
 
+/// A routing from choices sorted by expert; see tessera_rt_route. `loads`, the
+/// LayerLoads of a layer, may be 0; `fault` is a RoutingFault.
+struct RouteParams {
+  int64_t sortedChoices, starts, routing, count, experts, room;
+  int64_t loads, fault, tokens, choices, offset, allExperts;
+  /// The rows of an even load, f64.
+  int64_t evenRowsBits;
+};
+
+/// Choices sorted by sequence and expert; see tessera_rt_expert_capacity.
+struct CapacityParams {
+  int64_t ids, scores, result;
+  int64_t keys, values, starts;
+  /// Choices of all sequences, and of one; all pairs of sequence and expert.
+  int64_t count, perSequence, rows;
+  int64_t choices, experts, capacity, orderShards, orderSize;
+};
+
+/// A matmul for each expert. The left operand has rows of `leftWidth`, by row
+/// of the routing or, if gathersLeft, by token. The right one is a matrix of
+/// each expert, [depth, columns] or its transpose; or rows of `columns`, by row
+/// or by token, for the gradient of weights, which is summed over an expert's
+/// rows. A block has `groupedRows` rows of the result and columns of two sets:
+/// the same `groupedColumns` of right[0] and right[1] if `pair`, else twice as
+/// many of one. The sums of `passes` left and right operands are added.
+struct GroupedParams {
+  int64_t routing, experts, choices, room;
+  int64_t left[2], right[2], gathersLeft, gathersRight;
+  int64_t leftWidth, columns, depth, columnTiles, pair, passes;
+  int64_t activation, gates;
+  /// Rows [room, columns]: products before the activation, the hidden rows, and
+  /// the gradients of the products. g and u may be 0 where they are written.
+  int64_t g, u, h, dg, du;
+  /// [room, columnTiles], wide: terms of the gradients of gates.
+  int64_t partials;
+  /// The result, wide rows or gradients of weights; f32 if resultIsF32.
+  int64_t result[2], resultIsF32;
+};
+/// Sizes of a block's tiles, and rows of a step of matmuls without matrix
+/// units.
+constexpr int groupedRows = 64, groupedColumns = 64;
+constexpr int groupedThreads = 128, groupedStages = 3, plainDepth = 16;
+/// Bytes of shared memory before the tiles: the row of each of the block's
+/// rows in the left operand, and the expert.
+constexpr int groupedHeader = groupedRows * 4 + 16;
+
+/// Sums of the rows of each token, [tokens, width], in their order, and the
+/// gradients of gates from `partials`, unless that is 0.
+struct CombineParams {
+  int64_t routing, experts, room, tokens, choices;
+  int64_t rows, width, result;
+  int64_t partials, columnTiles, dgates;
+};
+
 /// Parameters of forward and backward; tensors as in tessera_rt_attention_desc.
 struct AttentionParams {
   int64_t q, k, v, out, logsumexp;

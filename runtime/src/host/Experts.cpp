@@ -439,43 +439,43 @@ void fillNaN(void *tensor, int64_t elements, int64_t dtype) {
     std::fill_n(static_cast<uint16_t *>(tensor), elements, uint16_t(0x7fc0));
 }
 
-/// The type of gates.
-int32_t gateType(const tessera_rt_experts_desc &d) {
-  return d.dtype == TESSERA_RT_F64 ? TESSERA_RT_F64 : TESSERA_RT_F32;
+/// Makes the results of a call NaN, except rows.
+void fillResults(ExpertsCall call, const tessera_rt_experts_desc &d,
+                 const ExpertTensors &t) {
+  if (call == ExpertsCall::Forward)
+    return fillNaN(t.y, d.tokens * d.out, d.dtype);
+  if (call == ExpertsCall::Backward) {
+    bool isWide = d.dtype == TESSERA_RT_F64;
+    fillNaN(t.dx, d.tokens * d.in, d.dtype);
+    return fillNaN(t.dgates, d.tokens * d.choices,
+                   isWide ? TESSERA_RT_F64 : TESSERA_RT_F32);
+  }
+  for (void *gradient : {t.dwGate, t.dwUp})
+    fillNaN(gradient, d.experts * d.in * d.ffn, d.result_dtype);
+  fillNaN(t.dwDown, d.experts * d.ffn * d.out, d.result_dtype);
 }
 
 } // namespace
 
-Status HostTarget::experts(const tessera_rt_experts_desc &d,
+void tessera::rt::host::experts(tessera_rt_context *ctx, ExpertsCall kind,
+                                const tessera_rt_experts_desc &d,
+                                const ExpertTensors &tensors) {
+  if (overflows(d, tensors))
+    return fillResults(kind, d, tensors);
+  withCall(ctx, d, tensors, [&](auto call) {
+    if (kind == ExpertsCall::Forward)
+      call.forward(tensors);
+    else if (kind == ExpertsCall::Backward)
+      call.backward(tensors);
+    else
+      call.weightGradient(tensors);
+  });
+}
+
+Status HostTarget::experts(ExpertsCall call,
+                           const tessera_rt_experts_desc &desc,
                            const ExpertTensors &tensors) {
-  if (overflows(d, tensors)) {
-    fillNaN(tensors.y, d.tokens * d.out, d.dtype);
-    return TESSERA_RT_OK;
-  }
-  withCall(ctx, d, tensors, [&](auto call) { call.forward(tensors); });
-  return TESSERA_RT_OK;
-}
-
-Status HostTarget::expertsBackward(const tessera_rt_experts_desc &d,
-                                   const ExpertTensors &tensors) {
-  if (overflows(d, tensors)) {
-    fillNaN(tensors.dx, d.tokens * d.in, d.dtype);
-    fillNaN(tensors.dgates, d.tokens * d.choices, gateType(d));
-    return TESSERA_RT_OK;
-  }
-  withCall(ctx, d, tensors, [&](auto call) { call.backward(tensors); });
-  return TESSERA_RT_OK;
-}
-
-Status HostTarget::expertsWeightGradient(const tessera_rt_experts_desc &d,
-                                         const ExpertTensors &tensors) {
-  if (overflows(d, tensors)) {
-    for (void *gradient : {tensors.dwGate, tensors.dwUp})
-      fillNaN(gradient, d.experts * d.in * d.ffn, d.result_dtype);
-    fillNaN(tensors.dwDown, d.experts * d.ffn * d.out, d.result_dtype);
-    return TESSERA_RT_OK;
-  }
-  withCall(ctx, d, tensors, [&](auto call) { call.weightGradient(tensors); });
+  host::experts(ctx, call, desc, tensors);
   return TESSERA_RT_OK;
 }
 
@@ -497,7 +497,7 @@ extern "C" int32_t tessera_rt_experts(tessera_rt_context *ctx,
   tensors.y = y;
   tensors.g = gate_rows;
   tensors.u = up_rows;
-  return ctx->target->experts(*desc, tensors);
+  return ctx->target->experts(ExpertsCall::Forward, *desc, tensors);
 }
 
 extern "C" int32_t tessera_rt_experts_backward(
@@ -521,7 +521,7 @@ extern "C" int32_t tessera_rt_experts_backward(
   tensors.dgates = dgates;
   tensors.dg = dgate_rows;
   tensors.du = dup_rows;
-  return ctx->target->expertsBackward(*desc, tensors);
+  return ctx->target->experts(ExpertsCall::Backward, *desc, tensors);
 }
 
 extern "C" int32_t tessera_rt_experts_weight_gradient(
@@ -543,5 +543,5 @@ extern "C" int32_t tessera_rt_experts_weight_gradient(
   tensors.dwGate = dw_gate;
   tensors.dwUp = dw_up;
   tensors.dwDown = dw_down;
-  return ctx->target->expertsWeightGradient(*desc, tensors);
+  return ctx->target->experts(ExpertsCall::WeightGradient, *desc, tensors);
 }

@@ -40,6 +40,14 @@ void attentionBackward(tessera_rt_context *ctx, const AttentionCall &call,
 void embeddingBackward(tessera_rt_context *ctx,
                        const tessera_rt_embedding_desc &desc, const void *grad,
                        const void *ids, void *result, int64_t offset);
+/// See tessera_rt_route; adds the rows to `loads`, unless it is null.
+Status route(tessera_rt_context *ctx, const tessera_rt_route_desc &desc,
+             const void *ids, int64_t offset, int32_t *routing,
+             LayerLoads *loads);
+void expertCapacity(const tessera_rt_capacity_desc &desc, const void *ids,
+                    const void *scores, void *result);
+void experts(tessera_rt_context *ctx, ExpertsCall call,
+             const tessera_rt_experts_desc &desc, const ExpertTensors &tensors);
 /// Completes the operation in `slot`, however the target treats others.
 Status finish(tessera_rt_context *ctx, int32_t slot);
 /// Only advances operations in flight, until a time of the monotonic clock.
@@ -81,12 +89,8 @@ public:
                int64_t offset, int32_t *routing) override;
   Status expertCapacity(const tessera_rt_capacity_desc &desc, const void *ids,
                         const void *scores, void *result) override;
-  Status experts(const tessera_rt_experts_desc &desc,
+  Status experts(ExpertsCall call, const tessera_rt_experts_desc &desc,
                  const ExpertTensors &tensors) override;
-  Status expertsBackward(const tessera_rt_experts_desc &desc,
-                         const ExpertTensors &tensors) override;
-  Status expertsWeightGradient(const tessera_rt_experts_desc &desc,
-                               const ExpertTensors &tensors) override;
   Status start(int32_t slot, Operation &op) override;
   Status finish(int32_t slot) override;
 

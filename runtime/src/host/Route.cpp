@@ -52,49 +52,63 @@ static int64_t routeIds(const tessera_rt_route_desc &d, const Id *ids,
 }
 
 /// Adds the rows of a routing to the loads of its layer.
-static void countLoads(tessera_rt_context *ctx, const tessera_rt_route_desc &d,
+static void countLoads(LayerLoads &loads, const tessera_rt_route_desc &d,
                        int64_t offset, const int32_t *first) {
-  LayerLoads *loads = ctx->memory.loads(ctx->rank, d.layer);
-  if (!loads || d.all_experts > ctx->memory.tables.experts)
-    return;
-  loads->tokens += d.tokens;
-  loads->choices = d.choices;
-  loads->offset = offset;
-  loads->held = d.experts;
-  loads->experts = d.all_experts;
-  loads->mostRows = std::max<int64_t>(loads->mostRows, first[d.experts]);
-  loads->room = d.room;
-  loads->evenRows = double(d.tokens) * double(d.choices) * double(d.experts) /
-                    double(std::max<int64_t>(d.all_experts, 1));
+  loads.tokens += d.tokens;
+  loads.choices = d.choices;
+  loads.offset = offset;
+  loads.held = d.experts;
+  loads.experts = d.all_experts;
+  loads.mostRows = std::max<int64_t>(loads.mostRows, first[d.experts]);
+  loads.room = d.room;
+  loads.evenRows = evenRows(d);
   // Experts after the last one are padding.
   int64_t held = std::min(d.experts, d.all_experts - offset);
   for (int64_t expert = 0; expert < held; ++expert)
-    loads->uses()[offset + expert] += first[expert + 1] - first[expert];
+    loads.uses()[offset + expert] += first[expert + 1] - first[expert];
 }
 
-Status HostTarget::route(const tessera_rt_route_desc &d, const void *ids,
-                         int64_t offset, int32_t *routing) {
+Status tessera::rt::host::route(tessera_rt_context *ctx,
+                                const tessera_rt_route_desc &d, const void *ids,
+                                int64_t offset, int32_t *routing,
+                                LayerLoads *loads) {
   int64_t rows =
       d.id_dtype == TESSERA_RT_I32
           ? routeIds(d, static_cast<const int32_t *>(ids), offset, routing)
           : routeIds(d, static_cast<const int64_t *>(ids), offset, routing);
-  // Different ids of a token have no more rows than this.
-  int64_t most = d.tokens * std::min(d.choices, d.experts);
-  if (rows <= std::max(d.room, most)) {
-    countLoads(ctx, d, offset, routing);
-    return TESSERA_RT_OK;
-  }
+  if (rows > mostRows(d))
+    return failRouting(ctx, mostRows(d), offset, rows);
+  if (loads)
+    countLoads(*loads, d, offset, routing);
+  return TESSERA_RT_OK;
+}
+
+int64_t tessera::rt::mostRows(const tessera_rt_route_desc &d) {
+  return std::max(d.room, d.tokens * std::min(d.choices, d.experts));
+}
+
+double tessera::rt::evenRows(const tessera_rt_route_desc &d) {
+  return double(d.tokens) * double(d.choices) * double(d.experts) /
+         double(std::max<int64_t>(d.all_experts, 1));
+}
+
+Status tessera::rt::failRouting(tessera_rt_context *ctx, int64_t most,
+                                int64_t offset, int64_t rows) {
   return fail(ctx, TESSERA_RT_INVALID,
               format("a routing expects at most %lld rows for the experts from "
                      "%lld on, as different ids of a token need, but got %lld",
-                     (long long)std::max(d.room, most), (long long)offset,
-                     (long long)rows));
+                     (long long)most, (long long)offset, (long long)rows));
 }
 
-Status Target::refuseExperts() {
-  return fail(ctx, TESSERA_RT_INVALID,
-              format("a call on experts expects the host target, but got %s",
-                     targetKind.name));
+LayerLoads *tessera::rt::findLoads(const tessera_rt_context &ctx,
+                                   const tessera_rt_route_desc &d) {
+  bool fits = d.all_experts <= ctx.memory.tables.experts;
+  return fits ? ctx.memory.loads(ctx.rank, d.layer) : nullptr;
+}
+
+Status HostTarget::route(const tessera_rt_route_desc &desc, const void *ids,
+                         int64_t offset, int32_t *routing) {
+  return host::route(ctx, desc, ids, offset, routing, findLoads(*ctx, desc));
 }
 
 static bool isId(int64_t dtype) {
@@ -186,13 +200,19 @@ static void dropScored(const tessera_rt_capacity_desc &d, const void *ids,
     dropIds(d, from, static_cast<const double *>(scores), to);
 }
 
-Status HostTarget::expertCapacity(const tessera_rt_capacity_desc &d,
-                                  const void *ids, const void *scores,
-                                  void *result) {
+void tessera::rt::host::expertCapacity(const tessera_rt_capacity_desc &d,
+                                       const void *ids, const void *scores,
+                                       void *result) {
   if (d.id_dtype == TESSERA_RT_I32)
     dropScored<int32_t>(d, ids, scores, result);
   else
     dropScored<int64_t>(d, ids, scores, result);
+}
+
+Status HostTarget::expertCapacity(const tessera_rt_capacity_desc &desc,
+                                  const void *ids, const void *scores,
+                                  void *result) {
+  host::expertCapacity(desc, ids, scores, result);
   return TESSERA_RT_OK;
 }
 

@@ -40,6 +40,9 @@ struct AttentionCall {
   const int32_t *starts = nullptr;
 };
 
+/// The calls on experts: tessera_rt_experts, _backward and _weight_gradient.
+enum class ExpertsCall { Forward, Backward, WeightGradient };
+
 /// Tensors of a call on experts; null for those that it does not have. `g` and
 /// `u` are written by the forward alone.
 struct ExpertTensors {
@@ -47,6 +50,20 @@ struct ExpertTensors {
   const void *x, *grad, *gates, *wGate, *wUp, *wDown;
   void *y, *g, *u, *dx, *dgates, *dg, *du, *dwGate, *dwUp, *dwDown;
 };
+
+/// Returns the rank's loads of the layer that a routing counts for; null if it
+/// counts for none.
+LayerLoads *findLoads(const tessera_rt_context &ctx,
+                      const tessera_rt_route_desc &desc);
+
+/// The most rows that different ids of tokens can have, and those of an even
+/// load.
+int64_t mostRows(const tessera_rt_route_desc &desc);
+double evenRows(const tessera_rt_route_desc &desc);
+
+/// Records that a routing has more rows than these.
+Status failRouting(tessera_rt_context *ctx, int64_t most, int64_t offset,
+                   int64_t rows);
 
 /// The step function of this rank, or its replacement.
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
@@ -127,27 +144,13 @@ public:
   virtual Status embeddingBackward(const tessera_rt_embedding_desc &desc,
                                    const void *grad, const void *ids,
                                    void *result, int64_t offset) = 0;
-  // Experts: on targets that have kernels for them.
-  virtual Status route(const tessera_rt_route_desc &, const void *, int64_t,
-                       int32_t *) {
-    return refuseExperts();
-  }
-  virtual Status expertCapacity(const tessera_rt_capacity_desc &, const void *,
-                                const void *, void *) {
-    return refuseExperts();
-  }
-  virtual Status experts(const tessera_rt_experts_desc &,
-                         const ExpertTensors &) {
-    return refuseExperts();
-  }
-  virtual Status expertsBackward(const tessera_rt_experts_desc &,
-                                 const ExpertTensors &) {
-    return refuseExperts();
-  }
-  virtual Status expertsWeightGradient(const tessera_rt_experts_desc &,
-                                       const ExpertTensors &) {
-    return refuseExperts();
-  }
+  virtual Status route(const tessera_rt_route_desc &desc, const void *ids,
+                       int64_t offset, int32_t *routing) = 0;
+  virtual Status expertCapacity(const tessera_rt_capacity_desc &desc,
+                                const void *ids, const void *scores,
+                                void *result) = 0;
+  virtual Status experts(ExpertsCall call, const tessera_rt_experts_desc &desc,
+                         const ExpertTensors &tensors) = 0;
   /// Begins the collective `op`; everything but the fields for peers is set.
   virtual Status start(int32_t slot, Operation &op) = 0;
   /// Completes the operation in flight in `slot`.
@@ -201,10 +204,6 @@ public:
 
 protected:
   tessera_rt_context *ctx;
-
-private:
-  /// Records that the target has no kernels for experts.
-  Status refuseExperts();
 };
 
 /// The kind of target of this library. Each library defines one.

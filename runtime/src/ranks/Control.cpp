@@ -63,11 +63,8 @@ static int64_t stampStrideFor(int64_t stamps) {
   return roundUp(stamps * int64_t(sizeof(Stamp)), pageBytes);
 }
 
-static int64_t layerBytesFor(int64_t experts) {
-  return int64_t(sizeof(LayerLoads)) + experts * int64_t(sizeof(int64_t));
-}
 static int64_t loadStrideFor(const TableSizes &tables) {
-  return roundUp(tables.layers * layerBytesFor(tables.experts), pageBytes);
+  return roundUp(tables.bytesOfLoads(), pageBytes);
 }
 
 int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes,
@@ -88,7 +85,7 @@ LayerLoads *SharedMemory::loads(int rank, int64_t layer) const {
     return nullptr;
   auto *first = reinterpret_cast<uint8_t *>(stamps(control->ranks));
   return reinterpret_cast<LayerLoads *>(first + rank * loadStrideFor(tables) +
-                                        layer * layerBytesFor(tables.experts));
+                                        layer * tables.bytesOfLayer());
 }
 
 bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes,

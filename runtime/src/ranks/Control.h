@@ -159,6 +159,12 @@ struct TableSizes {
   int64_t stamps = 0;
   /// Layers of experts, and the most experts of one.
   int64_t layers = 0, experts = 0;
+
+  /// Bytes of the loads of one layer, and of all layers of a rank.
+  int64_t bytesOfLayer() const {
+    return int64_t(sizeof(LayerLoads)) + experts * int64_t(sizeof(int64_t));
+  }
+  int64_t bytesOfLoads() const { return layers * bytesOfLayer(); }
 };
 
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
