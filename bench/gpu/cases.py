@@ -13,6 +13,7 @@ CURVES = {
     "tiny-mistral": ("tiny-mistral", []),
     "tiny-phi3": ("tiny-phi3", []),
     "tiny-gemma3": ("tiny-gemma3", []),
+    "tiny-mixtral": ("tiny-mixtral", []),
     # Windows, and documents that end at the ends of lines.
     "tiny-mistral-eod": ("tiny-mistral", ["--eod", "10"]),
     # Blocks for the stages of pipelines.
@@ -40,6 +41,7 @@ RANK_PLANS = {
     "gather": (["tiny-llama", "tiny-mistral-eod"], 4,
                ["--mesh", "cp=4", "--strategy", "cp=all_gather"]),
     "ulysses": (["tiny-llama"], 4, ["--mesh", "cp=4", "--strategy", "cp=all_to_all"]),
+    "ep2": (["tiny-mixtral"], 2, ["--mesh", "dp=2", "--strategy", "dp,ep=2,zero=1"]),
     "pp2": (["tiny-llama-8"], 2, ["--mesh", "pp=2", "--strategy", "pp", "--schedule", "zb-h1",
                                   "--micro-batches", "4"]),
     "1f1b": (["tiny-llama-8"], 8, ["--mesh", "pp=2,dp=2,tp=2", "--strategy", "pp,dp,tp,sp,zero=1",

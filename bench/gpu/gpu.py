@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PARTS = {
     "kernels": (parts.kernels, 120, "the hand-written kernels against the host's, and their time"),
     "matmuls": (parts.matmuls, 90, "matmuls with what follows them, whole and apart"),
+    "experts": (parts.experts, 90, "experts against the host's code, and their time beside cuBLASLt's"),
     "curves": (parts.curves, 180, "losses of the tiny models, f32, bf16 and fp8"),
     "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
     "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),

@@ -31,6 +31,11 @@ def matmuls(session):
     run_checks(session, "gpu_products")
 
 
+def experts(session):
+    """Compares the kernels of experts with the host's code, and times them beside cuBLASLt."""
+    run_checks(session, "gpu_experts")
+
+
 def read_steps(text):
     steps = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     return [e for e in steps if e.get("event") == "step"]

@@ -145,7 +145,7 @@ class Preparation:
         (self.folder / "long-text").write_bytes(text * 30)
         for part in self.options.parts or PARTS:
             getattr(self, part)()
-        for name in ("gpu_kernels", "gpu_products"):
+        for name in ("gpu_experts", "gpu_kernels", "gpu_products"):
             tests = ROOT / self.options.build / "bin" / f"tessera_{name}"
             if tests.exists():
                 target = self.folder / "programs" / name

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Shared by the programs of ./dev gpu: the machine's device (the emulated one
-// with --emulated), a stream, the hand-written kernels, and time measurement.
+// with --emulated), a stream, memory, the hand-written kernels, and time
+// measurement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +15,14 @@
 #define TESSERA_BENCH_GPUBENCH_H
 
 #include "runtime/cuda/Kernels.h"
+#include "runtime/cuda/Matmul.h"
+#include "runtime/cuda/TuneFile.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 #include <vector>
 
 namespace tessera::rt::cuda {
@@ -76,6 +80,54 @@ struct GpuBench {
     return times[times.size() / 2];
   }
 };
+
+/// A block of device memory.
+class DeviceMemory {
+public:
+  DeviceMemory(GpuBench &bench, int64_t bytes) : bench(bench), bytes(bytes) {
+    must(bench.device->allocate(std::max<int64_t>(bytes, 1), memory));
+    must(bench.device->fillBytes(bench.stream, memory, 0xFF, bytes));
+  }
+  template <typename T>
+  DeviceMemory(GpuBench &bench, const std::vector<T> &values)
+      : DeviceMemory(bench, int64_t(values.size() * sizeof(T))) {
+    must(bench.device->copyIn(bench.stream, memory, values.data(), bytes));
+    must(bench.device->synchronize(bench.stream));
+  }
+  DeviceMemory(const DeviceMemory &) = delete;
+  ~DeviceMemory() { bench.device->release(memory); }
+
+  template <typename T> T *data() { return static_cast<T *>(memory); }
+  template <typename T> std::vector<T> fetch() {
+    std::vector<T> values(size_t(bytes) / sizeof(T));
+    must(bench.device->copyOut(bench.stream, values.data(), memory, bytes));
+    must(bench.device->synchronize(bench.stream));
+    return values;
+  }
+
+private:
+  GpuBench &bench;
+  int64_t bytes;
+  void *memory = nullptr;
+};
+
+/// Times a matmul with all algorithms of cuBLASLt, and returns what a tune file
+/// has of it.
+inline TuneEntry tune(GpuBench &bench, const MatmulCall &call) {
+  TuneOptions options;
+  options.mode = TuneOptions::On;
+  options.path = "gpu_bench." + std::to_string(getpid()) + ".tune";
+  options.remark = [](const std::string &) {};
+  std::string error;
+  auto matmul = createCublasLt(*bench.device, *bench.kernels, bench.stream,
+                               options, error);
+  must(error);
+  must(matmul->prepare({call}));
+  TuneFile file;
+  must(file.read(options.path));
+  unlink(options.path.c_str());
+  return file.entries.begin()->second;
+}
 
 } // namespace tessera::rt::cuda
 

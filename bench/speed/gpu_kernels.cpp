@@ -51,35 +51,7 @@ struct Bench : GpuBench {
   }
 };
 
-/// A block of device memory.
-class Memory {
-public:
-  Memory(Bench &bench, int64_t bytes) : bench(bench), bytes(bytes) {
-    must(bench.device->allocate(std::max<int64_t>(bytes, 1), memory));
-    must(bench.device->fillBytes(bench.stream, memory, 0xFF, bytes));
-  }
-  template <typename T>
-  Memory(Bench &bench, const std::vector<T> &values)
-      : Memory(bench, int64_t(values.size() * sizeof(T))) {
-    must(bench.device->copyIn(bench.stream, memory, values.data(), bytes));
-    must(bench.device->synchronize(bench.stream));
-  }
-  Memory(const Memory &) = delete;
-  ~Memory() { bench.device->release(memory); }
-
-  template <typename T> T *data() { return static_cast<T *>(memory); }
-  template <typename T> std::vector<T> fetch() {
-    std::vector<T> values(size_t(bytes) / sizeof(T));
-    must(bench.device->copyOut(bench.stream, values.data(), memory, bytes));
-    must(bench.device->synchronize(bench.stream));
-    return values;
-  }
-
-private:
-  Bench &bench;
-  int64_t bytes;
-  void *memory = nullptr;
-};
+using Memory = DeviceMemory;
 
 uint64_t hashOf(uint64_t x) {
   x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;

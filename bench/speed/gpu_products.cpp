@@ -19,11 +19,9 @@
 #include "GpuBench.h"
 #include "Ranks.h"
 #include "runtime/cuda/Peaks.h"
-#include "runtime/cuda/TuneFile.h"
 #include "tessera_rt_cuda.h"
 
 #include <memory>
-#include <unistd.h>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -170,15 +168,7 @@ void time(Bench &bench, const EpilogueCase &t, double bytesPerSecond) {
   call.addend = t.added == 2 ? addend.get() : nullptr;
   call.bias = t.hasBias ? bias.get() : nullptr;
   call.aux = t.hasAux ? aux.get() : nullptr;
-  TuneOptions options;
-  options.mode = TuneOptions::On;
-  options.path = "gpu_products." + std::to_string(getpid()) + ".tune";
-  options.remark = [](const std::string &) {};
-  must(bench.open(options)->prepare({call}));
-  TuneFile file;
-  must(file.read(options.path));
-  unlink(options.path.c_str());
-  const TuneEntry &entry = file.entries.begin()->second;
+  TuneEntry entry = tune(bench, call);
   double bytes =
       double(size(t.m, t.k, t.dtype) + size(t.k, t.n, t.dtype) +
              size(t.m, t.n, t.cDtype) * (1 + (t.added != 0) + t.hasAux));
