@@ -287,7 +287,7 @@ void Call<Rows>::forward(const ExpertTensors &t) const {
   auto *uRoom = static_cast<Element *>(parts.take(f));
   auto *yRows = static_cast<Wide *>(parts.take(y));
   auto *total = static_cast<Wide *>(isWide() ? t.y : parts.take(sums));
-  memset(static_cast<void *>(total), 0, size_t(d.tokens * d.out) * w);
+  std::fill_n(total, d.tokens * d.out, Wide(0));
   for (int64_t expert = 0; expert < d.experts; ++expert) {
     int64_t rows = rowsOf(expert), at = first[expert] * d.ffn;
     if (rows == 0)
@@ -321,8 +321,8 @@ void Call<Rows>::backward(const ExpertTensors &t) const {
   auto *total = static_cast<Wide *>(isWide() ? t.dx : parts.take(sums));
   auto *gates = static_cast<const Wide *>(t.gates);
   auto *dgates = static_cast<Wide *>(t.dgates);
-  memset(static_cast<void *>(total), 0, size_t(d.tokens * d.in) * w);
-  memset(static_cast<void *>(dgates), 0, size_t(d.tokens * d.choices) * w);
+  std::fill_n(total, d.tokens * d.in, Wide(0));
+  std::fill_n(dgates, d.tokens * d.choices, Wide(0));
   for (int64_t expert = 0; expert < d.experts; ++expert) {
     int64_t rows = rowsOf(expert), start = first[expert], at = start * d.ffn;
     if (rows == 0)
