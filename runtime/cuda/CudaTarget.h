@@ -43,7 +43,7 @@ struct StepNotes {
   std::vector<MatmulCall> matmuls;
   std::vector<AttentionUse> attentions;
   std::vector<Operation> collectives;
-  /// Bytes of working memory of the call that needs most, except attention.
+  /// Bytes of working memory of the call that needs most.
   int64_t workspace = 0;
   /// True if there are routings, whose counts the host reads after a step.
   bool routes = false;

@@ -44,6 +44,7 @@ inline const ExpertsCase expertsCases[] = {
     {"all to one", 90, 1, 4, 4, 0, 16, 24, 8, Choice::First},
     {"k = E", 40, 3, 3, 3, 0, 8, 16, 8, Choice::First},
     {"E = 1", 66, 1, 1, 1, 0, 24, 8, 16, Choice::First},
+    {"many tiles", 600, 2, 20, 20, 0, 72, 136, 8, Choice::Any},
     {"none held", 5, 2, 2, 8, 6, 8, 8, 8, Choice::First},
     {"no tokens", 0, 2, 2, 2, 0, 8, 8, 8, Choice::Any},
 };

@@ -148,7 +148,6 @@ static TESSERA_DEVICE void computeHiddenBackward(const GroupedParams &p) {
     return;
   Tile(block).run();
   Wide *partials = reinterpret_cast<Wide *>(p.partials);
-  int64_t columnTile = blockIndex() % p.columnTiles;
   forEachRow(block.end - block.begin, [&](int row, int set, int column) {
     int64_t at = block.columnOf(set) + column, size = p.columns - at;
     int64_t index = (block.begin + row) * p.columns + at;
@@ -169,7 +168,7 @@ static TESSERA_DEVICE void computeHiddenBackward(const GroupedParams &p) {
     writeSome<Type, packed>(du, p.du, index, size);
     sum = sumOfLanes(sum, 32);
     if (threadIndex() % 32 == 0)
-      partials[(block.begin + row) * p.columnTiles + columnTile] = sum;
+      partials[(block.begin + row) * p.columnTiles + block.columnTile] = sum;
   });
 }
 

@@ -39,8 +39,9 @@ template <Form form> struct GroupedBlock {
   int64_t expert = 0;
   /// Rows of the routing: of the result, or those that are summed.
   int64_t begin = 0, end = 0;
-  /// The first row of a result of weights, and the first column.
-  int64_t top = 0, firstColumn = 0;
+  /// The first row of a result of weights, the tile of columns, and its first
+  /// column.
+  int64_t top = 0, columnTile = 0, firstColumn = 0;
 
   TESSERA_DEVICE explicit GroupedBlock(const GroupedParams &p) : p(p) {}
 
@@ -53,8 +54,7 @@ template <Form form> struct GroupedBlock {
 
   /// Finds the block's rows and columns. False for all threads if it has none.
   TESSERA_DEVICE bool find() {
-    int64_t columnTile = blockIndex() % p.columnTiles;
-    int64_t slot = blockIndex() / p.columnTiles;
+    int64_t slot = chooseTile();
     firstColumn = columnTile * groupedColumns * (p.pair ? 1 : 2);
     if (!isWeights)
       return findRows(slot);
@@ -111,6 +111,19 @@ template <Form form> struct GroupedBlock {
   }
 
 private:
+  /// Chooses the tile of columns and returns the slot. Blocks of groupedSlots
+  /// slots and all columns are next to each other, so those that run at once
+  /// read few different rows and columns of the operands.
+  TESSERA_DEVICE int64_t chooseTile() {
+    int64_t first =
+        blockIndex() / (groupedSlots * p.columnTiles) * groupedSlots;
+    int64_t slots =
+        p.slots - first < groupedSlots ? p.slots - first : groupedSlots;
+    int64_t rest = blockIndex() - first * p.columnTiles;
+    columnTile = rest / slots;
+    return first + rest % slots;
+  }
+
   /// The row of each of the block's rows in the left operand.
   static TESSERA_DEVICE int32_t *rowsInLeft() {
     return reinterpret_cast<int32_t *>(sharedMemory());

@@ -121,14 +121,14 @@ std::string Launches::launchMatmul(const char *name, GroupedParams p,
   bool isMatrix = usesMatrices();
   p.columnTiles = columnTiles(p.columns, p.pair);
   // See GroupedBlock.h: at most room / 64 + experts slots have rows.
-  int64_t slots = ofWeights ? d.experts * divideUp(p.leftWidth, groupedRows)
-                            : d.room / groupedRows + d.experts;
+  p.slots = ofWeights ? d.experts * divideUp(p.leftWidth, groupedRows)
+                      : d.room / groupedRows + d.experts;
   int64_t wide = d.dtype == TESSERA_RT_F64 ? 8 : 4;
   int64_t result = 2 * groupedRows * (groupedColumns + 4) * wide;
   int64_t operands = isMatrix
                          ? groupedStages * 3 * groupedRows * groupedColumns * 2
                          : 3 * plainDepth * (groupedRows + 4) * wide;
-  LaunchShape shape{slots * p.columnTiles, groupedThreads,
+  LaunchShape shape{p.slots * p.columnTiles, groupedThreads,
                     int32_t(groupedHeader + std::max(result, operands))};
   return kernels.launch(stream,
                         format("tessera_grouped_%s%s_%s",

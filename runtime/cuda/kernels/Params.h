@@ -134,7 +134,9 @@ struct CapacityParams {
 struct GroupedParams {
   int64_t routing, experts, choices, room;
   int64_t left[2], right[2], gathersLeft, gathersRight;
-  int64_t leftWidth, columns, depth, columnTiles, pair, passes;
+  int64_t leftWidth, columns, depth, pair, passes;
+  /// Tiles of rows, and of columns.
+  int64_t slots, columnTiles;
   int64_t activation, gates;
   /// Rows [room, columns]: products before the activation, the hidden rows, and
   /// the gradients of the products. g and u may be 0 where they are written.
@@ -148,6 +150,8 @@ struct GroupedParams {
 /// units.
 constexpr int groupedRows = 64, groupedColumns = 64;
 constexpr int groupedThreads = 128, groupedStages = 3, plainDepth = 16;
+/// Tiles of rows whose blocks are next to each other.
+constexpr int groupedSlots = 16;
 /// Bytes of shared memory before the tiles: the row of each of the block's
 /// rows in the left operand, and the expert.
 constexpr int groupedHeader = groupedRows * 4 + 16;
