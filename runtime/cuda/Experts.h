@@ -38,8 +38,9 @@ public:
   virtual ~Experts() = default;
 
   virtual int64_t routeWorkspace(const tessera_rt_route_desc &desc) const = 0;
-  /// See tessera_rt_route. More rows than there is room for are a fault, and
-  /// the routing then has only those that fit.
+  /// See tessera_rt_route. More rows than there is room for are a fault; then
+  /// no choice has a row, and what calls on experts make of this routing is
+  /// NaN.
   virtual std::string route(Stream stream, const tessera_rt_route_desc &desc,
                             const void *ids, int64_t offset, int32_t *routing,
                             const RoutingCounts &counts, void *workspace) = 0;

@@ -179,8 +179,9 @@ static TESSERA_DEVICE void computeWeights(const GroupedParams &p) {
   using Wide = typename Type::Wide;
   constexpr bool packed = Tile::isPacked;
   GroupedBlock<Tile::kind> block(p);
-  block.find();
-  Tile(block).run();
+  bool isKnown = block.find();
+  if (isKnown)
+    Tile(block).run();
   forEachRow(p.leftWidth - block.top, [&](int row, int set, int column) {
     int64_t at = block.columnOf(set) + column, size = p.columns - at;
     int64_t to = p.result[p.pair ? set : 0];
@@ -189,7 +190,8 @@ static TESSERA_DEVICE void computeWeights(const GroupedParams &p) {
     Wide values[4];
     TESSERA_UNROLL
     for (int e = 0; e < 4; ++e)
-      values[e] = *SharedResult<Wide>::at(set, row, column + e);
+      values[e] = isKnown ? *SharedResult<Wide>::at(set, row, column + e)
+                          : Wide(notANumber());
     if (p.resultIsF32) {
       float rounded[4] = {float(values[0]), float(values[1]), float(values[2]),
                           float(values[3])};
@@ -242,7 +244,8 @@ template <typename Type, int count>
 static TESSERA_DEVICE void activatePacks(const GroupedParams &p) {
   using Wide = typename Type::Wide;
   GroupedBlock<Form::Rows> block(p);
-  int64_t perRow = p.columns / count, all = block.first()[p.experts] * perRow;
+  int64_t rows = block.overflows() ? 0 : block.first()[p.experts];
+  int64_t perRow = p.columns / count, all = rows * perRow;
   for (int64_t i = globalIndex(); i < all; i += globalSize()) {
     Wide gate = gateOf<Wide>(block, i / perRow), g[count], u[count];
     readSome<Type, true>(g, p.g, i * count, count);
@@ -263,6 +266,13 @@ static TESSERA_DEVICE void activateRows(const GroupedParams &p) {
     activatePacks<Type, 1>(p);
 }
 
+/// The sum of no rows: NaN if there are more rows than room.
+template <typename Wide>
+static TESSERA_DEVICE Wide sumOfNone(const CombineParams &p) {
+  const int32_t *first = reinterpret_cast<const int32_t *>(p.routing);
+  return first[p.experts] > p.room ? Wide(notANumber()) : Wide(0);
+}
+
 /// Writes the rows of a token to shared memory, in ascending order, and the
 /// gradients of its gates. Returns the number of rows.
 template <typename Wide>
@@ -276,7 +286,7 @@ static TESSERA_DEVICE int findRows(const CombineParams &p, int64_t token) {
     count += rowOf[j] >= 0;
   for (int64_t j = threadIndex(); j < p.choices; j += blockSize()) {
     int32_t row = rowOf[j], rank = 0;
-    Wide sum = 0;
+    Wide sum = sumOfNone<Wide>(p);
     for (int64_t i = 0; i < p.choices; ++i)
       rank += rowOf[i] >= 0 && rowOf[i] < row;
     if (row >= 0)
@@ -299,10 +309,10 @@ static TESSERA_DEVICE void combinePacks(const CombineParams &p) {
     syncThreads();
     for (int64_t x = threadIndex() * count; x < p.width;
          x += blockSize() * count) {
-      Wide sum[count], next[count];
+      Wide sum[count], next[count], none = sumOfNone<Wide>(p);
       TESSERA_UNROLL
       for (int e = 0; e < count; ++e)
-        sum[e] = 0;
+        sum[e] = none;
       for (int i = 0; i < rows; ++i) {
         readSome<Number<Wide>, true>(next, p.rows, sorted[i] * p.width + x,
                                      count);

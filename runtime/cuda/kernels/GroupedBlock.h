@@ -52,18 +52,22 @@ template <Form form> struct GroupedBlock {
     return first()[p.experts + 1 + row];
   }
 
-  /// Finds the block's rows and columns. False for all threads if it has none.
+  /// True if there are more rows than room; results are NaN then.
+  TESSERA_DEVICE bool overflows() const { return first()[p.experts] > p.room; }
+
+  /// Finds the block's rows and columns. False for all threads if it has no
+  /// rows to compute with.
   TESSERA_DEVICE bool find() {
     int64_t slot = chooseTile();
     firstColumn = columnTile * groupedColumns * (p.pair ? 1 : 2);
     if (!isWeights)
-      return findRows(slot);
+      return !overflows() && findRows(slot);
     int64_t tops = (p.leftWidth + groupedRows - 1) / groupedRows;
     expert = slot / tops;
     top = slot % tops * groupedRows;
     begin = first()[expert];
     end = first()[expert + 1];
-    return true;
+    return !overflows();
   }
 
   /// Number of steps of `depth` elements of the sum.

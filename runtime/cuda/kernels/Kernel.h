@@ -72,6 +72,7 @@ TESSERA_DEVICE uint32_t floatToBits(float value) {
   return bits;
 #endif
 }
+TESSERA_DEVICE float notANumber() { return bitsToFloat(0x7fc00000); }
 TESSERA_DEVICE float widen(uint16_t bits) {
   return bitsToFloat(uint32_t(bits) << 16);
 }

@@ -41,9 +41,10 @@ TESSERA_KERNEL(tessera_route_rows, RouteParams, 256, 4) {
   int64_t *fault = reinterpret_cast<int64_t *>(p.fault);
   int32_t *first = reinterpret_cast<int32_t *>(p.routing),
           *choiceOf = first + p.experts + 1, *rowOf = choiceOf + p.room;
-  int64_t rows = starts[p.experts], kept = rows < p.room ? rows : p.room;
+  // If not all rows fit, no choice has one.
+  int64_t rows = starts[p.experts], kept = rows <= p.room ? rows : 0;
   for (int64_t i = globalIndex(); i <= p.experts; i += globalSize())
-    first[i] = starts[i] < kept ? starts[i] : int32_t(kept);
+    first[i] = starts[i];
   for (int64_t i = globalIndex(); i < p.room; i += globalSize())
     choiceOf[i] = i < kept ? int32_t(sorted[i]) : -1;
   for (int64_t i = globalIndex(); i < p.count; i += globalSize())
