@@ -104,7 +104,7 @@ Status CudaTarget::takeCounts() {
     return TESSERA_RT_OK;
   const auto &fault = *static_cast<const RoutingFault *>(stagedCounts);
   if (fault.rows)
-    return failRouting(ctx, fault.room, fault.offset, fault.rows);
+    return failRouting(ctx, fault.most, fault.offset, fault.rows);
   if (uint8_t *loads = hostLoads())
     memcpy(loads, &fault + 1, size_t(ctx->memory.tables.bytesOfLoads()));
   return TESSERA_RT_OK;

@@ -19,10 +19,10 @@
 
 namespace tessera::rt::cuda {
 
-/// The first routing of a step that has more rows than there is room for; all 0
-/// if there is none.
+/// The first routing of a step that has more rows than different ids can have,
+/// `most`; all 0 if there is none.
 struct RoutingFault {
-  int64_t rows, room, offset;
+  int64_t rows, most, offset;
 };
 
 /// Device addresses of a routing's counts. `loads` may be null.
@@ -38,9 +38,7 @@ public:
   virtual ~Experts() = default;
 
   virtual int64_t routeWorkspace(const tessera_rt_route_desc &desc) const = 0;
-  /// See tessera_rt_route. More rows than there is room for are a fault; then
-  /// no choice has a row, and what calls on experts make of this routing is
-  /// NaN.
+  /// See tessera_rt_route. More rows than different ids can have are a fault.
   virtual std::string route(Stream stream, const tessera_rt_route_desc &desc,
                             const void *ids, int64_t offset, int32_t *routing,
                             const RoutingCounts &counts, void *workspace) = 0;

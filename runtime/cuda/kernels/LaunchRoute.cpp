@@ -35,9 +35,9 @@ static_assert(offsetof(LayerLoads, choices) == 8 &&
                   sizeof(LayerLoads) == 64,
               "tokens, choices, offset, held, experts, mostRows, room, "
               "evenRows");
-static_assert(offsetof(RoutingFault, room) == 8 &&
+static_assert(offsetof(RoutingFault, most) == 8 &&
                   offsetof(RoutingFault, offset) == 16,
-              "rows, room, offset");
+              "rows, most, offset");
 
 static int64_t addressOf(const void *memory) {
   return int64_t(reinterpret_cast<uintptr_t>(memory));
@@ -63,6 +63,7 @@ tessera::rt::cuda::launchRoute(BuiltinKernels &kernels, Stream stream,
                      sort.positions,
                      d.experts,
                      d.room,
+                     mostRows(d),
                      addressOf(counts.loads),
                      addressOf(counts.fault),
                      d.tokens,

@@ -110,6 +110,8 @@ struct EmbeddingSumParams {
 /// LayerLoads of a layer, may be 0; `fault` is a RoutingFault.
 struct RouteParams {
   int64_t sortedChoices, starts, routing, count, experts, room;
+  /// The most rows that are no fault.
+  int64_t most;
   int64_t loads, fault, tokens, choices, offset, allExperts;
   /// The rows of an even load, f64.
   int64_t evenRowsBits;

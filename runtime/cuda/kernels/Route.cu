@@ -49,11 +49,11 @@ TESSERA_KERNEL(tessera_route_rows, RouteParams, 256, 4) {
     choiceOf[i] = i < kept ? int32_t(sorted[i]) : -1;
   for (int64_t i = globalIndex(); i < p.count; i += globalSize())
     rowOf[sorted[i]] = i < kept ? int32_t(i) : -1;
-  if (p.loads && rows == kept)
+  if (p.loads)
     countLoads(p);
-  if (rows > kept && globalIndex() == 0 && fault[0] == 0) {
+  if (rows > p.most && globalIndex() == 0 && fault[0] == 0) {
     fault[0] = rows;
-    fault[1] = p.room;
+    fault[1] = p.most;
     fault[2] = p.offset;
   }
 }

@@ -228,7 +228,7 @@ TEST(device_experts, more_rows_than_room) {
       device.finish(launchRoute(device.kernels, device.stream, d, ids.data(),
                                 c.offset, routing.data(), counts,
                                 workspace.data()));
-      EXPECT_EQ(fault.values(), (std::vector<int64_t>{rows, room, c.offset}));
+      EXPECT_EQ(fault.values(), std::vector<int64_t>(3, 0));
       std::vector<int32_t> wanted(operands.routing.begin(),
                                   operands.routing.begin() + c.experts + 1);
       wanted.resize(size_t(c.experts + 1 + room + c.count()), -1);
