@@ -120,15 +120,18 @@ std::optional<Holders> DispatchFormer::findHolders(nn::RoutedOpInterface op) {
   return Holders{ids, experts, all->second, start.getAxes().toAxes(mesh)};
 }
 
-/// Returns the values of later tasks that are `value`, which a task keeps or
-/// was kept for it: arguments of the same source.
-static SmallVector<Value> findInLaterTasks(Value value) {
+/// Adds the arguments of a chunk's tasks that are `value`: of the same source,
+/// or of what the value's task keeps.
+static void addSameInTasks(Value value, llvm::SetVector<Value> &same) {
   auto task = dyn_cast<dist::TaskOp>(value.getParentBlock()->getParentOp());
   if (!task)
-    return {};
+    return;
   SmallVector<dist::SourceAttr> sources;
+  // What F receives is not what B receives.
   if (auto argument = dyn_cast<BlockArgument>(value))
-    sources.push_back(task.getSource(argument.getArgNumber()));
+    if (dist::SourceAttr source = task.getSource(argument.getArgNumber());
+        source.getKind() != dist::SourceKind::Recv)
+      sources.push_back(source);
   bool isForward = task.getKind() == dist::TaskKind::Forward;
   for (auto [i, kept] : llvm::enumerate(task.getYield().getKeeps()))
     if (kept == value)
@@ -136,24 +139,27 @@ static SmallVector<Value> findInLaterTasks(Value value) {
           value.getContext(),
           isForward ? dist::SourceKind::Forward : dist::SourceKind::InputGrad,
           i));
-  SmallVector<Value> found;
-  for (auto other : task->getBlock()->getOps<dist::TaskOp>()) {
-    if (other == task || other.getChunk() != task.getChunk())
-      continue;
-    for (BlockArgument argument : other.getBody().getArguments())
-      if (llvm::is_contained(sources, other.getSource(argument.getArgNumber())))
-        found.push_back(argument);
-  }
-  return found;
+  for (auto other : task->getBlock()->getOps<dist::TaskOp>())
+    if (other.getChunk() == task.getChunk())
+      for (BlockArgument argument : other.getBody().getArguments())
+        if (llvm::is_contained(sources,
+                               other.getSource(argument.getArgNumber())))
+          same.insert(argument);
+}
+
+/// Returns the value and, in a pipeline, all that are it in tasks of its chunk.
+static llvm::SetVector<Value> findSame(Value value) {
+  llvm::SetVector<Value> same;
+  same.insert(value);
+  for (size_t i = 0; i < same.size(); ++i)
+    addSameInTasks(same[i], same);
+  return same;
 }
 
 /// True if all ops that read these tokens, in later tasks too, read only the
 /// tokens of the experts that `first` holds.
 static bool isReadByTokens(Value tokens, nn::RoutedOpInterface first) {
-  SmallVector<Value> sameTokens = findInLaterTasks(tokens),
-                     sameIds = findInLaterTasks(first.getIds());
-  sameTokens.push_back(tokens);
-  sameIds.push_back(first.getIds());
+  llvm::SetVector<Value> sameIds = findSame(first.getIds());
   auto isRoutedRead = [&](OpOperand &use) {
     if (auto yield = dyn_cast<dist::TaskYieldOp>(use.getOwner()))
       return llvm::is_contained(
@@ -161,11 +167,10 @@ static bool isReadByTokens(Value tokens, nn::RoutedOpInterface first) {
                           [](OpOperand &kept) { return &kept; }),
           &use);
     auto op = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
-    return op && op.getTokens() == &use &&
-           llvm::is_contained(sameIds, op.getIds()) &&
+    return op && op.getTokens() == &use && sameIds.contains(op.getIds()) &&
            isSameOffset(op.getOffset(), first.getOffset());
   };
-  return llvm::all_of(sameTokens, [&](Value value) {
+  return llvm::all_of(findSame(tokens), [&](Value value) {
     return llvm::all_of(value.getUses(), isRoutedRead);
   });
 }

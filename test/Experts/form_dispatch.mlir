@@ -146,3 +146,34 @@ func.func @tasks(%xs: tensor<2x1x4x8xf32>, %is: tensor<2x2x4x2xi32>, %os: tensor
   }
   return %r#0, %r#1 : tensor<2x2x4x2x8xf32>, tensor<2x2x4x2x8xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
+
+// Tokens that B passes on to W are read there with other ids.
+// CHECK: func @passed_on
+// CHECK-NOT: dist.dispatch
+func.func @passed_on(%xs: tensor<2x1x4x8xf32>, %is: tensor<2x2x4x2xi32>, %os: tensor<2x2x4x2xi32>, %gates: tensor<2x4x2xf32>,
+                     %wg: tensor<2x8x6xf32>, %wd: tensor<2x6x8xf32>) -> tensor<2x2x4x2x8xf32>
+    attributes {dist.local, dist.pp_rank = 1 : i64} {
+  %o = dist.axis_offset <{"dp"}> size 2 on @mesh : index
+  %r = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%xs, %is, %os)
+      list "rA0.0 F0.0 B0.0 W0.0 rA0.1 F0.1 B0.1 W0.1"
+      : (tensor<2x1x4x8xf32>, tensor<2x2x4x2xi32>, tensor<2x2x4x2xi32>) -> tensor<2x2x4x2x8xf32> {
+    dist.task F 0 (%x = batch 0 : tensor<1x4x8xf32>, %ids = batch 1 : tensor<2x4x2xi32>, %s = recv 0 : tensor<f32>) {
+      %a = dist.all_gather %x dim 0 over <{"dp"}> on @mesh : tensor<1x4x8xf32> -> tensor<2x4x8xf32>
+      %y = nn.experts <silu> of 4 %a, %ids, %gates, %wg, %wg, %wd offset %o
+          : tensor<2x4x8xf32>, tensor<2x4x2xi32>, tensor<2x4x2xf32>, tensor<2x8x6xf32>, tensor<2x6x8xf32> -> tensor<2x4x8xf32>
+      dist.task_yield keep(%a : tensor<2x4x8xf32>)
+    }
+    dist.task B 0 (%a = F 0 : tensor<2x4x8xf32>) {
+      dist.task_yield keep(%a : tensor<2x4x8xf32>)
+    }
+    dist.task W 0 (%a = B 0 : tensor<2x4x8xf32>, %others = batch 2 : tensor<2x4x2xi32>) {
+      %ra = nn.expert_rows %a, %others offset %o : tensor<2x4x8xf32>, tensor<2x4x2xi32> -> tensor<2x4x2x8xf32>
+      dist.task_yield store [0](%ra : tensor<2x4x2x8xf32>)
+    }
+  }
+  return %r : tensor<2x2x4x2x8xf32>
+}
