@@ -454,11 +454,12 @@ enum tessera_rt_collective_kind {
   TESSERA_RT_SEND = 6,
   /// Receives dst [count] from the member `member`; there is no source.
   TESSERA_RT_RECV = 7,
-  /// As all_gather, of rows of tokens that go to the experts of this rank; the
-  /// destination's other rows stay as they are. By tessera_rt_start_tokens.
+  /// An all_gather of the rows of tokens that go to the experts of this rank;
+  /// the destination's other rows stay as they are. Started by
+  /// tessera_rt_start_tokens.
   TESSERA_RT_DISPATCH = 8,
-  /// As reduce_scatter with a sum, of rows of the members that have experts of
-  /// the token; 0 if none has. By tessera_rt_start_tokens.
+  /// A reduce_scatter, a sum, of the rows of the members that have experts of
+  /// the token; 0 if none has. Started by tessera_rt_start_tokens.
   TESSERA_RT_COMBINE = 9
 };
 
@@ -536,9 +537,10 @@ typedef struct tessera_rt_tokens {
   int64_t num_axes; ///< [4] pairs {stride, size} of the axes of blocks.
 } tessera_rt_tokens;
 
-/// As tessera_rt_start, for TESSERA_RT_DISPATCH and TESSERA_RT_COMBINE. The
-/// ids, [tokens of dst][choices] at `ids_offset`, belong to the runtime until
-/// the wait. The host target has it.
+/// Posts a TESSERA_RT_DISPATCH or TESSERA_RT_COMBINE; see tessera_rt_start. The
+/// ids, [tokens of dst][choices] at byte `ids_offset` of the arena, belong to
+/// the runtime until the wait. Targets other than the host return
+/// TESSERA_RT_INVALID.
 int32_t tessera_rt_start_tokens(tessera_rt_context *ctx, int32_t slot,
                                 int64_t sequence_id,
                                 const tessera_rt_collective *collective,

@@ -249,8 +249,8 @@ TEST(experts, more_rows_than_room) {
             TESSERA_RT_INVALID);
 }
 
-/// With fewer rows than different ids may need, nothing has a row, and all
-/// results are NaN.
+/// No choice has a row, and all results are NaN, if there are fewer rows than
+/// different ids may need.
 TEST(experts, too_little_room) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> ids{0, 1, 2, 0}, routing(3 + 2 + 4, 7);

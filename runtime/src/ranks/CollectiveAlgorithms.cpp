@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <functional>
 
 using namespace tessera::rt;
 
@@ -204,90 +203,101 @@ static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
 // Tokens
 //===----------------------------------------------------------------------===//
 
-/// True if one of a token's ids is in the block.
+/// True if one of a token's ids is one of `experts` from `first` on.
 template <typename Id>
-static bool goesTo(const Id *ids, const TokenRows &tokens, int64_t block) {
-  for (int64_t j = 0; j < tokens.choices; ++j)
-    if (ids[j] >= 0 && int64_t(ids[j]) / tokens.experts == block)
+static bool goesTo(const Id *ids, int64_t choices, int64_t first,
+                   int64_t experts) {
+  for (int64_t j = 0; j < choices; ++j)
+    if (uint64_t(int64_t(ids[j]) - first) < uint64_t(experts))
       return true;
   return false;
 }
 
-/// True if the token of this number in the result goes to the block.
-static bool goesTo(const tessera_rt_context *ctx, const TokenRows &tokens,
-                   int64_t token, int64_t block) {
-  const uint8_t *ids = ctx->arena() + tokens.idsOffset;
-  int64_t first = token * tokens.choices;
-  if (tokens.idType == TESSERA_RT_I32)
-    return goesTo(reinterpret_cast<const int32_t *>(ids) + first, tokens,
-                  block);
-  return goesTo(reinterpret_cast<const int64_t *>(ids) + first, tokens, block);
-}
+namespace {
+/// The rows of a dispatch or a combine on this rank.
+struct TokenMove {
+  TokenMove(tessera_rt_context *ctx, const Operation &op)
+      : ctx(ctx), op(op), members(op.group->size()), self(op.group->index),
+        rows(op.inner / op.tokens.width),
+        bytes(op.tokens.width * dtypeSize(op.header.dtype)),
+        destination(ctx->arena() + op.destinationOffset) {}
 
-/// Runs `move` for each token of the result, on all threads, and returns the
-/// sum of the bytes that it received.
-static int64_t moveTokens(tessera_rt_context *ctx, int64_t tokens,
-                          int64_t bytesPerToken,
-                          const std::function<int64_t(int64_t)> &move) {
-  int64_t tasks = std::clamp<int64_t>(tokens * bytesPerToken / bytesPerTask, 1,
-                                      int64_t(ctx->pool->size()) * 4);
-  std::atomic<int64_t> received{0};
-  ctx->pool->forEach(tasks, [&](int64_t task, int) {
-    int64_t bytes = 0;
-    for (int64_t token = tokens * task / tasks;
-         token < tokens * (task + 1) / tasks; ++token)
-      bytes += move(token);
-    received += bytes;
-  });
-  return received;
-}
+  /// True if the token of this number in the result goes to a member's experts.
+  bool goesTo(int64_t token, int64_t member) const {
+    const TokenRows &t = op.tokens;
+    const uint8_t *ids = ctx->arena() + t.idsOffset;
+    int64_t at = token * t.choices;
+    int64_t first = t.blocks[size_t(member)] * t.experts;
+    if (t.idType == TESSERA_RT_I32)
+      return ::goesTo(reinterpret_cast<const int32_t *>(ids) + at, t.choices,
+                      first, t.experts);
+    return ::goesTo(reinterpret_cast<const int64_t *>(ids) + at, t.choices,
+                    first, t.experts);
+  }
+
+  /// Runs `move` for each of the result's tokens, on all threads, and returns
+  /// the sum of the bytes that it received. A thread has memory for the rows of
+  /// all members.
+  template <typename Move>
+  int64_t forEach(int64_t tokens, int64_t bytesPerToken, Move &&move) const {
+    int64_t tasks = std::clamp<int64_t>(tokens * bytesPerToken / bytesPerTask,
+                                        1, int64_t(ctx->pool->size()) * 4);
+    std::atomic<int64_t> received{0};
+    ctx->pool->forEach(tasks, [&](int64_t task, int) {
+      std::vector<const void *> parts(static_cast<size_t>(members));
+      int64_t sum = 0;
+      for (int64_t token = tokens * task / tasks;
+           token < tokens * (task + 1) / tasks; ++token)
+        sum += move(token, destination + token * bytes, parts.data());
+      received += sum;
+    });
+    return received;
+  }
+
+  tessera_rt_context *ctx;
+  const Operation &op;
+  int64_t members, self, rows, bytes;
+  uint8_t *destination;
+};
+} // namespace
 
 static int64_t moveDispatch(tessera_rt_context *ctx, Operation &op,
                             const uint8_t *const *peers) {
-  const TokenRows &tokens = op.tokens;
-  int64_t members = op.group->size(), self = op.group->index;
-  int64_t rows = op.inner / tokens.width;
-  int64_t bytes = tokens.width * dtypeSize(op.header.dtype);
-  uint8_t *destination = ctx->arena() + op.destinationOffset;
-  return moveTokens(
-      ctx, op.outer * members * rows, bytes, [&](int64_t token) -> int64_t {
-        if (!goesTo(ctx, tokens, token, tokens.blocks[size_t(self)]))
-          return 0;
-        int64_t block = token / rows, member = block % members;
-        const uint8_t *from =
-            peers[member] + (block / members * rows + token % rows) * bytes;
-        if (destination + token * bytes != from)
-          memcpy(destination + token * bytes, from, size_t(bytes));
-        return member == self ? 0 : bytes;
-      });
+  TokenMove m(ctx, op);
+  auto move = [&](int64_t token, uint8_t *to, const void **) -> int64_t {
+    if (!m.goesTo(token, m.self))
+      return 0;
+    int64_t block = token / m.rows, member = block % m.members;
+    const uint8_t *from =
+        peers[member] + (block / m.members * m.rows + token % m.rows) * m.bytes;
+    if (to != from)
+      memcpy(to, from, size_t(m.bytes));
+    return member == m.self ? 0 : m.bytes;
+  };
+  return m.forEach(op.outer * m.members * m.rows, m.bytes, move);
 }
 
 static int64_t moveCombine(tessera_rt_context *ctx, Operation &op,
                            const uint8_t *const *peers) {
-  const TokenRows &tokens = op.tokens;
-  int64_t members = op.group->size(), self = op.group->index;
-  int64_t rows = op.inner / tokens.width;
-  int64_t bytes = tokens.width * dtypeSize(op.header.dtype);
-  uint8_t *destination = ctx->arena() + op.destinationOffset;
-  return moveTokens(
-      ctx, op.outer * rows, bytes * members, [&](int64_t token) -> int64_t {
-        int64_t from =
-            ((token / rows * members + self) * rows + token % rows) * bytes;
-        std::vector<const void *> parts;
-        int64_t received = 0;
-        for (int64_t member = 0; member < members; ++member)
-          if (goesTo(ctx, tokens, token, tokens.blocks[size_t(member)])) {
-            parts.push_back(peers[member] + from);
-            received += member == self ? 0 : bytes;
-          }
-        uint8_t *to = destination + token * bytes;
-        if (parts.empty())
-          memset(to, 0, size_t(bytes));
-        else
-          cpuKernels().reduce(op.header.dtype, TESSERA_RT_SUM, parts.data(),
-                              int(parts.size()), to, tokens.width);
-        return received;
-      });
+  TokenMove m(ctx, op);
+  auto move = [&](int64_t token, uint8_t *to, const void **parts) -> int64_t {
+    int64_t row =
+        (token / m.rows * m.members + m.self) * m.rows + token % m.rows;
+    int count = 0;
+    int64_t received = 0;
+    for (int64_t member = 0; member < m.members; ++member)
+      if (m.goesTo(token, member)) {
+        parts[count++] = peers[member] + row * m.bytes;
+        received += member == m.self ? 0 : m.bytes;
+      }
+    if (count == 0)
+      memset(to, 0, size_t(m.bytes));
+    else
+      cpuKernels().reduce(op.header.dtype, TESSERA_RT_SUM, parts, count, to,
+                          op.tokens.width);
+    return received;
+  };
+  return m.forEach(op.outer * m.rows, m.bytes * m.members, move);
 }
 
 void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
