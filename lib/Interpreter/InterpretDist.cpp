@@ -157,54 +157,62 @@ static TensorRef keepTokens(const TensorRef &values,
   return share(std::move(result));
 }
 
-/// Undefined rows are NaN, so that an op that reads one is found.
-static LogicalResult runDispatch(dist::DispatchOp op, Interpretation &m) {
+/// Runs a collective of tokens on all ranks. `compute` returns the result of
+/// the member with an index of a group; `keep` leaves in a tensor the rows of
+/// tokens of its ids that go to a rank.
+template <typename Op>
+static LogicalResult runTokens(
+    Op op, Interpretation &m,
+    llvm::function_ref<TensorRef(
+        ArrayRef<int64_t> members, size_t index,
+        llvm::function_ref<TensorRef(const TensorRef &, int64_t, Cell)> keep)>
+        compute) {
   FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
   if (failed(mesh))
     return failure();
   AxisList axes = op.getAxes().toAxes(*mesh), at = op.getAt().toAxes(*mesh);
   m.count(op, numShards(axes));
-  RankTensors input = m.get(op.getInput()), result(m.getNumRanks());
+  RankTensors result(m.getNumRanks());
   const RankTensors &ids = m.get(op.getIds());
   auto experts = static_cast<int64_t>(op.getExperts());
   forEachGroup(*mesh, axes, [&](ArrayRef<int64_t> members) {
-    SmallVector<TensorRef> in;
-    for (int64_t rank : members)
-      in.push_back(input[rank]);
-    TensorRef whole = concatenate(in, op.getDim());
-    for (int64_t rank : members)
-      result[rank] = keepTokens(
-          whole,
-          findTokens(*ids[rank], mesh->shardIndex(rank, at) * experts, experts),
-          floatCell(std::nan("")));
+    for (auto [index, rank] : llvm::enumerate(members))
+      result[rank] = compute(
+          members, index,
+          [&, rank = rank](const TensorRef &values, int64_t to, Cell fill) {
+            int64_t first = mesh->shardIndex(to, at) * experts;
+            return keepTokens(values, findTokens(*ids[rank], first, experts),
+                              fill);
+          });
   });
   m.set(op.getResult(), std::move(result));
   return success();
 }
 
+/// Undefined rows are NaN, so that an op that reads one is found.
+static LogicalResult runDispatch(dist::DispatchOp op, Interpretation &m) {
+  RankTensors input = m.get(op.getInput());
+  return runTokens(op, m,
+                   [&](ArrayRef<int64_t> members, size_t index, auto keep) {
+                     SmallVector<TensorRef> in;
+                     for (int64_t rank : members)
+                       in.push_back(input[rank]);
+                     return keep(concatenate(in, op.getDim()), members[index],
+                                 floatCell(std::nan("")));
+                   });
+}
+
 static LogicalResult runCombine(dist::CombineOp op, Interpretation &m) {
-  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
-  if (failed(mesh))
-    return failure();
-  AxisList axes = op.getAxes().toAxes(*mesh), at = op.getAt().toAxes(*mesh);
-  m.count(op, numShards(axes));
-  RankTensors input = m.get(op.getInput()), result(m.getNumRanks());
-  const RankTensors &ids = m.get(op.getIds());
-  auto experts = static_cast<int64_t>(op.getExperts());
-  forEachGroup(*mesh, axes, [&](ArrayRef<int64_t> members) {
-    for (auto [i, rank] : llvm::enumerate(members)) {
-      SmallVector<TensorRef> parts;
-      for (int64_t sender : members)
-        parts.push_back(keepTokens(
-            chunkOf(input[sender], op.getDim(), members.size(), i),
-            findTokens(*ids[rank], mesh->shardIndex(sender, at) * experts,
-                       experts),
-            floatCell(0)));
-      result[rank] = share(reduceTensors(parts, ReductionKind::Sum));
-    }
-  });
-  m.set(op.getResult(), std::move(result));
-  return success();
+  RankTensors input = m.get(op.getInput());
+  return runTokens(
+      op, m, [&](ArrayRef<int64_t> members, size_t index, auto keep) {
+        SmallVector<TensorRef> parts;
+        for (int64_t sender : members)
+          parts.push_back(
+              keep(chunkOf(input[sender], op.getDim(), members.size(), index),
+                   sender, floatCell(0)));
+        return share(reduceTensors(parts, ReductionKind::Sum));
+      });
 }
 
 //===----------------------------------------------------------------------===//
