@@ -145,7 +145,7 @@ def NN_ExpertRowsOp : NN_ExpertOp<"expert_rows", ["commutesWithReduction"],
 
 def NN_ExpertsOp : NN_ExpertOp<"experts", ["absorbPadding", "mayReducePadding"],
     [NN_SavesStats, AllTypesMatch<["w_gate", "w_up"]>],
-    ["getTokens", "getTokenSum"]> {
+    ["getNumExperts", "getTokens", "getTokenSum"]> {
   let summary = "the gated MLPs of the experts that tokens go to";
   let description = [{
     With c(t, e) the sum of gates[t, j] over all j with ids[t, j] = e + offset:
@@ -188,7 +188,7 @@ def NN_ExpertsBackwardOp : NN_ExpertOp<"experts_backward",
     ["absorbPadding", "mayReducePadding", "commutesWithReduction"],
     [AllTypesMatch<["w_gate", "w_up"]>, AllTypesMatch<["gates", "dgates"]>,
      AllTypesMatch<["gate_stat", "up_stat", "dgate", "dup"]>],
-    ["getTokens", "getTokenSum"]> {
+    ["getNumExperts", "getTokens", "getTokenSum"]> {
   let summary = "gradients of experts' x and gates, and of its stats";
   let description = [{
     From the gradient of y and the stats g = x w_gate and u = x w_up of
@@ -227,7 +227,7 @@ def NN_ExpertsBackwardOp : NN_ExpertOp<"experts_backward",
 def NN_ExpertsWeightGradientOp : NN_ExpertOp<"experts_weight_gradient",
     ["mayReducePadding", "commutesWithReduction"],
     [AllTypesMatch<["gate_stat", "up_stat", "dgate", "dup"]>,
-     AllTypesMatch<["dw_gate", "dw_up"]>]> {
+     AllTypesMatch<["dw_gate", "dw_up"]>], ["getNumExperts"]> {
   let summary = "gradients of the weights of experts";
   let description = [{
     From the rows of x and of y's gradient by expert (`nn.expert_rows`), the stats

@@ -182,6 +182,13 @@ void ExpertsWeightGradientOp::setPositionOffset(unsigned, Value offset) {
 // Results by expert
 //===----------------------------------------------------------------------===//
 
+std::optional<int64_t> ExpertsOp::getNumExperts() { return getExperts(); }
+std::optional<int64_t> ExpertsBackwardOp::getNumExperts() {
+  return getExperts();
+}
+std::optional<int64_t> ExpertsWeightGradientOp::getNumExperts() {
+  return getExperts();
+}
 OpOperand *ExpertRowsOp::getTokens() { return &getXMutable(); }
 OpOperand *ExpertsOp::getTokens() { return &getXMutable(); }
 OpOperand *ExpertsBackwardOp::getTokens() { return &getGradMutable(); }

@@ -27,6 +27,11 @@ def RoutedOpInterface : OpInterface<"RoutedOpInterface"> {
       token does not go to the expert.
     }], "::mlir::ResultRange", "getRowResults", (ins)>,
     InterfaceMethod<[{
+      The number of all experts that ids choose among; none if the op does not
+      say.
+    }], "::std::optional<int64_t>", "getNumExperts", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return ::std::nullopt;">,
+    InterfaceMethod<[{
       The operand by token, [tokens..., width], whose rows are read only of tokens
       that go to a held expert; null if there is none.
     }], "::mlir::OpOperand *", "getTokens", (ins), /*methodBody=*/"",

@@ -3,16 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A hop is one collective of a chain that gathers tokens for experts, or
-// scatters their sums. A device at the end of a chain uses the tokens of its
-// block of experts, so a hop serves all blocks of the devices behind it: those
-// that agree with it on the experts' axes that no other hop behind it has.
+// Tokens are gathered for experts by a chain of all-gathers, one for each
+// dimension, and their sums scattered by a chain of reduce-scatters. A
+// collective of a chain is called a hop here. A device uses the tokens of its
+// block of experts. Between a hop and the experts there may be others, over
+// axes of its group; so the hop sends the tokens of the blocks of that group.
 //
-//     experts over dp, tp:   gather over dp   blocks of {dp}
-//                            gather over tp   blocks of {dp, tp}
+//     experts over dp, tp:   all-gather over dp      blocks by position on {dp}
+//                            all-gather over tp      by position on {dp, tp}
 //                            ops on experts
-//                            scatter over tp  blocks of {dp, tp}
-//                            scatter over dp  blocks of {dp}
+//                            reduce-scatter over tp  by position on {dp, tp}
+//                            reduce-scatter over dp  by position on {dp}
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,18 +93,16 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What devices hold
+// Held experts
 //===----------------------------------------------------------------------===//
 
 void DispatchFormer::readExperts(nn::RoutedOpInterface op) {
-  if (auto experts = dyn_cast<nn::ExpertsOp>(*op))
-    allExperts[op.getIds()] = experts.getExperts();
-  else if (auto backward = dyn_cast<nn::ExpertsBackwardOp>(*op))
-    allExperts[op.getIds()] = backward.getExperts();
+  if (std::optional<int64_t> all = op.getNumExperts())
+    allExperts[op.getIds()] = *all;
 }
 
-/// Returns what the devices hold; nothing if each holds all experts, or the
-/// runtime does not read such ids.
+/// Returns the blocks of experts of the devices; nothing if each holds all
+/// experts, or the runtime does not read such ids.
 std::optional<Holders> DispatchFormer::findHolders(nn::RoutedOpInterface op) {
   Value ids = op.getIds(), offset = op.getOffset();
   auto start = offset ? offset.getDefiningOp<dist::AxisOffsetOp>() : nullptr;
@@ -127,7 +126,7 @@ static void addSameInTasks(Value value, llvm::SetVector<Value> &same) {
   if (!task)
     return;
   SmallVector<dist::SourceAttr> sources;
-  // What F receives is not what B receives.
+  // F and B receive different values under one number.
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (dist::SourceAttr source = task.getSource(argument.getArgNumber());
         source.getKind() != dist::SourceKind::Recv)

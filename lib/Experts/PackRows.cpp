@@ -102,8 +102,8 @@ struct PackRowsPass : tessera::impl::PackRowsPassBase<PackRowsPass> {
             dist::DistDialect::kPlanAttr))
       room.perEven = plan.getPlan().moeRoom;
     for (nn::RoutedOpInterface op : ops)
-      if (auto experts = dyn_cast<nn::ExpertsOp>(*op))
-        room.experts[op.getIds()] = experts.getExperts();
+      if (std::optional<int64_t> all = op.getNumExperts())
+        room.experts[op.getIds()] = *all;
     for (nn::RoutedOpInterface op : ops)
       for (Value values : op.getRowResults())
         packResult(op, values, room);
