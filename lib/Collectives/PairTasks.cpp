@@ -41,9 +41,6 @@ using schedule::ActionKind;
 static constexpr double kStep = 0.05;
 static constexpr int kSteps = 18;
 
-/// The memory by which an order may exceed the blocking one, as a share of it.
-static constexpr double kSlackShare = 0.1;
-
 namespace {
 
 /// The ops of a task in order, and the share of its work done before each.
@@ -158,7 +155,7 @@ static double getExposedSeconds(Block &block) {
   BlockTasks tasks = buildOverlapTasks(block);
   OverlapTimes blocking =
       timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
-  double slack = static_cast<double>(blocking.peakBytes) * kSlackShare;
+  double slack = static_cast<double>(blocking.peakBytes) * kOverlapSlackShare;
   OverlapOrder order = scheduleOverlap(
       tasks.problem, blocking.peakBytes + static_cast<int64_t>(slack));
   double seconds = timeOverlap(tasks.problem, order).seconds;

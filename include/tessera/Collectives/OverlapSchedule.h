@@ -112,6 +112,10 @@ OverlapTimes timeOverlap(const OverlapProblem &problem,
 /// The order of the program; the wait follows each collective at once.
 OverlapOrder getBlockingOrder(const OverlapProblem &problem);
 
+/// The share of the memory of the blocking order by which another may exceed
+/// it, unless a user says otherwise.
+inline constexpr double kOverlapSlackShare = 0.1;
+
 /// The order of a problem that passes check(). Its peak is at most `limit`
 /// bytes, or the peak of the blocking order if that is above; it is never
 /// slower than the blocking order.

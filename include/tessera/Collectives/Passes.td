@@ -210,7 +210,8 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"
   let options = [
     Option<"slackBytes", "slack-bytes", "int64_t", /*default=*/"-1",
            "bytes that the arena may grow by; negative: slack-share of it">,
-    Option<"slackShare", "slack-share", "double", /*default=*/"0.1",
+    Option<"slackShare", "slack-share", "double",
+           /*default=*/"::tessera::kOverlapSlackShare",
            "share of the arena that it may grow by">];
 }
 
