@@ -93,7 +93,8 @@ def Dist_DispatchOp : Dist_TokenCollectiveOp<"dispatch",
     experts; the other rows of the result are undefined. `ids` are those of the
     result's tokens, `all` is the number of all experts.
     (C1) as for every collective; (C2) it has the local form; (C3) rows are
-    floats, and ids i32 or i64 of the result's tokens; (C4) a block has 1 expert at least.
+    floats, and ids i32 or i64 of the result's tokens; (C4) a block has 1 expert
+    at least.
 
     ```mlir
     %1 = dist.dispatch %0 by %ids experts 2 of 8 at <{"dp"}> dim 0

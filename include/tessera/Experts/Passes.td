@@ -45,10 +45,10 @@ def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
     of such a sum `dist.combine`. `dense` leaves both; `auto` chooses peers for the
     host, whose devices read the memory of each other.
 
-    Where tokens are gathered along several dimensions, one after the other, the
-    outer axes of the mesh come first, and their sums are scattered over them
-    last, however they are sent: a token crosses outer links once. Then a hop
-    sends the tokens that some device behind it uses.
+    Tokens that are gathered along several dimensions are gathered over the outer
+    axes of the mesh first, and their sums are scattered over these axes last, in
+    either mode: a token crosses outer links once. A dispatch over an outer axis
+    sends a device the tokens that its group along the inner axes uses.
 
     ```mlir
     %xa = dist.all_gather %x dim 0 over <{"dp"}> on @mesh : ...
