@@ -75,6 +75,11 @@ bool isParallelIn(mlir::Operation *op, unsigned operand, int64_t dim,
 std::optional<std::pair<unsigned, unsigned>>
 findParallelOperand(mlir::Operation *op, int64_t resultDim);
 
+/// The probability that one of a token's `choices` different experts, of `all`,
+/// is in a block of `experts`, if all choices are as likely: 1 -
+/// C(all - experts, choices) / C(all, choices).
+double getShareOfTokens(int64_t choices, int64_t experts, int64_t all);
+
 /// The mesh named `symbol` as seen from `op`; null if there is none.
 MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 

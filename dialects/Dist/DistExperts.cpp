@@ -15,10 +15,7 @@ using namespace tessera::dist;
 // Dispatch and combine
 //===----------------------------------------------------------------------===//
 
-/// Returns the probability that one of a token's `choices` different experts,
-/// of `all`, is in a block of `experts`, if all choices are as likely: 1 -
-/// C(all - experts, choices) / C(all, choices).
-static double getShareOfTokens(int64_t choices, int64_t experts, int64_t all) {
+double dist::getShareOfTokens(int64_t choices, int64_t experts, int64_t all) {
   double none = 1;
   for (int64_t i = 0; i < choices && i < all; ++i)
     none *= double(std::max<int64_t>(all - experts - i, 0)) / double(all - i);

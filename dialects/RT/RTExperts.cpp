@@ -30,6 +30,11 @@ LogicalResult RouteOp::verify() {
   if (routing != expected)
     return emitOpError("(C2) expects a routing of ")
            << expected << " but got " << routing;
+  if (auto each = getEach();
+      each && (each->size() != 2 || (*each)[0] < 1 || (*each)[1] < 1))
+    return emitOpError("(C3) expects room and an even load of one expert, "
+                       "positive, but got ")
+           << getEachAttr();
   return success();
 }
 
@@ -213,7 +218,7 @@ static LogicalResult verifyCounts(Op op, size_t sizes, size_t offsets) {
          << op.getSizes().size() << " and " << op.getOffsets().size();
 }
 
-LogicalResult CallRouteOp::verify() { return verifyCounts(*this, 5, 2); }
+LogicalResult CallRouteOp::verify() { return verifyCounts(*this, 7, 2); }
 LogicalResult CallExpertCapacityOp::verify() {
   return verifyCounts(*this, 7, 3);
 }
@@ -237,6 +242,8 @@ CallArguments CallRouteOp::getCallArguments() {
   desc.experts = sizes[2];
   desc.all_experts = sizes[3];
   desc.room = sizes[4];
+  desc.room_of_each = sizes[5];
+  desc.even_of_each = sizes[6];
   desc.layer = getLayer() ? int64_t(*getLayer()) : -1;
   return {descriptor(desc), address(getOffsets()[0]),
           getIdOffset() ? scalar(getIdOffset()) : int64(0),

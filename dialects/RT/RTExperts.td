@@ -35,8 +35,10 @@ def RT_RouteOp : RT_Op<"route", [Pure]> {
     choice (its position in `ids`) of each row, and the row of each choice, -1
     where that has none. Rows are ordered by expert, then by choice. `of` is the
     number of all experts; with `layer` the rows count as loads of that layer.
+    With `each` these are not loads, but a lack of room is noted: room for the rows
+    of one expert, and as many as an even load has.
     (C1) ids are i32 or i64; (C2) the result is i32, with as many elements as
-    experts, rows and ids, and one.
+    experts, rows and ids, and one; (C3) `each` has two positive numbers.
 
     ```mlir
     %r = rt.route %ids experts 2 of 8 room 256 layer 3 offset %o
@@ -44,12 +46,12 @@ def RT_RouteOp : RT_Op<"route", [Pure]> {
     ```
   }];
   let arguments = (ins RT_Tensor:$ids, I64Attr:$experts, I64Attr:$all,
-                       I64Attr:$room, OptionalAttr<I64Attr>:$layer,
-                       Optional<Index>:$offset);
+                       I64Attr:$room, OptionalAttr<DenseI64ArrayAttr>:$each,
+                       OptionalAttr<I64Attr>:$layer, Optional<Index>:$offset);
   let results = (outs RT_Tensor:$routing);
   let assemblyFormat = [{
-    $ids `experts` $experts `of` $all `room` $room (`layer` $layer^)?
-    (`offset` $offset^)? attr-dict `:` type($ids) `->` type($routing)
+    $ids `experts` $experts `of` $all `room` $room (`each` $each^)?
+    (`layer` $layer^)? (`offset` $offset^)? attr-dict `:` type($ids) `->` type($routing)
   }];
   let hasVerifier = 1;
 }
@@ -199,12 +201,12 @@ def RT_CallRouteOp : RT_Op<"call_route", [
     DeclareOpInterfaceMethods<RuntimeCallOpInterface>]> {
   let summary = "routes tokens to experts: tessera_rt_route";
   let description = [{
-    `sizes` are tokens, choices, experts, all experts and room; offsets of ids and
-    routing.
-    (C1) five sizes, two byte offsets.
+    `sizes` are tokens, choices, experts, all experts, room, and room and even load
+    of one expert, 0 without; offsets of ids and routing.
+    (C1) seven sizes, two byte offsets.
 
     ```mlir
-    rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %o
+    rt.call_route i32 [128, 2, 2, 8, 256, 0, 0] layer 3 at [0, 1024] offset %o
     ```
   }];
   let arguments = (ins TypeAttr:$id_element, DenseI64ArrayAttr:$sizes,

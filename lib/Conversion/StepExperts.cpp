@@ -14,11 +14,13 @@ void StepLowering::lowerRoute(rt::RouteOp op) {
   RankedTensorType ids = op.getIds().getType();
   int64_t choices = ids.getShape().back();
   int64_t tokens = choices ? ids.getNumElements() / choices : 0;
+  SmallVector<int64_t> sizes{tokens, choices, int64_t(op.getExperts()),
+                             int64_t(op.getAll()), int64_t(op.getRoom())};
+  if (op.getEach())
+    llvm::append_range(sizes, *op.getEach());
+  sizes.resize(7);
   rt::CallRouteOp::create(
-      b, ids.getElementType(),
-      ArrayRef<int64_t>{tokens, choices, int64_t(op.getExperts()),
-                        int64_t(op.getAll()), int64_t(op.getRoom())},
-      op.getLayerAttr(),
+      b, ids.getElementType(), sizes, op.getLayerAttr(),
       ArrayRef<int64_t>{offsetOf(op.getIds()), offsetOf(op.getRouting())},
       op.getOffset() ? scalars.lookup(op.getOffset()) : Value());
 }

@@ -18,10 +18,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "PadTokens.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Experts/Passes.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMDISPATCHPASS
@@ -48,10 +50,18 @@ struct Hop {
   AxisList axes;
 };
 
+/// Ids of the tokens of a hop: of a device's own, and of all devices of the
+/// hop.
+struct SentIds {
+  Value own, all;
+};
+
 class DispatchFormer {
 public:
-  DispatchFormer(func::FuncOp func, bool isPeers)
-      : func(func), b(func.getContext()), isPeers(isPeers) {}
+  /// `perEven` is the room of padded tokens over those of an even load.
+  DispatchFormer(func::FuncOp func, Dispatch dispatch, double perEven)
+      : func(func), b(func.getContext()), dispatch(dispatch), perEven(perEven),
+        padder(b) {}
 
   void run() {
     SmallVector<nn::RoutedOpInterface> routed;
@@ -77,17 +87,24 @@ private:
   void scatterAfter(Value sum, const Holders &holders);
   Value sliceIds(Value ids, const Hop &hop);
   template <typename Sent, typename Whole, typename... Arguments>
-  Value send(Value value, Value ids, const Hop &hop, const Holders &holders,
-             ArrayRef<AxisRef> others, int64_t mul, int64_t div,
-             Arguments... arguments);
+  Value send(Value value, const SentIds &ids, const Hop &hop,
+             const Holders &holders, ArrayRef<AxisRef> others,
+             IntegerAttr layer, Arguments... arguments);
+  std::optional<TokenHop> padHop(RankedTensorType own, const Hop &hop,
+                                 int64_t experts, int64_t all,
+                                 ArrayRef<AxisRef> at);
 
   func::FuncOp func;
   OpBuilder b;
-  bool isPeers;
+  Dispatch dispatch;
+  double perEven;
+  TokenPadder padder;
   Mesh mesh;
   FlatSymbolRefAttr meshName;
   /// The number of all experts, by the ids that choose among them.
   llvm::DenseMap<Value, int64_t> allExperts;
+  /// Ids of a device's own tokens, by the ids, the dimension and the axes.
+  llvm::MapVector<std::tuple<Value, int64_t, Attribute>, Value> slices;
 };
 
 } // namespace
@@ -197,36 +214,69 @@ Value DispatchFormer::sliceIds(Value ids, const Hop &hop) {
   if (gather && static_cast<int64_t>(gather.getDim()) == hop.dim &&
       gather.getAxes() == axes)
     return gather.getInput();
+  Value &slice = slices[{ids, hop.dim, axes}];
+  if (slice)
+    return slice;
   auto type = cast<RankedTensorType>(ids.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[hop.dim] /= numShards(hop.axes);
-  return dist::AllSliceOp::create(b, ids.getLoc(), type.clone(shape), ids,
-                                  b.getI64IntegerAttr(hop.dim), axes, meshName,
-                                  dist::ShardingAttr(), dist::ShardingAttr());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(ids);
+  slice = dist::AllSliceOp::create(b, ids.getLoc(), type.clone(shape), ids,
+                                   b.getI64IntegerAttr(hop.dim), axes, meshName,
+                                   dist::ShardingAttr(), dist::ShardingAttr());
+  return slice;
+}
+
+/// Returns how the tokens of a hop are padded; nothing if each device has room
+/// for all. `own` is the type of the ids of a device's own tokens.
+std::optional<TokenHop> DispatchFormer::padHop(RankedTensorType own,
+                                               const Hop &hop, int64_t experts,
+                                               int64_t all,
+                                               ArrayRef<AxisRef> at) {
+  int64_t choices = own.getShape().back(), tokens = 1;
+  for (int64_t size : own.getShape().drop_back())
+    tokens *= size;
+  double share = dist::getShareOfTokens(choices, experts, all);
+  auto even = static_cast<int64_t>(std::ceil(share * double(tokens)));
+  auto room = static_cast<int64_t>(std::ceil(perEven * double(even)));
+  if (even < 1 || room >= tokens)
+    return std::nullopt;
+  return TokenHop{mesh,    meshName,     hop.dim, hop.axes,
+                  experts, AxisList(at), room,    even};
 }
 
 /// Builds one hop: `Sent` of the tokens of `ids`, or `Whole` where all are
-/// sent. `others` are the axes of the hops between it and the experts; the
-/// hop's dimension grows by `mul` and shrinks by `div`.
+/// sent. `others` are the axes of the hops between it and the experts; `layer`
+/// is the number of the forward's layer.
 template <typename Sent, typename Whole, typename... Arguments>
-Value DispatchFormer::send(Value value, Value ids, const Hop &hop,
+Value DispatchFormer::send(Value value, const SentIds &ids, const Hop &hop,
                            const Holders &holders, ArrayRef<AxisRef> others,
-                           int64_t mul, int64_t div, Arguments... arguments) {
+                           IntegerAttr layer, Arguments... arguments) {
+  constexpr bool isGather = std::is_same_v<Sent, dist::DispatchOp>;
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape[hop.dim] = shape[hop.dim] * mul / div;
+  int64_t devices = numShards(hop.axes);
+  shape[hop.dim] =
+      isGather ? shape[hop.dim] * devices : shape[hop.dim] / devices;
   Type result = type.clone(shape);
   auto axes = dist::AxesAttr::get(b.getContext(), mesh, hop.axes);
   AxisList at = prefixWithout(holders.axes, others);
   int64_t experts = holders.experts * (numShards(holders.axes) / numShards(at));
+  bool isPart = experts < holders.all;
+  if (isPart && dispatch == Dispatch::Padded)
+    if (auto padded = padHop(cast<RankedTensorType>(ids.own.getType()), hop,
+                             experts, holders.all, at))
+      return isGather ? padder.dispatch(*padded, value, ids.own, ids.all, layer)
+                      : padder.combine(*padded, value, ids.own, ids.all);
   Operation *op;
-  if (isPeers && experts < holders.all)
-    op = Sent::create(b, value.getLoc(), result, value, ids,
-                      b.getI64IntegerAttr(experts),
-                      b.getI64IntegerAttr(holders.all),
-                      dist::AxesAttr::get(b.getContext(), mesh, at),
-                      b.getI64IntegerAttr(hop.dim), axes, meshName,
-                      dist::ShardingAttr(), dist::ShardingAttr());
+  if (isPart && dispatch == Dispatch::Peers)
+    op = Sent::create(
+        b, value.getLoc(), result, value, isGather ? ids.all : ids.own,
+        b.getI64IntegerAttr(experts), b.getI64IntegerAttr(holders.all),
+        dist::AxesAttr::get(b.getContext(), mesh, at),
+        b.getI64IntegerAttr(hop.dim), axes, meshName, dist::ShardingAttr(),
+        dist::ShardingAttr());
   else
     op = Whole::create(b, value.getLoc(), result, value,
                        b.getI64IntegerAttr(hop.dim), arguments..., axes,
@@ -274,15 +324,21 @@ void DispatchFormer::gatherBefore(nn::RoutedOpInterface op, OpOperand &tokens,
                  last->isBeforeInBlock(choice);
   b.setInsertionPointAfter(isLater ? choice : last);
   SmallVector<Value> ids{holders.ids};
-  for (const Hop &hop : llvm::reverse(llvm::drop_begin(hops)))
-    ids.push_back(isPeers ? sliceIds(ids.back(), hop) : ids.back());
+  for (const Hop &hop : llvm::reverse(hops))
+    ids.push_back(dispatch == Dispatch::Padded ||
+                          (dispatch == Dispatch::Peers && &hop != hops.begin())
+                      ? sliceIds(ids.back(), hop)
+                      : ids.back());
+  IntegerAttr layer;
+  if (!op->hasAttr(dist::DistDialect::kRecomputeAttr))
+    layer = op->getAttrOfType<IntegerAttr>(dist::DistDialect::kLayerAttr);
   for (auto [i, hop] : llvm::enumerate(hops)) {
     AxisList others;
     for (const Hop &later : llvm::drop_begin(hops, i + 1))
       others.append(later.axes.begin(), later.axes.end());
     value = send<dist::DispatchOp, dist::AllGatherOp>(
-        value, ids[hops.size() - 1 - i], hop, holders, others,
-        numShards(hop.axes), 1);
+        value, {ids[hops.size() - i], ids[hops.size() - 1 - i]}, hop, holders,
+        others, layer);
   }
   whole.replaceAllUsesWith(value);
   eraseUnused(last);
@@ -318,15 +374,23 @@ void DispatchFormer::scatterAfter(Value sum, const Holders &holders) {
   b.setInsertionPointAfter(last);
   Value ids = holders.ids;
   for (const Hop &hop : hops) {
-    if (isPeers)
+    Value all = ids;
+    if (dispatch != Dispatch::Dense)
       ids = sliceIds(ids, hop);
     value = send<dist::CombineOp, dist::ReduceScatterOp>(
-        value, ids, hop, holders, others, 1, numShards(hop.axes),
+        value, {ids, all}, hop, holders, others, IntegerAttr(),
         dist::ReductionKindAttr::get(b.getContext(), dist::ReductionKind::Sum));
     llvm::append_range(others, hop.axes);
   }
   sum.replaceAllUsesWith(value);
   eraseUnused(last);
+}
+
+/// Returns the room that the plan gives rows over those of an even load, or 0.
+static double getPerEven(func::FuncOp func) {
+  auto plan = func->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
+      dist::DistDialect::kPlanAttr);
+  return plan ? plan.getPlan().moeRoom : 0;
 }
 
 namespace {
@@ -345,7 +409,19 @@ struct FormDispatchPass
           << rt::stringifyTarget(rt::getTarget(func));
       return signalPassFailure();
     }
-    DispatchFormer(func, isHost && dispatch != Dispatch::Dense).run();
+    double perEven = getPerEven(func);
+    if (dispatch == Dispatch::Padded && perEven <= 0) {
+      func.emitError("dispatch padded expects a plan with moe-room, the room "
+                     "for tokens from one device to another over those of an "
+                     "even load, but got none");
+      return signalPassFailure();
+    }
+    Dispatch chosen = dispatch;
+    if (chosen == Dispatch::Auto)
+      chosen = isHost        ? Dispatch::Peers
+               : perEven > 0 ? Dispatch::Padded
+                             : Dispatch::Dense;
+    DispatchFormer(func, chosen, perEven).run();
   }
 };
 } // namespace

@@ -23,10 +23,6 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 bool tessera::isSameOffset(Value a, Value b) {
   if (a == b)
     return true;
@@ -126,9 +122,9 @@ private:
       }
     Value read = castIds(b, ids);
     int64_t count = experts + 1 + room + type.getNumElements();
-    Value routing =
-        rt::RouteOp::create(b, RankedTensorType::get({count}, b.getI32Type()),
-                            read, experts, all, room, layer, offset);
+    Value routing = rt::RouteOp::create(
+        b, RankedTensorType::get({count}, b.getI32Type()), read, experts, all,
+        room, DenseI64ArrayAttr(), layer, offset);
     Routing made{read, offset, routing, tokens, choices, experts, room};
     routings.push_back({ids, made});
     return made;

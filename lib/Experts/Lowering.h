@@ -13,6 +13,11 @@
 
 namespace tessera {
 
+/// The type of a tensor.
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// True if both are the same position on each device; null is 0.
 bool isSameOffset(mlir::Value a, mlir::Value b);
 
@@ -34,6 +39,16 @@ struct Routing {
   mlir::Value routing;
   int64_t tokens, choices, experts, room;
 };
+
+/// Returns `tensor` with one dimension for all but its last `kept`.
+mlir::Value mergeTokens(GenericBuilder &b, mlir::Value tensor, int64_t kept);
+/// Returns the inverse of mergeTokens, of `type`.
+mlir::Value splitTokens(GenericBuilder &b, mlir::Value tensor,
+                        mlir::RankedTensorType type, int64_t kept);
+
+/// Reads element `position` of a vector of integers, as an index.
+mlir::Value readIndex(GenericBuilder &b, mlir::Value vector,
+                      mlir::Value position);
 
 /// Builds rows [room, width] of a tensor by token [tokens..., width].
 mlir::Value gatherTokens(GenericBuilder &b, const Routing &r,

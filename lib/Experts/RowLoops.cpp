@@ -26,8 +26,7 @@ static SmallVector<ReassociationIndices> groupFirst(int64_t rank,
   return groups;
 }
 
-/// Returns `tensor` with one dimension for all but its last `kept`.
-static Value mergeTokens(GenericBuilder &b, Value tensor, int64_t kept) {
+Value tessera::mergeTokens(GenericBuilder &b, Value tensor, int64_t kept) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t rank = type.getRank(), merged = rank - kept, tokens = 1;
   if (merged == 1)
@@ -43,9 +42,8 @@ static Value mergeTokens(GenericBuilder &b, Value tensor, int64_t kept) {
                                          groupFirst(rank, merged));
 }
 
-/// Returns the inverse of mergeTokens, of `type`.
-static Value splitTokens(GenericBuilder &b, Value tensor, RankedTensorType type,
-                         int64_t kept) {
+Value tessera::splitTokens(GenericBuilder &b, Value tensor,
+                           RankedTensorType type, int64_t kept) {
   int64_t rank = type.getRank(), merged = rank - kept;
   if (merged == 1)
     return tensor;
@@ -56,8 +54,7 @@ static Value splitTokens(GenericBuilder &b, Value tensor, RankedTensorType type,
                                        groupFirst(rank, merged));
 }
 
-/// Reads element `position` of a vector of integers, as an index.
-static Value readIndex(GenericBuilder &b, Value vector, Value position) {
+Value tessera::readIndex(GenericBuilder &b, Value vector, Value position) {
   Value read = tensor::ExtractOp::create(b, vector, position);
   return arith::IndexCastOp::create(b, b.getIndexType(), read);
 }

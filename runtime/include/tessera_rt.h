@@ -43,7 +43,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 5
+#define TESSERA_RT_ABI_VERSION 6
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -307,15 +307,17 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 /// A row is one use of a held expert by a token. Rows are ordered by expert,
 /// then by choice; a choice is a position in the ids [tokens, choices].
 
-/// Describes the routing of tokens; a constant array of 7 64-bit integers.
+/// Describes the routing of tokens; a constant array of 9 64-bit integers.
 typedef struct tessera_rt_route_desc {
-  int64_t id_dtype;    ///< [0] of the ids: I32 or I64.
-  int64_t tokens;      ///< [1] tokens.
-  int64_t choices;     ///< [2] ids of a token.
-  int64_t experts;     ///< [3] experts held here.
-  int64_t all_experts; ///< [4] experts of all devices.
-  int64_t room;        ///< [5] rows that there is room for.
-  int64_t layer;       ///< [6] layer whose loads the rows are; -1: none.
+  int64_t id_dtype;     ///< [0] of the ids: I32 or I64.
+  int64_t tokens;       ///< [1] tokens.
+  int64_t choices;      ///< [2] ids of a token.
+  int64_t experts;      ///< [3] experts held here.
+  int64_t all_experts;  ///< [4] experts of all devices.
+  int64_t room;         ///< [5] rows that there is room for.
+  int64_t layer;        ///< [6] layer whose loads the rows are; -1: none.
+  int64_t room_of_each; ///< [7] rows of one expert that have room; 0: any.
+  int64_t even_of_each; ///< [8] rows of one expert of an even load.
 } tessera_rt_route_desc;
 
 /// Finds the rows of the experts that are held: those whose id is in [offset,
@@ -326,7 +328,8 @@ typedef struct tessera_rt_route_desc {
 /// If there are more rows than room, no choice has a row, and what calls on
 /// experts make of this routing is NaN; more rows than different ids can have
 /// are TESSERA_RT_INVALID. The rows of a layer are added to the loads of its
-/// experts, which a run reports for each step.
+/// experts, which a run reports for each step; with `room_of_each` they are no
+/// loads, but an expert of more rows than that is noted, and ends the run.
 int32_t tessera_rt_route(tessera_rt_context *ctx,
                          const tessera_rt_route_desc *desc, const void *ids,
                          int64_t offset, int32_t *routing);

@@ -34,7 +34,15 @@ struct ExpertsCase {
   int64_t count() const { return tokens * choices; }
   int64_t room() const { return tokens * std::min(choices, experts); }
   tessera_rt_route_desc route(int64_t idType, int64_t room) const {
-    return {idType, tokens, choices, experts, all, room, /*layer=*/-1};
+    return {idType,
+            tokens,
+            choices,
+            experts,
+            all,
+            room,
+            /*layer=*/-1,
+            /*room_of_each=*/0,
+            /*even_of_each=*/0};
   }
 };
 

@@ -99,7 +99,7 @@ void check(int64_t dtype, int64_t resultType, int64_t activation, int threads,
   std::vector<int32_t> routing(size_t(experts + 1 + room + tokens * choices),
                                -7);
   tessera_rt_route_desc route{TESSERA_RT_I32, tokens, choices, experts, 9,
-                              room,           -1};
+                              room,           -1,     0,       0};
   ASSERT_EQ(tessera_rt_route(rank, &route, ids.data(), offset, routing.data()),
             0);
   // Rows by expert, then by choice.
@@ -227,7 +227,7 @@ TEST(experts, against_sums_by_definition) {
 TEST(experts, no_tokens) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> routing(3, -7);
-  tessera_rt_route_desc route{TESSERA_RT_I64, 0, 2, 2, 2, 0, -1};
+  tessera_rt_route_desc route{TESSERA_RT_I64, 0, 2, 2, 2, 0, -1, 0, 0};
   ASSERT_EQ(tessera_rt_route(rank, &route, nullptr, 0, routing.data()), 0);
   EXPECT_EQ(routing, (std::vector<int32_t>{0, 0, 0}));
   tessera_rt_experts_desc d{
@@ -244,7 +244,7 @@ TEST(experts, no_tokens) {
 TEST(experts, more_rows_than_room) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> ids{0, 0, 0, 0}, routing(2 + 2 + 4);
-  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 1, 2, 2, -1};
+  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 1, 2, 2, -1, 0, 0};
   EXPECT_EQ(tessera_rt_route(rank, &route, ids.data(), 0, routing.data()),
             TESSERA_RT_INVALID);
 }
@@ -254,7 +254,7 @@ TEST(experts, more_rows_than_room) {
 TEST(experts, too_little_room) {
   SingleRank rank(1, 4096);
   std::vector<int32_t> ids{0, 1, 2, 0}, routing(3 + 2 + 4, 7);
-  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 4, 2, -1};
+  tessera_rt_route_desc route{TESSERA_RT_I32, 2, 2, 2, 4, 2, -1, 0, 0};
   ASSERT_EQ(tessera_rt_route(rank, &route, ids.data(), 0, routing.data()), 0);
   EXPECT_EQ(routing, (std::vector<int32_t>{0, 2, 3, -1, -1, -1, -1, -1, -1}));
   tessera_rt_experts_desc d{

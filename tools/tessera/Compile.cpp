@@ -113,11 +113,13 @@ const OptionSpec kOwnOptions[] = {
                            "before or the reduce-scatter after them, where "
                            "that takes less time on "
                            "the mesh's links; or always"}),
-    choice("auto|peers|dense",
-           {"--dispatch", "HOW",
-            "with experts over devices: peers: a device gets the tokens that "
-            "its experts use; dense: all tokens; auto (default): peers for the "
-            "host, else dense. The numbers are the same"}),
+    choice(
+        "auto|peers|padded|dense",
+        {"--dispatch", "HOW",
+         "with experts over devices: peers: a device gets the tokens that "
+         "its experts use; padded: as many as --moe-room has room for; dense: "
+         "all tokens; auto (default): peers for the host, else padded with "
+         "--moe-room. The numbers are the same"}),
     choice("off|on", {"--epilogues", "WHAT",
                       "on (default): matmuls for CUDA take biases, GELU and "
                       "what is added; off: "

@@ -12,10 +12,13 @@ namespace tessera {
 
 /// How tokens get to the devices that hold their experts.
 enum class Dispatch {
-  /// Peers on the host, dense elsewhere.
+  /// Peers on the host; elsewhere padded if there is a room, else dense.
   Auto,
   /// Each device reads the tokens that its experts use.
   Peers,
+  /// Devices exchange blocks with room for some tokens, by the plan's
+  /// `moe-room`.
+  Padded,
   /// Each device gathers all tokens.
   Dense,
 };

@@ -42,8 +42,11 @@ def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
     Ops on held experts (`nn::RoutedOpInterface`) read gathered tokens, and their
     sums over tokens are scattered. With `peers` an all-gather that only such ops
     read, of one choice of experts, becomes `dist.dispatch`, and a reduce-scatter
-    of such a sum `dist.combine`. `dense` leaves both; `auto` chooses peers for the
-    host, whose devices read the memory of each other.
+    of such a sum `dist.combine`. With `padded` both become all-to-alls of blocks
+    with room for the plan's `moe-room` times the tokens of an even load from one
+    device to another, where that is less than all; tokens without room are NaN.
+    `dense` leaves both. `auto` chooses peers for the host, whose devices read the
+    memory of each other, and elsewhere padded if the plan has `moe-room`.
 
     Tokens that are gathered along several dimensions are gathered over the outer
     axes of the mesh first, and their sums are scattered over these axes last, in
@@ -64,14 +67,19 @@ def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
     %y = dist.combine %p by %ids experts 2 of 8 at <{"dp"}> dim 0 over <{"dp"}> on @mesh : ...
     ```
   }];
-  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let dependentDialects = [
+    "::tessera::dist::DistDialect", "::tessera::rt::RTDialect",
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
   let options = [Option<
       "dispatch", "dispatch", "::tessera::Dispatch",
       /*default=*/"::tessera::Dispatch::Auto", "how tokens are sent",
       [{::llvm::cl::values(
-        clEnumValN(::tessera::Dispatch::Auto, "auto", "peers on the host"),
+        clEnumValN(::tessera::Dispatch::Auto, "auto", "peers on the host; elsewhere padded with room, else dense"),
         clEnumValN(::tessera::Dispatch::Peers, "peers",
                    "devices read the rows that they use"),
+        clEnumValN(::tessera::Dispatch::Padded, "padded",
+                   "devices exchange blocks with room for some tokens"),
         clEnumValN(::tessera::Dispatch::Dense, "dense", "all tokens"))}]>];
 }
 

@@ -32,9 +32,10 @@ static_assert(offsetof(LayerLoads, choices) == 8 &&
                   offsetof(LayerLoads, mostRows) == 40 &&
                   offsetof(LayerLoads, room) == 48 &&
                   offsetof(LayerLoads, evenRows) == 56 &&
-                  sizeof(LayerLoads) == 64,
+                  offsetof(LayerLoads, sentOverEven) == 64 &&
+                  sizeof(LayerLoads) == 72,
               "tokens, choices, offset, held, experts, mostRows, room, "
-              "evenRows");
+              "evenRows, sentOverEven");
 static_assert(offsetof(RoutingFault, most) == 8 &&
                   offsetof(RoutingFault, offset) == 16,
               "rows, most, offset");
@@ -70,7 +71,9 @@ tessera::rt::cuda::launchRoute(BuiltinKernels &kernels, Stream stream,
                      d.choices,
                      offset,
                      d.all_experts,
-                     /*evenRowsBits=*/0};
+                     /*evenRowsBits=*/0,
+                     d.room_of_each,
+                     d.even_of_each};
   double even = evenRows(d);
   memcpy(&params.evenRowsBits, &even, sizeof(even));
   int64_t work = std::max({sort.positions, d.room, d.experts + 1});

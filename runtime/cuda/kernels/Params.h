@@ -115,6 +115,9 @@ struct RouteParams {
   int64_t loads, fault, tokens, choices, offset, allExperts;
   /// The rows of an even load, f64.
   int64_t evenRowsBits;
+  /// Rows of one expert: as many as have room, 0 if any have, and those of an
+  /// even load.
+  int64_t roomOfEach, evenOfEach;
 };
 
 /// Choices sorted by sequence and expert; see tessera_rt_expert_capacity.

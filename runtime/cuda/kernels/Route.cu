@@ -16,7 +16,7 @@ using namespace tessera::rt::cuda::device;
 
 /// Adds the rows of a routing to the LayerLoads of its layer.
 static TESSERA_DEVICE void countLoads(const RouteParams &p) {
-  int64_t *loads = reinterpret_cast<int64_t *>(p.loads), *uses = loads + 8;
+  int64_t *loads = reinterpret_cast<int64_t *>(p.loads), *uses = loads + 9;
   const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
   for (int64_t i = globalIndex(); i < p.experts; i += globalSize())
     // Experts after the last one are padding.
@@ -35,6 +35,20 @@ static TESSERA_DEVICE void countLoads(const RouteParams &p) {
   loads[7] = p.evenRowsBits;
 }
 
+/// Notes experts with more rows than there is room for.
+static TESSERA_DEVICE void noteRoom(const RouteParams &p) {
+  double *sentOverEven = reinterpret_cast<double *>(p.loads) + 8;
+  const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
+  if (globalIndex() > 0)
+    return;
+  for (int64_t i = 0; i < p.experts; ++i) {
+    int64_t rows = starts[i + 1] - starts[i];
+    double ratio = double(rows) / double(p.evenOfEach);
+    if (rows > p.roomOfEach && ratio > *sentOverEven)
+      *sentOverEven = ratio;
+  }
+}
+
 TESSERA_KERNEL(tessera_route_rows, RouteParams, 256, 4) {
   const uint32_t *sorted = reinterpret_cast<const uint32_t *>(p.sortedChoices);
   const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
@@ -49,7 +63,9 @@ TESSERA_KERNEL(tessera_route_rows, RouteParams, 256, 4) {
     choiceOf[i] = i < kept ? int32_t(sorted[i]) : -1;
   for (int64_t i = globalIndex(); i < p.count; i += globalSize())
     rowOf[sorted[i]] = i < kept ? int32_t(i) : -1;
-  if (p.loads)
+  if (p.loads && p.roomOfEach)
+    noteRoom(p);
+  else if (p.loads)
     countLoads(p);
   if (rows > p.most && globalIndex() == 0 && fault[0] == 0) {
     fault[0] = rows;

@@ -51,6 +51,17 @@ static int64_t routeIds(const tessera_rt_route_desc &d, const Id *ids,
   return rows;
 }
 
+/// Notes experts with more rows than there is room for.
+static void noteRoom(LayerLoads &loads, const tessera_rt_route_desc &d,
+                     const int32_t *first) {
+  for (int64_t expert = 0; expert < d.experts; ++expert) {
+    int64_t rows = first[expert + 1] - first[expert];
+    if (rows > d.room_of_each)
+      loads.sentOverEven =
+          std::max(loads.sentOverEven, double(rows) / double(d.even_of_each));
+  }
+}
+
 /// Adds the rows of a routing to the loads of its layer.
 static void countLoads(LayerLoads &loads, const tessera_rt_route_desc &d,
                        int64_t offset, const int32_t *first) {
@@ -78,7 +89,9 @@ Status tessera::rt::host::route(tessera_rt_context *ctx,
           : routeIds(d, static_cast<const int64_t *>(ids), offset, routing);
   if (rows > mostRows(d))
     return failRouting(ctx, mostRows(d), offset, rows);
-  if (loads)
+  if (loads && d.room_of_each)
+    noteRoom(*loads, d, routing);
+  else if (loads)
     countLoads(*loads, d, offset, routing);
   return TESSERA_RT_OK;
 }
@@ -122,8 +135,10 @@ extern "C" int32_t tessera_rt_route(tessera_rt_context *ctx,
   const tessera_rt_route_desc &d = *desc;
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   if (!isId(d.id_dtype) ||
-      std::min({d.tokens, d.choices, d.experts, d.all_experts, d.room}) < 0 ||
-      d.tokens * d.choices > most || d.room > most)
+      std::min({d.tokens, d.choices, d.experts, d.all_experts, d.room,
+                d.room_of_each}) < 0 ||
+      (d.room_of_each && d.even_of_each < 1) || d.tokens * d.choices > most ||
+      d.room > most)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("a routing expects ids of i32 or i64, no negative size "
                        "and fewer than 2^31 choices, but got %s and %lld x "

@@ -148,6 +148,9 @@ struct LayerLoads {
   /// call of an even load.
   int64_t mostRows = 0, room = 0;
   double evenRows = 0;
+  /// The most tokens from one device to another over those of an even load, if
+  /// these are more than there is room for; else 0.
+  double sentOverEven = 0;
 
   /// The uses of each expert, which follow.
   int64_t *uses() { return reinterpret_cast<int64_t *>(this + 1); }

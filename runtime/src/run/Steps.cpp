@@ -143,6 +143,13 @@ static std::string findOverflow(tessera_rt_context *ctx) {
     std::string text;
     for (int rank = 0; rank < ctx->ranks; ++rank) {
       const LayerLoads &loads = *memory.loads(rank, layer);
+      if (loads.sentOverEven > needed) {
+        needed = loads.sentOverEven;
+        text = format("experts of layer %lld on rank %d use more tokens of a "
+                      "device than there is room for; compile with --moe-room "
+                      "%.2f",
+                      (long long)layer, rank, std::ceil(needed * 100) / 100);
+      }
       double ratio = double(loads.mostRows) / loads.evenRows;
       if (loads.mostRows <= loads.room || ratio <= needed)
         continue;

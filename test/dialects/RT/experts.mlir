@@ -29,8 +29,8 @@ func.func @records(%x: tensor<4x32x64xbf16>, %grad: tensor<4x32x32xbf16>, %ids: 
 func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: %[[O:.+]] = rt.axis_offset
   %o = rt.axis_offset [1, 2] size 2 : index
-  // CHECK: rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %[[O]]
-  rt.call_route i32 [128, 2, 2, 8, 256] layer 3 at [0, 1024] offset %o
+  // CHECK: rt.call_route i32 [128, 2, 2, 8, 256, 0, 0] layer 3 at [0, 1024] offset %[[O]]
+  rt.call_route i32 [128, 2, 2, 8, 256, 0, 0] layer 3 at [0, 1024] offset %o
   // CHECK: rt.call_expert_capacity i32, f32 [4, 32, 2, 8, 5, 0, 0] at [0, 1024, 2048]
   rt.call_expert_capacity i32, f32 [4, 32, 2, 8, 5, 0, 0] at [0, 1024, 2048]
   // CHECK: rt.call_experts <silu> f32 -> f32 [128, 2, 2, 256, 64, 96, 64] at [0, 64, 128, 192, 256, 320, 384]

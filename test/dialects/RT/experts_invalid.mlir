@@ -103,7 +103,7 @@ func.func @C1_gradients(%x: tensor<8x4xf32>, %r: tensor<35xi32>, %g: tensor<8x2x
 
 // Calls
 func.func @C1_route() {
-  // expected-error @+1 {{(C1) expects 5 sizes and 2 offsets but got 3 and 2}}
+  // expected-error @+1 {{(C1) expects 7 sizes and 2 offsets but got 3 and 2}}
   rt.call_route i32 [128, 2, 2] at [0, 1024]
   return
 }

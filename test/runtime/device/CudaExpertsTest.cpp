@@ -28,7 +28,7 @@ constexpr int64_t idsOffset = 0, routingOffset = 1024;
 int32_t routeWith(tessera_rt_context *ctx, int64_t room, int64_t layer,
                   int64_t experts = 2) {
   uint8_t *arena = tessera_rt_arena(ctx);
-  tessera_rt_route_desc d{TESSERA_RT_I32, 3, 2, experts, 4, room, layer};
+  tessera_rt_route_desc d{TESSERA_RT_I32, 3, 2, experts, 4, room, layer, 0, 0};
   return tessera_rt_route(ctx, &d, arena + idsOffset, /*offset=*/1,
                           reinterpret_cast<int32_t *>(arena + routingOffset));
 }
