@@ -91,6 +91,15 @@ static std::optional<View> slice(tensor::ExtractSliceOp op, const View &view) {
   return result;
 }
 
+static View transpose(nn::TransposeOp op, const View &view) {
+  View result{view.offset, {}, {}};
+  for (int64_t dim : op.getPermutation()) {
+    result.shape.push_back(view.shape[dim]);
+    result.strides.push_back(view.strides[dim]);
+  }
+  return result;
+}
+
 std::optional<View> tessera::applyOp(Operation *op, const View &view) {
   if (auto expandOp = dyn_cast<tensor::ExpandShapeOp>(op))
     return expand(expandOp, view);
@@ -98,6 +107,8 @@ std::optional<View> tessera::applyOp(Operation *op, const View &view) {
     return collapse(collapseOp, view);
   if (auto sliceOp = dyn_cast<tensor::ExtractSliceOp>(op))
     return slice(sliceOp, view);
+  if (auto transposeOp = dyn_cast<nn::TransposeOp>(op))
+    return transpose(transposeOp, view);
   return std::nullopt;
 }
 

@@ -30,8 +30,8 @@ struct View {
 /// The view of all elements.
 View makeIdentity(llvm::ArrayRef<int64_t> shape);
 
-/// Applies a reshape or a slice to a view; none for other ops, and if the
-/// result is not a view.
+/// Applies a reshape, a slice or a transpose to a view; none for other ops, and
+/// if the result is not a view.
 std::optional<View> applyOp(mlir::Operation *op, const View &view);
 
 /// Whether the views cover each of `elements` elements exactly once.

@@ -213,3 +213,18 @@ func.func @empty(%x: tensor<8x0xf32>, %w: tensor<6x0xf32> {nn.param = "w", nn.so
   %3 = tensor.expand_shape %2 [[0], [1, 2]] output_shape [8, 2, 3] : tensor<8x6xf32> into tensor<8x2x3xf32>
   return %1, %3 : tensor<8x2x3xf32>, tensor<8x2x3xf32>
 }
+
+// -----
+
+// Halves of matrices that are transposed, as experts read them.
+// CHECK-LABEL: @transposed(
+// CHECK-SAME: tensor<8x4x3xf32> {nn.param = "w.0", nn.source = #nn.source<"w", [8, 6, 4], offset 0, strides [24, 1, 4]>}
+// CHECK-SAME: tensor<8x4x3xf32> {nn.param = "w.1", nn.source = #nn.source<"w", [8, 6, 4], offset 12, strides [24, 1, 4]>}
+// CHECK-NEXT: nn.experts <silu> of 8 %{{.*}}, %{{.*}}, %{{.*}}, %arg3, %arg4, %arg5
+func.func @transposed(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor<5x2xf32>, %w: tensor<8x6x4xf32> {nn.param = "w"}, %down: tensor<8x3x4xf32>) -> tensor<5x4xf32> {
+  %0 = nn.transpose %w [0, 2, 1] : tensor<8x6x4xf32> -> tensor<8x4x6xf32>
+  %1 = tensor.extract_slice %0[0, 0, 0] [8, 4, 3] [1, 1, 1] : tensor<8x4x6xf32> to tensor<8x4x3xf32>
+  %2 = tensor.extract_slice %0[0, 0, 3] [8, 4, 3] [1, 1, 1] : tensor<8x4x6xf32> to tensor<8x4x3xf32>
+  %3 = nn.experts <silu> of 8 %x, %ids, %gates, %1, %2, %down : tensor<5x4xf32>, tensor<5x2xi32>, tensor<5x2xf32>, tensor<8x4x3xf32>, tensor<8x3x4xf32> -> tensor<5x4xf32>
+  return %3 : tensor<5x4xf32>
+}

@@ -176,9 +176,9 @@ def ViewParametersPass : Pass<"nn-view-parameters", "::mlir::func::FuncOp"> {
     parameter itself has, slices that divide another one into three or more (the
     queries, keys and values of a head), and the merging of an operand's dimensions.
     A parameter
-    all of whose uses are then views (slices, splits) that have each of its elements
-    once is divided into one for each view, which says by `nn.source` where files
-    have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
+    all of whose uses are then views (slices, splits, transposes) that have each of
+    its elements once is divided into one for each view, which says by `nn.source`
+    where files have it: fused weights, stacked layers, heads. Else (overlapping slices, a table
     read in part) it stays whole. A parameter's sharding goes to its views: that of
     a dimension to the outermost ones that are a part of it.
 
