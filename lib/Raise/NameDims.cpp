@@ -173,6 +173,10 @@ void NameDimsPass::nameByOps(DimClasses &dims) {
       dims.name(tensor, dim, name);
     });
   });
+  getOperation().walk([&](nn::ExpertsOp op) {
+    dims.name(op.getWGate(), 0, "experts");
+    dims.name(op.getWGate(), 2, "ffn");
+  });
 }
 
 /// Names a dimension of an MLP: it has no name, and two or more weights share

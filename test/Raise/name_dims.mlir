@@ -86,3 +86,15 @@ func.func @body(%x: tensor<8x4xf32> {nn.input = "x"}) -> tensor<8xf32> {
     }
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Weights of experts have dimensions of experts and ffn.
+// CHECK-LABEL: @experts(
+// CHECK-SAME: tensor<8x4x3xf32> {nn.dims = ["experts", "other", "ffn"], nn.param = "g"}
+// CHECK-SAME: tensor<8x4x3xf32> {nn.dims = ["experts", "other", "ffn"], nn.param = "u"}
+// CHECK-SAME: tensor<8x3x4xf32> {nn.dims = ["experts", "ffn", "other"], nn.param = "d"}
+func.func @experts(%x: tensor<5x4xf32>, %ids: tensor<5x2xi32>, %gates: tensor<5x2xf32>, %g: tensor<8x4x3xf32> {nn.param = "g"}, %u: tensor<8x4x3xf32> {nn.param = "u"}, %d: tensor<8x3x4xf32> {nn.param = "d"}) -> tensor<5x4xf32> {
+  %0 = nn.experts <silu> of 8 %x, %ids, %gates, %g, %u, %d : tensor<5x4xf32>, tensor<5x2xi32>, tensor<5x2xf32>, tensor<8x4x3xf32>, tensor<8x3x4xf32> -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
