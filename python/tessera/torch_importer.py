@@ -11,6 +11,7 @@ from typing import Any, Iterable, Sequence
 
 import torch
 
+from . import torch_experts
 from .errors import ImportFailure, first_line
 from .graph_text import Value, quote
 from .walk import Handler, Walk, registry
@@ -56,6 +57,9 @@ class Importer(Walk):
         self.parts: dict[Any, Sequence[Any]] = {}
         # For values that were sliced and written to: the dimension, and the pieces along it.
         self.beside: dict[Value, tuple[int, list[Value]]] = {}
+        # Nodes of mixtures of experts, and the choices of top_k by their ids of torch's type.
+        self.routed: dict[Any, Any] = {}
+        self.choices: dict[Value, torch_experts.Choice] = {}
         # True if a result is one float, whose gradients are computed.
         self.is_loss = False
 
@@ -201,6 +205,8 @@ class Importer(Walk):
         has_handler = (name.replace("_.", ".") if is_write else name) in HANDLERS
         if is_random(node) and not has_handler:
             raise ImportFailure(f"{place(node)}: expects no random numbers but got {name}")
+        if self.visit_routed(node, name):
+            return
         if is_write:
             if is_random(node) or self.depends(node) or root_of(node.args[0]).op != "call_function":
                 self.visit_write(node, name)
@@ -229,6 +235,17 @@ class Importer(Walk):
                                 f"{name}")
         self.values[node] = self.convert(node, HANDLERS[name])
 
+    def visit_routed(self, node: Any, name: str) -> bool:
+        """Reads a node of a mixture of experts; false for other nodes."""
+        try:
+            return torch_experts.visit(self, node, name)
+        except ImportFailure as error:
+            raise ImportFailure(f"{place(node)}: {error}") from None
+
+    def element_of(self, node: Any) -> str:
+        """The element type of a node's result."""
+        return element_of(node.meta["val"].dtype)
+
     def convert(self, node: Any, handler: Handler) -> Any:
         """Converts a node with a handler and checks the result's type against torch's."""
         try:
@@ -247,7 +264,7 @@ class Importer(Walk):
 
     def alias(self, node: Any, source: Any) -> None:
         """Makes a node an alias of another one."""
-        for found in (self.values, self.constants):
+        for found in (self.values, self.constants, self.routed):
             if source in found:
                 found[node] = found[source]
         if source in self.trained:
@@ -437,6 +454,8 @@ def is_view(node: Any) -> bool:
     schema = getattr(node.target, "_schema", None)
     if str(node.target) in IDENTITIES - COPIES:
         return True
+    if node.target is operator.getitem and hasattr(node.args[0].target, "_schema"):
+        return is_view(node.args[0])
     return schema is None or any(r.alias_info is not None for r in schema.returns) and \
         not schema.is_mutable
 

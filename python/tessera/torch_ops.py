@@ -13,6 +13,7 @@ import torch
 from . import groups
 from .errors import ImportFailure
 from .graph_text import LETTERS, Value
+from .torch_experts import Choice
 from .torch_importer import (HANDLERS, IDENTITIES, Importer, argument, element_of, handles,
                              is_random, place, positive)
 
@@ -483,7 +484,28 @@ def convert_variance(importer: Importer, node: Any) -> Value:
 def convert_softmax(importer: Importer, node: Any) -> Value:
     x = importer.operand(node, node.args[0])
     dim = positive(node.args[1], len(x.shape))
-    return importer.graph.op(f"nn.softmax {x.name} dim {dim} : {x.type}", x.shape, x.element)
+    rows = importer.rows(x) if dim == len(x.shape) - 1 else x
+    y = importer.graph.op(f"nn.softmax {rows.name} dim {len(rows.shape) - len(x.shape) + dim} : "
+                          f"{rows.type}", rows.shape, x.element)
+    return importer.merged(y, x.shape)
+
+
+@handles("aten.topk.default")
+def convert_top_k(importer: Importer, node: Any) -> list[Value]:
+    """The largest or smallest elements of the last dimension, and their positions."""
+    x, k, graph = importer.value(node.args[0]), node.args[1], importer.graph
+    if positive(argument(node, 2, "dim", -1), len(x.shape)) != len(x.shape) - 1 or not x.is_float:
+        raise ImportFailure(f"{place(node)}: expects the largest floats of the last dimension")
+    rows, kind = importer.rows(x), "" if argument(node, 3, "largest", True) else "smallest "
+    shape = rows.shape[:-1] + (k,)
+    ids = Value("", shape, "i32")
+    ids = graph.op(f"nn.top_k {k} {kind}{rows.name} : {rows.type} -> {ids.type}", shape, "i32")
+    found = Value("", shape, x.element)
+    found = graph.op(f"nn.take_along_axis {rows.name}, {ids.name} : {rows.type}, {ids.type} -> "
+                     f"{found.type}", shape, x.element)
+    wide = graph.cast(ids, "i64")
+    importer.choices[wide] = Choice(ids, x.shape[-1])
+    return [importer.merged(value, x.shape[:-1] + (k,)) for value in (found, wide)]
 
 
 @handles("aten.log_softmax.int", "aten._log_softmax.default")

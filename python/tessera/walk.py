@@ -80,6 +80,11 @@ class Walk:
             self.repeated[result] = self.graph.reshape(x, x.shape[:2] + x.shape[3:])
         return result
 
+    def rows(self, x: Value) -> Value:
+        """The value whose leading dimensions were merged to x; x if there is none."""
+        source = self.unmerged.get(x, x)
+        return source if source.shape[-1:] == x.shape[-1:] else x
+
     def unmerged_rows(self, rows: Value, index: Value) -> tuple[Value, Value]:
         """Rows and their indices, both in the shape before their leading dimensions were merged, if
         these match."""

@@ -1,4 +1,4 @@
-"""compare_reports.py TESSERA A.mlir B.mlir: compares the collectives of training steps of two
+"""compare_reports.py TESSERA A.mlir B.mlir [MESH:STRATEGY...]: compares the collectives of training steps of two
 graphs by kind and axes, on several meshes: their number, and the bytes that a device receives."""
 
 import json
@@ -27,6 +27,7 @@ def summarize(found):
 
 
 compiler, *graphs = sys.argv[1:4]
-for mesh, strategy in CASES:
+given = [tuple(case.split(":")) for case in sys.argv[4:]]
+for mesh, strategy in given or CASES:
     first, second = (summarize(report(compiler, graph, mesh, strategy)) for graph in graphs)
     print(f"{mesh} {strategy}:", "the same" if first == second else f"\n  {first}\n  {second}")

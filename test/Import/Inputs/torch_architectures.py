@@ -50,8 +50,6 @@ DECODERS = {
     "gptj": ("GPTJ", {"n_embd": 48, "n_layer": 2, "n_head": 4, "rotary_dim": 8, "vocab_size": 259,
                       "n_positions": 64, "bos_token_id": 0, "eos_token_id": 0}),
     "glm": ("Glm", {**GROUPS, "head_dim": 12, "pad_token_id": 0}),
-    # Rejected: topk selects its experts.
-    "mixtral": ("Mixtral", {**GROUPS, "num_local_experts": 4}),
 }
 ENCODERS = {
     "bert": ("BertModel", "BertConfig", SIZES),
