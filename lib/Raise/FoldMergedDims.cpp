@@ -127,6 +127,40 @@ struct RowsOfMerged : RewritePattern {
   }
 };
 
+/// Moves a choice of the last dimension, or the elements chosen, before
+/// reshapes that merge other dimensions of all operands alike.
+struct ChoiceOfMerged : RewritePattern {
+  ChoiceOfMerged(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<nn::TopKOp, nn::TakeAlongAxisOp>(op))
+      return failure();
+    auto merged = findMerged(op->getOperand(0));
+    if (!merged || merged.getReassociationIndices().back().size() != 1)
+      return failure();
+    RankedTensorType result = typeOf(op->getResult(0));
+    ArrayRef<int64_t> tokens = merged.getSrcType().getShape().drop_back();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto other = findMerged(operand);
+      if (!other ||
+          other.getReassociationIndices() != merged.getReassociationIndices() ||
+          other.getSrcType().getShape().drop_back() != tokens)
+        return failure();
+      operands.push_back(other.getSrc());
+    }
+    Operation *whole = rewriter.clone(*op);
+    whole->setOperands(operands);
+    SmallVector<int64_t> shape(tokens);
+    shape.push_back(result.getShape().back());
+    whole->getResult(0).setType(result.clone(shape));
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, result, whole->getResult(0), merged.getReassociationIndices());
+    return success();
+  }
+};
+
 /// Moves a reduction before a reshape that merges dimensions that it keeps.
 struct ReduceOfMerged : OpRewritePattern<nn::ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -195,7 +229,6 @@ struct ElementwiseOfMerged : RewritePattern {
 } // namespace
 
 void tessera::populateMergedDimPatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<MatmulOfMerged, RowsOfMerged, ReduceOfMerged, ElementwiseOfMerged>(
-          patterns.getContext());
+  patterns.add<MatmulOfMerged, RowsOfMerged, ChoiceOfMerged, ReduceOfMerged,
+               ElementwiseOfMerged>(patterns.getContext());
 }

@@ -353,3 +353,19 @@ func.func @softmax_of_merged(%q: tensor<2x2x2x8x12xf32>, %k: tensor<2x2x6x12xf32
   %9 = tensor.expand_shape %8 [[0], [1, 2], [3], [4]] output_shape [2, 2, 2, 8, 6] : tensor<2x4x8x6xf32> into tensor<2x2x2x8x6xf32>
   return %9 : tensor<2x2x2x8x6xf32>
 }
+
+// -----
+
+// A choice of experts, and the elements chosen, before tokens are merged.
+// CHECK-LABEL: @choice(
+// CHECK-NEXT: %[[IDS:.*]] = nn.top_k 2 %arg0 : tensor<4x6x8xf32> -> tensor<4x6x2xi32>
+// CHECK-NEXT: nn.take_along_axis %arg1, %[[IDS]]
+// CHECK-SAME: -> tensor<4x6x2xf32>
+func.func @choice(%x: tensor<4x6x8xf32>, %y: tensor<4x6x8xf32>) -> tensor<4x6x2xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<4x6x8xf32> into tensor<24x8xf32>
+  %1 = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x6x8xf32> into tensor<24x8xf32>
+  %2 = nn.top_k 2 %0 : tensor<24x8xf32> -> tensor<24x2xi32>
+  %3 = nn.take_along_axis %1, %2 : tensor<24x8xf32>, tensor<24x2xi32> -> tensor<24x2xf32>
+  %4 = tensor.expand_shape %3 [[0, 1], [2]] output_shape [4, 6, 2] : tensor<24x2xf32> into tensor<4x6x2xf32>
+  return %4 : tensor<4x6x2xf32>
+}
