@@ -642,6 +642,30 @@ def convert_cross_entropy(importer: Importer, node: Any) -> Value:
     return importer.merged(result, node.meta["val"].shape)
 
 
+def find_choice(importer: Importer, index: Value) -> Choice | None:
+    """The choice whose ids a value is, in any shape."""
+    return importer.choices.get(importer.unmerged.get(index, index))
+
+
+@handles("aten.scatter.value")
+def convert_scatter(importer: Importer, node: Any) -> Value:
+    """A number at the positions of a top_k in the last dimension."""
+    x, index = (importer.value(node.args[i]) for i in (0, 2))
+    graph, rank = importer.graph, len(x.shape)
+    if positive(node.args[1], rank) != rank - 1 or index.shape[:-1] != x.shape[:-1] or \
+            not find_choice(importer, index):
+        raise ImportFailure(f"{place(node)}: expects positions of a top_k in the last dimension")
+    spread = index.shape + x.shape[-1:]
+    count = Value("", x.shape[-1:], index.element)
+    count = graph.op(f"nn.iota : {count.type}", count.shape, count.element)
+    is_there = graph.compare("eq", graph.broadcast(index, spread, range(rank)),
+                             graph.broadcast(count, spread, [rank]))
+    chosen = graph.reduce("max", graph.cast(is_there, "i32"), [rank - 1])
+    zero = graph.constant(0, chosen.shape, chosen.element)
+    return graph.select(graph.compare("ne", chosen, zero),
+                        graph.constant(node.args[3], x.shape, x.element), x)
+
+
 @handles("aten.gather.default")
 def convert_gather(importer: Importer, node: Any) -> Value:
     table = importer.constants.get(node.args[0])
@@ -650,7 +674,17 @@ def convert_gather(importer: Importer, node: Any) -> Value:
         return importer.graph.constant(table.flatten()[0].item(), result.shape,
                                        element_of(result.dtype))
     x, index = (importer.value(node.args[i]) for i in (0, 2))
-    dim = positive(node.args[1], len(x.shape))
+    dim, choice = positive(node.args[1], len(x.shape)), find_choice(importer, index)
+    rows = importer.rows(x)
+    if dim == len(x.shape) - 1 and index.shape[:-1] == x.shape[:-1] and x.is_float and choice:
+        ids = choice.ids if choice.ids.shape[:-1] == rows.shape[:-1] else \
+            importer.graph.reshape(choice.ids, index.shape)
+        rows = rows if ids is choice.ids else x
+        found = Value("", ids.shape, x.element)
+        found = importer.graph.op(
+            f"nn.take_along_axis {rows.name}, {ids.name} : {rows.type}, {ids.type} -> "
+            f"{found.type}", ids.shape, x.element)
+        return importer.merged(found, index.shape)
     if dim != len(x.shape) - 1 or index.shape != x.shape[:-1] + (1,):
         raise ImportFailure(f"{place(node)}: expects one element of each row of the last dimension")
     index = importer.graph.reshape(index, x.shape[:-1])

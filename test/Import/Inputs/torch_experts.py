@@ -53,6 +53,10 @@ def qwen3_batched():
     return load("tiny-qwen3-moe", "batched_mm")
 
 
+def deepseek():
+    return load("tiny-deepseek-v3", "grouped_mm")
+
+
 def grouped(rows, weight, ends):
     return torch.ops.transformers.grouped_mm_fallback(rows, weight, ends)
 
