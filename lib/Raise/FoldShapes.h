@@ -49,8 +49,8 @@ void populateConstraintShapePatterns(mlir::RewritePatternSet &patterns);
 void populateTransposePatterns(mlir::RewritePatternSet &patterns);
 /// Moves transposes, splits and broadcasts before ropes.
 void populateRopeShapePatterns(mlir::RewritePatternSet &patterns);
-/// Moves merges of dimensions after matmuls, softmaxes, norms, reductions and
-/// elementwise ops.
+/// Moves merges of dimensions after matmuls, softmaxes, norms, choices of
+/// elements, reductions and elementwise ops.
 void populateMergedDimPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tessera
