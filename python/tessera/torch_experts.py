@@ -37,6 +37,12 @@ class Choice(NamedTuple):
         return math.prod(self.ids.shape)
 
 
+class Order(NamedTuple):
+    """The order of a sort of a choice's ids: equal ids may come in any order."""
+    choice: Choice
+    sort: str
+
+
 @dataclasses.dataclass(frozen=True)
 class OfIds:
     """A value that follows from the ids of a choice and constants alone."""
@@ -51,12 +57,14 @@ class SortedIds(OfIds):
 @dataclasses.dataclass(frozen=True)
 class Positions(OfIds):
     """numbers[p] for each row of the sorted order, p its position in plain order."""
+    order: Order
     numbers: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Inverse(OfIds):
     """The position in the sorted order of each row."""
+    order: Order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +78,7 @@ class Weights:
 @dataclasses.dataclass(frozen=True)
 class Rows:
     """A tensor with a row for each choice, in plain order if `order` is none."""
-    order: Choice | None
+    order: Order | None
     content: Any
 
 
@@ -187,7 +195,7 @@ def read_sort(node: Any, name: str, choice: Choice) -> Any:
     if any(item not in (0, -1) or isinstance(item, bool) for item in dims) or \
             node.kwargs.get("descending", False):
         return None
-    positions = Positions(choice, tuple(range(choice.rows)))
+    positions = Positions(choice, Order(choice, node.name), tuple(range(choice.rows)))
     return positions if "argsort" in name else [SortedIds(choice), positions]
 
 
@@ -203,18 +211,19 @@ def read_of_ids(importer: Any, node: Any, name: str, inputs: list[Any]) -> Any:
     if isinstance(first, Positions) and len(node.all_input_nodes) == 1 and \
             name in ("aten.floor_divide.default", "aten.div.Tensor_mode", "aten.remainder.Scalar"):
         numbers = node.target(torch.tensor(first.numbers), *node.args[1:], **node.kwargs)
-        return Positions(choice, tuple(numbers.tolist()))
+        return Positions(choice, first.order, tuple(numbers.tolist()))
     if isinstance(first, Positions) and first.numbers == identity and \
             name in ("aten.argsort.default", "aten.sort.default") and len(node.args) == 1 and \
             not node.kwargs:
-        return Inverse(choice) if "argsort" in name else [OfIds(choice), Inverse(choice)]
+        inverse = Inverse(choice, first.order)
+        return inverse if "argsort" in name else [OfIds(choice), inverse]
     if name == "aten.index_put_.default":
         index, numbers = node.args[1], importer.constants.get(node.args[2])
         order = importer.routed.get(index[0]) if len(index) == 1 else None
         if isinstance(order, Positions) and order.numbers == identity and \
                 numbers is not None and tuple(numbers.flatten().tolist()) == identity and \
                 len(node.args[0].users) == 1 and len(node.args) == 3:
-            return Inverse(choice)
+            return Inverse(choice, order.order)
         raise ImportFailure("expects the inverse of an order")
     return OfIds(choice)
 
@@ -259,15 +268,15 @@ def read_index(importer: Any, node: Any) -> Any:
     choice = find_choice(importer, indices[0])
     if choice and isinstance(table, Value) and len(table.shape) == 3:
         return Weights(choice, node.args[0])
-    if isinstance(index, Inverse) and isinstance(source, Rows) and source.order == index.choice:
+    if isinstance(index, Inverse) and isinstance(source, Rows) and source.order == index.order:
         return dataclasses.replace(source, order=None)
     if not isinstance(index, Positions) or not isinstance(table, Value):
         return None
     choice, rows = index.choice, index.choice.rows
     if len(table.shape) == 2 and index.numbers == tuple(i // choice.k for i in range(rows)):
-        return Rows(choice, Token(table, choice.k))
+        return Rows(index.order, Token(table, choice.k))
     if len(table.shape) == 1 and index.numbers == tuple(range(rows)):
-        return Rows(choice, Gate(table))
+        return Rows(index.order, Gate(table))
     return None
 
 
@@ -290,7 +299,7 @@ def read_rows(importer: Any, node: Any, name: str) -> Any:
     content = first.content
     before, after = node.args[0].meta["val"], node.meta["val"]
     if name in ("aten.to.dtype", "aten.contiguous.default", "aten.clone.default"):
-        return first if after.dtype.is_floating_point else None
+        return first if after.dtype.is_floating_point and after.dtype.itemsize > 1 else None
     if name in ("aten.unsqueeze.default", "aten.squeeze.dim"):
         rank = max(before.dim(), after.dim())
         return first if node.args[1] % rank > 0 else None
@@ -336,10 +345,11 @@ def read_grouped(importer: Any, node: Any) -> Any:
         return None
     if not isinstance(importer.routed.get(offsets), OfIds):
         return None
-    if importer.routed[offsets].choice != rows.order:
+    choice = rows.order.choice
+    if importer.routed[offsets].choice != choice:
         return None
-    check_offsets(importer, offsets, rows.order)
-    return multiply(importer, rows, rows.order, importer.value(node.args[1]))
+    check_offsets(importer, offsets, choice)
+    return multiply(importer, rows, choice, importer.value(node.args[1]))
 
 
 def read_batched(importer: Any, node: Any) -> Any:

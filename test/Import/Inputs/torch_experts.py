@@ -103,3 +103,26 @@ def make(fault):
 
 for _fault in ("none", "ids", "moved", "capacity", "tokens", "limit", "order", "inverse"):
     globals()[f"fault_{_fault}"] = make(_fault)
+
+
+class Shared(torch.nn.Module):
+    """Matrices [in, out] that are gathered, rows on the left, and products of two weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.router, self.gate, self.up, self.down = (
+            torch.nn.Parameter(torch.randn(shape))
+            for shape in ((16, 8), (8, 16, 12), (8, 16, 12), (8, 12, 16)))
+
+    def forward(self, x):
+        gates, ids = torch.topk(torch.sigmoid(x @ self.router), 3)
+        gates, ids = (gates / gates.sum(-1, keepdim=True)).flatten(), ids.flatten()
+        rows = x.repeat_interleave(3, dim=0).unsqueeze(1)
+        gate, up = (torch.bmm(rows, weight[ids]).squeeze(1) for weight in (self.gate, self.up))
+        hidden = torch.nn.functional.gelu(up) * gate
+        y = torch.bmm(self.down[ids].transpose(1, 2), hidden.unsqueeze(2)).squeeze(2)
+        return (gates.unsqueeze(-1) * y).reshape(-1, 3, 16).sum(dim=1).square().mean()
+
+
+def gathered():
+    return Shared(), torch.zeros(10, 16)
