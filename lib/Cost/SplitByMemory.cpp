@@ -16,6 +16,10 @@ using namespace tessera::cost;
 /// long fits.
 static constexpr double kHopeless = 1.5;
 
+/// A split that takes as long lowers the mean of all stages by this share at
+/// most.
+static constexpr double kLowerMean = 0.05;
+
 /// Maximum number of splits to try: a search evaluates many plans.
 static constexpr int kMaxTried = 32;
 
@@ -158,8 +162,8 @@ std::optional<Plan> tessera::cost::splitByMemory(
   if (byTime.getPlan().stageLayers.empty())
     return std::nullopt;
   SplitFitter fitter(model, memory, byTime, wanted, machine, pricer, constants);
-  // No split changes the mean of all stages by much.
-  if (fitter.getPeak() <= limit || fitter.getMean() > limit ||
+  if (fitter.getPeak() <= limit ||
+      fitter.getMean() * (1 - kLowerMean) > limit ||
       fitter.getPeak() > kHopeless * limit)
     return std::nullopt;
   fitter.tryEven();
