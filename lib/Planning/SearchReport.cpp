@@ -93,9 +93,7 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   if (space)
     report.neighbours =
         findNeighbours(subject, clusters, *space, best, options.fit);
-  if (subject.sparse)
-    report.notCompiled = "a model with experts has no graph yet";
-  else if (llvm::Error error = checkCompiled(best.plan))
+  if (llvm::Error error = checkCompiled(best.plan))
     report.notCompiled = llvm::toString(std::move(error));
   report.machines =
       llvm::divideCeil(best.plan.gpus(), clusters[best.cluster].innerDevices());
