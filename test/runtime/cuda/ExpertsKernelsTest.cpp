@@ -22,6 +22,8 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
+/// Integers before the uses of a layer's loads.
+constexpr size_t kHeader = sizeof(LayerLoads) / sizeof(int64_t);
 
 //===----------------------------------------------------------------------===//
 // Routings
@@ -36,7 +38,8 @@ template <typename Id> void checkRoute(const ExpertsCase &c, int64_t idType) {
     std::vector<int32_t> drawn = drawIds(c);
     DeviceBlock<Id> ids(std::vector<Id>(drawn.begin(), drawn.end()));
     DeviceBlock<int32_t> routing(wanted.size(), 4);
-    DeviceBlock<int64_t> loads(std::vector<int64_t>(size_t(8 + c.all), 10));
+    DeviceBlock<int64_t> loads(
+        std::vector<int64_t>(kHeader + size_t(c.all), 10));
     DeviceBlock<int64_t> fault(std::vector<int64_t>(3, 0));
     DeviceBlock<uint8_t> workspace(size_t(routeWorkspace(d)), 256);
     RoutingCounts counts{reinterpret_cast<LayerLoads *>(loads.data()),
@@ -52,9 +55,9 @@ template <typename Id> void checkRoute(const ExpertsCase &c, int64_t idType) {
     sums.push_back(d.room);
     sums.push_back(0);
     memcpy(&sums.back(), &even, sizeof(even));
-    sums.resize(size_t(8 + c.all), 10);
+    sums.resize(kHeader + size_t(c.all), 10);
     for (int64_t e = 0; e < std::min(c.experts, c.all - c.offset); ++e)
-      sums[size_t(8 + c.offset + e)] +=
+      sums[kHeader + size_t(c.offset + e)] +=
           wanted[size_t(e + 1)] - wanted[size_t(e)];
     EXPECT_EQ(loads.values(), sums);
     EXPECT_EQ(fault.values(), std::vector<int64_t>(3, 0));
@@ -70,6 +73,36 @@ TEST(device_experts, routings_as_the_host) {
   // Two bytes of keys, several tiles of the sort, experts that are padding.
   checkRoute<int32_t>({"large", 1500, 3, 300, 340, 100, 1, 1, 1, Choice::Any},
                       TESSERA_RT_I32);
+}
+
+TEST(device_experts, notes_experts_without_room) {
+  const ExpertsCase &c = expertsCases[0];
+  std::vector<int32_t> wanted = routeOnHost(c);
+  int64_t most = 0;
+  for (int64_t e = 0; e < c.experts; ++e)
+    most = std::max<int64_t>(most, wanted[size_t(e + 1)] - wanted[size_t(e)]);
+  for (int64_t room : {most, most - 1}) {
+    tessera_rt_route_desc d = c.route(TESSERA_RT_I32, c.room());
+    d.room_of_each = room;
+    d.even_of_each = 7;
+    DeviceKernels device(3);
+    DeviceBlock<int32_t> ids(drawIds(c));
+    DeviceBlock<int32_t> routing(wanted.size(), 4);
+    DeviceBlock<int64_t> loads(std::vector<int64_t>(kHeader, 0));
+    DeviceBlock<int64_t> fault(std::vector<int64_t>(3, 0));
+    DeviceBlock<uint8_t> workspace(size_t(routeWorkspace(d)), 256);
+    RoutingCounts counts{reinterpret_cast<LayerLoads *>(loads.data()),
+                         reinterpret_cast<RoutingFault *>(fault.data())};
+    device.finish(launchRoute(device.kernels, device.stream, d, ids.data(),
+                              c.offset, routing.data(), counts,
+                              workspace.data()));
+    EXPECT_EQ(routing.values(), wanted);
+    LayerLoads expected;
+    expected.sentOverEven = room < most ? double(most) / 7 : 0;
+    std::vector<int64_t> bits(kHeader);
+    memcpy(bits.data(), &expected, sizeof(expected));
+    EXPECT_EQ(loads.values(), bits);
+  }
 }
 
 //===----------------------------------------------------------------------===//
