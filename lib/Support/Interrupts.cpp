@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Support/Interrupts.h"
 #include "Interrupts.h"
 
 #include <array>
@@ -18,7 +19,6 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
-#include <mutex>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +32,7 @@ constexpr std::array kSignals = {SIGTERM, SIGHUP, SIGINT};
 
 /// The state that the handler reads.
 struct State {
+  std::atomic<bool> isInstalled = false;
   /// The number of live guards.
   std::atomic<int> guards = 0;
   /// The running process groups: more than one command starts at a time.
@@ -149,20 +150,25 @@ static void installHandler() {
 // What it is told
 //===----------------------------------------------------------------------===//
 
-InterruptGuard::InterruptGuard() {
-  static std::once_flag once;
-  std::call_once(once, installHandler);
+void tessera::cleanUpOnInterrupts() {
+  if (!state.isInstalled.exchange(true))
+    installHandler();
+}
+
+InterruptGuard::InterruptGuard() : isHandled(state.isInstalled) {
   sigset_t blocked;
   sigemptyset(&blocked);
-  for (int number : kSignals)
-    sigaddset(&blocked, number);
+  if (isHandled)
+    for (int number : kSignals)
+      sigaddset(&blocked, number);
   pthread_sigmask(SIG_BLOCK, &blocked, &mask);
   ++state.guards;
 }
 
 InterruptGuard::~InterruptGuard() {
   --state.guards;
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  if (isHandled)
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
 std::optional<int> tessera::addProcessGroup(pid_t group) {

@@ -3,8 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SIGTERM, SIGHUP and SIGINT end the processes that this one started, then
-// remove its temporary folder, then have their original effect.
+// The part of cleanUpOnInterrupts() that the library itself needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +18,8 @@
 
 namespace tessera {
 
-/// Delays the handler while it lives: hold one from before a process or a
-/// folder is made until the handler knows it. The first guard installs the
-/// handler.
+/// Delays the handler while it lives, if there is one: hold one from before a
+/// process or a folder is made until the handler knows it.
 class InterruptGuard {
 public:
   InterruptGuard();
@@ -34,6 +32,7 @@ public:
   const sigset_t &getMask() const { return mask; }
 
 private:
+  bool isHandled;
   sigset_t mask;
 };
 

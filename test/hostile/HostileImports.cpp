@@ -23,7 +23,7 @@
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Phases/ImportPipeline.h"
 #include "tessera/Support/ModuleText.h"
-#include "tessera/Support/ParserGuard.h"
+#include "tools/common/ParserGuard.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

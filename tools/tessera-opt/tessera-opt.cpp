@@ -20,8 +20,9 @@
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Support/Interrupts.h"
 #include "tessera/Support/ModuleText.h"
-#include "tessera/Support/ParserGuard.h"
+#include "tools/common/ParserGuard.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -120,5 +121,6 @@ int main(int argc, char **argv) {
   // A write beyond the file size limit of the process returns an error instead
   // of ending it.
   std::signal(SIGXFSZ, SIG_IGN);
+  tessera::cleanUpOnInterrupts();
   return asMainReturnCode(run(input, output, registry, config));
 }

@@ -10,7 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tessera/Support/ModuleText.h"
-#include "tessera/Support/ParserGuard.h"
+#include "tools/common/ParserGuard.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"

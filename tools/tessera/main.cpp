@@ -13,6 +13,7 @@
 #include "Options.h"
 #include "tessera/Support/Spelling.h"
 
+#include "tessera/Support/Interrupts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <csignal>
@@ -65,6 +66,7 @@ static int run(const Command &command, Arguments arguments) {
 
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
+  cleanUpOnInterrupts();
   llvm::SmallVector<StringRef> arguments(argv + (argc > 0), argv + argc);
   if (arguments.empty()) {
     printUsage(llvm::errs());

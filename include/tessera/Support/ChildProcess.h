@@ -20,8 +20,8 @@ namespace tessera {
 
 /// A child process: a linker, an assembler, a compiled program. It leads a
 /// process group of its own, and its temporary files go into the folder of this
-/// process (see TemporaryFile). SIGTERM, SIGHUP and SIGINT end the whole group
-/// first, then remove the files.
+/// process (see TemporaryFile). After cleanUpOnInterrupts() an interrupt ends
+/// the whole group first, then removes the files.
 class ChildProcess {
 public:
   ChildProcess() = default;

@@ -6,7 +6,8 @@
 // MLIR's parser recurses on each nested bracket and allocates as many results
 // as the text asks for, so a damaged file can exhaust the stack or the memory.
 // It also crashes on array<index: ...>. These checks refuse such files before
-// parsing; ParserGuard.h handles other crashes of the parser.
+// parsing; tools handle other crashes of the parser
+// (tools/common/ParserGuard.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,7 +17,7 @@ namespace tessera {
 
 /// An empty file in a folder of this process inside the system's temporary
 /// folder (TMPDIR). The file is removed with the object, the folder with the
-/// last file, and both on SIGTERM, SIGHUP and SIGINT.
+/// last file, and both on an interrupt if cleanUpOnInterrupts() was called.
 class TemporaryFile {
 public:
   TemporaryFile() = default;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SUPPORT_PARSERGUARD_H
-#define TESSERA_SUPPORT_PARSERGUARD_H
+#ifndef TESSERA_TOOLS_COMMON_PARSERGUARD_H
+#define TESSERA_TOOLS_COMMON_PARSERGUARD_H
 
 #include "llvm/ADT/StringRef.h"
 #include <array>
@@ -38,4 +38,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_SUPPORT_PARSERGUARD_H
+#endif // TESSERA_TOOLS_COMMON_PARSERGUARD_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Support/ParserGuard.h"
+#include "ParserGuard.h"
 
 #include <cstdlib>
 #include <string>
