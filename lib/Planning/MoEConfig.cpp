@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include <set>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -83,7 +84,8 @@ static void readMixtral(Fields &fields, MoEConfig &config) {
   config.expertFfn = config.denseFfn;
 }
 
-/// Every layer has experts; heads of queries and keys are normalized.
+/// The first layers may be dense, all others have experts; heads of queries and
+/// keys are normalized.
 static void readQwen(const json::Object &object, Fields &fields,
                      MoEConfig &config) {
   config.headDim = fields.get("head_dim", 128);
@@ -94,12 +96,17 @@ static void readQwen(const json::Object &object, Fields &fields,
   int64_t step = fields.get("decoder_sparse_step", 1);
   fields.expect(step == 1,
                 llvm::formatv("decoder_sparse_step 1 but got {0}", step));
-  const json::Array *dense = object.getArray("mlp_only_layers");
-  size_t denseLayers = dense ? dense->size() : 0;
-  fields.expect(denseLayers == 0,
-                llvm::formatv("no layer in mlp_only_layers, since each has "
-                              "experts, but got {0}",
-                              denseLayers));
+  const json::Array *given = object.getArray("mlp_only_layers");
+  std::set<int64_t> dense;
+  for (const json::Value &layer : given ? *given : json::Array())
+    dense.insert(layer.getAsInteger().value_or(-1));
+  config.denseLayers = static_cast<int64_t>(dense.size());
+  bool isFirst = dense.empty() || (*dense.begin() == 0 &&
+                                   *dense.rbegin() == config.denseLayers - 1);
+  fields.expect(isFirst,
+                llvm::formatv("the first layers alone in mlp_only_layers but "
+                              "got {0:$[, ]}",
+                              llvm::make_range(dense.begin(), dense.end())));
 }
 
 static void readDeepSeek(Fields &fields, MoEConfig &config) {

@@ -102,6 +102,13 @@ TEST(MoEConfig, published_numbers_of_parameters) {
   EXPECT_NEAR(qwen.activeParameters() / 1e9, 3.35, 0.01);
 }
 
+TEST(MoEConfig, first_layers_may_be_dense) {
+  std::string text = qwenText();
+  text.replace(text.find("[]"), 2, "[1, 0]");
+  EXPECT_EQ(parse(text).denseLayers, 2);
+  EXPECT_EQ(parse(qwenText()).denseLayers, 0);
+}
+
 TEST(MoEConfig, knows_its_kinds) {
   EXPECT_TRUE(isMoEConfig(mixtralText()));
   EXPECT_TRUE(isMoEConfig(deepSeekText()));
@@ -131,8 +138,8 @@ TEST(MoEConfig, errors) {
       qwenError(R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"),
       "model.json: expects decoder_sparse_step 1 but got 2");
   EXPECT_EQ(qwenError("[]", "[3, 7]"),
-            "model.json: expects no layer in mlp_only_layers, since each has "
-            "experts, but got 2");
+            "model.json: expects the first layers alone in mlp_only_layers but "
+            "got 3, 7");
 }
 
 /// No parameter is lost: with the experts over 8 ranks there are 8 times
