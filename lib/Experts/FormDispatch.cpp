@@ -89,10 +89,10 @@ private:
   template <typename Sent, typename Whole, typename... Arguments>
   Value send(Value value, const SentIds &ids, const Hop &hop,
              const Holders &holders, ArrayRef<AxisRef> others,
-             IntegerAttr layer, Arguments... arguments);
+             Arguments... arguments);
   std::optional<TokenHop> padHop(RankedTensorType own, const Hop &hop,
                                  int64_t experts, int64_t all,
-                                 ArrayRef<AxisRef> at);
+                                 ArrayRef<AxisRef> at, IntegerAttr layer);
 
   func::FuncOp func;
   OpBuilder b;
@@ -103,6 +103,8 @@ private:
   FlatSymbolRefAttr meshName;
   /// The number of all experts, by the ids that choose among them.
   llvm::DenseMap<Value, int64_t> allExperts;
+  /// The number of the layer of experts, by its ids in all tasks.
+  llvm::DenseMap<Value, IntegerAttr> layers;
   /// Ids of a device's own tokens, by the ids, the dimension and the axes.
   llvm::MapVector<std::tuple<Value, int64_t, Attribute>, Value> slices;
 };
@@ -112,11 +114,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Held experts
 //===----------------------------------------------------------------------===//
-
-void DispatchFormer::readExperts(nn::RoutedOpInterface op) {
-  if (std::optional<int64_t> all = op.getNumExperts())
-    allExperts[op.getIds()] = *all;
-}
 
 /// Returns the blocks of experts of the devices; nothing if each holds all
 /// experts, or the runtime does not read such ids.
@@ -170,6 +167,15 @@ static llvm::SetVector<Value> findSame(Value value) {
   for (size_t i = 0; i < same.size(); ++i)
     addSameInTasks(same[i], same);
   return same;
+}
+
+void DispatchFormer::readExperts(nn::RoutedOpInterface op) {
+  if (std::optional<int64_t> all = op.getNumExperts())
+    allExperts[op.getIds()] = *all;
+  if (auto layer =
+          op->getAttrOfType<IntegerAttr>(dist::DistDialect::kLayerAttr))
+    for (Value ids : findSame(op.getIds()))
+      layers[ids] = layer;
 }
 
 /// True if all ops that read these tokens, in later tasks too, read only the
@@ -230,10 +236,9 @@ Value DispatchFormer::sliceIds(Value ids, const Hop &hop) {
 
 /// Returns how the tokens of a hop are padded; nothing if each device has room
 /// for all. `own` is the type of the ids of a device's own tokens.
-std::optional<TokenHop> DispatchFormer::padHop(RankedTensorType own,
-                                               const Hop &hop, int64_t experts,
-                                               int64_t all,
-                                               ArrayRef<AxisRef> at) {
+std::optional<TokenHop>
+DispatchFormer::padHop(RankedTensorType own, const Hop &hop, int64_t experts,
+                       int64_t all, ArrayRef<AxisRef> at, IntegerAttr layer) {
   int64_t choices = own.getShape().back(), tokens = 1;
   for (int64_t size : own.getShape().drop_back())
     tokens *= size;
@@ -242,17 +247,16 @@ std::optional<TokenHop> DispatchFormer::padHop(RankedTensorType own,
   auto room = static_cast<int64_t>(std::ceil(perEven * double(even)));
   if (even < 1 || room >= tokens)
     return std::nullopt;
-  return TokenHop{mesh,    meshName,     hop.dim, hop.axes,
-                  experts, AxisList(at), room,    even};
+  return TokenHop{mesh,         meshName, hop.dim, hop.axes, experts,
+                  AxisList(at), room,     even,    layer};
 }
 
 /// Builds one hop: `Sent` of the tokens of `ids`, or `Whole` where all are
-/// sent. `others` are the axes of the hops between it and the experts; `layer`
-/// is the number of the forward's layer.
+/// sent. `others` are the axes of the hops between it and the experts.
 template <typename Sent, typename Whole, typename... Arguments>
 Value DispatchFormer::send(Value value, const SentIds &ids, const Hop &hop,
                            const Holders &holders, ArrayRef<AxisRef> others,
-                           IntegerAttr layer, Arguments... arguments) {
+                           Arguments... arguments) {
   constexpr bool isGather = std::is_same_v<Sent, dist::DispatchOp>;
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -265,9 +269,10 @@ Value DispatchFormer::send(Value value, const SentIds &ids, const Hop &hop,
   int64_t experts = holders.experts * (numShards(holders.axes) / numShards(at));
   bool isPart = experts < holders.all;
   if (isPart && dispatch == Dispatch::Padded)
-    if (auto padded = padHop(cast<RankedTensorType>(ids.own.getType()), hop,
-                             experts, holders.all, at))
-      return isGather ? padder.dispatch(*padded, value, ids.own, ids.all, layer)
+    if (auto padded =
+            padHop(cast<RankedTensorType>(ids.own.getType()), hop, experts,
+                   holders.all, at, layers.lookup(holders.ids)))
+      return isGather ? padder.dispatch(*padded, value, ids.own, ids.all)
                       : padder.combine(*padded, value, ids.own, ids.all);
   Operation *op;
   if (isPart && dispatch == Dispatch::Peers)
@@ -329,16 +334,13 @@ void DispatchFormer::gatherBefore(nn::RoutedOpInterface op, OpOperand &tokens,
                           (dispatch == Dispatch::Peers && &hop != hops.begin())
                       ? sliceIds(ids.back(), hop)
                       : ids.back());
-  IntegerAttr layer;
-  if (!op->hasAttr(dist::DistDialect::kRecomputeAttr))
-    layer = op->getAttrOfType<IntegerAttr>(dist::DistDialect::kLayerAttr);
   for (auto [i, hop] : llvm::enumerate(hops)) {
     AxisList others;
     for (const Hop &later : llvm::drop_begin(hops, i + 1))
       others.append(later.axes.begin(), later.axes.end());
     value = send<dist::DispatchOp, dist::AllGatherOp>(
         value, {ids[hops.size() - i], ids[hops.size() - 1 - i]}, hop, holders,
-        others, layer);
+        others);
   }
   whole.replaceAllUsesWith(value);
   eraseUnused(last);
@@ -378,7 +380,7 @@ void DispatchFormer::scatterAfter(Value sum, const Holders &holders) {
     if (dispatch != Dispatch::Dense)
       ids = sliceIds(ids, hop);
     value = send<dist::CombineOp, dist::ReduceScatterOp>(
-        value, {ids, all}, hop, holders, others, IntegerAttr(),
+        value, {ids, all}, hop, holders, others,
         dist::ReductionKindAttr::get(b.getContext(), dist::ReductionKind::Sum));
     llvm::append_range(others, hop.axes);
   }

@@ -130,7 +130,7 @@ const TokenPadder::Rows &TokenPadder::findRows(const TokenHop &hop, Value ids,
   Value routing = rt::RouteOp::create(
       g, RankedTensorType::get({devices + 1 + 2 * room}, g.getI32Type()),
       entries, devices, devices, room,
-      g.getDenseI64ArrayAttr({hop.room, hop.even}), IntegerAttr(), Value());
+      g.getDenseI64ArrayAttr({hop.room, hop.even}), hop.layer, Value());
   Value rowOf = tensor::ExtractSliceOp::create(
       g, RankedTensorType::get({room}, g.getI32Type()), routing,
       ArrayRef<OpFoldResult>{g.getIndexAttr(devices + 1 + room)},
@@ -215,12 +215,10 @@ static Value readRow(GenericBuilder &g, const TokenHop &hop, Value routing,
 }
 
 Value TokenPadder::dispatch(const TokenHop &hop, Value tokens, Value own,
-                            Value all, IntegerAttr layer) {
+                            Value all) {
   const Rows &sent = findRows(hop, own, /*isOwn=*/true),
              &rows = findRows(hop, all, /*isOwn=*/false);
   Value received = exchange(hop, sent, rows, tokens);
-  if (layer)
-    rows.routing.getDefiningOp<rt::RouteOp>().setLayerAttr(layer);
   GenericBuilder g(tokens.getLoc(), b);
   SmallVector<int64_t> shape(typeOf(tokens).getShape());
   int64_t each = shape[hop.dim], inner = 1;

@@ -27,6 +27,8 @@ struct TokenHop {
   /// Tokens from one device to another: as many as there is room for, and those
   /// of an even load.
   int64_t room, even;
+  /// The number of the layer for which a lack of room is noted; may be null.
+  mlir::IntegerAttr layer;
 };
 
 /// Sends tokens by all-to-alls of blocks with `room` rows for each pair of
@@ -37,9 +39,9 @@ public:
 
   /// Gathers `tokens` for the experts that their ids choose; rows of other
   /// tokens are 0. `own` are the ids of these tokens, `all` those of the
-  /// result. With `layer` a lack of room is noted for that layer.
+  /// result.
   mlir::Value dispatch(const TokenHop &hop, mlir::Value tokens, mlir::Value own,
-                       mlir::Value all, mlir::IntegerAttr layer);
+                       mlir::Value all);
   /// Scatters the sums of `sums` over the devices; `all` are the ids of its
   /// tokens, `own` those of the result's.
   mlir::Value combine(const TokenHop &hop, mlir::Value sums, mlir::Value own,

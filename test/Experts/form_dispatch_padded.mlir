@@ -7,7 +7,7 @@ module attributes {dist.plan = #dist.plan<moe_room = 1.5>} {
   dist.mesh @mesh ["dp"=4]
   func.func @layer(%x: tensor<1x32x64xf32>, %ids: tensor<1x32x2xi32>, %gates: tensor<4x32x2xf32>,
                    %wg: tensor<2x64x96xf32>, %wd: tensor<2x96x64xf32>) -> tensor<1x32x64xf32> attributes {dist.local} {
-    // CHECK-DAG: %[[OWN:.+]] = rt.route %{{.+}} experts 4 of 4 room 128 each [23, 15] : tensor<1x32x4xi32> -> tensor<261xi32>
+    // CHECK-DAG: %[[OWN:.+]] = rt.route %{{.+}} experts 4 of 4 room 128 each [23, 15] layer 3 : tensor<1x32x4xi32> -> tensor<261xi32>
     // CHECK-DAG: %[[IA:.+]] = dist.all_gather %[[IDS]]
     // CHECK: %[[ALL:.+]] = rt.route %{{.+}} experts 4 of 4 room 128 each [23, 15] layer 3 : tensor<4x32x1xi32> -> tensor<261xi32>
     // CHECK: %[[SENT:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<4x23x64xf32>)

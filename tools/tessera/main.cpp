@@ -3,17 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tessera <command> ...`. No signal handlers are installed: an error is one
-// line and exit status 1, never a stack dump. SIGXFSZ is ignored, so that a
-// write beyond the file size limit of the process returns an error.
+// `tessera <command> ...`. An error is one line and exit status 1, never a
+// stack dump. Interrupts end what the tool started. SIGXFSZ is ignored, so that
+// a write beyond the file size limit of the process returns an error.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
 #include "Options.h"
+#include "tessera/Support/Interrupts.h"
 #include "tessera/Support/Spelling.h"
 
-#include "tessera/Support/Interrupts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <csignal>

@@ -50,7 +50,7 @@ def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
 
     Tokens that are gathered along several dimensions are gathered over the outer
     axes of the mesh first, and their sums are scattered over these axes last, in
-    either mode: a token crosses outer links once. A dispatch over an outer axis
+    each mode: a token crosses outer links once. A dispatch over an outer axis
     sends a device the tokens that its group along the inner axes uses.
 
     ```mlir
@@ -75,7 +75,8 @@ def FormDispatchPass : Pass<"dist-form-dispatch", "::mlir::func::FuncOp"> {
       "dispatch", "dispatch", "::tessera::Dispatch",
       /*default=*/"::tessera::Dispatch::Auto", "how tokens are sent",
       [{::llvm::cl::values(
-        clEnumValN(::tessera::Dispatch::Auto, "auto", "peers on the host; elsewhere padded with room, else dense"),
+        clEnumValN(::tessera::Dispatch::Auto, "auto",
+                   "peers on the host; elsewhere padded with room, else dense"),
         clEnumValN(::tessera::Dispatch::Peers, "peers",
                    "devices read the rows that they use"),
         clEnumValN(::tessera::Dispatch::Padded, "padded",

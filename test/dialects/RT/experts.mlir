@@ -5,6 +5,8 @@ func.func @records(%x: tensor<4x32x64xbf16>, %grad: tensor<4x32x32xbf16>, %ids: 
                    %wg: tensor<3x64x96xbf16>, %wd: tensor<3x96x32xbf16>, %xr: tensor<200x64xbf16>, %o: index) {
   // CHECK: rt.route %{{.+}} experts 3 of 8 room 200 offset %{{.+}} : tensor<4x32x2xi64> -> tensor<460xi32>
   %r = rt.route %ids experts 3 of 8 room 200 offset %o : tensor<4x32x2xi64> -> tensor<460xi32>
+  // CHECK: rt.route %{{.+}} experts 3 of 8 room 200 each [70, 40] layer 1 : tensor<4x32x2xi64> -> tensor<460xi32>
+  %e = rt.route %ids experts 3 of 8 room 200 each [70, 40] layer 1 : tensor<4x32x2xi64> -> tensor<460xi32>
   // CHECK: rt.experts <gelu> of 6 %{{.*}} -> tensor<4x32x32xbf16>
   %y = rt.experts <gelu> of 6 %x, %r, %gates, %wg, %wg, %wd
       : tensor<4x32x64xbf16>, tensor<460xi32>, tensor<4x32x2xf32>, tensor<3x64x96xbf16>, tensor<3x96x32xbf16> -> tensor<4x32x32xbf16>

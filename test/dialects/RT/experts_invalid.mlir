@@ -17,6 +17,14 @@ func.func @C2_size(%i: tensor<8x2xi32>) {
 
 // -----
 
+func.func @C3_each(%i: tensor<8x2xi32>) {
+  // expected-error @+1 {{(C3) expects room and an even load of one expert, positive, but got array<i64: 4, 0>}}
+  %0 = rt.route %i experts 2 of 8 room 16 each [4, 0] : tensor<8x2xi32> -> tensor<35xi32>
+  return
+}
+
+// -----
+
 // rt.expert_capacity
 func.func @C1_rank(%i: tensor<8xi32>, %s: tensor<8xf32>) {
   // expected-error @+1 {{(C1) expects ids of i32 or i64 of rank 2 at least but got 'tensor<8xi32>'}}
