@@ -2,11 +2,17 @@
 # a package for find_package(Tessera). tools/ and runtime/ install themselves.
 include(CMakePackageConfigHelpers)
 
+# What an embedder links beside Tessera::Partitioner.
+add_library(TesseraCompiler INTERFACE)
+target_link_libraries(TesseraCompiler INTERFACE TesseraRegistration)
+set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES TesseraCompiler)
+
 # An archive TesseraNN is the target Tessera::NN.
 get_property(libraries GLOBAL PROPERTY TESSERA_LIBRARIES)
 foreach(library ${libraries})
   string(REGEX REPLACE "^Tessera" "" export ${library})
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${export})
+  add_library(Tessera::${export} ALIAS ${library})
 endforeach()
 install(TARGETS ${libraries} EXPORT TesseraTargets
         ARCHIVE DESTINATION lib/tessera COMPONENT development)
@@ -31,4 +37,5 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/TesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/TesseraConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/TesseraUseLLVM.cmake
         DESTINATION ${package} COMPONENT development)

@@ -9,17 +9,29 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include
-                    ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
-separate_arguments(LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
-add_definitions(${LLVM_DEFS})
+# What compiles and links with MLIR: its flags, its headers, our include roots. In
+# an installed tree TesseraConfig.cmake adds those of the LLVM found there.
+add_library(TesseraMLIR INTERFACE)
+target_include_directories(TesseraMLIR INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:include/tessera>)
+include(TesseraUseLLVM)
+tessera_use_llvm(compile_options include_dirs)
+target_compile_options(TesseraMLIR INTERFACE "$<BUILD_INTERFACE:${compile_options}>")
+target_include_directories(TesseraMLIR SYSTEM INTERFACE
+                           "$<BUILD_INTERFACE:${include_dirs}>")
+target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
+set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES TesseraMLIR)
 
 # One precompiled header for all. Its first header pins the library's ABI.
-file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "namespace {}\n")
-add_library(tessera_pch STATIC ${CMAKE_BINARY_DIR}/pch.cpp)
+file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "namespace {}\n")
+add_library(tessera_pch STATIC ${PROJECT_BINARY_DIR}/pch.cpp)
+target_link_libraries(tessera_pch PRIVATE TesseraMLIR)
 target_precompile_headers(tessera_pch PRIVATE
-  ${CMAKE_SOURCE_DIR}/include/tessera/Support/LLVMAbi.h
+  ${PROJECT_SOURCE_DIR}/include/tessera/Support/LLVMAbi.h
   [["mlir/Dialect/Arith/IR/Arith.h"]]
   [["mlir/Dialect/Func/IR/FuncOps.h"]]
   [["mlir/Dialect/Linalg/IR/Linalg.h"]]
@@ -37,6 +49,13 @@ target_precompile_headers(tessera_pch PRIVATE
 
 option(TESSERA_UNITY "Compile the sources of a library eight at a time" ON)
 
+set(TESSERA_TABLEGEN_INCLUDES ${include_dirs} ${PROJECT_SOURCE_DIR}
+                              ${PROJECT_SOURCE_DIR}/include)
+# tessera_tablegen(FILE flags...): mlir_tablegen with the include directories.
+macro(tessera_tablegen)
+  mlir_tablegen(${ARGV} EXTRA_INCLUDES ${TESSERA_TABLEGEN_INCLUDES})
+endmacro()
+
 add_custom_target(tessera_headers)
 # The reference of dialects and passes, in build/docs/.
 add_custom_target(tessera-docs)
@@ -45,8 +64,8 @@ add_custom_target(tessera-docs)
 # LLVM_TARGET_DEFINITIONS.
 function(tessera_doc name)
   string(MAKE_C_IDENTIFIER ${name} id)
-  tablegen(MLIR ${id}.md ${ARGN})
-  set(output ${CMAKE_BINARY_DIR}/docs/${name}.md)
+  tablegen(MLIR ${id}.md ${ARGN} EXTRA_INCLUDES ${TESSERA_TABLEGEN_INCLUDES})
+  set(output ${PROJECT_BINARY_DIR}/docs/${name}.md)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_BINARY_DIR}/${id}.md ${output}
     DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${id}.md)
@@ -63,7 +82,7 @@ function(tessera_library name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${TESSERA_UNITY}
                         UNITY_BUILD_BATCH_SIZE 8)
   add_dependencies(${name} tessera_headers)
-  target_link_libraries(${name} PUBLIC ${ARGN} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARGN} TesseraMLIR)
   target_precompile_headers(${name} REUSE_FROM tessera_pch)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES ${name})
 endfunction()
@@ -71,7 +90,7 @@ endfunction()
 # tessera_passes(Lib): declarations of include/tessera/<Lib>/Passes.td.
 function(tessera_passes lib)
   set(LLVM_TARGET_DEFINITIONS ${lib}/Passes.td)
-  mlir_tablegen(${lib}/Passes.h.inc -gen-pass-decls -name=${lib})
+  tessera_tablegen(${lib}/Passes.h.inc -gen-pass-decls -name=${lib})
   tessera_doc(passes/${lib} -gen-pass-doc)
   add_public_tablegen_target(Tessera${lib}PassesIncGen)
   add_dependencies(tessera_headers Tessera${lib}PassesIncGen)
@@ -80,21 +99,21 @@ endfunction()
 # tessera_dialect(NN nn): the generated files of dialects/<NN>/<NN>.td.
 function(tessera_dialect folder name)
   set(LLVM_TARGET_DEFINITIONS ${folder}.td)
-  mlir_tablegen(${folder}Dialect.h.inc -gen-dialect-decls -dialect=${name})
-  mlir_tablegen(${folder}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
-  mlir_tablegen(${folder}Enums.h.inc -gen-enum-decls)
-  mlir_tablegen(${folder}Enums.cpp.inc -gen-enum-defs)
-  mlir_tablegen(${folder}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
-  mlir_tablegen(${folder}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
-  mlir_tablegen(${folder}Types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
-  mlir_tablegen(${folder}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
-  mlir_tablegen(${folder}Ops.h.inc -gen-op-decls -dialect=${name})
-  mlir_tablegen(${folder}Ops.cpp.inc -gen-op-defs -dialect=${name})
+  tessera_tablegen(${folder}Dialect.h.inc -gen-dialect-decls -dialect=${name})
+  tessera_tablegen(${folder}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  tessera_tablegen(${folder}Enums.h.inc -gen-enum-decls)
+  tessera_tablegen(${folder}Enums.cpp.inc -gen-enum-defs)
+  tessera_tablegen(${folder}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
+  tessera_tablegen(${folder}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
+  tessera_tablegen(${folder}Types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
+  tessera_tablegen(${folder}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
+  tessera_tablegen(${folder}Ops.h.inc -gen-op-decls -dialect=${name})
+  tessera_tablegen(${folder}Ops.cpp.inc -gen-op-defs -dialect=${name})
   tessera_doc(dialects/${folder} -gen-dialect-doc -dialect=${name})
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}Interfaces.td)
     set(LLVM_TARGET_DEFINITIONS ${folder}Interfaces.td)
-    mlir_tablegen(${folder}Interfaces.h.inc -gen-op-interface-decls)
-    mlir_tablegen(${folder}Interfaces.cpp.inc -gen-op-interface-defs)
+    tessera_tablegen(${folder}Interfaces.h.inc -gen-op-interface-decls)
+    tessera_tablegen(${folder}Interfaces.cpp.inc -gen-op-interface-defs)
   endif()
   add_public_tablegen_target(Tessera${folder}IncGen)
   add_dependencies(tessera_headers Tessera${folder}IncGen)

@@ -46,7 +46,23 @@ void printMeshAxes(mlir::AsmPrinter &printer, mlir::Operation *op,
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Dist/DistTypes.h.inc"
 
+namespace tessera::dist {
+struct Transfer;
+} // namespace tessera::dist
+
 #include "dialects/Dist/DistInterfaces.h.inc"
+
+namespace tessera::dist {
+/// A piece that each device sends to the one `distance` after it in a group.
+struct Transfer {
+  /// The collective of the region that moves the piece's tensor: its group, and
+  /// the place that reports name.
+  CollectiveOpInterface op;
+  /// A device's piece in the elements that are sent.
+  mlir::RankedTensorType piece;
+  int64_t distance = 0;
+};
+} // namespace tessera::dist
 
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.h.inc"

@@ -1,4 +1,4 @@
-//===- DistInterfaces.td - Interface of the collectives ----*- tablegen -*-===//
+//===- DistInterfaces.td - Interfaces of communication ----*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,6 +54,19 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     int64_t getBytesReceived(::mlir::RankedTensorType operand,
                              int64_t groupSize);
   }];
+}
+
+def TransfersOpInterface : OpInterface<"TransfersOpInterface"> {
+  let cppNamespace = "::tessera::dist";
+  let description = [{
+    An op that sends other pieces than the collectives of its region, which says
+    only what it computes. `dist.ring_attention` has it where the passes of rings
+    are registered (registerRingTransfers).
+  }];
+  let methods = [
+    InterfaceMethod<"All transfers of one run, in order.",
+      "::std::vector<::tessera::dist::Transfer>", "getTransfers", (ins)>,
+  ];
 }
 
 #endif // TESSERA_DIALECTS_DIST_DISTINTERFACES_TD

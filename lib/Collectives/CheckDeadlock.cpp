@@ -14,7 +14,6 @@
 #include "OverlapBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/CommunicationOrder.h"
 #include "tessera/Collectives/Passes.h"
 #include <map>

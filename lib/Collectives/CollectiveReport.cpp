@@ -7,9 +7,7 @@
 
 #include "tessera/Collectives/CollectiveReport.h"
 #include "OverlapBuilder.h"
-#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Passes.h"
-#include "tessera/Rings/RingSteps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -28,98 +26,13 @@ using namespace tessera;
 // Collectives of a function
 //===----------------------------------------------------------------------===//
 
-/// Returns the number of runs of the op in one call of its function.
-static int64_t getRuns(Operation *op) {
-  int64_t runs = 1;
-  for (Operation *parent = op->getParentOp(); parent;
-       parent = parent->getParentOp())
-    runs *= getNumRuns(parent);
-  return runs;
-}
-
-/// Returns the bytes of a device's operand of a collective.
-static double getLocalBytes(RankedTensorType type) {
-  int64_t bits =
-      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
-  return static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
-}
-
-CollectiveUse CollectivePricer::price(dist::CollectiveOpInterface op,
-                                      CollectiveKind kind,
-                                      RankedTensorType operand, double local) {
-  if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
-    meshOp = dist::lookupMesh(op, op.getMeshAttr());
-    mesh = meshOp.getMesh().toMesh();
-    links = getMeshLinks(meshOp);
-  }
-  AxisList axes = op.getAxes().toAxes(mesh);
-  CollectiveUse use{op, kind, operand, {}};
-  llvm::raw_string_ostream os(use.axes);
-  mesh.print(os, axes);
-  double share = op.getShareSent();
-  use.bytes = std::llround(
-      share * double(getBytesReceived(
-                  kind, static_cast<int64_t>(getLocalBytes(operand)),
-                  numShards(axes))));
-  use.time = getCollectiveTime(links, mesh, kind,
-                               local + share * getLocalBytes(operand), axes);
-  return use;
-}
-
-std::optional<CollectiveUse>
-CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
-  std::optional<CollectiveKind> kind = op.getCollectiveKind();
-  if (!kind)
-    return std::nullopt;
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  return price(op, *kind, type, local);
-}
-
-std::vector<CollectiveUse> CollectivePricer::price(dist::RingAttentionOp op) {
-  std::vector<CollectiveUse> uses;
-  for (const RingTransfer &transfer : getRingTransfers(op))
-    uses.push_back(price(transfer.op, CollectiveKind::Permute, transfer.chunk,
-                         /*local=*/0));
-  return uses;
-}
-
-std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
-  std::vector<CollectiveUse> uses;
-  CollectivePricer pricer;
+std::vector<CollectiveUse>
+tessera::getExposedCollectives(FunctionOpInterface func) {
+  std::vector<CollectiveUse> uses = getCollectives(func);
   llvm::DenseMap<Operation *, double> exposed = getExposedShares(func);
-  double local = 0;
-  func->walk<WalkOrder::PreOrder>([&](Operation *any) {
-    // A ring sends chunks, whatever its region says that it computes.
-    if (auto ring = dyn_cast<dist::RingAttentionOp>(any)) {
-      for (CollectiveUse &use : pricer.price(ring)) {
-        use.count = getRuns(ring);
-        uses.push_back(std::move(use));
-      }
-      return WalkResult::skip();
-    }
-    auto op = dyn_cast<dist::CollectiveOpInterface>(any);
-    if (!op)
-      return WalkResult::advance();
-    bool joins = isa<dist::BucketOp>(op->getParentOp()) && op->getPrevNode();
-    std::optional<CollectiveUse> use = pricer.price(op, joins ? local : 0);
-    if (!use)
-      return WalkResult::advance();
-    double own =
-        getLocalBytes(cast<RankedTensorType>(op->getOperand(0).getType()));
-    local = joins ? local + own : own;
-    use->count = getRuns(op);
-    if (auto it = exposed.find(op->getParentOp()); it != exposed.end())
-      use->exposed = it->second;
-    // Members of a bucket are consecutive and count as one collective.
-    if (joins) {
-      uses.back().bytes += use->bytes;
-      uses.back().time = use->time;
-      ++uses.back().members;
-      return WalkResult::advance();
-    }
-    uses.push_back(std::move(*use));
-    return WalkResult::advance();
-  });
+  for (CollectiveUse &use : uses)
+    if (auto it = exposed.find(use.op->getParentOp()); it != exposed.end())
+      use.exposed = it->second;
   return uses;
 }
 
@@ -221,7 +134,7 @@ LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
   for (auto func : module.getOps<FunctionOpInterface>()) {
     if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
       continue;
-    std::vector<CollectiveRow> rows = summarize(getCollectives(func));
+    std::vector<CollectiveRow> rows = summarize(getExposedCollectives(func));
     llvm::append_range(rows, getPipelineTransfers(func));
     AttentionPairs pairs;
     if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(

@@ -11,9 +11,9 @@
 #include "CollectiveMatmul.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Cluster/LinksAttr.h"
-#include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/LocalCollectives/CollectiveUse.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMCOLLECTIVEMATMULPASS

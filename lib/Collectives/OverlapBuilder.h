@@ -10,7 +10,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "tessera/Collectives/OpRuns.h"
+#include "tessera/LocalCollectives/OpRuns.h"
 #include "tessera/Collectives/OverlapSchedule.h"
 #include "llvm/ADT/DenseMap.h"
 

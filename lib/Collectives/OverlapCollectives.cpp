@@ -23,7 +23,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
-#include "tessera/Collectives/CollectiveReport.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Collectives/StartCollective.h"
 #include "tessera/Memory/PlannedBytes.h"

@@ -15,13 +15,10 @@
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Experts/Passes.h"
 #include "tessera/Fusion/Passes.h"
-#include "tessera/Interfaces/Passes.h"
 #include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
-#include "tessera/Partition/Passes.h"
 #include "tessera/Proof/Passes.h"
 #include "tessera/Proof/VerifyPartition.h"
-#include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Rings/Passes.h"
 #include "tessera/ShardingSearch/Passes.h"
@@ -57,15 +54,13 @@ static void buildTrain(OpPassManager &pm) {
   pm.addPass(createEraseStopGradientsPass());
   pm.addPass(createSplitBatchPass());
   pm.addPass(createShardTrainingStatePass());
-  pm.addPass(createPinContextPass());
-  pm.addPass(createPinExpertsPass());
+  buildPins(pm);
 }
 
 static void buildPropagate(OpPassManager &pm) {
-  pm.addPass(createPrepareRegionsPass());
-  pm.addPass(createRaiseArgReductionsPass());
-  pm.addPass(createReplayDecisionsPass());
-  pm.addPass(createPropagateShardingsPass());
+  buildPropagation(pm, [](OpPassManager &seeds) {
+    seeds.addPass(createReplayDecisionsPass());
+  });
 }
 
 static void addCollectiveMatmuls(OpPassManager &pm,
@@ -131,28 +126,10 @@ static void setTarget(OpPassManager &pm, const PipelineOptions &options) {
 
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   auto reference = std::make_shared<ReferenceProgram>();
-  pm.addPass(createKeepReferencePass(reference));
-  // On global types: plain reductions, and dimensions that divide.
-  pm.addPass(createDecomposeReductionsPass());
-  PadFactorsPassOptions padding;
-  if (options.pads())
-    padding.multiple = options.padMultiple;
-  pm.addPass(createPadFactorsPass(padding));
-  // Insert a reshard where a use needs another sharding of a value.
-  pm.addPass(createInsertReshardsPass());
-  pm.addPass(createPlaceReductionsPass());
-  pm.addPass(createMergeReshardsPass());
-  pm.addPass(createReshardToCollectivesPass());
-  CheckBudgetPassOptions budget;
-  budget.maxBytes = options.maxBytes;
-  budget.maxCollectives = options.maxCollectives;
-  budget.noFullGather = options.noFullGather;
-  pm.addPass(createCheckBudgetPass(budget));
-  // From here on, the program of one device.
-  pm.addPass(createGlobalToLocalPass());
-  FuseCollectivesPassOptions fusion;
-  fusion.sharedBytes = options.sharedBytes;
-  pm.addPass(createFuseCollectivesPass(fusion));
+  PartitionerOptions partitioner = options;
+  if (!options.pads())
+    partitioner.padMultiple = 0;
+  buildLocalProgram(pm, partitioner, reference);
   pm.addPass(createPackRowsPass());
   // The stages depend on the speed of the target's devices.
   setTarget(pm, options);
@@ -161,10 +138,9 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   addStages(pm, options);
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
-  pm.addPass(createVerifyLocalPass());
-  pm.addPass(createVerifyPartitionPass(reference));
+  buildProof(pm, reference);
   pm.addPass(createCheckPipelinesPass(reference));
-  pm.addPass(createCheckBudgetPass(budget));
+  buildBudget(pm, options);
   if (!options.collectiveReport.empty())
     pm.addPass(createCountPairsPass());
   reportAt(Phase::Partition, pm, options);
@@ -246,8 +222,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
                          const PipelineOptions &options) {
   switch (phase) {
   case Phase::Input:
-    pm.addPass(createVerifyInputPass());
-    pm.addPass(createPrepareRegionsPass());
+    buildInput(pm);
     pm.addPass(createBoundIdsPass());
     return;
   case Phase::Plan:

@@ -381,8 +381,8 @@ RingExpander::expandZigzag(nn::AttentionBackwardOp attention) {
 
 /// Lists the expected collectives of the ring.
 void RingExpander::expect() {
-  for (const RingTransfer &transfer : getRingTransfers(op))
-    addExpected(op, listRotation(transfer.chunk, gather.getAxes(), count,
+  for (const dist::Transfer &transfer : getRingTransfers(op))
+    addExpected(op, listRotation(transfer.piece, gather.getAxes(), count,
                                  transfer.distance));
 }
 

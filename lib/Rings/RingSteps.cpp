@@ -80,12 +80,13 @@ RingSteps tessera::getRingSteps(dist::RingAttentionOp op) {
   return ring;
 }
 
-SmallVector<RingTransfer> tessera::getRingTransfers(dist::RingAttentionOp op) {
+std::vector<dist::Transfer>
+tessera::getRingTransfers(dist::RingAttentionOp op) {
   RingSteps ring = getRingSteps(op);
   SmallVector<dist::AllGatherOp, 2> gathers = op.getGathers();
   SmallVector<dist::ReduceScatterOp, 2> scatters = op.getScatters();
   bool hasGradients = isa<nn::AttentionBackwardOp>(op.getAttention());
-  SmallVector<RingTransfer> transfers;
+  std::vector<dist::Transfer> transfers;
   auto send = [&](bool isGradient, int64_t distance, bool isWide) {
     for (auto [number, gather] : llvm::enumerate(gathers)) {
       auto chunk = cast<RankedTensorType>(gather.getInput().getType());
@@ -107,4 +108,20 @@ SmallVector<RingTransfer> tessera::getRingTransfers(dist::RingAttentionOp op) {
     send(/*isGradient=*/true, -ring.steps.back(),
          ring.isZigzag || ring.steps.size() > 2 || !ring.roundsGradients);
   return transfers;
+}
+
+namespace {
+struct RingTransfers
+    : dist::TransfersOpInterface::ExternalModel<RingTransfers,
+                                                dist::RingAttentionOp> {
+  std::vector<dist::Transfer> getTransfers(Operation *op) const {
+    return getRingTransfers(cast<dist::RingAttentionOp>(op));
+  }
+};
+} // namespace
+
+void tessera::registerRingTransfers(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, dist::DistDialect *) {
+    dist::RingAttentionOp::attachInterface<RingTransfers>(*context);
+  });
 }

@@ -17,7 +17,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Cluster/MeshLinks.h"
-#include "tessera/Collectives/DeviceAxes.h"
+#include "tessera/LocalCollectives/DeviceAxes.h"
 
 namespace tessera {
 

@@ -17,7 +17,7 @@
 #include "dialects/RT/RT.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
-#include "tessera/Collectives/OpRuns.h"
+#include "tessera/LocalCollectives/OpRuns.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/ModelBlocks.h"
 #include <set>

@@ -33,7 +33,6 @@ static std::string findSharedFolder(StringRef folder) {
     candidates.push_back(joinPath(above, "share/tessera"));
     candidates.push_back(joinPath(above, "share"));
   }
-  candidates.push_back(TESSERA_SHARE);
   for (const std::string &share : candidates)
     if (std::string path = joinPath(share, folder); sys::fs::is_directory(path))
       return path;

@@ -1,7 +1,8 @@
 """Checks the includes of the sources. Each folder includes only folders above it in the table of
 CONTRIBUTING.md. A header without a folder is in the folder of the file that includes it. The
 runtime includes nothing of the compiler, and the compiler's libraries only the runtime's public
-headers. Tests, benchmarks and tools name the folder of a private header of the runtime."""
+headers. Tests, benchmarks and tools name the folder of a private header of the runtime. A library
+links the libraries of the folders that it includes, and no other."""
 
 import os
 import pathlib
@@ -45,11 +46,40 @@ def list_sources(root):
     return sorted(sources)
 
 
+def library_of(path):
+    """The folder of the library that a source file or an included path belongs to, or None."""
+    parts = pathlib.PurePosixPath(path).parts
+    return parts[1] if parts[0] == "dialects" and len(parts) > 2 else layer_of(path)
+
+
+def check_links(root):
+    """Errors of the lists of linked libraries."""
+    included, errors = {}, []
+    for path in list_sources(root):
+        name = path.relative_to(root).as_posix()
+        if name.startswith(("lib/", "include/", "dialects/")) and path.suffix != ".td":
+            own = library_of(name)
+            others = {library_of(other) for other in INCLUDE.findall(path.read_text())}
+            included.setdefault(own, set()).update(others - {None, own})
+    for path in sorted(root.glob("lib/*/CMakeLists.txt")) + \
+            sorted(root.glob("dialects/*/CMakeLists.txt")):
+        own = path.parent.name
+        call = re.search(r"tessera_library\(Tessera(\w+)([^)]*)\)", path.read_text())
+        linked = set(call.group(2).split()) if call else set()
+        expected = {f"Tessera{other}" for other in included.get(own, ())}
+        name = path.relative_to(root).as_posix()
+        errors += [f"{name}: expects {other}, which {own} includes" for other
+                   in sorted(expected - linked)]
+        errors += [f"{name}: links {other}, which {own} does not include" for other
+                   in sorted(linked - expected)]
+    return errors
+
+
 def main(root):
     layers = read_layers((root / "CONTRIBUTING.md").read_text())
     private = {path.name for path in root.glob("runtime/**/*.h")} - \
         {path.name for path in root.glob("runtime/include/*.h")}
-    errors = []
+    errors = check_links(root)
     for path in list_sources(root):
         name = path.relative_to(root).as_posix()
         text = path.read_text()

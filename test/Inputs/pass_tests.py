@@ -1,6 +1,6 @@
 """Checks that each pass has a lit test with its name in the folder of its library:
-FuseCollectivesPass in include/tessera/Collectives/Passes.td is tested in
-test/Collectives/fuse_collectives.mlir or .test, or in a folder of that name. The file's name may
+FuseCollectivesPass in include/tessera/LocalCollectives/Passes.td is tested in
+test/LocalCollectives/fuse_collectives.mlir or .test, or in a folder of that name. The file's name may
 have a suffix."""
 
 import pathlib

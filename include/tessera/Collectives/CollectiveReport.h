@@ -3,62 +3,23 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts the collectives of a partitioned function by kind and axes.
-// Collectives in a `dist.accumulate` count once for each micro-batch.
+// Sums the collectives of a partitioned function by kind and axes, with what of
+// their time is exposed.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_COLLECTIVES_COLLECTIVEREPORT_H
 #define TESSERA_COLLECTIVES_COLLECTIVEREPORT_H
 
-#include "dialects/Dist/Dist.h"
-#include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/LocalCollectives/CollectiveUse.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
 
-/// One collective of a function, in program order; a bucket counts as one.
-struct CollectiveUse {
-  /// The first collective of a bucket.
-  dist::CollectiveOpInterface op;
-  CollectiveKind kind;
-  /// The tensor that a device puts into it.
-  mlir::RankedTensorType operand;
-  /// `{"x", "y"}`.
-  std::string axes;
-  /// Number of runs in one call of the function.
-  int64_t count = 1;
-  /// Bytes that one device receives in one run, and its seconds.
-  int64_t bytes = 0;
-  double time = 0;
-  /// The share of its time in which nothing else runs, given the order of the
-  /// program (timeOverlap). 1 if the program waits for it at once.
-  double exposed = 1;
-  /// Number of collectives that are merged into this one.
-  int64_t members = 1;
-};
-
-/// Prices collectives, each alone; caches the mesh.
-class CollectivePricer {
-public:
-  /// None for a slice. `local` are additional bytes of a device that travel
-  /// along.
-  std::optional<CollectiveUse> price(dist::CollectiveOpInterface op,
-                                     double local = 0);
-  /// Each transfer of an attention around a ring.
-  std::vector<CollectiveUse> price(dist::RingAttentionOp op);
-
-private:
-  CollectiveUse price(dist::CollectiveOpInterface op, CollectiveKind kind,
-                      mlir::RankedTensorType operand, double local);
-
-  dist::MeshOp meshOp;
-  Mesh mesh;
-  MeshLinks links;
-};
-
-/// The collectives of a local function.
-std::vector<CollectiveUse> getCollectives(mlir::FunctionOpInterface func);
+/// The collectives of a local function, each with the share of its time that is
+/// exposed by the order of the program.
+std::vector<CollectiveUse>
+getExposedCollectives(mlir::FunctionOpInterface func);
 
 /// All collectives of one kind over the same axes, or the values that a pp rank
 /// receives from others.

@@ -239,4 +239,17 @@ def VerifyLocalPass : Pass<"dist-verify-local", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpectGlobalPass : Pass<"dist-expect-global", "::mlir::ModuleOp"> {
+  let summary = "fails where a function is local already";
+  let description = [{
+    A local function has the types of one device, so partitioning it again would
+    take parts for wholes. Changes nothing.
+
+    ```mlir
+    func.func @f(...) attributes {dist.local}
+    // error: expects a global function to partition but got a local one
+    ```
+  }];
+}
+
 #endif // TESSERA_PARTITION_PASSES_TD

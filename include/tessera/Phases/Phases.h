@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Experts/Dispatch.h"
+#include "tessera/Partitioner/Partitioner.h"
 #include "tessera/Training/GivenLayout.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -73,7 +74,11 @@ enum class CollectiveMatmul {
 };
 
 /// The options of a compilation.
-struct PipelineOptions {
+struct PipelineOptions : PartitionerOptions {
+  /// Minor dimensions of matmuls are padded by their sizes for a GPU, and not
+  /// for the host.
+  PipelineOptions() { padMultiple = -1; }
+
   GivenLayout layout;
   /// A cluster file, whose links and device determine times; empty: the
   /// program's own, or equal links.
@@ -81,14 +86,8 @@ struct PipelineOptions {
   /// A program with a loss stays a forward function.
   bool forward = false;
   MemoryUse memory = MemoryUse::Shared;
-  /// Limits on a function's communication, as `dist.budget`; negative: none.
-  int64_t maxBytes = -1, maxCollectives = -1;
-  bool noFullGather = false;
   /// Largest bytes of small collectives that are merged; 0: no merging.
   int64_t bucketBytes = int64_t(25) << 20;
-  /// Bytes of gathered parameters that may be kept for a later use instead of
-  /// gathered again.
-  int64_t sharedBytes = 0;
   /// Output of the report of collectives (reportCollectives); empty: none.
   std::string collectiveReport;
   /// The target: host, cuda or cuda-emulated; empty: the module's target, or
@@ -111,9 +110,6 @@ struct PipelineOptions {
   /// Growth of a rank's memory allowed for overlap, in bytes; negative: a
   /// tenth.
   int64_t overlapBytes = -1;
-  /// Multiple to which the minor dimensions of matmuls are padded; 0: no
-  /// padding; negative: chosen by their sizes for a GPU, none for the host.
-  int64_t padMultiple = -1;
   /// Whether sizes are padded even if no mesh requires it.
   bool pads() const {
     return padMultiple > 0 ||

@@ -39,20 +39,15 @@ struct RingSteps {
 /// Returns the steps that the expansion of `op` has on its target.
 RingSteps getRingSteps(dist::RingAttentionOp op);
 
-/// A chunk that each device sends to the one `distance` after it.
-struct RingTransfer {
-  /// The gather of the region that has the chunk, of keys or of values, or the
-  /// scatter that has its gradient.
-  dist::CollectiveOpInterface op;
-  /// A device's chunk in the elements that are sent.
-  mlir::RankedTensorType chunk;
-  int64_t distance = 0;
-};
-
 /// All transfers of a ring, in order: keys and values for each step but the
 /// first, and in the backward the sums of their gradients, which end at the
-/// owner of the chunk. Sums are in f32 at least.
-llvm::SmallVector<RingTransfer> getRingTransfers(dist::RingAttentionOp op);
+/// owner of the chunk. Sums are in f32 at least. Each has the gather of the
+/// region that has the chunk, or the scatter that has its gradient.
+std::vector<dist::Transfer> getRingTransfers(dist::RingAttentionOp op);
+
+/// Gives `dist.ring_attention` its transfers: counts and prices of collectives
+/// then have these in place of the collectives of its region.
+void registerRingTransfers(mlir::DialectRegistry &registry);
 
 } // namespace tessera
 

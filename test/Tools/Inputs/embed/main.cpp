@@ -10,18 +10,17 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Phases/Phases.h"
-#include "tessera/Registration/Registration.h"
+#include "tessera/Partitioner/Partitioner.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  tessera::registerDialects(registry);
+  tessera::registerPartitionerDialects(registry);
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(argv[1], &context);
   if (!module)
     return 1;
   mlir::PassManager pm(&context);
-  tessera::buildPhasesUpTo(pm, tessera::Phase::Partition, {});
+  tessera::buildPartitioner(pm, {});
   if (mlir::failed(pm.run(*module)))
     return 1;
   module->print(llvm::outs());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Collectives/DeviceAxes.h"
+#include "tessera/LocalCollectives/DeviceAxes.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COLLECTIVES_OPRUNS_H
-#define TESSERA_COLLECTIVES_OPRUNS_H
+#ifndef TESSERA_LOCALCOLLECTIVES_OPRUNS_H
+#define TESSERA_LOCALCOLLECTIVES_OPRUNS_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -14,7 +14,8 @@
 namespace tessera {
 
 /// Number of runs of the regions of an op: trips of a loop with constant
-/// bounds, micro-batches of a dist.accumulate; 1 for all others.
+/// bounds, micro-batches of a dist.accumulate; 1 for all others. A loop up to
+/// the largest index ends by a condition of its own, so its trips are unknown.
 int64_t getNumRuns(mlir::Operation *op);
 
 /// Cost of an op, given the cost `ofOp` of a single op: the sum over the ops in
@@ -28,4 +29,4 @@ double sumOverRuns(mlir::Operation *op,
 
 } // namespace tessera
 
-#endif // TESSERA_COLLECTIVES_OPRUNS_H
+#endif // TESSERA_LOCALCOLLECTIVES_OPRUNS_H

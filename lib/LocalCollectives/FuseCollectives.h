@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_COLLECTIVES_FUSECOLLECTIVES_H
-#define TESSERA_LIB_COLLECTIVES_FUSECOLLECTIVES_H
+#ifndef TESSERA_LIB_LOCALCOLLECTIVES_FUSECOLLECTIVES_H
+#define TESSERA_LIB_LOCALCOLLECTIVES_FUSECOLLECTIVES_H
 
 #include "dialects/Dist/Dist.h"
 
@@ -55,4 +55,4 @@ bool mergeEqual(mlir::Block &block, const FusionContext &context);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_COLLECTIVES_FUSECOLLECTIVES_H
+#endif // TESSERA_LIB_LOCALCOLLECTIVES_FUSECOLLECTIVES_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COLLECTIVES_DEVICEAXES_H
-#define TESSERA_COLLECTIVES_DEVICEAXES_H
+#ifndef TESSERA_LOCALCOLLECTIVES_DEVICEAXES_H
+#define TESSERA_LOCALCOLLECTIVES_DEVICEAXES_H
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_COLLECTIVES_DEVICEAXES_H
+#endif // TESSERA_LOCALCOLLECTIVES_DEVICEAXES_H

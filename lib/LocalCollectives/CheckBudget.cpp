@@ -11,13 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Collectives/CollectiveReport.h"
-#include "tessera/Collectives/DeviceAxes.h"
-#include "tessera/Collectives/Passes.h"
+#include "tessera/LocalCollectives/CollectiveUse.h"
+#include "tessera/LocalCollectives/DeviceAxes.h"
+#include "tessera/LocalCollectives/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CHECKBUDGETPASS
-#include "tessera/Collectives/Passes.h.inc"
+#include "tessera/LocalCollectives/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;

@@ -11,11 +11,11 @@
 
 #include "FuseCollectives.h"
 #include "mlir/IR/Remarks.h"
-#include "tessera/Collectives/Passes.h"
+#include "tessera/LocalCollectives/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FUSECOLLECTIVESPASS
-#include "tessera/Collectives/Passes.h.inc"
+#include "tessera/LocalCollectives/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
