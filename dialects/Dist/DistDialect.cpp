@@ -7,6 +7,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,6 +34,7 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Dist/DistOps.cpp.inc"
       >();
+  addInterfaces<ModelledDialect>();
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "dialects/NN/NNCost.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -87,4 +88,5 @@ void NNDialect::initialize() {
 #include "dialects/NN/NNOps.cpp.inc"
       >();
   attachCostModels(getContext());
+  addInterfaces<ModelledDialect>();
 }

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -41,6 +42,7 @@ void RTDialect::initialize() {
 #include "dialects/RT/RTOps.cpp.inc"
       >();
   attachCostModels(getContext());
+  addInterfaces<ModelledDialect>();
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Interfaces/Expansion.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -155,9 +157,53 @@ static OpCost structuredCost(linalg::LinalgOp op) {
   return cost;
 }
 
+/// Returns the work of what an op computes, as the kind of the part that
+/// computes most; nothing between the parts is in memory. None if the meaning
+/// fails.
+static std::optional<OpCost> getMeaningCost(Operation *op) {
+  Region region;
+  Block &block = region.emplaceBlock();
+  SmallVector<Location> locations(op->getNumOperands(), op->getLoc());
+  block.addArguments(op->getOperandTypes(), locations);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
+  IRMapping mapping;
+  mapping.map(op->getOperands(), block.getArguments());
+  Operation *copy = builder.clone(*op, mapping);
+  builder.setInsertionPoint(copy);
+  auto meaning = cast<linalg::AggregatedOpInterface>(copy);
+  if (failed(meaning.decomposeOperation(builder)))
+    return std::nullopt;
+  OpCost total;
+  double most = -1;
+  int kernels = 0;
+  for (Operation &part : block) {
+    if (&part == copy || part.getName() == op->getName())
+      continue;
+    OpCost cost = getOpCost(&part);
+    kernels +=
+        cost.kind != CostKind::None && cost.kind != CostKind::Elementwise;
+    double flops = total.flops + cost.flops;
+    double functions = total.functions + cost.functions;
+    if (cost.kind != CostKind::None && cost.flops > most) {
+      most = cost.flops;
+      total = cost;
+    }
+    total.flops = flops;
+    total.functions = functions;
+  }
+  total.bytesRead = total.bytesWritten = -1;
+  total.kernels = std::max(kernels, 1);
+  total.linear = false;
+  return total;
+}
+
 OpCost tessera::getOpCost(Operation *op) {
   if (auto iface = dyn_cast<CostOpInterface>(op))
     return iface.getOpCost();
+  if (hasMeaning(op))
+    if (std::optional<OpCost> cost = getMeaningCost(op))
+      return *cost;
   bool hasTensor =
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
   if (!hasTensor || op->hasTrait<OpTrait::ConstantLike>() ||

@@ -10,6 +10,20 @@
 
 using namespace tessera;
 
+llvm::StringRef tessera::stringifyFactorKind(const Factor &factor) {
+  switch (factor.kind) {
+  case FactorKind::Parallel:
+    return "parallel";
+  case FactorKind::Reduction:
+    return stringifyReduction(factor.reduction);
+  case FactorKind::Decomposed:
+    return "decomposed";
+  case FactorKind::Replicated:
+    return "replicated";
+  }
+  llvm_unreachable("unknown kind");
+}
+
 bool tessera::hasFactor(const TensorFactors &tensor, unsigned factor) {
   return llvm::any_of(tensor, [&](const DimFactors &dim) {
     return llvm::is_contained(dim, factor);
@@ -69,12 +83,8 @@ void ShardingRule::print(llvm::raw_ostream &os) const {
     os << (i ? ", " : "");
     printName(os, i);
     os << '=' << f.size;
-    if (f.kind == FactorKind::Reduction)
-      os << ' ' << stringifyReduction(f.reduction);
-    if (f.kind == FactorKind::Decomposed)
-      os << " decomposed";
-    if (f.kind == FactorKind::Replicated)
-      os << " replicated";
+    if (f.kind != FactorKind::Parallel)
+      os << ' ' << stringifyFactorKind(f);
     if (f.positional)
       os << " positional";
   }

@@ -46,6 +46,8 @@ void registerElementwiseModels(mlir::DialectRegistry &registry);
 void registerTensorModels(mlir::DialectRegistry &registry);
 /// Registers linalg: every structured op.
 void registerLinalgModels(mlir::DialectRegistry &registry);
+/// Marks the dialects of these models and those of functions and loops.
+void registerModelledDialects(mlir::DialectRegistry &registry);
 
 } // namespace tessera
 

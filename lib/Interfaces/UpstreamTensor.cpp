@@ -321,4 +321,5 @@ void tessera::registerUpstreamShardingRules(DialectRegistry &registry) {
   registerPadModels(registry);
   registerLinalgModels(registry);
   registerUpstreamPadding(registry);
+  registerModelledDialects(registry);
 }

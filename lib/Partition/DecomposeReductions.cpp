@@ -7,7 +7,7 @@
 
 #include "FactorSizes.h"
 #include "dialects/NN/NN.h"
-#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/FactorProjection.h"
 #include "tessera/Propagation/Passes.h"
@@ -63,10 +63,10 @@ static llvm::SmallBitVector getPaddedFactors(ShardingRuleOpInterface op,
   return padded;
 }
 
-static LogicalResult decompose(ShardingRuleOpInterface op,
-                               const llvm::SmallBitVector &factors) {
+static LogicalResult decomposeOp(ShardingRuleOpInterface op,
+                                 const llvm::SmallBitVector &factors) {
   OpBuilder builder(op);
-  FailureOr<SmallVector<Value>> values = op.decompose(builder, factors);
+  FailureOr<SmallVector<Value>> values = decompose(op, builder, factors);
   if (failed(values))
     return op->emitOpError("expects a dimension that is not sharded where it "
                            "reduces in a way of its own, but got ")
@@ -135,7 +135,7 @@ struct DecomposeReductionsPass
                                            : getShardedFactors(op, rule, mesh);
       if (factors.none())
         continue;
-      if (failed(decompose(op, factors)))
+      if (failed(decomposeOp(op, factors)))
         return failure();
       changed = true;
     }

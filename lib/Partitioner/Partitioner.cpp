@@ -46,6 +46,9 @@ void tessera::registerPartitionerPasses() {
 
 void tessera::buildInput(OpPassManager &pm) {
   pm.addPass(createVerifyInputPass());
+  ExpandOpsPassOptions expansion;
+  expansion.withoutRule = true;
+  pm.addPass(createExpandOpsPass(expansion));
   pm.addPass(createPrepareRegionsPass());
 }
 

@@ -19,6 +19,7 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Proof/Passes.h"
 #include "tessera/Proof/VerifyPartition.h"
+#include "tessera/Propagation/Passes.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Rings/Passes.h"
 #include "tessera/ShardingSearch/Passes.h"
@@ -50,6 +51,9 @@ static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildTrain(OpPassManager &pm) {
+  ExpandOpsPassOptions expansion;
+  expansion.withoutGradient = true;
+  pm.addPass(createExpandOpsPass(expansion));
   pm.addPass(createBuildTrainStepPass());
   pm.addPass(createEraseStopGradientsPass());
   pm.addPass(createSplitBatchPass());
@@ -151,6 +155,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   setTarget(pm, options);
   pm.addPass(createDropReferencesPass());
+  pm.addPass(createExpandOpsPass());
   pm.addPass(createInlineCallsPass());
   FormDispatchPassOptions dispatch;
   dispatch.dispatch = options.dispatch;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionProver.h"
+#include "Meanings.h"
 #include "ReplicatedOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -207,9 +208,10 @@ verifyOne(FunctionOpInterface local, const Mesh &mesh,
   return best;
 }
 
-PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
-                                          const Mesh &mesh,
-                                          FunctionOpInterface reference) {
+/// verifyPartition() of programs without ops to expand.
+static PartitionVerdict verifyExpanded(FunctionOpInterface local,
+                                       const Mesh &mesh,
+                                       FunctionOpInterface reference) {
   Choices none;
   if (!reference)
     return PartitionProver(local, mesh, nullptr, none).run();
@@ -238,4 +240,22 @@ PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
     }
   }
   return PartitionVerdict();
+}
+
+PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
+                                          const Mesh &mesh,
+                                          FunctionOpInterface reference) {
+  if (!hasMeanings(local) && !hasMeanings(reference))
+    return verifyExpanded(local, mesh, reference);
+  FailureOr<ExpandedPrograms> programs =
+      ExpandedPrograms::make(local, reference);
+  if (failed(programs)) {
+    PartitionVerdict verdict;
+    verdict.answer = PartitionAnswer::NotProvable;
+    verdict.op = local;
+    verdict.why = "an op's meaning is in error";
+    return verdict;
+  }
+  return programs->restore(
+      verifyExpanded(programs->getLocal(), mesh, programs->getReference()));
 }

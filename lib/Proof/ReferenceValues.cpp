@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Propagation/RaiseArgReductions.h"
 
@@ -382,7 +383,7 @@ void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
   if (own.none())
     return;
   OpBuilder builder(op);
-  FailureOr<SmallVector<Value>> made = op.decompose(builder, own);
+  FailureOr<SmallVector<Value>> made = decompose(op, builder, own);
   if (failed(made))
     return;
   for (auto [result, value] : llvm::zip(op->getResults(), *made))
@@ -397,7 +398,7 @@ void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
     bool isOther = absorbs && !haveSameProperties(copy, op);
     FailureOr<SmallVector<Value>> variant = failure();
     if (isOther)
-      variant = copy.decompose(builder, own);
+      variant = decompose(copy, builder, own);
     if (succeeded(variant))
       for (auto [value, same] : llvm::zip(*variant, *made))
         decomposed[value] = same;

@@ -302,3 +302,17 @@ llvm::Expected<ShardState> tessera::applyToPartial(dist::ToPartialOp op,
     return std::move(error);
   return applier.take();
 }
+
+bool tessera::hasEnds(const ShardState &state) {
+  return llvm::any_of(state.dims,
+                      [](const DimState &dim) { return dim.trueSize >= 0; });
+}
+
+std::optional<unsigned> tessera::findOtherEnd(const ShardState &state,
+                                              Type type) {
+  auto tensor = dyn_cast_or_null<RankedTensorType>(type);
+  for (auto [i, dim] : llvm::enumerate(state.dims))
+    if (dim.trueSize >= 0 && (!tensor || dim.trueSize != tensor.getDimSize(i)))
+      return i;
+  return std::nullopt;
+}

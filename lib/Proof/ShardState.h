@@ -102,6 +102,13 @@ llvm::Expected<ShardState> applyToPartial(dist::ToPartialOp op,
                                           const ShardState &operand,
                                           Placements &placements);
 
+/// True if the value was ended in some dimension.
+bool hasEnds(const ShardState &state);
+
+/// The first dimension in which `state` ends elsewhere than a tensor of `type`;
+/// none if there is none.
+std::optional<unsigned> findOtherEnd(const ShardState &state, mlir::Type type);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_PROOF_SHARDSTATE_H

@@ -23,13 +23,6 @@
 
 namespace tessera {
 
-/// True if the value was ended in some dimension.
-bool hasEnds(const ShardState &state);
-
-/// The first dimension in which `state` ends elsewhere than a tensor of `type`;
-/// none if there is none.
-std::optional<unsigned> findOtherEnd(const ShardState &state, mlir::Type type);
-
 /// States by value; only looked up.
 class StateMap {
 public:

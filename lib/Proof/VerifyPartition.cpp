@@ -8,6 +8,7 @@
 #include "tessera/Proof/VerifyPartition.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Proof/Passes.h"
 
 namespace tessera {
@@ -72,7 +73,16 @@ private:
                << DistDialect::kReferenceAttr
                << " to name a function on global types but got " << name;
     }
-    return verifyPartition(func, mesh->getMesh().toMesh(), reference).report();
+    if (failed(verifyPartition(func, mesh->getMesh().toMesh(), reference)
+                   .report()))
+      return failure();
+    if (std::string trust = describeTrust(reference ? reference : func);
+        !trust.empty())
+      remark::analysis(
+          func.getLoc(),
+          remark::RemarkOpts::name("TrustedRules").category("proof"))
+          << remark::add("@{0} is proven{1}", func.getName().str(), trust);
+    return success();
   }
 
   std::shared_ptr<ReferenceProgram> kept;

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "tessera/Interfaces/RuleInputs.h"
 #include "tessera/Partition/ReshardCost.h"
 #include "tessera/Propagation/FactorProjection.h"
@@ -257,7 +258,7 @@ std::optional<double> OpPrices::getDecomposedTime(Operation *op,
         factor.kind == FactorKind::Decomposed && !state.axes[f].empty();
   builder.setInsertionPoint(copy);
   bool isDone = succeeded(
-      cast<ShardingRuleOpInterface>(copy).decompose(builder, factors));
+      decompose(cast<ShardingRuleOpInterface>(copy), builder, factors));
   std::optional<double> seconds;
   if (isDone)
     seconds = 0;

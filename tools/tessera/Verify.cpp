@@ -403,13 +403,13 @@ bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
     auto program = readPipelineProgram(compiled);
     if (failed(program) || failed(verifyPipeline(*program, original)))
       return false;
-    llvm::outs() << "  pipeline proven\n";
+    llvm::outs() << "  pipeline proven" << describeTrust(original) << '\n';
     return true;
   }
   PartitionVerdict verdict = verifyPartition(compiled, mesh, original);
   if (failed(verdict.report()))
     return false;
-  llvm::outs() << "  partition proven\n";
+  llvm::outs() << "  partition proven" << describeTrust(original) << '\n';
   return true;
 }
 

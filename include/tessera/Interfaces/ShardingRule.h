@@ -55,6 +55,10 @@ struct Factor {
   }
 };
 
+/// The word of a factor's kind: "parallel", "sum", "max", "min", "decomposed"
+/// or "replicated".
+llvm::StringRef stringifyFactorKind(const Factor &factor);
+
 /// The factors of one dimension, major to minor. A dimension of size 1, or one
 /// that is not tied, may have none: it cannot be sharded.
 using DimFactors = llvm::SmallVector<unsigned, 1>;

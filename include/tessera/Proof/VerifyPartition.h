@@ -7,7 +7,8 @@
 // reference and the block of it that each device holds, and the axes over which
 // it is partial. It does not depend on how the program was made. Ops mean what
 // they declare through ShardingRuleOpInterface; collectives mean their
-// definition.
+// definition. Foreign ops that say what they compute (Expansion.h) are compared
+// as that.
 //
 // The local program must compute the reference op by op: an op on blocks of the
 // reference's values must be an op that the reference has. It may reorder and
@@ -57,6 +58,15 @@ struct PartitionVerdict {
 PartitionVerdict verifyPartition(mlir::FunctionOpInterface local,
                                  const Mesh &mesh,
                                  mlir::FunctionOpInterface reference);
+
+/// The rules that a proof takes on trust: those of the foreign ops without a
+/// meaning in `reference` and its callees, as "toy.row_scale (x.mlir:4)", each
+/// with the first op that has it.
+std::vector<std::string> listTrustedRules(mlir::FunctionOpInterface reference);
+
+/// What follows the word "proven": ", given the rules of toy.row_scale
+/// (x.mlir:4)", or nothing if no rule is trusted.
+std::string describeTrust(mlir::FunctionOpInterface reference);
 
 /// The program before it is partitioned, kept from one pass to another.
 struct ReferenceProgram {

@@ -78,6 +78,34 @@ def ExplainShardingsPass : Pass<"dist-explain-shardings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def ExpandOpsPass : Pass<"dist-expand-ops", "::mlir::ModuleOp"> {
+  let summary = "Replaces ops of other dialects by what they compute";
+  let description = [{
+    An op of a dialect that Tessera does not model may say what it computes, by
+    `linalg::AggregatedOpInterface`. Its meaning takes its place, and has its
+    seeds, its names and its location. With `without-rule` an op that says how
+    it shards stays; with `without-gradient` one that has a gradient, and all of a
+    module without a plan of training.
+
+    ```mlir
+    %y = toy.gate %x, %g : tensor<8x64xf32>
+    ```
+    becomes, where `toy.gate` means x times the logistic function of g,
+    ```mlir
+    %0 = nn.sigmoid %g : tensor<8x64xf32>
+    %y = arith.mulf %x, %0 : tensor<8x64xf32>
+    ```
+  }];
+  let options = [Option<"withoutRule", "without-rule", "bool", /*default=*/"false",
+                        "only ops without a sharding rule">,
+                 Option<"withoutGradient", "without-gradient", "bool",
+                        /*default=*/"false", "only ops to be trained through that have no gradient">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
+    "::tessera::dist::DistDialect", "::tessera::nn::NNDialect"];
+}
+
 def RaiseArgReductionsPass : Pass<"nn-raise-arg-reductions"> {
   let summary = "makes searches for a position that were written by hand ops";
   let description = [{

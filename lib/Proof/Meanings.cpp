@@ -1,0 +1,168 @@
+//===- Meanings.cpp - Foreign ops in a proof ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Meanings.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Interfaces/Expansion.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static Operation *getOutermost(Operation *op) {
+  while (Operation *parent = op->getParentOp())
+    op = parent;
+  return op;
+}
+
+bool tessera::hasMeanings(FunctionOpInterface function) {
+  return function && getOutermost(function)
+                         ->walk([](Operation *op) {
+                           return hasMeaning(op) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+}
+
+static bool isAny(Operation *) { return true; }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Copies the outermost op around a function, unless that is done, and returns
+/// the function's copy.
+FailureOr<FunctionOpInterface>
+ExpandedPrograms::copy(FunctionOpInterface function) {
+  if (Operation *known = copyOf.lookup(function))
+    return cast<FunctionOpInterface>(known);
+  IRMapping mapping;
+  OwningOpRef<Operation *> root = getOutermost(function)->clone(mapping);
+  for (auto [original, copied] : mapping.getOperationMap()) {
+    copyOf[original] = copied;
+    originalOf[copied] = original;
+  }
+  LogicalResult expanded = expandOps(
+      *root, isAny,
+      [&](Operation *op, ArrayRef<Operation *> parts, MutableArrayRef<Value>) {
+        Operation *owner = originalOf.lookup(op);
+        for (Operation *part : parts)
+          part->walk([&](Operation *each) {
+            originalOf[each] = owner;
+            made.insert(each);
+          });
+      });
+  copies.push_back(std::move(root));
+  if (failed(expanded))
+    return failure();
+  return cast<FunctionOpInterface>(copyOf.lookup(function));
+}
+
+FailureOr<ExpandedPrograms>
+ExpandedPrograms::make(FunctionOpInterface local,
+                       FunctionOpInterface reference) {
+  ExpandedPrograms programs;
+  FailureOr<FunctionOpInterface> copied = programs.copy(local);
+  if (failed(copied))
+    return failure();
+  programs.local = *copied;
+  if (!reference)
+    return programs;
+  copied = programs.copy(reference);
+  if (failed(copied))
+    return failure();
+  programs.reference = *copied;
+  programs.originalReference = reference;
+  return programs;
+}
+
+//===----------------------------------------------------------------------===//
+// Verdicts
+//===----------------------------------------------------------------------===//
+
+/// Names the factors of an op's rule of which a device has a part: those that
+/// are larger in the reference's op of this name. Empty if there are none.
+std::string ExpandedPrograms::describeShards(Operation *op) const {
+  std::string text;
+  if (!originalReference || !isa<ShardingRuleOpInterface>(op))
+    return text;
+  ShardingRule rule = getShardingRule(op);
+  llvm::raw_string_ostream os(text);
+  originalReference->walk([&](Operation *other) {
+    if (other->getName() != op->getName() || !text.empty())
+      return;
+    ShardingRule whole = getShardingRule(other);
+    if (whole.factors.size() != rule.factors.size())
+      return;
+    for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+      if (factor.size >= whole.factors[i].size)
+        continue;
+      os << (text.empty() ? "; by its rule a device has a part of factor "
+                          : ", of ");
+      rule.printName(os, i);
+      os << " (" << stringifyFactorKind(factor) << ", " << factor.size << " of "
+         << whole.factors[i].size << ')';
+    }
+  });
+  return text;
+}
+
+PartitionVerdict ExpandedPrograms::restore(PartitionVerdict verdict) const {
+  if (!verdict.op)
+    return verdict;
+  Operation *original = originalOf.lookup(verdict.op);
+  if (made.contains(verdict.op))
+    verdict.why = "at " + verdict.op->getName().getStringRef().str() +
+                  " of its meaning: " + verdict.why + describeShards(original);
+  verdict.op = original;
+  return verdict;
+}
+
+//===----------------------------------------------------------------------===//
+// Trust
+//===----------------------------------------------------------------------===//
+
+/// Prints `toy.row_scale (x.mlir:4)`.
+static std::string describeOp(StringRef name, Location loc) {
+  std::string text = name.str();
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    text += " (" + file.getFilename().str() + ":" +
+            std::to_string(file.getLine()) + ")";
+  return text;
+}
+
+std::vector<std::string>
+tessera::listTrustedRules(FunctionOpInterface function) {
+  if (hasMeanings(function)) {
+    FailureOr<ExpandedPrograms> expanded =
+        ExpandedPrograms::make(function, nullptr);
+    return succeeded(expanded) ? listTrustedRules(expanded->getLocal())
+                               : std::vector<std::string>();
+  }
+  llvm::MapVector<StringRef, Location> first;
+  SetVector<Operation *> functions;
+  functions.insert(function);
+  for (size_t i = 0; i < functions.size(); ++i)
+    functions[i]->walk([&](Operation *op) {
+      if (isForeign(op) && isa<ShardingRuleOpInterface>(op))
+        first.insert({op->getName().getStringRef(), op->getLoc()});
+      auto call = dyn_cast<CallOpInterface>(op);
+      Operation *callee = call ? call.resolveCallable() : nullptr;
+      if (isa_and_nonnull<FunctionOpInterface>(callee))
+        functions.insert(callee);
+    });
+  std::vector<std::string> rules;
+  for (auto [name, loc] : first)
+    rules.push_back(describeOp(name, loc));
+  return rules;
+}
+
+std::string tessera::describeTrust(FunctionOpInterface function) {
+  std::vector<std::string> rules = listTrustedRules(function);
+  return rules.empty() ? "" : ", given the rules of " + llvm::join(rules, ", ");
+}
