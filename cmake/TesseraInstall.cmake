@@ -1,6 +1,7 @@
 # cmake --install build --component development: the libraries, their headers, and
 # a package for find_package(Tessera). tools/ and runtime/ install themselves.
 include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
 
 # What an embedder links beside Tessera::Partitioner.
 add_library(TesseraCompiler INTERFACE)
@@ -15,8 +16,8 @@ foreach(library ${libraries})
   add_library(Tessera::${export} ALIAS ${library})
 endforeach()
 install(TARGETS ${libraries} EXPORT TesseraTargets
-        ARCHIVE DESTINATION lib/tessera COMPONENT development)
-set(package lib/cmake/Tessera)
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera COMPONENT development)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION ${package}
         COMPONENT development)
 
@@ -39,3 +40,27 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/TesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/TesseraConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/TesseraUseLLVM.cmake
         DESTINATION ${package} COMPONENT development)
+
+# cpack in the build folder: the Debian packages tessera and libtessera-dev.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_VENDOR Tessera)
+  set(CPACK_PACKAGE_CONTACT "Tessera developers")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_COMPONENTS_ALL tools development)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME tessera)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "clang-22 | g++")
+  set(CPACK_COMPONENT_TOOLS_DESCRIPTION
+      "Partitions transformers over devices: tools and the runtime of programs")
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtessera-dev)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+      "tessera (= ${PROJECT_VERSION}), libmlir-22-dev, mlir-22-tools")
+  set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+      "Partitions transformers over devices: libraries, headers and CMake package")
+  include(CPack)
+endif()

@@ -26,6 +26,7 @@
 #include "tessera/Interfaces/Axes.h"
 #include "tessera/Interfaces/CollectiveKind.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
+#include "tessera/Interfaces/RuleText.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Plan/Plan.h"
 

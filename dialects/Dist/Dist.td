@@ -15,6 +15,7 @@ include "dialects/Dist/DistCollectives.td"
 include "dialects/Dist/DistMatmul.td"
 include "dialects/Dist/DistAttention.td"
 include "dialects/Dist/DistExperts.td"
+include "dialects/Dist/DistForeign.td"
 include "dialects/Dist/DistPipeline.td"
 
 #endif // TESSERA_DIALECTS_DIST_DIST_TD

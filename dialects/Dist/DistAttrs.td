@@ -45,6 +45,8 @@ def Dist_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
     /// The function on global types that a local function computes.
     static constexpr ::llvm::StringLiteral kReferenceAttr = "dist.reference";
+    /// The sharding rule, a #dist.rule, of an op that has none in C++.
+    static constexpr ::llvm::StringLiteral kRuleAttr = "dist.rule";
     /// Axes that each factor of an op (of its sharding rule, in order) has from
     /// seeds of an earlier priority or from a method of context parallelism: an
     /// array of #dist.axes. Other factors may not use them. Propagation keeps
@@ -135,6 +137,20 @@ def Dist_ReductionKind : I32EnumAttr<"ReductionKind", "what combines partial val
 
 def Dist_ReductionAttr : EnumAttr<Dist_Dialect, Dist_ReductionKind, "reduction"> {
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Dist_RuleAttr : AttrDef<Dist_Dialect, "Rule"> {
+  let mnemonic = "rule";
+  let summary = "a sharding rule: `<\"([i,j],[j,k])->([i,k]) {i=8, j=16 sum, k=4}\">`";
+  let description = [{
+    The text that `dist-print-sharding-rules` prints. (C1) it is a rule.
+  }];
+  let parameters = (ins StringRefParameter<>:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::tessera::RuleText parse() const;
+  }];
 }
 
 def Dist_MeshAxisAttr : AttrDef<Dist_Dialect, "MeshAxis"> {

@@ -57,6 +57,28 @@ static LogicalResult verifyShardings(const AttributePosition &position,
   return success();
 }
 
+static LogicalResult verifyRule(const AttributePosition &position,
+                                NamedAttribute attr) {
+  Operation *op = position.op;
+  auto refuse = [&](StringRef what) {
+    return op->emitOpError("dist.rule: expects an op without ") << what;
+  };
+  auto rule = dyn_cast<RuleAttr>(attr.getValue());
+  if (!rule)
+    return op->emitOpError("dist.rule: expects a #dist.rule but got ")
+           << attr.getValue();
+  if (isa<ShardingRuleOpInterface>(op))
+    return refuse("a rule of its own (ShardingRuleOpInterface)");
+  if (op->getNumRegions() || op->getNumSuccessors())
+    return refuse("regions");
+  if (op->isRegistered() && !isMemoryEffectFree(op))
+    return refuse("effects");
+  if (llvm::Error error = checkRule(rule.parse().rule, op->getOperandTypes(),
+                                    op->getResultTypes()))
+    return op->emitOpError("dist.rule: ") << llvm::toString(std::move(error));
+  return success();
+}
+
 static LogicalResult verifyGlobalShape(const AttributePosition &position,
                                        NamedAttribute attr) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -439,6 +461,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kReferenceAttr, kOnFunction, verifyReference},
     {DistDialect::kBudgetAttr, kOnFunction, verifyBudget},
     {DistDialect::kCollectivesAttr, kOnFunction, verifyCollectives},
+    {DistDialect::kRuleAttr, kOnOperation, verifyRule},
     {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
     {DistDialect::kExactAttr, kOnOperation, verifyExact},
     {DistDialect::kApartAttr, kOnOperation, verifyApart},

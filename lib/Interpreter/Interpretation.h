@@ -178,6 +178,7 @@ public:
 private:
   mlir::LogicalResult evaluate(mlir::Operation *op);
   mlir::LogicalResult evaluateLocal(mlir::Operation *op, LocalFn fn);
+  mlir::LogicalResult evaluateMeaning(mlir::Operation *op);
   /// The values that no op after `op` uses, by op.
   using LastUses =
       llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>>;

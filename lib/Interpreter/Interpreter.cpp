@@ -8,7 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interpretation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Interfaces/Expansion.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -215,6 +219,33 @@ LogicalResult Interpretation::evaluateLocal(Operation *op, LocalFn fn) {
   return success();
 }
 
+/// Runs what an op computes, as a function of its operands.
+LogicalResult Interpretation::evaluateMeaning(Operation *op) {
+  OpBuilder builder(op->getContext());
+  OwningOpRef<func::FuncOp> function = func::FuncOp::create(
+      builder, op->getLoc(), "meaning",
+      builder.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+  Block *body = function->addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  IRMapping mapping;
+  mapping.map(op->getOperands(), body->getArguments());
+  Operation *copy = builder.clone(*op, mapping);
+  func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
+  if (failed(expandOps(*function, [](Operation *) { return true; })))
+    return failure();
+  std::vector<RankTensors> arguments, results;
+  for (Value operand : op->getOperands())
+    arguments.push_back(get(operand));
+  LogicalResult done = call(*function, std::move(arguments), results);
+  // The addresses of its blocks may be those of other blocks later.
+  function->walk([&](Block *block) { lastUses.erase(block); });
+  if (failed(done))
+    return failure();
+  for (auto [result, tensors] : llvm::zip_equal(op->getResults(), results))
+    set(result, std::move(tensors));
+  return success();
+}
+
 LogicalResult Interpretation::evaluate(Operation *op) {
   for (Type type : op->getResultTypes())
     if (!isSupportedType(type))
@@ -225,6 +256,8 @@ LogicalResult Interpretation::evaluate(Operation *op) {
     return fn(*this, op);
   if (LocalFn fn = registry.lookupLocal(op))
     return evaluateLocal(op, fn);
+  if (hasMeaning(op))
+    return evaluateMeaning(op);
   return op->emitError("the interpreter does not know '")
          << op->getName() << "'";
 }

@@ -49,6 +49,7 @@ void tessera::buildInput(OpPassManager &pm) {
   ExpandOpsPassOptions expansion;
   expansion.withoutRule = true;
   pm.addPass(createExpandOpsPass(expansion));
+  pm.addPass(createWrapForeignPass());
   pm.addPass(createPrepareRegionsPass());
 }
 
@@ -113,4 +114,5 @@ void tessera::buildPartitioner(OpPassManager &pm,
   buildLocalProgram(pm, options, reference);
   buildProof(pm, reference);
   buildBudget(pm, options);
+  pm.addPass(createUnwrapForeignPass());
 }

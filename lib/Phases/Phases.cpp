@@ -150,6 +150,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   reportAt(Phase::Partition, pm, options);
   if (options.keepReference)
     pm.addPass(createAddReferencePass(reference));
+  pm.addPass(createUnwrapForeignPass());
 }
 
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {

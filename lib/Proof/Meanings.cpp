@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Meanings.h"
+#include "dialects/Dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Interfaces/Expansion.h"
+#include "tessera/Propagation/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -20,11 +22,14 @@ static Operation *getOutermost(Operation *op) {
   return op;
 }
 
-bool tessera::hasMeanings(FunctionOpInterface function) {
+bool tessera::hasForeignOps(FunctionOpInterface function) {
   return function && getOutermost(function)
                          ->walk([](Operation *op) {
-                           return hasMeaning(op) ? WalkResult::interrupt()
-                                                 : WalkResult::advance();
+                           bool isForeign = hasMeaning(op) ||
+                                            op->getDiscardableAttr(
+                                                dist::DistDialect::kRuleAttr);
+                           return isForeign ? WalkResult::interrupt()
+                                            : WalkResult::advance();
                          })
                          .wasInterrupted();
 }
@@ -47,6 +52,9 @@ ExpandedPrograms::copy(FunctionOpInterface function) {
     copyOf[original] = copied;
     originalOf[copied] = original;
   }
+  wrapForeignOps(*root, [&](Operation *op, Operation *wrapper) {
+    originalOf[wrapper] = originalOf.lookup(op);
+  });
   LogicalResult expanded = expandOps(
       *root, isAny,
       [&](Operation *op, ArrayRef<Operation *> parts, MutableArrayRef<Value>) {
@@ -138,7 +146,7 @@ static std::string describeOp(StringRef name, Location loc) {
 
 std::vector<std::string>
 tessera::listTrustedRules(FunctionOpInterface function) {
-  if (hasMeanings(function)) {
+  if (hasForeignOps(function)) {
     FailureOr<ExpandedPrograms> expanded =
         ExpandedPrograms::make(function, nullptr);
     return succeeded(expanded) ? listTrustedRules(expanded->getLocal())
@@ -149,7 +157,9 @@ tessera::listTrustedRules(FunctionOpInterface function) {
   functions.insert(function);
   for (size_t i = 0; i < functions.size(); ++i)
     functions[i]->walk([&](Operation *op) {
-      if (isForeign(op) && isa<ShardingRuleOpInterface>(op))
+      if (auto wrapper = dyn_cast<dist::ForeignOp>(op))
+        first.insert({wrapper.getName(), op->getLoc()});
+      else if (isForeign(op) && isa<ShardingRuleOpInterface>(op))
         first.insert({op->getName().getStringRef(), op->getLoc()});
       auto call = dyn_cast<CallOpInterface>(op);
       Operation *callee = call ? call.resolveCallable() : nullptr;

@@ -245,7 +245,7 @@ static PartitionVerdict verifyExpanded(FunctionOpInterface local,
 PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
                                           const Mesh &mesh,
                                           FunctionOpInterface reference) {
-  if (!hasMeanings(local) && !hasMeanings(reference))
+  if (!hasForeignOps(local) && !hasForeignOps(reference))
     return verifyExpanded(local, mesh, reference);
   FailureOr<ExpandedPrograms> programs =
       ExpandedPrograms::make(local, reference);

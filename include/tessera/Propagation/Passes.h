@@ -34,6 +34,13 @@ struct PropagationOptions {
 mlir::LogicalResult propagateShardings(mlir::ModuleOp module,
                                        const PropagationOptions &options = {});
 
+/// Replaces each op below `root` that has `dist.rule` by dist.foreign.
+/// `onReplace` sees both before the op is erased.
+void wrapForeignOps(
+    mlir::Operation *root,
+    llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> onReplace =
+        nullptr);
+
 } // namespace tessera
 
 #endif // TESSERA_PROPAGATION_PASSES_H

@@ -106,6 +106,44 @@ def ExpandOpsPass : Pass<"dist-expand-ops", "::mlir::ModuleOp"> {
     "::tessera::dist::DistDialect", "::tessera::nn::NNDialect"];
 }
 
+def WrapForeignPass : Pass<"dist-wrap-foreign", "::mlir::ModuleOp"> {
+  let summary = "Gives ops with a rule as text the interface of a rule";
+  let description = [{
+    An op with `dist.rule` becomes `dist.foreign`, with the op's name, attributes,
+    seeds and location. An op that is not registered and has none is an error:
+    nothing is known of it.
+
+    ```mlir
+    %y = "my.scale"(%x, %s) {k = 2 : i64, dist.rule = #dist.rule<"([i,j],[i])->([i,j]) {i=8, j=64}">}
+        : (tensor<8x64xf32>, tensor<8xf32>) -> tensor<8x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y = dist.foreign "my.scale" (%x, %s) <"([i,j],[i])->([i,j]) {i=8, j=64}"> with {k = 2 : i64}
+        : (tensor<8x64xf32>, tensor<8xf32>) -> tensor<8x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def UnwrapForeignPass : Pass<"dist-unwrap-foreign", "::mlir::ModuleOp"> {
+  let summary = "Turns dist.foreign into the op that it stands for";
+  let description = [{
+    The op has its name and attributes again, and `dist.rule` with the sizes that
+    the rule has now: those of one device in a local function.
+
+    ```mlir
+    %y = dist.foreign "my.scale" (%x, %s) <"([i,j],[i])->([i,j]) {i=4, j=64}">
+        : (tensor<4x64xf32>, tensor<4xf32>) -> tensor<4x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y = "my.scale"(%x, %s) {dist.rule = #dist.rule<"([i,j],[i])->([i,j]) {i=4, j=64}">}
+        : (tensor<4x64xf32>, tensor<4xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+}
+
 def RaiseArgReductionsPass : Pass<"nn-raise-arg-reductions"> {
   let summary = "makes searches for a position that were written by hand ops";
   let description = [{
