@@ -29,10 +29,12 @@ MLIRContext &claims::getContext() {
   return *context;
 }
 
+/// Leaves out dist.foreign, whose rule is its user's claim.
 std::vector<std::string> claims::getOps() {
   std::vector<std::string> names;
   for (RegisteredOperationName op : getContext().getRegisteredOperations())
-    if (op.hasInterface<ShardingRuleOpInterface>())
+    if (op.hasInterface<ShardingRuleOpInterface>() &&
+        op.getStringRef() != dist::ForeignOp::getOperationName())
       names.push_back(op.getStringRef().str());
   return names;
 }
