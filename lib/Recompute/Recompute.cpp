@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Recompute/Recompute.h"
-#include "MinCut.h"
+#include "tessera/Support/MinCut.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <limits>

@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MinCut.h"
+#include "tessera/Support/MinCut.h"
 #include <algorithm>
 
 using namespace tessera;

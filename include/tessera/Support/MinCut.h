@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_RECOMPUTE_MINCUT_H
-#define TESSERA_LIB_RECOMPUTE_MINCUT_H
+#ifndef TESSERA_SUPPORT_MINCUT_H
+#define TESSERA_SUPPORT_MINCUT_H
 
 #include <cstdint>
 #include <limits>
@@ -49,4 +49,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_RECOMPUTE_MINCUT_H
+#endif // TESSERA_SUPPORT_MINCUT_H
