@@ -98,6 +98,19 @@ private:
   // Routings
   //===--------------------------------------------------------------------===//
 
+  /// Moves the op of a value, if it is after the insertion point, before it,
+  /// after the ops of its operands.
+  void moveUp(Value value) {
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (!op || op->getBlock() != b.getInsertionBlock() ||
+        op->isBeforeInBlock(&*b.getInsertionPoint()))
+      return;
+    for (Value operand : op->getOperands())
+      moveUp(operand);
+    op->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+    b.setInsertionPointAfter(op);
+  }
+
   /// Returns a routing of these ids with room for `room` rows: an earlier one
   /// of the block, or a new one. `all` is the number of all experts, and
   /// `layer` the number of the layer whose loads it counts, if it does.
@@ -118,6 +131,7 @@ private:
           call.setLayerAttr(layer);
           call.setAll(all);
         }
+        moveUp(r.routing);
         return r;
       }
     Value read = castIds(b, ids);

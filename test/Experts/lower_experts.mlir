@@ -54,6 +54,19 @@ func.func @whole(%x: tensor<8x4xf32>, %ids: tensor<8x2xi16>) -> tensor<8x3x4xf32
   return %r : tensor<8x3x4xf32>
 }
 
+// Rows that are read before experts share the routing of these, which moves up.
+// CHECK: func @before
+func.func @before(%x: tensor<8x4xf32>, %ids: tensor<8x2xi16>, %gates: tensor<8x2xf32>, %wg: tensor<3x4x5xf32>, %wd: tensor<3x5x4xf32>)
+    -> (tensor<8x3x4xf32>, tensor<8x4xf32>) attributes {dist.local} {
+  // CHECK: rt.route
+  // CHECK-NOT: rt.route
+  // CHECK: rt.experts
+  %r = nn.expert_rows %x, %ids : tensor<8x4xf32>, tensor<8x2xi16> -> tensor<8x3x4xf32>
+  %y = nn.experts <silu> of 3 %x, %ids, %gates, %wg, %wg, %wd
+      : tensor<8x4xf32>, tensor<8x2xi16>, tensor<8x2xf32>, tensor<3x4x5xf32>, tensor<3x5x4xf32> -> tensor<8x4xf32>
+  return %r, %y : tensor<8x3x4xf32>, tensor<8x4xf32>
+}
+
 // The choice of experts: a search for each, and a call for capacities.
 // CHECK: func @choice
 func.func @choice(%x: tensor<2x4x6xf32>) -> tensor<2x4x2xi32> attributes {dist.local} {
