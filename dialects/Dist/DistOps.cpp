@@ -57,7 +57,11 @@ ConstraintOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 
 /// The gradient of a value may have another sharding than the value.
 LogicalResult ConstraintOp::buildGradients(GradientBuilder &gradients) {
-  gradients.setOperand(0, gradients.ofResult(0));
+  Value gradient = gradients.ofResult(0);
+  if (gradient && getWithGradient())
+    gradient = ConstraintOp::create(gradients.builder, gradients.loc, gradient,
+                                    getSharding(), /*with_gradient=*/true);
+  gradients.setOperand(0, gradient);
   return success();
 }
 

@@ -42,16 +42,20 @@ def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
   let description = [{
     The result has the given sharding; open dimensions of it may be sharded
     further. A closed dimension is a barrier: axes of the operand do not flow
-    through it, and a reshard follows where the two differ.
+    through it, and a reshard follows where the two differ. The gradient of the
+    result is free, unless the constraint is `with_gradient`.
     (C1) the sharding is valid for the type.
 
     ```mlir
     %1 = dist.constraint %0 <@mesh, [{"dp"}, {} ]> : tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$input, Dist_ShardingAttr:$sharding);
+  let arguments = (ins AnyStaticShapeTensor:$input, Dist_ShardingAttr:$sharding,
+                       UnitAttr:$with_gradient);
   let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $input $sharding (`with_gradient` $with_gradient^)? attr-dict `:` type($result)
+  }];
 }
 
 def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,

@@ -410,32 +410,67 @@ void tessera::cost::packDocuments(LayerWork &layer, double share) {
       op.flops *= share;
 }
 
-/// Gathers keys and values over `ranks` ranks. In a ring, chunks are sent
-/// during the attention.
-static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
-                       PlanAxis axis, bool isRing) {
-  if (ranks <= 1)
-    return;
-  double keysAndValues = op.bytesRead - op.bytesWritten;
+/// Bytes of keys and values that attention reads.
+static double getKeyBytes(const OpWork &attention) {
+  return attention.keyBytes > 0 ? attention.keyBytes
+                                : attention.bytesRead - attention.bytesWritten;
+}
+
+/// A gather over `ranks` ranks, of `bytes` each.
+static CommWork makeKeyGather(double bytes, int64_t ranks, PlanAxis axis) {
   CommWork gather;
   gather.kind = tessera::CollectiveKind::AllGather;
   gather.name = "attention.keys_and_values";
-  gather.bytes = keysAndValues * ranks;
+  gather.bytes = bytes * ranks;
   gather.axes = {axis};
   gather.ranks = ranks;
-  gather.overlappable = isRing;
+  return gather;
+}
+
+/// Gathers latents before a matmul, which has the tokens of all ranks then.
+static void gatherLatents(LayerWork &layer, OpWork &op, int64_t ranks,
+                          double keysAndValues, bool sumsLatents) {
+  CommWork gather = makeKeyGather(op.latentBytes, ranks, PlanAxis::CP);
+  if (!sumsLatents)
+    gather.gatherShare = op.latentBytes / keysAndValues;
   layer.add(gather);
+  double rows = byteWidth(op.dtype) * double(op.matmul.batch) *
+                double(op.matmul.m) * double(op.matmul.k);
+  op.bytesRead += rows * (ranks - 1);
+  op.matmul.m *= ranks;
+  op.flops *= ranks;
+  op.bytesWritten *= ranks;
+}
+
+/// Gathers keys and values over `ranks` ranks. In a ring, chunks are sent
+/// during the attention.
+static void gatherKeys(LayerWork &layer, OpWork &op, int64_t ranks,
+                       PlanAxis axis, const tessera::ContextMethod &method) {
+  if (ranks <= 1)
+    return;
+  double keysAndValues = getKeyBytes(op);
+  if (method.kind != tessera::ContextMethod::Latent) {
+    CommWork gather = makeKeyGather(keysAndValues, ranks, axis);
+    gather.overlappable = method.kind == tessera::ContextMethod::Ring ||
+                          method.kind == tessera::ContextMethod::AllToAll;
+    layer.add(gather);
+  }
   op.matmul.n *= ranks;
   op.flops *= ranks;
   op.bytesRead += keysAndValues * (ranks - 1);
 }
 
 void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
-                                 const ContextMethod &method) {
+                                 const ContextMethod &method,
+                                 bool sumsLatents) {
   if (ranks <= 1)
     return;
   bool sharesHeads = method.kind == ContextMethod::AllToAll;
-  bool isRing = sharesHeads || method.kind == ContextMethod::Ring;
+  auto attention = llvm::find_if(layer.ops, [](const OpWork &op) {
+    return op.kind == OpClass::Attention;
+  });
+  double keysAndValues =
+      attention == layer.ops.end() ? 0 : getKeyBytes(*attention);
   int64_t shared = !sharesHeads         ? 1
                    : method.headDevices ? method.headDevices
                                         : ranks;
@@ -449,6 +484,8 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
     layer.add(comm);
   };
   rewriteOps(layer, [&](OpWork op) {
+    if (op.latentBytes > 0 && method.kind == ContextMethod::Latent)
+      gatherLatents(layer, op, ranks, keysAndValues, sumsLatents);
     if (op.kind != OpClass::Attention)
       return layer.add(op);
     double result = op.bytesWritten;
@@ -459,7 +496,7 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks,
     op.matmul.n *= shared;
     op.flops *= shared;
     gatherKeys(layer, op, ranks / shared,
-               shared == 1 ? PlanAxis::CP : PlanAxis::CPQueries, isRing);
+               shared == 1 ? PlanAxis::CP : PlanAxis::CPQueries, method);
     layer.add(op);
     if (shared > 1)
       exchange("attention.result", result);

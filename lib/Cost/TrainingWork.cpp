@@ -289,7 +289,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan,
          scatteredBytes = isF32 || plan.gradDType == GradDType::F32 ? 4 : 2;
   std::optional<MatmulFormat> format = getMatmulFormat(plan.precision);
   for (LayerWork &layer : model.kinds) {
-    shardContext(layer, plan.cp, plan.cpMethod);
+    shardContext(layer, plan.cp, plan.cpMethod, /*sumsLatents=*/!format);
     if (plan.documentTokens > 0)
       packDocuments(layer, double(plan.documentTokens) / double(plan.seq));
     if (execution.attention == AttentionKind::Naive)

@@ -17,12 +17,21 @@ tessera::splitHeadAxes(ArrayRef<AxisRef> axes, int64_t groups, int64_t heads) {
   return split ? *split : std::pair(AxisList(axes), AxisList());
 }
 
+Sharding SequenceContext::getWholeSequence(Value value, unsigned dim) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  Sharding sharding = Sharding::replicatedOf(type.getRank(), /*open=*/true);
+  sharding.dims[dim].open = false;
+  sharding.replicated = seq;
+  return sharding;
+}
+
 FailureOr<SequenceContext> tessera::readContext(ModuleOp module) {
   FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
   if (failed(mesh))
     return failure();
   SequenceContext context;
   context.mesh = mesh->getMesh().toMesh();
+  context.meshSymbol = FlatSymbolRefAttr::get(mesh->getSymNameAttr());
   context.links = getMeshLinks(*mesh);
   context.rates = getWorkRates(module);
   auto attr =

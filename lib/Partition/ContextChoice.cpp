@@ -15,8 +15,10 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace tessera;
+using llvm::ArrayRef;
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Expected;
@@ -91,7 +93,9 @@ private:
     return getCollectiveTime(problem.links, problem.mesh, kind, bytes, axes);
   }
   double exchange(double bytes) const;
-  double moveKeys(CollectiveKind gather, const AxisList &axes) const;
+  double gatherKeys(const AxisList &axes) const;
+  double scatterGradients(const AxisList &axes) const;
+  double computeAgain(double times) const;
   double goAround(double bytes, double attention) const;
   double getMostPairs() const;
   double attend(double matmuls) const;
@@ -102,9 +106,10 @@ private:
   /// Devices that share queries, groups and heads of a group, and the last step
   /// of a ring over the first.
   int64_t outer, g, r, last;
-  /// Bytes of keys, of values, of queries and of the result of a device's
-  /// tokens.
-  double k, v, q, o;
+  /// Bytes of a device's tokens: of keys and values, or of what moves in their
+  /// place, of the gradients that are summed, of queries, and of the result.
+  llvm::SmallVector<double, 2> keys, gradients;
+  double q, o;
 };
 
 } // namespace
@@ -148,10 +153,26 @@ Costing::Costing(const ContextProblem &problem, const ContextMethod &method)
     return double(tokens) *
            double(llvm::divideCeil(length, problem.axis.size)) * elements;
   };
-  k = shard(problem.keys) * double(problem.dim);
-  v = shard(problem.keys) * double(problem.valueDim);
+  keys = {shard(problem.keys) * double(problem.dim),
+          shard(problem.keys) * double(problem.valueDim)};
+  gradients = keys;
   q = shard(problem.queries) * double(problem.dim) * heads;
   o = shard(problem.queries) * double(problem.valueDim) * heads;
+  if (method.kind != ContextMethod::Latent)
+    return;
+  keys = {problem.latentBytes / double(problem.axis.size)};
+  if (problem.sumsLatents)
+    gradients = keys;
+}
+
+/// Returns the seconds in which each device computes, `times` times, keys and
+/// values of tokens that are other devices'.
+double Costing::computeAgain(double times) const {
+  if (method.kind != ContextMethod::Latent)
+    return 0;
+  double n = double(problem.axis.size);
+  return times * problem.latentFlops * (n - 1) / n /
+         (problem.rates.matmulFlops * problem.rates.bytesPerSecond);
 }
 
 /// Returns the seconds of the all-to-alls of a tensor that has groups and
@@ -162,16 +183,22 @@ double Costing::exchange(double bytes) const {
 }
 
 /// Returns the seconds until each device has the keys and values along
-/// `gathered`, or, with ReduceScatter, until their gradients are back.
-double Costing::moveKeys(CollectiveKind gather,
-                         const AxisList &gathered) const {
-  double devices = gather == CollectiveKind::AllGather
-                       ? 1
-                       : static_cast<double>(numShards(gathered));
+/// `gathered`.
+double Costing::gatherKeys(const AxisList &gathered) const {
   double seconds = 0;
-  for (double bytes : {k, v})
+  for (double bytes : keys)
     seconds += timeOf(CollectiveKind::AllToAll, bytes, axes.group) +
-               timeOf(gather, bytes * devices, gathered);
+               timeOf(CollectiveKind::AllGather, bytes, gathered);
+  return seconds;
+}
+
+/// Returns the seconds until their gradients are back.
+double Costing::scatterGradients(const AxisList &gathered) const {
+  auto devices = static_cast<double>(numShards(gathered));
+  double seconds = 0;
+  for (double bytes : gradients)
+    seconds += timeOf(CollectiveKind::AllToAll, bytes, axes.group) +
+               timeOf(CollectiveKind::ReduceScatter, bytes * devices, gathered);
   return seconds;
 }
 
@@ -204,15 +231,22 @@ double Costing::attend(double matmuls) const {
 }
 
 ContextCost Costing::run() {
-  using Kind = CollectiveKind;
   ContextCost cost;
   cost.method = method;
-  cost.isRing = outer > 1 && method.kind != ContextMethod::AllGather;
-  // Bytes of keys and values: of a chunk, and of all received chunks; then
-  // bytes of the other tensors.
-  double chunk = double(problem.axis.size / outer) * (k + v) / double(g);
-  double inner = chunk - (k + v) / double(g),
-         outside = double(cost.isRing ? last : outer - 1) * chunk;
+  bool gathers = method.kind == ContextMethod::AllGather ||
+                 method.kind == ContextMethod::Latent;
+  cost.isRing = outer > 1 && !gathers;
+  // Bytes of keys and values, or of gradients: of a chunk, and of all received
+  // chunks; then bytes of the other tensors.
+  auto ofChunk = [&](ArrayRef<double> tensors) {
+    return double(problem.axis.size / outer) *
+           std::accumulate(tensors.begin(), tensors.end(), 0.0) / double(g);
+  };
+  auto ofInner = [&](ArrayRef<double> tensors) {
+    return ofChunk(tensors) * (1 - double(outer) / double(problem.axis.size));
+  };
+  double steps = double(cost.isRing ? last : outer - 1);
+  double chunk = ofChunk(keys);
   double others =
       (q + o) * (double(g - 1) / double(g) + double(r - 1) / double(r));
   AxisList gathered = cost.isRing ? AxisList() : axes.query;
@@ -224,17 +258,21 @@ ContextCost Costing::run() {
     return exchange(q) + exchange(o) +
            (cost.isRing ? goAround(bytes, seconds) : seconds);
   };
-  cost.forwardBytes = std::llround(inner + outside + others);
-  cost.seconds = moveKeys(Kind::AllGather, gathered) + attendTo(2, chunk);
+  cost.forwardBytes = std::llround(ofInner(keys) + steps * chunk + others);
+  cost.seconds = gatherKeys(gathered) + computeAgain(1) + attendTo(2, chunk);
   if (!problem.hasBackward)
     return cost;
-  bool again = problem.gathersAgain && method.kind == ContextMethod::AllGather;
-  double moved = cost.isRing ? 1 + sums : again ? 2 : 1;
-  cost.backwardBytes = std::llround(inner + moved * outside + others);
-  cost.seconds +=
-      moveKeys(Kind::ReduceScatter, gathered) + attendTo(5, chunk * (1 + sums));
+  bool again = problem.gathersAgain && gathers;
+  // A ring moves keys and values and the sums of their gradients.
+  double moved = cost.isRing ? (1 + sums) * chunk
+                             : ofChunk(gradients) + (again ? chunk : 0);
+  cost.backwardBytes =
+      std::llround(ofInner(gradients) + steps * moved + others);
+  double passes = (problem.sumsLatents ? 2 : 0) + (again ? 1 : 0);
+  cost.seconds += scatterGradients(gathered) + computeAgain(passes) +
+                  attendTo(5, chunk * (1 + sums));
   if (again)
-    cost.seconds += moveKeys(Kind::AllGather, gathered);
+    cost.seconds += gatherKeys(gathered);
   return cost;
 }
 

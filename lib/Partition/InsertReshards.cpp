@@ -55,9 +55,9 @@ private:
   std::optional<llvm::SmallBitVector> getPartialOperands(Operation *op);
   FailureOr<Sharding> getPartial(Operation *op);
   FailureOr<Sharding> getExactPartial(Operation *op, dist::AxesAttr exact);
-  const Decision &decide(Operation *op, bool keepsPartial);
+  const Decision &decide(Operation *op, const AxisList &kept);
   FactorAxes getPinned(Operation *op, const ShardingRule &rule) const;
-  Decision computeDecision(Operation *op, bool keepsPartial);
+  Decision computeDecision(Operation *op, const AxisList &kept);
   void fitOperands(Operation *op, const Decision &decision,
                    const Sharding &partial);
   void fitCaptured(Operation *op, ArrayRef<Value> captured);
@@ -170,7 +170,10 @@ FailureOr<Sharding> ReshardInserter::getPartial(Operation *op) {
   return Sharding();
 }
 
-Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
+/// Computes the decision for an op that keeps its operands partial over the
+/// axes `kept`, which no factor gets then: its result is partial too, and is
+/// scattered after it where it has these axes.
+Decision ReshardInserter::computeDecision(Operation *op, const AxisList &kept) {
   Decision decision;
   decision.rule = getShardingRule(op);
   llvm::SmallVector<Value> inputs = getRuleInputs(op);
@@ -183,9 +186,12 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
     if (!type)
       return ShardedTensor();
     const Sharding *sharding = &context.getSharding(value);
-    if (keepsPartial && !sharding->unreduced.empty()) {
+    if (!kept.empty()) {
       whole.push_back(*sharding);
       whole.back().unreduced.clear();
+      for (DimSharding &dim : whole.back().dims)
+        while (overlapsAny(dim.axes, kept))
+          dim.axes.pop_back();
       sharding = &whole.back();
     }
     return ShardedTensor{sharding, type.getShape(), getElementBytes(type)};
@@ -229,9 +235,9 @@ FactorAxes ReshardInserter::getPinned(Operation *op,
 
 /// Returns the decision for `op`, or of an earlier equal op. Ops with regions
 /// are not compared.
-const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
-  if (op->getNumRegions() != 0 || keepsPartial)
-    return scratch = computeDecision(op, keepsPartial);
+const Decision &ReshardInserter::decide(Operation *op, const AxisList &kept) {
+  if (op->getNumRegions() != 0 || !kept.empty())
+    return scratch = computeDecision(op, kept);
   llvm::SmallVector<const void *> key{
       op->getName().getAsOpaquePointer(),
       op->getPropertiesAsAttribute().getAsOpaquePointer(),
@@ -248,7 +254,7 @@ const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
   llvm::for_each(op->getResults(), addValue);
   auto [it, isNew] = decisions.try_emplace(std::move(key));
   if (isNew)
-    it->second = computeDecision(op, keepsPartial);
+    it->second = computeDecision(op, kept);
   return it->second;
 }
 
@@ -398,13 +404,13 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   if (failed(found))
     return failure();
   Sharding partial = *found;
-  const Decision *decision = &decide(op, !partial.unreduced.empty());
+  const Decision *decision = &decide(op, partial.unreduced);
   bool clashes = llvm::any_of(decision->choice.axes, [&](const AxisList &axes) {
     return overlapsAny(axes, partial.unreduced);
   });
   if (clashes) {
     partial = Sharding();
-    decision = &decide(op, false);
+    decision = &decide(op, {});
   }
   report(op, *decision);
   op->removeAttr(dist::DistDialect::kFactorsAttr);

@@ -32,7 +32,11 @@ public:
   bool foundAttention() const { return found; }
 
 private:
-  template <typename Op> LogicalResult pin(Op op);
+  template <typename Op> FailureOr<ContextChoice> pin(Op op);
+  LogicalResult pinForward(nn::AttentionOp op);
+  LogicalResult pinBackward(nn::AttentionBackwardOp op);
+  void keepWhole(Value value, unsigned dim) const;
+  void keepPartial(Value value) const;
   void report(Operation *op, const ContextChoice &choice) const;
 
   const SequenceContext &context;
@@ -57,7 +61,7 @@ void ContextPinner::report(Operation *op, const ContextChoice &choice) const {
   }
 }
 
-template <typename Op> LogicalResult ContextPinner::pin(Op op) {
+template <typename Op> FailureOr<ContextChoice> ContextPinner::pin(Op op) {
   found = true;
   ContextProblem problem = getContextProblem(op, context, hasBackward);
   llvm::Error error = problem.check();
@@ -86,6 +90,44 @@ template <typename Op> LogicalResult ContextPinner::pin(Op op) {
     op->setAttr(dist::DistDialect::kRingAttr,
                 dist::AxesAttr::get(op.getContext(), context.mesh, axes.query));
   report(op, *choice);
+  return *choice;
+}
+
+/// Sets the sharding of a value that each device has for all tokens.
+void ContextPinner::keepWhole(Value value, unsigned dim) const {
+  Sharding sharding = context.getWholeSequence(value, dim);
+  dist::setSharding(value, dist::ShardingAttr::get(context.meshSymbol,
+                                                   context.mesh, sharding));
+}
+
+/// Sets the sharding of a gradient to which each device adds for all tokens.
+void ContextPinner::keepPartial(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  Sharding sharding = Sharding::replicatedOf(type.getRank(), /*open=*/true);
+  sharding.unreduced = context.seq;
+  dist::setSharding(value, dist::ShardingAttr::get(context.meshSymbol,
+                                                   context.mesh, sharding));
+}
+
+/// Keeps keys and values whole that are computed from latents.
+LogicalResult ContextPinner::pinForward(nn::AttentionOp op) {
+  FailureOr<ContextChoice> choice = pin(op);
+  if (failed(choice) || choice->get().method.kind != ContextMethod::Latent)
+    return choice;
+  for (Value operand : {op.getK(), op.getV()})
+    for (auto [value, dim] : listFromLatents(operand))
+      keepWhole(value, dim);
+  return success();
+}
+
+/// Keeps gradients of keys and values partial until they are gradients of their
+/// latents and of weights.
+LogicalResult ContextPinner::pinBackward(nn::AttentionBackwardOp op) {
+  FailureOr<ContextChoice> choice = pin(op);
+  if (failed(choice) || choice->get().method.kind != ContextMethod::Latent)
+    return choice;
+  for (Value value : listPartialGradients(op))
+    keepPartial(value);
   return success();
 }
 
@@ -94,9 +136,9 @@ LogicalResult ContextPinner::run(FunctionOpInterface func) {
   func.walk([&](nn::AttentionBackwardOp) { hasBackward = true; });
   WalkResult result = func.walk([&](Operation *op) -> WalkResult {
     if (auto attention = dyn_cast<nn::AttentionOp>(op))
-      return pin(attention);
+      return pinForward(attention);
     if (auto backward = dyn_cast<nn::AttentionBackwardOp>(op))
-      return pin(backward);
+      return pinBackward(backward);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
@@ -122,8 +164,8 @@ struct PinContextPass : tessera::impl::PinContextPassBase<PinContextPass> {
           failed(pinner.run(func)))
         return failure();
     module->removeAttr(dist::DistDialect::kContextAttr);
-    bool needs = context->method.kind == ContextMethod::Ring ||
-                 context->method.kind == ContextMethod::AllToAll;
+    bool needs = context->method.kind != ContextMethod::Auto &&
+                 context->method.kind != ContextMethod::AllGather;
     if (needs && !pinner.foundAttention())
       return module.emitError()
              << "strategy 'cp=" << context->method.getName()

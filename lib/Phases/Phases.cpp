@@ -48,6 +48,7 @@ static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
   }
   if (options.ordersSequence)
     pm.addPass(createOrderSequencePass());
+  pm.addPass(createGatherLatentsPass());
 }
 
 static void buildTrain(OpPassManager &pm) {

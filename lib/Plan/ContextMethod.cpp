@@ -12,10 +12,10 @@ using namespace tessera;
 using llvm::StringRef;
 
 const llvm::StringLiteral tessera::kContextMethods =
-    "auto, all_gather, ring, all_to_all or all_to_all:U";
+    "auto, all_gather, ring, all_to_all, all_to_all:U or latent";
 
 static constexpr llvm::StringLiteral kNames[] = {"auto", "all_gather", "ring",
-                                                 "all_to_all"};
+                                                 "all_to_all", "latent"};
 
 std::string ContextMethod::getName() const {
   std::string text = kNames[kind].str();
@@ -37,8 +37,7 @@ std::vector<ContextMethod> tessera::listContextMethods(int64_t devices,
 
 std::optional<ContextMethod> tessera::parseContextMethod(StringRef text) {
   auto [name, number] = text.split(':');
-  for (int kind = ContextMethod::Auto; kind <= ContextMethod::AllToAll;
-       ++kind) {
+  for (int kind = ContextMethod::Auto; kind <= ContextMethod::Latent; ++kind) {
     if (name != kNames[kind])
       continue;
     ContextMethod method{static_cast<ContextMethod::Kind>(kind), 0};

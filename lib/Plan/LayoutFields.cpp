@@ -82,8 +82,10 @@ template <> ArrayRef<Field<Layout>> tessera::getFields<Layout>() {
        LayoutField::Text{kContextMethods, printContext, parseContext},
        "how devices of cp share attention: all_gather (of keys and values), "
        "ring (the same in chunks, beside the attention), all_to_all (heads; "
-       ":U, heads over U neighbours and queries over the rest), or auto, the "
-       "fastest",
+       ":U, heads over U neighbours and queries over the rest), latent (of "
+       "what "
+       "keys and values are computed from), or auto, the fastest of the "
+       "others",
        FieldSection::Mesh},
       {"ep", "N", uses::kBoth | uses::kDevices, makeSize(&Layout::ep),
        "expert axis, a sub-axis of dp; tp shards each expert's MLP",

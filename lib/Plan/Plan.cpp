@@ -246,7 +246,8 @@ int64_t Layout::scatters() const {
 }
 
 Error Layout::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
-                         int64_t layers, bool padsHeads) const {
+                         int64_t layers, bool padsHeads,
+                         bool hasLatents) const {
   Error errors = Error::success();
   auto divides = [&](const char *what, int64_t size) {
     if (size % tp)
@@ -269,6 +270,9 @@ Error Layout::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
                                "share them",
                                heads / tp, shared));
   }
+  if (cp > 1 && cpMethod.kind == ContextMethod::Latent && !hasLatents)
+    addError(errors, "cp-method: expects a model whose keys and values are "
+                     "computed from latents but got latent for one without");
   // The embedding and the head may be separate chunks.
   if (pp > 1 && layers + 2 < chunks())
     addError(errors, formatv("pp: expects chunks of stages of at most the {0} "

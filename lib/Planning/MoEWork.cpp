@@ -212,6 +212,7 @@ void LayerBuilder::latentProjections() {
   int64_t up = heads * (config.nopeDim + config.valueDim);
   matmul("kv_up", 1, tokens, up, config.kvRank);
   again();
+  layer.ops.back().latentBytes = width * t * (config.kvRank + config.ropeDim);
   save("latent keys and values", 2 * t * config.kvRank);
   parameter("kv_down",
             double(h) * (config.kvRank + config.ropeDim) + config.kvRank);
@@ -261,6 +262,7 @@ void LayerBuilder::attention() {
                double(keyDim + valueDim);
   core.bytesRead = width * (q + k + v);
   core.bytesWritten = width * out;
+  core.keyBytes = width * (k + v);
   layer.add(core);
   if (config.isLatent())
     saveUnlessRecomputed("queries, keys and values", q + k + v);
@@ -478,7 +480,7 @@ llvm::Error tessera::checkMoELayout(const MoEConfig &config,
   llvm::Error errors = plan.checkModel(
       config.heads, config.isLatent() ? config.heads : config.kvHeads,
       config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks,
-      /*padsHeads=*/!plan.gradBuffers);
+      /*padsHeads=*/!plan.gradBuffers, config.isLatent());
   if (config.experts % plan.ep)
     addError(errors, llvm::formatv(
                          "ep: expects a divisor of the {0} experts but got {1}",

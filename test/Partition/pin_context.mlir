@@ -2,6 +2,7 @@
 // RUN: tessera-opt %t/gather.mlir --dist-pin-context | FileCheck %s --check-prefix=GATHER
 // RUN: tessera-opt %t/heads.mlir --dist-pin-context | FileCheck %s --check-prefix=HEADS
 // RUN: tessera-opt %t/auto.mlir --dist-pin-context --remarks-filter='partition.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=AUTO
+// RUN: tessera-opt %t/latent.mlir --dist-pin-context | FileCheck %s --check-prefix=LATENT
 // RUN: not tessera-opt %t/many.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not tessera-opt %t/none.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=NONE
 
@@ -53,6 +54,33 @@ module attributes {dist.context = {method = "auto", seq = #dist.axes<{"cp"}>, ba
   func.func @f(%q: tensor<1x8192x1x8x128xf32>, %k: tensor<1x8192x1x128xf32>) -> tensor<1x8192x1x8x128xf32> {
     %0 = nn.attention scale 0.25 %q, %k, %k : tensor<1x8192x1x8x128xf32>, tensor<1x8192x1x128xf32>, tensor<1x8192x1x128xf32> -> tensor<1x8192x1x8x128xf32>
     return %0 : tensor<1x8192x1x8x128xf32>
+  }
+}
+
+// Keys and values from latents are whole. Their gradients are partial sums, and so
+// is what follows linearly and has the sequence, up to the latents' constraint;
+// the gradient of a weight is not, nor is a sum with a whole value.
+//--- latent.mlir
+// LATENT: nn.einsum "bsc,cgk->bsgk" {{.*}}dist.shardings = [#dist.sharding<@mesh, [{?}, {}, {?}, {?}], replicated={"cp"}>]
+// LATENT: nn.attention_backward {{.*}}dist.shardings = [unit, #dist.sharding<@mesh, [{?}, {?}, {?}, {?}], unreduced={"cp"}>, #dist.sharding<@mesh, [{?}, {?}, {?}, {?}], unreduced={"cp"}>]
+// LATENT: arith.addf {{.*}}dist.shardings = [#dist.sharding<@mesh, [{?}, {?}, {?}, {?}], unreduced={"cp"}>]
+// LATENT: nn.einsum "bsgk,cgk->bsc" {{.*}}dist.shardings = [#dist.sharding<@mesh, [{?}, {?}, {?}], unreduced={"cp"}>]
+// LATENT: nn.einsum "bsc,bsgk->cgk" {{.*}} : tensor<2x32x8xf32>, tensor<2x32x2x16xf32> -> tensor<8x2x16xf32>
+// LATENT-NOT: dist.shardings
+// LATENT: return
+module attributes {dist.context = {method = "latent", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+  dist.mesh @mesh ["cp"=4]
+  func.func @f(%q: tensor<2x32x2x1x16xf32>, %c: tensor<2x32x8xf32>, %w: tensor<8x2x16xf32>, %g: tensor<2x32x2x1x16xf32>, %other: tensor<2x32x8xf32>) -> (tensor<2x32x8xf32>, tensor<8x2x16xf32>) {
+    %l = dist.constraint %c <@mesh, [{?}, {}, {?}], replicated={"cp"}> with_gradient : tensor<2x32x8xf32>
+    %k = nn.einsum "bsc,cgk->bsgk" %l, %w : tensor<2x32x8xf32>, tensor<8x2x16xf32> -> tensor<2x32x2x16xf32>
+    %0, %s = nn.attention scale 0.25 %q, %k, %k : tensor<2x32x2x1x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32> -> tensor<2x32x2x1x16xf32> stats tensor<2x32x2x1xf32>
+    %dq, %dk, %dv = nn.attention_backward scale 0.25 %g, %q, %k, %k, %0, %s : tensor<2x32x2x1x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x1x16xf32>, tensor<2x32x2x1xf32>
+    %d = arith.addf %dk, %dv : tensor<2x32x2x16xf32>
+    %dl = nn.einsum "bsgk,cgk->bsc" %d, %w : tensor<2x32x2x16xf32>, tensor<8x2x16xf32> -> tensor<2x32x8xf32>
+    %dw = nn.einsum "bsc,bsgk->cgk" %l, %d : tensor<2x32x8xf32>, tensor<2x32x2x16xf32> -> tensor<8x2x16xf32>
+    %sum = arith.addf %dl, %other : tensor<2x32x8xf32>
+    %e = dist.constraint %sum <@mesh, [{?}, {}, {?}], replicated={"cp"}> with_gradient : tensor<2x32x8xf32>
+    return %e, %dw : tensor<2x32x8xf32>, tensor<8x2x16xf32>
   }
 }
 

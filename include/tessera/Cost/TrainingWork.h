@@ -95,9 +95,11 @@ void packDocuments(LayerWork &layer, double share);
 /// the gather overlaps with the attention. With all_to_all the devices exchange
 /// queries, keys, values and results so that each has a share of the heads,
 /// over CP or, if only some devices share heads, over CPHeads with a ring
-/// over CPQueries. `auto` is all_gather.
+/// over CPQueries. With latent, matmuls compute keys and values of all ranks
+/// from gathered latents, and without `sumsLatents` gradients are scattered as
+/// those of keys and values. `auto` is all_gather.
 void shardContext(LayerWork &layer, int64_t ranks,
-                  const ContextMethod &method = {});
+                  const ContextMethod &method = {}, bool sumsLatents = true);
 
 /// The way in which gradients of parameters are added up: the matmul that
 /// computes them reads and writes `bytes` per element of the sum, or it writes

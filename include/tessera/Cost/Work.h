@@ -157,6 +157,12 @@ struct OpWork {
   /// For a forward matmul: epilogueBytes of the matmul that computes its left
   /// operand's gradient.
   double gradientEpilogueBytes = 0;
+  /// Bytes of keys and values that attention reads; 0: what it reads in
+  /// addition to as many queries as results.
+  double keyBytes = 0;
+  /// Bytes of a device's latents, from which this matmul computes keys and
+  /// values; 0: it computes none.
+  double latentBytes = 0;
   /// Part of attention between the projections, which selective recomputation
   /// computes again.
   bool attentionCore = false;

@@ -16,12 +16,14 @@
 #include "dialects/NN/NN.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Partition/ContextChoice.h"
+#include "tessera/Partition/Latents.h"
 
 namespace tessera {
 
 /// The `dist.context` of a module, and its mesh.
 struct SequenceContext {
   Mesh mesh;
+  mlir::FlatSymbolRefAttr meshSymbol;
   MeshLinks links;
   /// The rates of a device.
   WorkRates rates = kGpuRates;
@@ -32,6 +34,10 @@ struct SequenceContext {
   bool isOrdered = false;
   /// The backward gathers keys and values again.
   bool gathersAgain = false;
+
+  /// The sharding of a value that each device has for all tokens: no axis is on
+  /// `dim`, the sequence, and those of the context are on no other dimension.
+  Sharding getWholeSequence(mlir::Value value, unsigned dim) const;
 };
 
 /// Reads the context of a module, which must have one. Fails, with an error, if
@@ -62,6 +68,12 @@ ContextProblem getContextProblem(Op op, const SequenceContext &context,
   problem.dim = q[4];
   problem.valueDim = values.getDimSize(3);
   problem.elementBytes = llvm::divideCeil(values.getElementTypeBitWidth(), 8);
+  GatheredLatents latents = getGatheredLatents(op.getK(), op.getV());
+  auto devices = double(numShards(context.batch));
+  problem.latentBytes = latents.bytes / devices;
+  problem.latentFlops =
+      latents.flops / devices / double(numShards(context.heads));
+  problem.sumsLatents = latents.sumsGradients;
   problem.causal = op.getCausal();
   problem.window = op.getWindow();
   problem.isOrdered = context.isOrdered;

@@ -7,10 +7,11 @@
 // sequence, share one attention by one of the methods of ContextMethod.h. The
 // methods differ only in the factors of attention that get the axis:
 //
-//     all_gather, ring   query: (n)
-//     all_to_all:U       query: (n / U)   head: (r)   group: (g)   r g = U
+//     all_gather, ring, latent   query: (n)
+//     all_to_all:U               query: (n / U)   head: (r)   group: (g)
 //
 // in this order, major to minor, with (g, r) = splitHeads(U, groups, heads).
+// `latent` gathers what keys and values are computed from (Latents.h).
 // The groups get the minor part: keys and values, which have no heads, are then
 // exchanged over it and gathered over the rest, which moves the fewest bytes.
 //
@@ -61,6 +62,12 @@ struct ContextProblem {
   /// them; elements of a head of queries and keys, and of values.
   int64_t groups = 1, heads = 1, dim = 1, valueDim = 1;
   int64_t elementBytes = 4;
+  /// Bytes of the latents of a device's sequences, all tokens of them, and the
+  /// operations that compute keys and values from them; 0 without latents.
+  double latentBytes = 0, latentFlops = 0;
+  /// Gradients are summed over devices as gradients of latents, not of keys and
+  /// values.
+  bool sumsLatents = true;
   bool causal = false;
   std::optional<int64_t> window;
   /// The sequence is stored in zig-zag order, so that devices that share the

@@ -34,13 +34,35 @@ def PinExpertsPass : Pass<"dist-pin-experts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def GatherLatentsPass : Pass<"dist-gather-latents", "::mlir::ModuleOp"> {
+  let summary = "gathers latents in place of the keys and values from them";
+  let description = [{
+    On a module whose `dist.context` has the method `latent`, before there is a
+    backward: a `dist.constraint` after each latent keeps the dimension of the
+    sequence whole. Latents are the values of the fewest bytes that keys and
+    values, and nothing else, are computed from. A module without them is an
+    error.
+
+    ```mlir
+    %c = nn.einsum "bsd,dc->bsc" %x, %wa : tensor<2x32x64xf32>, ... -> tensor<2x32x16xf32>
+    %k = nn.einsum "bsc,cgk->bsgk" %c, %wk : tensor<2x32x16xf32>, ... -> tensor<2x32x4x16xf32>
+    ```
+    becomes
+    ```mlir
+    %l = dist.constraint %c <@mesh, [{?}, {}, {?} ]> with_gradient : tensor<2x32x16xf32>
+    %k = nn.einsum "bsc,cgk->bsgk" %l, %wk : tensor<2x32x16xf32>, ... -> tensor<2x32x4x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def PinContextPass : Pass<"dist-pin-context", "::mlir::ModuleOp"> {
   let summary = "chooses by which method devices along the sequence attend";
   let description = [{
     On a module with `dist.context`, which `dist-apply-strategy` writes for `cp`,
     each attention and its backward get `dist.factors` for the method that it
     names, or, for `auto`, for the fastest one: the axis goes to the queries
-    (all_gather), or to the groups and heads (all_to_all). The axes of heads
+    (all_gather, latent), or to the groups and heads (all_to_all). The axes of heads
     that tensor parallelism has are before it. A remark `ContextMethod` has the
     time and the bytes of every method. `dist.context` is gone then.
 

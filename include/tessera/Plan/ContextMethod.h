@@ -24,7 +24,7 @@ namespace tessera {
 struct ContextMethod {
   /// One value for each form of the text.
   enum Kind {
-    /// The fastest of the others, chosen for each attention.
+    /// The fastest of the next three, chosen for each attention.
     Auto,
     /// Each device attends for its own queries; keys and values are gathered
     /// (Llama 3).
@@ -35,6 +35,9 @@ struct ContextMethod {
     /// Each device attends for some of the heads and for all queries
     /// (DeepSpeed-Ulysses).
     AllToAll,
+    /// As AllGather, but with the latents of keys and values gathered: each
+    /// device computes keys and values of all tokens again.
+    Latent,
   };
   Kind kind = Auto;
   /// For AllToAll: the number of neighbours that share heads; the others share
@@ -48,8 +51,8 @@ struct ContextMethod {
   }
 };
 
-/// The names, for messages: "auto, all_gather, ring, all_to_all or
-/// all_to_all:U".
+/// The names, for messages: "auto, all_gather, ring, all_to_all, all_to_all:U
+/// or latent".
 extern const llvm::StringLiteral kContextMethods;
 
 /// The methods that `auto` compares, in the order that breaks ties, for

@@ -132,9 +132,11 @@ struct Layout {
   llvm::Error checkDevices(int64_t devices) const;
   /// Checks the layout against a model: tp, cp, pp and vpp must divide its
   /// heads, KV heads, ffn and layers. `padsHeads`: groups of KV heads are
-  /// padded where tp does not divide them.
+  /// padded where tp does not divide them. `hasLatents`: keys and values are
+  /// computed from latents.
   llvm::Error checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
-                         int64_t layers, bool padsHeads = false) const;
+                         int64_t layers, bool padsHeads = false,
+                         bool hasLatents = false) const;
 };
 
 } // namespace tessera

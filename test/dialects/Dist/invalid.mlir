@@ -50,7 +50,7 @@ module attributes {dist.device = array<f64: 1.0e12, 1.0e14, 0.0, 0.0>} {}
 module attributes {dist.device = array<f64: 1.0e10, 1.0e11, 1.0e10, 0.0, 2.0, 0.0, 1.5>} {}
 // -----
 // Context parallelism.
-// expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all or all_to_all:U but got {method = "gather"}}}
+// expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all, all_to_all:U or latent but got {method = "gather"}}}
 module attributes {dist.context = {method = "gather"}} {}
 // -----
 // expected-error @+1 {{dist.state_axes: expects #dist.axes on a module but got 1 : i64}}

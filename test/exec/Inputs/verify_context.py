@@ -1,10 +1,10 @@
 """Verifies a model under context parallelism: each method on meshes with cp.
 
-usage: verify_context.py CONFIG.json [options of tessera model] [--zero]
+usage: verify_context.py CONFIG.json [options of tessera model] [--zero] [--latent]
 [-- options of tessera verify]
 
-Each method of `cp=` is tried on meshes of cp with dp, tp and sp; with --zero each mesh with ZeRO 1,
-2 and 3, over dp and cp. Prints a line for each run that fails and a count; exit status 1 if one
+Each method of `cp=`, or with --latent that one, is tried on meshes of cp with dp, tp and sp; with
+--zero each mesh with ZeRO 1, 2 and 3, over dp and cp. Prints a line for each run that fails and a count; exit status 1 if one
 fails."""
 
 import itertools
@@ -28,13 +28,14 @@ def main():
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     model, options = arguments[:cut], arguments[cut + 1 :]
     zeros = [f",zero={n}" for n in (1, 2, 3)] if "--zero" in model else [""]
-    model = [argument for argument in model if argument != "--zero"]
+    methods = ["latent"] if "--latent" in model else METHODS
+    model = [argument for argument in model if argument not in ("--zero", "--latent")]
     failed = runs = 0
     with tempfile.NamedTemporaryFile(suffix=".mlir") as program:
         subprocess.run(
             ["tessera", "model", *model, "--quiet", "-o", program.name], check=True
         )
-        cases = itertools.product(MESHES, METHODS, zeros)
+        cases = itertools.product(MESHES, methods, zeros)
         for (mesh, others), method, zero in cases:
             command = ["tessera", "verify", program.name, "--mesh", mesh]
             command += ["--strategy", f"{others}cp={method}{zero}", *options]

@@ -43,7 +43,7 @@ std::string print(const ContextProblem &problem, llvm::StringRef method) {
 
 TEST(ContextChoice, names) {
   for (llvm::StringRef name :
-       {"auto", "all_gather", "ring", "all_to_all", "all_to_all:4"})
+       {"auto", "all_gather", "ring", "all_to_all", "all_to_all:4", "latent"})
     EXPECT_EQ(parseContextMethod(name)->getName(), name);
   for (llvm::StringRef name : {"", "gather", "ring:2", "all_to_all:",
                                "all_to_all:0", "all_to_all:x", "all_to_all:-1"})
@@ -88,6 +88,25 @@ TEST(ContextChoice, bytes) {
 }
 
 // The groups get the minor part of the axis, the queries the major one.
+// Latents of 24 numbers of a token: these move, and their gradients, or in 8
+// bits gradients of keys and values. Computing them again takes time.
+TEST(ContextChoice, latents) {
+  ContextProblem problem = makeProblem(4);
+  int64_t keys = getBytes(problem, "all_gather") / 2;
+  problem.latentBytes = 2 * 32 * 24 * 4;
+  int64_t latents = 2 * 32 * 24 * 4 / 4 * 3;
+  EXPECT_EQ(getBytes(problem, "latent"), 2 * latents);
+  problem.sumsLatents = false;
+  EXPECT_EQ(getBytes(problem, "latent"), latents + keys);
+  problem.gathersAgain = true;
+  EXPECT_EQ(getBytes(problem, "latent"), 2 * latents + keys);
+  EXPECT_EQ(print(problem, "latent"), print(problem, "all_gather"));
+  ContextMethod latent = *parseContextMethod("latent");
+  double seconds = getContextCost(problem, latent).seconds;
+  problem.latentFlops = 1e6;
+  EXPECT_GT(getContextCost(problem, latent).seconds, seconds);
+}
+
 TEST(ContextChoice, axes) {
   ContextProblem four = makeProblem(4);
   EXPECT_EQ(print(four, "all_gather"), R"({"cp"}{}{})");

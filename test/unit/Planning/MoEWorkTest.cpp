@@ -464,6 +464,46 @@ TEST(MoEWork, recomputation_and_8_bits_save_memory) {
             0.2 * flops(block(work), Pass::Forward));
 }
 
+// With latents, 512 + 64 numbers of a token are gathered in place of those of
+// 128 heads, and keys and values of all ranks are computed on each.
+TEST(MoEWork, latents_are_gathered_in_place_of_keys) {
+  MoEConfig deepSeek = parse(deepSeekText());
+  cost::ExecutedPlan l = plan(1, 1);
+  l.cp = 4;
+  auto bytes = [](const LayerWork &layer, CollectiveKind kind, Pass pass) {
+    double sum = 0;
+    for (const CommWork &comm : layer.comms)
+      if (comm.isOver(PlanAxis::CP) && comm.kind == kind && comm.pass == pass)
+        sum += comm.bytes;
+    return sum;
+  };
+  auto gathered = [&](const LayerWork &layer) {
+    return bytes(layer, CollectiveKind::AllGather, Pass::Forward);
+  };
+  auto scattered = [&](const LayerWork &layer) {
+    return bytes(layer, CollectiveKind::ReduceScatter, Pass::BackwardInput);
+  };
+  LayerWork keys = block(makeMoEWork(deepSeek, l));
+  l.cpMethod.kind = ContextMethod::Latent;
+  LayerWork latents = block(makeMoEWork(deepSeek, l));
+  double tokens = 4096;
+  EXPECT_EQ(gathered(keys), 2 * tokens * 128 * 320);
+  EXPECT_EQ(gathered(latents), 2 * tokens * 576);
+  EXPECT_EQ(scattered(latents), 2 * tokens * 576);
+  double up = 2 * tokens / 4 * 512 * 128 * 256;
+  EXPECT_NEAR(flops(latents, Pass::Forward) - flops(keys, Pass::Forward),
+              3 * up, 1);
+  // In 8 bits gradients of keys and values are scattered.
+  l.precision = Precision::FP8;
+  latents = block(makeMoEWork(deepSeek, l));
+  EXPECT_EQ(gathered(latents), 2 * tokens * 576);
+  EXPECT_EQ(scattered(latents), 2 * tokens * 128 * 320);
+  EXPECT_EQ(llvm::toString(checkMoELayout(deepSeek, l)), "");
+  EXPECT_EQ(llvm::toString(checkMoELayout(parse(mixtralText()), l)),
+            "cp-method: expects a model whose keys and values are computed "
+            "from latents but got latent for one without");
+}
+
 TEST(MoEWork, layout_errors) {
   MoEConfig deepSeek = parse(deepSeekText());
   cost::ExecutedPlan l = plan(96, 96);

@@ -66,13 +66,14 @@ TEST(Strategy, strategy) {
 
 TEST(Strategy, context) {
   for (llvm::StringRef text :
-       {"dp,cp,tp", "cp=ring", "cp=all_to_all:2,tp,sp,zero=1"})
+       {"dp,cp,tp", "cp=ring", "cp=latent,sp", "cp=all_to_all:2,tp,sp,zero=1"})
     EXPECT_EQ(print(llvm::cantFail(parseStrategy(text))), text);
   EXPECT_EQ(print(llvm::cantFail(parseStrategy("cp=auto"))), "cp");
   EXPECT_TRUE(llvm::cantFail(parseStrategy("pp,auto")).isSearched);
-  EXPECT_EQ(strategyError("cp=rings"),
-            "expects auto, all_gather, ring, all_to_all or all_to_all:U after "
-            "cp= in a strategy but got 'rings'");
+  EXPECT_EQ(
+      strategyError("cp=rings"),
+      "expects auto, all_gather, ring, all_to_all, all_to_all:U or latent "
+      "after cp= in a strategy but got 'rings'");
   EXPECT_EQ(strategyError("cp,cp=ring"),
             "expects each item of a strategy once but got 'cp' twice");
 }
