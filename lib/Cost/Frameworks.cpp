@@ -128,10 +128,18 @@ void tessera::cost::applyFramework(const Framework &framework,
 //===----------------------------------------------------------------------===//
 
 /// Fields that a layout decides and no framework.
-static constexpr StringRef kDecided[] = {
-    "forward",     "ranks", "dp",  "tp",          "pp",
-    "cp",          "ep",    "seq", "micro-batch", "micro-batches",
-    "global-batch"};
+static constexpr StringRef kDecided[] = {"forward",
+                                         "ranks",
+                                         "dp",
+                                         "tp",
+                                         "pp",
+                                         "cp",
+                                         "ep",
+                                         "etp",
+                                         "seq",
+                                         "micro-batch",
+                                         "micro-batches",
+                                         "global-batch"};
 
 /// Fails if an object has another key than these.
 static Error checkKeys(const json::Object &object, ArrayRef<StringRef> known) {

@@ -25,7 +25,12 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
   for (PlanAxis axis : {PlanAxis::PP, PlanAxis::DP, PlanAxis::CP, PlanAxis::TP})
     mesh.names.push_back(stringify(axis));
   mesh.sizes = {layout.pp, layout.dp, layout.cp, layout.tp};
-  expertRanks = layout.ep;
+  AxisList data;
+  for (PlanAxis axis : {PlanAxis::DP, PlanAxis::CP})
+    if (mesh.sizes[unsigned(axis)] > 1)
+      data.push_back(mesh.fullAxis(unsigned(axis)));
+  if (auto parts = splitAt(data, numShards(data) / layout.expertRanks()))
+    std::tie(otherAxes, expertAxes) = *parts;
   headRanks = std::max<int64_t>(layout.cpMethod.headDevices, 1);
   shardRanks = layout.shardRanks ? layout.shardRanks : layout.dp * layout.cp;
   nodeDevices = cluster.innerDevices();
@@ -39,7 +44,6 @@ Machine::Machine(const ClusterSpec &cluster, const DeviceModel &deviceModel,
 LinkSpans Machine::spans(ArrayRef<PlanAxis> axes) const {
   constexpr auto data = unsigned(PlanAxis::DP),
                  context = unsigned(PlanAxis::CP);
-  int64_t outerExperts = mesh.sizes[data] / expertRanks;
   int64_t outerHeads = mesh.sizes[context] / headRanks;
   SmallVector<AxisRef, 4> group;
   for (PlanAxis axis : axes) {
@@ -50,12 +54,11 @@ LinkSpans Machine::spans(ArrayRef<PlanAxis> axes) const {
     case PlanAxis::TP:
       group.push_back(mesh.fullAxis(unsigned(axis)));
       break;
-    // Experts are sharded over neighbours on the data axis.
     case PlanAxis::EP:
-      group.push_back({data, outerExperts, expertRanks});
+      group.append(expertAxes);
       break;
     case PlanAxis::EDP:
-      group.push_back({data, 1, outerExperts});
+      group.append(otherAxes);
       break;
     // Attention heads are split over neighbours on the context axis.
     case PlanAxis::CPHeads:

@@ -229,7 +229,7 @@ static constexpr PlanAxis kDataAxes[] = {PlanAxis::DP, PlanAxis::CP};
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Plan &plan, const Machine &machine) {
-  static constexpr PlanAxis experts[] = {PlanAxis::EDP, PlanAxis::CP};
+  static constexpr PlanAxis experts[] = {PlanAxis::EDP};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   // If only some of the devices shard the state, all of them reduce, and a
   // device gathers from the sharding ones.
@@ -283,7 +283,7 @@ double tessera::cost::exchangedBytes(double elements, double experts,
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
     shards = plan.shardRanks ? double(plan.shardRanks) : data;
-    expertShards = std::min(shards, data / double(plan.ep));
+    expertShards = std::min(shards, data / double(plan.expertRanks()));
   }
   double bytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   return bytes * (elements / shards + experts / expertShards);
@@ -316,7 +316,7 @@ static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
   double shards = 1, expertShards = 1;
   if (plan.zero > 0) {
     shards = copies * (plan.shardRanks ? double(plan.shardRanks) : data);
-    expertShards = std::min(shards, copies * data / plan.ep);
+    expertShards = std::min(shards, copies * data / plan.expertRanks());
   }
   double elements =
       (stage.trained - stage.experts) / shards + stage.experts / expertShards;

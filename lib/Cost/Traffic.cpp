@@ -43,8 +43,8 @@ private:
 
 } // namespace
 
-/// Uses the same axes as Machine: experts are sharded over a sub-axis of the
-/// data axis, and attention heads over a sub-axis of the context axis.
+/// Uses the same axes as Machine: experts are sharded over a part of the data
+/// and context axes, and attention heads over a part of the context axis.
 double TrafficSum::sizeOf(PlanAxis axis) const {
   auto heads = double(std::max<int64_t>(layout.cpMethod.headDevices, 1));
   switch (axis) {
@@ -57,9 +57,9 @@ double TrafficSum::sizeOf(PlanAxis axis) const {
   case PlanAxis::TP:
     return double(layout.tp);
   case PlanAxis::EP:
-    return double(layout.ep);
+    return double(layout.expertRanks());
   case PlanAxis::EDP:
-    return double(layout.dp) / double(layout.ep);
+    return double(layout.dp * layout.cp) / double(layout.expertRanks());
   case PlanAxis::CPHeads:
     return heads;
   case PlanAxis::CPQueries:
@@ -121,7 +121,7 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
     return;
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   static constexpr PlanAxis data[] = {PlanAxis::DP, PlanAxis::CP},
-                            experts[] = {PlanAxis::EDP, PlanAxis::CP};
+                            experts[] = {PlanAxis::EDP};
   auto add = [&](double elements, double bytes, ArrayRef<PlanAxis> axes) {
     if (plan.zero == 0)
       return sum.add(CollectiveKind::AllReduce, axes, elements * gradBytes);
@@ -139,7 +139,7 @@ static void addGradients(const ModelWork &work, const StageMemory &stage,
     for (const ParameterWork &parameter : layer.parameters)
       add(entry.run.count * parameter.elements,
           copyBytes(plan, layer.name == "block", 2),
-          parameter.expertRanks > 1 ? experts : data);
+          parameter.expertRanks > 1 ? ArrayRef<PlanAxis>(experts) : data);
   }
 }
 

@@ -87,8 +87,8 @@ static constexpr double kOtherBatch = 0.05, kOtherAxes = 0.06,
 
 PlanDifference tessera::cost::differenceOf(const Plan &a, const Plan &b) {
   PlanDifference difference;
-  difference.axes =
-      a.tp != b.tp || a.cp != b.cp || a.ep != b.ep || a.sp != b.sp;
+  difference.axes = a.tp != b.tp || a.cp != b.cp || a.ep != b.ep ||
+                    a.etp != b.etp || a.sp != b.sp;
   difference.stages =
       a.pp != b.pp || a.vpp != b.vpp || a.schedule != b.schedule;
   difference.memory = a.zero != b.zero || a.recompute != b.recompute;

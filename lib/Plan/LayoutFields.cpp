@@ -88,7 +88,11 @@ template <> ArrayRef<Field<Layout>> tessera::getFields<Layout>() {
        "others",
        FieldSection::Mesh},
       {"ep", "N", uses::kBoth | uses::kDevices, makeSize(&Layout::ep),
-       "expert axis, a sub-axis of dp; tp shards each expert's MLP",
+       "expert axis: the innermost devices of dp and cp, and of tp with etp "
+       "off",
+       FieldSection::Mesh},
+      {"etp", "", uses::kBoth | uses::kDevices, LayoutField::Flag{&Layout::etp},
+       "tp shards each expert's MLP; off: experts go over tp, too",
        FieldSection::Mesh},
       {"moe-room", "X", uses::kCompiled,
        LayoutField::Number{&Layout::moeRoom, 0},

@@ -107,10 +107,31 @@ Error Layout::setGlobalBatch(int64_t sequences) {
 /// The most devices, and the most sequences of a step.
 static constexpr double kMostOfAll = std::numeric_limits<int32_t>::max();
 
+/// Checks that experts go over whole axes from the inside out, and over a part
+/// of the last one.
+static void checkExperts(Error &errors, const Layout &l) {
+  if (l.ep % (l.etp ? 1 : l.tp)) {
+    addError(errors, formatv("ep: expects a multiple of tp = {0} with etp off "
+                             "but got {1}",
+                             l.tp, l.ep));
+    return;
+  }
+  int64_t inner = std::gcd(l.expertRanks(), l.cp);
+  int64_t outer = l.expertRanks() / inner;
+  if (l.dp % outer == 0 && (outer == 1 || inner == l.cp))
+    return;
+  std::string tp = l.etp || l.tp == 1 ? "" : formatv(" x tp = {0}", l.tp).str();
+  if (l.cp == 1)
+    addError(errors, formatv("ep: expects a divisor of dp = {0}{1} but got {2}",
+                             l.dp, tp, l.ep));
+  else
+    addError(errors, formatv("ep: expects a number of innermost devices of dp "
+                             "= {0} x cp = {1}{2} but got {3}",
+                             l.dp, l.cp, tp, l.ep));
+}
+
 static void checkAxes(Error &errors, const Plan &l) {
-  if (l.dp % l.ep)
-    addError(errors, formatv("ep: expects a divisor of dp = {0} but got {1}",
-                             l.dp, l.ep));
+  checkExperts(errors, l);
   int64_t shards = l.dp * l.cp;
   if (l.shardRanks && shards % l.shardRanks)
     addError(
@@ -295,6 +316,8 @@ std::string Plan::summary() const {
   };
   addSize("cp", cp, 1);
   addSize("ep", ep, 1);
+  if (!etp && ep > 1 && tp > 1)
+    text += " etp=off";
   addSize("vpp", vpp, 1);
   addSize("mb", microBatch, 0);
   addSize("zero", zero, 0);

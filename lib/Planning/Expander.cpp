@@ -103,8 +103,8 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
   auto [it, isNew] = bounds.try_emplace(
       Key{shape.setting, shape.tp, context ? shape.cp : 1,
           context ? shape.cpMethod.kind : 0,
-          context ? shape.cpMethod.headDevices : 0, shape.ep, shape.sp,
-          int64_t(shape.recompute), shape.keepGathered});
+          context ? shape.cpMethod.headDevices : 0, shape.ep, shape.etp,
+          shape.sp, int64_t(shape.recompute), shape.keepGathered});
   if (!isNew)
     return it->second.get();
   const LayoutSetting &setting = space.getSettings()[shape.setting];

@@ -82,7 +82,7 @@ private:
   struct Staged;
   /// The fields in which LayerBounds differ: setting, tp, cp and its method,
   /// ep, sp, recomputation, kept tensors.
-  using Key = std::array<int64_t, 9>;
+  using Key = std::array<int64_t, 10>;
   void sketch(Node node, Expansion &result);
   double sketchSeconds(const LayoutShape &shape, bool context);
   const LayerBounds *findBounds(const LayoutShape &shape, bool context);

@@ -90,7 +90,7 @@ std::vector<Node> Search::takeBatch() {
 /// One thread prices all shapes with the same graphs.
 size_t Search::expanderOf(uint32_t index) const {
   const LayoutShape &shape = space.getShapes()[index];
-  return llvm::hash_combine(shape.tp, shape.cp, shape.sp, shape.ep,
+  return llvm::hash_combine(shape.tp, shape.cp, shape.sp, shape.ep, shape.etp,
                             shape.gathers) %
          expanders.size();
 }

@@ -126,11 +126,7 @@ void LayoutSpace::addAxes(uint32_t setting) {
         plan.dp = given.gpus / tp / cp / pp;
         if (!permits("pp") || !permits("dp"))
           continue;
-        for (int64_t ep :
-             subject->sparse ? divisorsOf(plan.dp) : std::vector<int64_t>{1}) {
-          plan.ep = ep;
-          if (!permits("ep"))
-            continue;
+        for (auto [ep, etp] : listExperts(plan)) {
           LayoutShape shape;
           shape.setting = setting;
           shape.tp = tp;
@@ -138,6 +134,7 @@ void LayoutSpace::addAxes(uint32_t setting) {
           shape.pp = pp;
           shape.dp = plan.dp;
           shape.ep = ep;
+          shape.etp = etp;
           for (ContextMethod method : listMethods(plan)) {
             shape.cpMethod = method;
             addBatches(shape);
@@ -146,6 +143,28 @@ void LayoutSpace::addAxes(uint32_t setting) {
       }
     }
   }
+}
+
+/// Returns the devices to shard experts over, from the inside out, and whether
+/// tp shards each expert's MLP. It does where there is no choice.
+std::vector<std::pair<int64_t, bool>>
+LayoutSpace::listExperts(const cost::ExecutedPlan &axes) const {
+  if (!subject->sparse)
+    return {{1, true}};
+  std::vector<std::pair<int64_t, bool>> list;
+  cost::ExecutedPlan plan = axes;
+  for (bool etp : {true, false}) {
+    plan.etp = etp;
+    if (!space->permits("etp", plan) || (axes.tp == 1 && !list.empty()))
+      continue;
+    for (int64_t ranks : divisorsOf(axes.dp * axes.cp)) {
+      plan.ep = ranks * axes.tp / plan.expertParts();
+      bool isInner = axes.cp % ranks == 0 || ranks % axes.cp == 0;
+      if (isInner && space->permits("ep", plan))
+        list.push_back({plan.ep, etp});
+    }
+  }
+  return list;
 }
 
 /// Returns the methods to shard attention over axes: all-gather of keys and
@@ -190,6 +209,7 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
           shape.tp,
           shape.cp,
           shape.ep,
+          shape.etp,
           int64_t(shape.recompute),
           shape.sp,
           shape.keepGathered,
@@ -203,7 +223,7 @@ bool LayoutSpace::suitsModel(const LayoutShape &shape) {
   }
   cost::ExecutedPlan plan = makePlan(shape);
   plan.pp = plan.vpp = plan.microBatch = 1;
-  plan.dp = shape.ep;
+  plan.dp = plan.expertRanks();
   plan.schedule = ScheduleKind::OneFOneB;
   plan.stageLayers.clear();
   return it->second = isValid(plan);
@@ -270,6 +290,7 @@ LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
   cost::ExecutedPlan plan = makePlan(shape);
   // No other field matters here.
   plan.dp = plan.tp = plan.cp = plan.ep = plan.microBatch = 1;
+  plan.etp = true;
   plan.shardRanks = 0;
   int64_t before = invalid;
   auto add = [&](ScheduleKind schedule, int64_t vpp) {
@@ -390,6 +411,7 @@ cost::ExecutedPlan LayoutSpace::makePlan(const LayoutShape &shape) const {
   plan.pp = shape.pp;
   plan.dp = shape.dp;
   plan.ep = shape.ep;
+  plan.etp = shape.etp;
   plan.sp = shape.sp;
   plan.microBatch = shape.microBatch;
   plan.microBatches = shape.microBatches;

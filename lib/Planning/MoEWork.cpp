@@ -13,6 +13,7 @@
 #include "tessera/Support/Errors.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -62,8 +63,8 @@ private:
   void parameter(const char *name, double elements, bool isExpert = false);
   /// Adds the norm of the rows on this device. Over tp, the rows are gathered
   /// after it and scattered after the last matmul.
-  void enter(const char *name);
-  void leave();
+  void enter(const char *name, bool gathers = true);
+  void leave(bool reduces = true);
   void attention();
   void latentProjections();
   void plainProjections();
@@ -102,8 +103,11 @@ void LayerBuilder::gatherParameters(bool experts) {
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
   gather.name = "parameters";
-  gather.axes = {experts ? PlanAxis::EDP : PlanAxis::DP, PlanAxis::CP};
-  gather.ranks = plan.dp * plan.cp / (experts ? plan.ep : 1);
+  if (experts)
+    gather.axes = {PlanAxis::EDP};
+  else
+    gather.axes = {PlanAxis::DP, PlanAxis::CP};
+  gather.ranks = plan.dp * plan.cp / (experts ? plan.expertRanks() : 1);
   gather.parameter = gather.overlappable = true;
   for (const ParameterWork &parameter : layer.parameters)
     if ((parameter.expertRanks > 1) == experts)
@@ -155,15 +159,16 @@ void LayerBuilder::saveUnlessRecomputed(const char *name, double elements) {
 }
 
 void LayerBuilder::parameter(const char *name, double elements, bool isExpert) {
-  layer.parameters.push_back({name, elements, isExpert ? plan.ep : 1});
+  layer.parameters.push_back(
+      {name, elements, isExpert ? plan.expertRanks() : 1});
 }
 
-void LayerBuilder::enter(const char *name) {
+void LayerBuilder::enter(const char *name, bool gathers) {
   double size = double(rows) * config.hidden;
   norm(name, size);
   save("norm input", size);
   parameter(name, config.hidden);
-  if (plan.tp == 1 || !plan.sp)
+  if (plan.tp == 1 || !plan.sp || !gathers)
     return;
   CommWork gather;
   gather.kind = CollectiveKind::AllGather;
@@ -174,8 +179,8 @@ void LayerBuilder::enter(const char *name) {
   layer.add(gather);
 }
 
-void LayerBuilder::leave() {
-  if (plan.tp > 1) {
+void LayerBuilder::leave(bool reduces) {
+  if (plan.tp > 1 && reduces) {
     CommWork reduce;
     reduce.kind =
         plan.sp ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
@@ -288,8 +293,13 @@ void LayerBuilder::mlp(const char *name, int64_t ffn) {
   parameter(name, 3.0 * config.hidden * columns);
 }
 
+/// Exchanges tokens among the devices that experts are sharded over. Without sp
+/// the devices of tp have the same tokens, and each exchanges those of its own
+/// experts.
 void LayerBuilder::exchange(const char *name, double bytes) {
-  if (plan.ep == 1)
+  bool isOverTp = !plan.etp && plan.sp && plan.tp > 1;
+  int64_t ranks = plan.expertRanks() * (isOverTp ? plan.tp : 1);
+  if (ranks == 1)
     return;
   CommWork all;
   all.kind = CollectiveKind::AllToAll;
@@ -297,11 +307,15 @@ void LayerBuilder::exchange(const char *name, double bytes) {
   all.bytes = bytes;
   if (plan.dispatchOnce && config.groupsPerToken == 0) {
     all.copies = config.expertsPerToken;
+    if (!plan.etp && !isOverTp)
+      all.copies = std::max<int64_t>(1, all.copies / plan.tp);
     all.bytes /= double(all.copies);
   }
   all.overlappable = plan.overlapExperts;
   all.axes = {PlanAxis::EP};
-  all.ranks = plan.ep;
+  if (isOverTp)
+    all.axes.push_back(PlanAxis::TP);
+  all.ranks = ranks;
   layer.add(all);
 }
 
@@ -310,16 +324,19 @@ void LayerBuilder::exchange(const char *name, double bytes) {
 /// their nodes and forwarded there. With an 8-bit recipe, tokens are sent to
 /// experts in 8 bits and back in 16.
 void LayerBuilder::experts() {
-  double t = double(tokens), h = config.hidden;
+  double h = config.hidden;
   int64_t copies = config.expertsPerToken;
   size_t first = layer.ops.size();
-  matmul("router", 1, tokens, config.experts, config.hidden);
-  pass(OpClass::RowReduction, "top-k", t * config.experts,
-       t * 2 * config.expertsPerToken);
+  // With experts over tp a device sends its share of the tokens.
+  double t = double(tokens) * double(plan.expertParts()) / double(plan.tp);
+  int64_t routed = plan.etp ? tokens : rows;
+  matmul("router", 1, routed, config.experts, config.hidden);
+  pass(OpClass::RowReduction, "top-k", double(routed) * config.experts,
+       double(routed) * 2 * config.expertsPerToken);
   if (options.graphs != GraphScope::None)
     graph(first);
   parameter("router", h * config.experts);
-  save("router", t * config.experts);
+  save("router", double(routed) * config.experts);
 
   int64_t sent = copies;
   if (config.groupsPerToken > 0 && plan.ep > 1)
@@ -346,7 +363,7 @@ void LayerBuilder::experts() {
   if (options.leastTokens > 0)
     rowsOfToken = std::max(0.0, rowsOfToken - 1 / double(options.leastTokens));
   int64_t each = std::max<int64_t>(1, int64_t(t * rowsOfToken));
-  int64_t columns = config.expertFfn / plan.tp;
+  int64_t columns = config.expertFfn / plan.expertParts();
   double slots = double(each) * local;
   // Slots are allocated for any number of tokens.
   layer.hostWaits = plan.expertsApart && options.capacityFactor == 0;
@@ -419,11 +436,14 @@ LayerWork LayerBuilder::sparseBlock() {
   attention();
   if (options.graphs == GraphScope::Attention)
     graph(0);
-  enter("mlp norm");
+  // Devices of tp that shard experts need no tokens of each other but for
+  // shared experts, and without sp they have terms of all tokens.
+  bool isSplit = plan.etp || config.sharedFfn > 0;
+  enter("mlp norm", /*gathers=*/isSplit);
   if (config.sharedFfn)
     mlp("shared experts", config.sharedFfn);
   experts();
-  leave();
+  leave(/*reduces=*/isSplit || !plan.sp);
   if (layer.backwardWaits)
     issueParts();
   return finish();
@@ -477,9 +497,14 @@ std::optional<GraphScope> tessera::parseGraphScope(llvm::StringRef text) {
 llvm::Error tessera::checkMoELayout(const MoEConfig &config,
                                     const cost::ExecutedPlan &plan) {
   int64_t blocks = config.layers - config.denseLayers;
+  // tp divides the MLPs that it shards.
+  int64_t columns = config.expertFfn;
+  if (!plan.etp)
+    columns =
+        std::gcd(config.sharedFfn, config.denseLayers ? config.denseFfn : 0);
   llvm::Error errors = plan.checkModel(
-      config.heads, config.isLatent() ? config.heads : config.kvHeads,
-      config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks,
+      config.heads, config.isLatent() ? config.heads : config.kvHeads, columns,
+      plan.stageLayers.empty() ? config.layers : blocks,
       /*padsHeads=*/!plan.gradBuffers, config.isLatent());
   if (config.experts % plan.ep)
     addError(errors, llvm::formatv(

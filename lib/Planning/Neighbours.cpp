@@ -20,9 +20,9 @@ namespace {
 
 /// The names of the changed fields, in the order of a report.
 constexpr const char *kFields[] = {
-    "tp",           "pp",          "cp",        "cp-method",    "ep",
-    "sp",           "micro-batch", "schedule",  "vpp",          "zero",
-    "zero2-reduce", "shard-ranks", "recompute", "keep-gathered"};
+    "tp",   "pp",           "cp",          "cp-method", "ep",
+    "etp",  "sp",           "micro-batch", "schedule",  "vpp",
+    "zero", "zero2-reduce", "shard-ranks", "recompute", "keep-gathered"};
 constexpr size_t kNumFields = std::size(kFields);
 enum Field {
   Tp,
@@ -30,6 +30,7 @@ enum Field {
   Cp,
   CpMethod,
   Ep,
+  Etp,
   Sp,
   MicroBatch,
   ScheduleName,
@@ -52,8 +53,8 @@ Values valuesOf(const cost::ExecutedPlan &plan) {
   int64_t ranks = plan.dp * plan.cp;
   return {plan.tp, plan.pp, plan.cp,
           // Methods that share heads differ by the number of devices that do.
-          plan.cpMethod.headDevices * 4 + plan.cpMethod.kind, plan.ep, plan.sp,
-          plan.microBatch, int64_t(plan.schedule), plan.vpp, plan.zero,
+          plan.cpMethod.headDevices * 4 + plan.cpMethod.kind, plan.ep, plan.etp,
+          plan.sp, plan.microBatch, int64_t(plan.schedule), plan.vpp, plan.zero,
           int64_t(plan.scatter), plan.shardRanks ? plan.shardRanks : ranks,
           int64_t(plan.recompute), plan.keepGathered};
 }
@@ -65,6 +66,8 @@ bool matters(size_t field, const cost::ExecutedPlan &a,
   switch (field) {
   case CpMethod:
     return a.cp == b.cp && a.cp > 1;
+  case Etp:
+    return both([](const Layout &p) { return p.tp > 1 && p.ep > 1; });
   case Sp:
     return both([](const Layout &p) { return p.tp > 1; });
   case KeepGathered:

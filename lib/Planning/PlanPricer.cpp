@@ -32,7 +32,7 @@ int64_t PlanPricer::indexOf(const Execution &execution) {
 PlanPricer::Key PlanPricer::keyOf(const cost::ExecutedPlan &l) {
   bool gathers = l.zero == 3 && l.dp * l.cp > 1;
   return {l.tp, l.cp, l.cpMethod.kind, l.cpMethod.headDevices, l.sp, l.seq,
-          l.documentTokens, l.microBatch, gathers, l.ep,
+          l.documentTokens, l.microBatch, gathers, l.ep, l.etp,
           gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
           int64_t(l.precision), int64_t(l.gradDType), l.weightBytes, l.dropout,
           l.loraRank, int64_t(l.loraTargets), l.overlapTp, l.keepGathered,

@@ -161,23 +161,12 @@ FieldChoice::listValues(const cost::ExecutedPlan &base) const {
 }
 
 llvm::ArrayRef<StringRef> tessera::getSearchedFields() {
-  static constexpr StringRef names[] = {"ranks",
-                                        "dp",
-                                        "tp",
-                                        "sp",
-                                        "cp",
-                                        "ep",
-                                        "pp",
-                                        "schedule",
-                                        "vpp",
-                                        "micro-batch",
-                                        "micro-batches",
-                                        "global-batch",
-                                        "zero",
-                                        "zero2-reduce",
-                                        "shard-ranks",
-                                        "recompute",
-                                        "keep-gathered"};
+  static constexpr StringRef names[] = {
+      "ranks",        "dp",           "tp",           "sp",
+      "cp",           "ep",           "etp",          "pp",
+      "schedule",     "vpp",          "micro-batch",  "micro-batches",
+      "global-batch", "zero",         "zero2-reduce", "shard-ranks",
+      "recompute",    "keep-gathered"};
   return names;
 }
 

@@ -36,7 +36,7 @@ Strategy tessera::getStrategy(const Layout &layout) {
   strategy.tp = layout.tp > 1;
   strategy.sp = layout.sp && layout.tp > 1;
   strategy.ep = layout.ep;
-  strategy.etp = layout.ep > 1 && layout.tp > 1;
+  strategy.etp = layout.etp && layout.ep > 1 && layout.tp > 1;
   strategy.zero = layout.dp * layout.cp > 1 ? layout.zero : 0;
   return strategy;
 }
@@ -52,9 +52,13 @@ void tessera::setLayout(Layout &layout, const Strategy &strategy,
   layout.cpMethod = strategy.context;
   layout.tp = strategy.tp ? size(strategy.tpAxes) : 1;
   layout.sp = strategy.tp && strategy.sp;
-  // A plan has experts over dp, and their MLPs over tp.
-  bool isPlanned = layout.cp == 1 && (layout.tp == 1 || strategy.etp);
-  layout.ep = isPlanned ? strategy.ep : 1;
+  layout.ep = strategy.ep;
+  layout.etp = strategy.etp || strategy.ep == 1 || layout.tp == 1;
+  // A plan has no experts over a part of tp.
+  if (!layout.etp && layout.ep % layout.tp != 0) {
+    layout.ep = 1;
+    layout.etp = true;
+  }
   layout.zero = strategy.zero;
 }
 
@@ -67,9 +71,6 @@ llvm::Error tessera::checkCompiled(const Plan &plan) {
   for (const PlanField &field : getFields<Plan>())
     if ((field.uses & FieldUse::kOnlyPriced) && !field.isDefault(plan))
       return expects(field.name, field.print(Plan()), field.print(plan));
-  if (plan.ep > 1 && plan.cp > 1)
-    return expects("ep", "1 with cp = " + std::to_string(plan.cp),
-                   std::to_string(plan.ep));
   if (plan.moeRoom > 0 && plan.moeRoom < 1)
     return expects("moe-room", "a number of at least 1",
                    llvm::formatv("{0}", plan.moeRoom).str());

@@ -72,7 +72,10 @@ public:
 private:
   Mesh mesh;
   MeshLinks links;
-  int64_t expertRanks = 1, shardRanks = 1, nodeDevices = 1;
+  int64_t shardRanks = 1, nodeDevices = 1;
+  /// The innermost devices of dp and cp that experts are sharded over, and the
+  /// rest of both.
+  AxisList expertAxes, otherAxes;
   /// Number of neighbours on the context axis that share heads of attention.
   int64_t headRanks = 1;
 };

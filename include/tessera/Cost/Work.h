@@ -71,8 +71,8 @@ enum class PlanAxis {
   DP,
   CP,
   TP,
-  /// The minor sub-axis of DP over which experts are sharded, and the rest of
-  /// DP.
+  /// The minor part of DP and CP together over which experts are sharded, and
+  /// the rest of both.
   EP,
   EDP,
   /// The minor sub-axis of CP that shares heads of attention, and the rest of

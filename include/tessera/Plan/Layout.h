@@ -53,9 +53,11 @@ struct Layout {
   int64_t dp = 1, tp = 1, pp = 1, cp = 1;
   /// The way in which the devices of cp share attention.
   ContextMethod cpMethod;
-  /// Expert axis, a sub-axis of dp: it does not multiply the devices. tp shards
-  /// the MLP of each expert.
+  /// Expert axis: the innermost devices of dp and cp together, and without
+  /// `etp` of dp, cp and all of tp. It does not multiply the devices.
   int64_t ep = 1;
+  /// tp shards the MLP of each expert.
+  bool etp = true;
   /// Rows of experts that a device has room for, over those of an even load; 0:
   /// as many as tokens can have.
   double moeRoom = 0;
@@ -110,6 +112,10 @@ struct Layout {
   //===--------------------------------------------------------------------===//
   /// Devices of all axes together.
   int64_t gpus() const { return dp * tp * pp * cp; }
+  /// Devices of dp and cp that the experts are sharded over.
+  int64_t expertRanks() const { return etp ? ep : ep / tp; }
+  /// Devices that share the MLP of an expert.
+  int64_t expertParts() const { return etp ? tp : 1; }
   /// Sequences of one step.
   int64_t globalBatch() const { return dp * microBatch * microBatches; }
   /// Tokens of one step over all devices.

@@ -37,7 +37,7 @@ struct LayoutShape {
   int32_t tp = 1, cp = 1, pp = 1, dp = 1, ep = 1;
   int32_t microBatch = 1, microBatches = 1;
   Recompute recompute = Recompute::None;
-  bool sp = false, keepGathered = false;
+  bool sp = false, keepGathered = false, etp = true;
   /// Not `auto` if cp is above 1.
   ContextMethod cpMethod;
   /// True for ZeRO-3, which gathers parameters layer by layer.
@@ -104,6 +104,8 @@ private:
   using Key = std::vector<int64_t>;
   void addSettings();
   void addAxes(uint32_t setting);
+  std::vector<std::pair<int64_t, bool>>
+  listExperts(const cost::ExecutedPlan &axes) const;
   std::vector<ContextMethod> listMethods(const cost::ExecutedPlan &axes) const;
   void addBatches(const LayoutShape &axes);
   void addLayers(const LayoutShape &batch);

@@ -78,7 +78,7 @@ private:
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
   llvm::Expected<Layers *> findLayers(const cost::ExecutedPlan &plan,
                                       const cost::Machine &machine);
-  using Key = std::array<int64_t, 24>;
+  using Key = std::array<int64_t, 25>;
   Key keyOf(const cost::ExecutedPlan &plan);
   int64_t indexOf(const cost::Execution &execution);
 

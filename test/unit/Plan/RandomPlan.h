@@ -22,6 +22,7 @@ inline Plan draw(unsigned seed) {
                  {"pp", {"4"}},
                  {"cp", {"2"}},
                  {"ep", {"2"}},
+                 {"etp", {"false"}},
                  {"sp", {"true"}},
                  {"zero", {"1", "2", "3"}},
                  {"zero2-reduce", {"round", "last"}},

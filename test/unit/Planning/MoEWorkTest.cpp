@@ -464,6 +464,60 @@ TEST(MoEWork, recomputation_and_8_bits_save_memory) {
             0.2 * flops(block(work), Pass::Forward));
 }
 
+// Experts over tp, too: with sp a device sends the tokens that it has to all
+// devices; without it tokens of its own experts to those of dp. Each device
+// has whole experts, fewer of them, and as much work.
+TEST(MoEWork, experts_over_tp) {
+  MoEConfig mixtral = parse(mixtralText());
+  auto bytes = [](const LayerWork &layer, PlanAxis axis, CollectiveKind kind) {
+    double sum = 0;
+    for (const CommWork &comm : layer.comms)
+      if (comm.isOver(axis) && comm.kind == kind && comm.pass == Pass::Forward)
+        sum += comm.bytes;
+    return sum;
+  };
+  cost::ExecutedPlan split = plan(4, 4, 2), whole = plan(4, 8, 2);
+  split.sp = whole.sp = true;
+  whole.etp = false;
+  EXPECT_EQ(whole.expertRanks(), 4);
+  LayerWork ofSplit = block(makeMoEWork(mixtral, split)),
+            ofWhole = block(makeMoEWork(mixtral, whole));
+  constexpr CollectiveKind all = CollectiveKind::AllToAll,
+                           gather = CollectiveKind::AllGather,
+                           reduce = CollectiveKind::AllReduce;
+  EXPECT_EQ(bytes(ofWhole, PlanAxis::EP, all),
+            bytes(ofSplit, PlanAxis::EP, all) / 2);
+  EXPECT_EQ(bytes(ofWhole, PlanAxis::TP, gather),
+            bytes(ofSplit, PlanAxis::TP, gather) / 2);
+  for (const CommWork &comm : ofWhole.comms)
+    if (comm.kind == all)
+      EXPECT_EQ(comm.ranks, 8);
+  double router = 2 * 4096.0 * 4096 * 8;
+  EXPECT_NEAR(flops(ofSplit, Pass::Forward) - router,
+              flops(ofWhole, Pass::Forward) - router / 2, 1e-6 * router);
+  auto experts = [](const LayerWork &layer) {
+    for (const ParameterWork &parameter : layer.parameters)
+      if (parameter.name == "experts")
+        return parameter;
+    return ParameterWork();
+  };
+  EXPECT_EQ(experts(ofWhole).elements, experts(ofSplit).elements);
+  EXPECT_EQ(experts(ofWhole).expertRanks, 4);
+  // Without sp sums over tp remain.
+  split.sp = whole.sp = false;
+  ofSplit = block(makeMoEWork(mixtral, split));
+  ofWhole = block(makeMoEWork(mixtral, whole));
+  EXPECT_EQ(bytes(ofWhole, PlanAxis::EP, all),
+            bytes(ofSplit, PlanAxis::EP, all) / 2);
+  EXPECT_EQ(bytes(ofWhole, PlanAxis::TP, reduce),
+            bytes(ofSplit, PlanAxis::TP, reduce));
+  // Experts over all of tp alone exchange nothing.
+  whole = plan(1, 2, 2);
+  whole.etp = false;
+  ofWhole = block(makeMoEWork(mixtral, whole));
+  EXPECT_EQ(bytes(ofWhole, PlanAxis::EP, all), 0);
+}
+
 // With latents, 512 + 64 numbers of a token are gathered in place of those of
 // 128 heads, and keys and values of all ranks are computed on each.
 TEST(MoEWork, latents_are_gathered_in_place_of_keys) {

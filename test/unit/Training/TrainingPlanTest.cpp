@@ -90,7 +90,27 @@ TEST(TrainingPlan, mesh_and_strategy) {
   EXPECT_EQ(print(getStrategy(parse("sp=true"))), "none");
   EXPECT_EQ(print(getStrategy(parse("dp=4,ep=2"))), "dp,ep=2");
   EXPECT_EQ(print(getStrategy(parse("dp=4,tp=2,ep=4"))), "dp,tp,ep=4,etp");
+  EXPECT_EQ(print(getStrategy(parse("dp=4,tp=2,ep=4,etp=false"))),
+            "dp,tp,ep=4");
+  EXPECT_EQ(print(getStrategy(parse("dp=2,cp=2,ep=4"))), "dp,cp,ep=4");
   EXPECT_FALSE(getMesh(Plan()));
+}
+
+// Experts of a plan go over dp and cp, and over all of tp or none of it.
+TEST(TrainingPlan, experts_of_a_strategy) {
+  auto experts = [](llvm::StringRef text, const char *mesh) {
+    Layout layout;
+    setLayout(layout, llvm::cantFail(parseStrategy(text)),
+              llvm::cantFail(parseMesh(mesh)));
+    return std::pair(layout.ep, layout.etp);
+  };
+  using Experts = std::pair<int64_t, bool>;
+  EXPECT_EQ(experts("dp,ep=4", "dp=4"), Experts(4, true));
+  EXPECT_EQ(experts("dp,cp,ep=4", "dp=2,cp=2"), Experts(4, true));
+  EXPECT_EQ(experts("dp,tp,ep=2,etp", "dp=2,tp=2"), Experts(2, true));
+  EXPECT_EQ(experts("dp,tp,ep=2", "dp=2,tp=2"), Experts(2, false));
+  EXPECT_EQ(experts("dp,cp,tp,ep=8", "dp=2,cp=2,tp=2"), Experts(8, false));
+  EXPECT_EQ(experts("dp,tp,ep=2", "dp=2,tp=4"), Experts(1, true));
 }
 
 TEST(TrainingPlan, what_is_not_compiled) {
@@ -103,8 +123,8 @@ TEST(TrainingPlan, what_is_not_compiled) {
   EXPECT_EQ(error("pp=4,schedule=interleaved,vpp=2"), "");
   EXPECT_EQ(error("cp=2,cp-method=all_gather"), "");
   EXPECT_EQ(error("ep=2,dp=2,tp=2"), "");
-  EXPECT_EQ(error("ep=2,dp=2,cp=2"),
-            "ep: expects 1 with cp = 2 to be compiled but got 2");
+  EXPECT_EQ(error("ep=2,dp=2,cp=2"), "");
+  EXPECT_EQ(error("ep=4,dp=2,tp=2,etp=false"), "");
   EXPECT_EQ(error("offload=host"),
             "offload: expects none to be compiled but got host");
   EXPECT_EQ(error("precision=fp8,weight-bytes=1"),
