@@ -11,6 +11,7 @@
 #include "MoveConstraints.h"
 #include "Proposals.h"
 #include "RaiseAttention.h"
+#include "RaiseChoices.h"
 #include "RaiseRope.h"
 #include "tessera/Interfaces/Limits.h"
 #include "tessera/Raise/Passes.h"
@@ -195,6 +196,8 @@ void RaisePass::runOnOperation() {
   for (Block &block : getOperation().getBody()) {
     if (!llvm::is_contained(skip, "rope"))
       raiseRope(block);
+    if (!llvm::is_contained(skip, "top_k"))
+      raiseChoices(block);
     SmallVector<Operation *> ops;
     for (Operation &op : llvm::reverse(block))
       ops.push_back(&op);

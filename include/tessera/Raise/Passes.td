@@ -132,6 +132,10 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
     within 2 units in the last place of their type and 2^-23 p f; the frequencies f
     are found by unwrapping the angles of rows 1, 2, 3, ...
 
+    A choice of scores that follows from these, constants and a choice of groups
+    alone is tried as `nn.top_k` with groups, on random scores: all ids must be
+    equal.
+
     A `dist.constraint` on a value inside of a group moves: one of rows to the nearer
     of operand and result that follow elementwise, one of a number of each row to the
     result; what one of scores says of keys to keys and values, the rest to the result.
@@ -141,7 +145,7 @@ def RaisePass : Pass<"nn-raise", "::mlir::func::FuncOp"> {
 
     The remarks `Raised` and `NotRaised` name the op and the error. `skip` names ops
     that are not raised: `gelu`, `silu`, `softmax`, `layer_norm`, `rms_norm`,
-    `cross_entropy`, `attention`, `rope`.
+    `cross_entropy`, `attention`, `rope`, `top_k`.
 
     ```mlir
     %0 = arith.mulf %x, %x : tensor<2x8x16xf32>

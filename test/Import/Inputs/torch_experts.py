@@ -57,6 +57,10 @@ def deepseek():
     return load("tiny-deepseek-v3", "grouped_mm")
 
 
+def deepseek_batched():
+    return load("tiny-deepseek-v3", "batched_mm")
+
+
 def grouped(rows, weight, ends):
     return torch.ops.transformers.grouped_mm_fallback(rows, weight, ends)
 
