@@ -127,28 +127,38 @@ struct RowsOfMerged : RewritePattern {
   }
 };
 
-/// Moves a choice of the last dimension, or the elements chosen, before
-/// reshapes that merge other dimensions of all operands alike.
+/// The number of operands of an op on rows of tokens that have these rows, the
+/// first ones; 0 for other ops.
+static unsigned countTokenOperands(Operation *op) {
+  if (isa<nn::TopKOp, nn::TakeAlongAxisOp>(op))
+    return op->getNumOperands();
+  auto experts = dyn_cast<nn::ExpertsOp>(op);
+  return experts && !experts.getOffset() && op->getNumResults() == 1 ? 3 : 0;
+}
+
+/// Moves a choice of the last dimension, the elements chosen, or the experts
+/// that are, before reshapes that merge other dimensions of all tokens alike.
 struct ChoiceOfMerged : RewritePattern {
   ChoiceOfMerged(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<nn::TopKOp, nn::TakeAlongAxisOp>(op))
+    unsigned count = countTokenOperands(op);
+    if (count == 0)
       return failure();
     auto merged = findMerged(op->getOperand(0));
     if (!merged || merged.getReassociationIndices().back().size() != 1)
       return failure();
     RankedTensorType result = typeOf(op->getResult(0));
     ArrayRef<int64_t> tokens = merged.getSrcType().getShape().drop_back();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
+    SmallVector<Value> operands(op->getOperands());
+    for (Value &operand : MutableArrayRef(operands).take_front(count)) {
       auto other = findMerged(operand);
       if (!other ||
           other.getReassociationIndices() != merged.getReassociationIndices() ||
           other.getSrcType().getShape().drop_back() != tokens)
         return failure();
-      operands.push_back(other.getSrc());
+      operand = other.getSrc();
     }
     Operation *whole = rewriter.clone(*op);
     whole->setOperands(operands);

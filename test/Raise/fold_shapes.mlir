@@ -369,3 +369,18 @@ func.func @choice(%x: tensor<4x6x8xf32>, %y: tensor<4x6x8xf32>) -> tensor<4x6x2x
   %4 = tensor.expand_shape %3 [[0, 1], [2]] output_shape [4, 6, 2] : tensor<24x2xf32> into tensor<4x6x2xf32>
   return %4 : tensor<4x6x2xf32>
 }
+
+// -----
+
+// So do experts, if x, ids and gates are merged alike.
+// CHECK-LABEL: @experts(
+// CHECK-NEXT: %[[Y:.*]] = nn.experts <silu> of 8 %arg0, %arg1, %arg2, {{.*}} -> tensor<4x6x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @experts(%x: tensor<4x6x8xf32>, %ids: tensor<4x6x2xi32>, %gates: tensor<4x6x2xf32>, %w: tensor<8x8x5xf32>, %d: tensor<8x5x8xf32>) -> tensor<4x6x8xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<4x6x8xf32> into tensor<24x8xf32>
+  %1 = tensor.collapse_shape %ids [[0, 1], [2]] : tensor<4x6x2xi32> into tensor<24x2xi32>
+  %2 = tensor.collapse_shape %gates [[0, 1], [2]] : tensor<4x6x2xf32> into tensor<24x2xf32>
+  %3 = nn.experts <silu> of 8 %0, %1, %2, %w, %w, %d : tensor<24x8xf32>, tensor<24x2xi32>, tensor<24x2xf32>, tensor<8x8x5xf32>, tensor<8x5x8xf32> -> tensor<24x8xf32>
+  %4 = tensor.expand_shape %3 [[0, 1], [2]] output_shape [4, 6, 8] : tensor<24x8xf32> into tensor<4x6x8xf32>
+  return %4 : tensor<4x6x8xf32>
+}
