@@ -12,7 +12,7 @@
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
-#include "tessera/Support/TextTable.h"
+#include "tessera/Report/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -218,7 +218,7 @@ tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
 }
 
 void tessera::cost::print(ArrayRef<Refinement> refinements, raw_ostream &os) {
-  TextTable table;
+  Table table;
   table.addRow({"constant", "before", "after", "samples", "median error before",
                 "after"});
   for (const Refinement &r : refinements)

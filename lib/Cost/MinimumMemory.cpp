@@ -7,10 +7,10 @@
 
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
+using namespace tessera;
 using namespace tessera::cost;
 
 static constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
@@ -42,18 +42,12 @@ MinimumMemory tessera::cost::makeMinimumMemory(const std::string &model,
   return minimum;
 }
 
-void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
+Table tessera::cost::categoryTable(const MinimumMemory &minimum) {
   const Plan &l = minimum.plan;
-  os << formatv("{0}, {1} parameters; precision={2} grad-dtype={3} "
-                "optimizer={4}\n\n",
-                minimum.model, countText(minimum.parameters),
-                stringify(l.precision), stringify(l.gradDType),
-                stringify(l.optimizer));
-  TextTable categories;
-  categories.addRow({"the whole model", "GB (1e9)", "GiB (2^30)"});
+  Table table(
+      {"the whole model", {"GB (1e9)", "GB", 2}, {"GiB (2^30)", "GiB", 2}});
   auto addRow = [&](const std::string &name, double bytes) {
-    categories.addRow({name, formatv("{0:f2}", bytes / kGB),
-                       formatv("{0:f2}", bytes / kGiB)});
+    table.addRow({name, bytes / kGB, bytes / kGiB});
   };
   addRow("parameters", minimum.state.parameter);
   addRow("gradients", minimum.state.gradient);
@@ -61,25 +55,44 @@ void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
   addRow(formatv("activations of {0} x {1} tokens", l.microBatch, l.seq),
          minimum.activations);
   addRow("total", minimum.total());
-  categories.print(os);
+  return table;
+}
+
+Table tessera::cost::zeroTable(const MinimumMemory &minimum) {
+  std::vector<Table::Column> columns{"state on a device, GB"};
+  for (int zero = 0; zero < 4; ++zero) {
+    columns.emplace_back("zero=" + std::to_string(zero));
+    columns.back().unit = "GB";
+  }
+  Table table(std::move(columns));
+  for (const MinimumMemory::Row &row : minimum.rows) {
+    std::vector<Table::Cell> cells{{row.ranks == 1
+                                        ? std::string("1 rank")
+                                        : std::to_string(row.ranks) + " ranks",
+                                    double(row.ranks)}};
+    for (double bytes : row.zero)
+      cells.emplace_back(fixedText(bytes / kGB, 2) +
+                             (bytes <= minimum.capacity ? " " : "*"),
+                         bytes / kGB);
+    table.addRow(std::move(cells));
+  }
+  return table;
+}
+
+void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
+  const Plan &l = minimum.plan;
+  os << formatv("{0}, {1} parameters; precision={2} grad-dtype={3} "
+                "optimizer={4}\n\n",
+                minimum.model, countText(minimum.parameters),
+                stringify(l.precision), stringify(l.gradDType),
+                stringify(l.optimizer));
+  categoryTable(minimum).print(os);
   os << formatv("activations by the rule of thumb 12 L B S d, without "
                 "recomputation\n"
                 "at least {0} devices of {1}; {2} filled to 75 %\n\n",
                 minimum.devices, bytesText(minimum.capacity),
                 minimum.devicesAtThreeQuarters);
-  TextTable zero;
-  zero.addRow(
-      {"state on a device, GB", "zero=0", "zero=1", "zero=2", "zero=3"});
-  for (const MinimumMemory::Row &row : minimum.rows) {
-    std::vector<std::string> cells{row.ranks == 1
-                                       ? std::string("1 rank")
-                                       : std::to_string(row.ranks) + " ranks"};
-    for (double bytes : row.zero)
-      cells.push_back(formatv("{0:f2}{1}", bytes / kGB,
-                              bytes <= minimum.capacity ? " " : "*"));
-    zero.addRow(cells);
-  }
-  zero.print(os);
+  zeroTable(minimum).print(os);
   os << "* more than a device has\n";
 }
 

@@ -14,8 +14,8 @@
 #include "tessera/Cost/Observe.h"
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/DeviceModel.h"
+#include "tessera/Report/Table.h"
 #include "tessera/Support/Errors.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -298,7 +298,7 @@ Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
 }
 
 void tessera::cost::print(const ObservedFit &fit, raw_ostream &os) {
-  TextTable table;
+  Table table;
   table.addRow({"work", "time, x", "spread before", "after"});
   for (const Posterior &posterior : fit.posteriors)
     table.addRow({posterior.kind, formatv("{0:f3}", posterior.factor),

@@ -7,8 +7,8 @@
 
 #include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Report/Table.h"
 #include "tessera/Support/Json.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -198,7 +198,7 @@ static json::Object flatten(const json::Object &plan) {
 
 static void printPlanDifferences(const json::Object &a, const json::Object &b,
                                  const ReportFields &x, const ReportFields &y,
-                                 TextTable &table) {
+                                 Table &table) {
   for (const char *key : {"model", "cluster", "device"})
     if (valueText(a, key) != valueText(b, key))
       table.addRow({key, valueText(a, key), valueText(b, key)});
@@ -214,7 +214,7 @@ static void printPlanDifferences(const json::Object &a, const json::Object &b,
 static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
                                  StringRef nameA, StringRef nameB,
                                  raw_ostream &os) {
-  TextTable times;
+  Table times;
   times.addRow({"step, seconds", nameA.str(), nameB.str(), "difference"});
   for (const Pair &pair : sideBySide(*x.causes, *y.causes))
     times.addRow({pair.name, formatv("{0:f4}", pair.a),
@@ -230,7 +230,7 @@ static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
 static void printMemoryDifferences(const ReportFields &x, const ReportFields &y,
                                    StringRef nameA, StringRef nameB,
                                    raw_ostream &os) {
-  TextTable memory;
+  Table memory;
   memory.addRow(
       {"fullest stage, GB (1e9)", nameA.str(), nameB.str(), "difference"});
   auto addRow = [&](const std::string &name, double a, double b) {
@@ -285,7 +285,7 @@ Error tessera::cost::compare(const json::Object &a, const json::Object &b,
   Expected<ReportFields> y = readFields(b, nameB);
   if (!y)
     return y.takeError();
-  TextTable plan;
+  Table plan;
   plan.addRow({"plan", nameA.str(), nameB.str()});
   printPlanDifferences(a, b, *x, *y, plan);
   plan.print(os);

@@ -7,7 +7,6 @@
 
 #include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -44,18 +43,10 @@ std::string tessera::cost::countText(double count) {
   return formatv("{0:f0}", count);
 }
 
-/// Formats 16777216 as "16,777,216".
-static std::string grouped(double number) {
-  std::string digits = formatv("{0:f0}", number);
-  for (size_t i = digits.size(); i > 3; i -= 3)
-    digits.insert(i - 3, ",");
-  return digits;
-}
-
 static void printHead(const PlanReport &report, raw_ostream &os) {
   const ExecutedPlan &l = report.plan;
   os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n", report.model,
-                countText(report.parameters), grouped(double(l.gpus())),
+                countText(report.parameters), groupedText(double(l.gpus())),
                 report.device, report.cluster);
   os << l.summary();
   if (l.pp > 1)
@@ -65,11 +56,12 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
   if (l.loraRank > 0)
     os << formatv(" lora={0} of {1}", l.loraRank, stringify(l.loraTargets));
   os << formatv("\n{0} tokens per step: {1} sequences of {2}",
-                grouped(l.tokens()), grouped(double(l.globalBatch())),
-                grouped(double(l.seq)));
+                groupedText(l.tokens()), groupedText(double(l.globalBatch())),
+                groupedText(double(l.seq)));
   if (l.documentTokens > 0)
-    os << formatv(" in documents of {0}", grouped(double(l.documentTokens)));
-  os << formatv(", {0} micro-batches\n", grouped(double(l.microBatches)));
+    os << formatv(" in documents of {0}",
+                  groupedText(double(l.documentTokens)));
+  os << formatv(", {0} micro-batches\n", groupedText(double(l.microBatches)));
   if (!report.framework.empty())
     os << formatv("as {0}: {1}\n", report.framework, describeSettings(l));
 }
@@ -100,37 +92,38 @@ static void printBlocks(ArrayRef<double> blocks, raw_ostream &os) {
   os << "\n";
 }
 
-static void printMemory(const PlanReport &report, raw_ostream &os) {
+Table tessera::cost::memoryTable(const PlanReport &report) {
   static constexpr const char *kHeads[] = {
-      "params", "grads",  "optim", "activ",   "gather",
-      "comm",   "logits", "work",  "context", "margin"};
-  TextTable table;
-  std::vector<std::string> head{"stage", "live"};
-  llvm::append_range(head, kHeads);
-  head.push_back("total");
-  head.push_back("free");
-  table.addRow(head);
+      "params", "grads", "optim",   "activ",  "gather", "comm",
+      "logits", "work",  "context", "margin", "total",  "free"};
+  std::vector<Table::Column> columns{"stage", {"live", "", 1}};
+  for (const char *head : kHeads)
+    columns.emplace_back(head, "GB", 2);
+  Table table(std::move(columns));
   for (size_t i = 0; i < report.stages.size();) {
     size_t end = i + 1;
     while (end < report.stages.size() &&
            looksTheSame(report.stages[i], report.stages[end]))
       ++end;
     const StageMemory &stage = report.stages[i];
-    std::vector<std::string> row{
+    std::vector<Table::Cell> row{
         end == i + 1 ? std::to_string(i) : formatv("{0}-{1}", i, end - 1).str(),
-        formatv("{0:f1}", stage.liveMicroBatches)};
+        stage.liveMicroBatches};
     for (const auto &[name, bytes] : stage.bytes.categories())
-      row.push_back(formatv("{0:f2}", bytes / 1e9));
-    row.push_back(formatv("{0:f2}", stage.bytes.total() / 1e9));
-    row.push_back(
-        formatv("{0:f2}", (report.capacity - stage.bytes.total()) / 1e9));
-    table.addRow(row);
+      row.push_back(bytes / 1e9);
+    row.push_back(stage.bytes.total() / 1e9);
+    row.push_back((report.capacity - stage.bytes.total()) / 1e9);
+    table.addRow(std::move(row));
     i = end;
   }
+  return table;
+}
+
+static void printMemory(const PlanReport &report, raw_ostream &os) {
   printBlocks(report.plan.stageLayers, os);
   os << "\nMemory of a device at its peak, GB (1e9 bytes); live: "
         "micro-batches kept\n";
-  table.print(os);
+  memoryTable(report).print(os);
   const StageMemory &fullest = report.stages[report.fullest];
   double total = fullest.bytes.total();
   os << formatv("{0}: stage {1} needs {2} of {3}, {4} {5}\n",
@@ -157,20 +150,23 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
   }
 }
 
-static void printTime(const PlanReport &report, raw_ostream &os) {
-  TextTable table;
-  table.addRow({"step", "seconds", "share", "waits for"});
+Table tessera::cost::stepTable(const PlanReport &report) {
+  Table table(
+      {"step", {"seconds", "s", 4}, {"share", "%", 1, " %"}, "waits for"});
   for (const Cause &cause : report.causes)
-    table.addRow({cause.name, formatv("{0:f4}", cause.seconds),
-                  formatv("{0:f1} %", 100 * cause.seconds / report.stepSeconds),
-                  cause.resource});
-  table.addRow({"total", formatv("{0:f4}", report.stepSeconds), "100.0 %", ""});
+    table.addRow({cause.name, cause.seconds,
+                  100 * cause.seconds / report.stepSeconds, cause.resource});
+  table.addRow({"total", report.stepSeconds, 100, ""});
   table.alignLeft(3);
+  return table;
+}
+
+static void printTime(const PlanReport &report, raw_ostream &os) {
   os << "\n";
-  table.print(os);
+  stepTable(report).print(os);
   os << formatv(
       "{0} tokens/s, {1:f1} per device; {2:f1} model TFLOP/s per device\n",
-      grouped(report.tokensPerSecond),
+      groupedText(report.tokensPerSecond),
       report.tokensPerSecond / double(report.plan.gpus()),
       report.modelFlopsRate / 1e12);
   os << formatv("MFU {0:f1} %, HFU {1:f1} % of the dense {2} peak of {3:f0} "
@@ -208,9 +204,9 @@ static void printBudget(const PlanReport &report, raw_ostream &os) {
     return;
   os << formatv("\n{0}e9 tokens: {1:f1} days, {2} device hours",
                 formatv("{0:f1}", report.tokens / 1e9).str(), report.days,
-                grouped(report.deviceHours));
+                groupedText(report.deviceHours));
   if (report.dollars > 0)
-    os << formatv(", ${0}", grouped(report.dollars));
+    os << formatv(", ${0}", groupedText(report.dollars));
   os << "\n";
 }
 

@@ -7,7 +7,7 @@
 
 #include "tessera/Planning/SearchReport.h"
 #include "tessera/Cost/Uncertainty.h"
-#include "tessera/Support/TextTable.h"
+#include "tessera/Planning/PlanSection.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -90,6 +90,11 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   if (!priced)
     return priced.takeError();
   report.best = std::move(*priced);
+  auto section =
+      makePlanSection(report.best, *work, clusters[best.cluster], pricer);
+  if (!section)
+    return section.takeError();
+  report.bestSection = std::move(*section);
   if (space)
     report.neighbours =
         findNeighbours(subject, clusters, *space, best, options.fit);
@@ -105,13 +110,6 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
-
-static std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3; i -= 3)
-    digits.insert(i - 3, ",");
-  return digits;
-}
 
 std::string tessera::planText(const FoundPlan &found) {
   std::string text = found.plan.summary();
@@ -151,10 +149,10 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
   if (const std::optional<FewestDevices> &fewest = report.fewest)
     os << formatv("{0} is the fewest of {1}, {2}, ... devices that are through "
                   "{3:e2} tokens in {4:f1} days\n",
-                  grouped(fewest->devices), grouped(fewest->first),
-                  grouped(fewest->first + fewest->node), fewest->tokens,
+                  groupedText(fewest->devices), groupedText(fewest->first),
+                  groupedText(fewest->first + fewest->node), fewest->tokens,
                   fewest->days);
-  os << formatv("the best of {0} layouts\n", grouped(counts.layouts));
+  os << formatv("the best of {0} layouts\n", groupedText(counts.layouts));
   // Listed plans were not searched.
   bool isSearch = !report.searched.empty();
   if (isSearch)
@@ -162,9 +160,9 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
        << "\n  searched: " << llvm::join(report.searched, ", ")
        << "\n  not searched: stages that take longer than those that are split "
           "by time (--stage-layers), and other options\n";
-  TextTable table;
+  Table table;
   auto row = [&](int64_t count, const char *what) {
-    table.addRow({"", grouped(count), what});
+    table.addRow({"", groupedText(count), what});
   };
   table.alignLeft(2);
   row(counts.invalid, "contradict themselves or do not suit the model");
@@ -183,47 +181,67 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
                     : "no layout of the space is better");
 }
 
+/// "+3.2 %": how much more a ratio is than 1.
+static Table::Cell percentCell(double ratio) {
+  return {percentText(ratio), 100 * (ratio - 1)};
+}
+
 /// Returns the probability that a plan is slower than the best one, or faster
-/// if it is predicted to be.
-static std::string sureText(const FoundPlan &best, const FoundPlan &found) {
+/// if it is predicted to be, in percent.
+static Table::Cell sureCell(const FoundPlan &best, const FoundPlan &found) {
   if (best.plan == found.plan)
     return "";
   double slower = tessera::probabilityFaster(best, found);
-  return formatv("{0:f0} %",
-                 100 * (found.time >= best.time ? slower : 1 - slower));
+  return 100 * (found.time >= best.time ? slower : 1 - slower);
 }
 
-/// Prints a table that compares plans with the best one.
+/// A column of differences in percent.
+static Table::Column percentColumn(const char *name) {
+  Table::Column column(name);
+  column.unit = "%";
+  return column;
+}
+
+/// A table that compares plans with the best one.
+static Table plansTable(const SearchReport &report,
+                        llvm::ArrayRef<FoundPlan> plans) {
+  const FoundPlan &best = report.result.top.front();
+  bool clusters = report.clusters.size() > 1;
+  std::vector<Table::Column> head{"plan",
+                                  {"seconds", "s", 3},
+                                  percentColumn("time"),
+                                  {"sure", "%", 0, " %"},
+                                  {"GB", "GB", 1},
+                                  {"free", "GB", 1}};
+  if (report.hasCosts)
+    head.insert(head.begin() + 1,
+                {Table::Column("devices", "", 0), percentColumn("cost")});
+  if (clusters)
+    head.push_back("cluster");
+  Table table(std::move(head));
+  for (const FoundPlan &found : plans) {
+    std::vector<Table::Cell> row{variedText(report, found),
+                                 found.seconds,
+                                 percentCell(found.time / best.time),
+                                 sureCell(best, found),
+                                 found.bytes / 1e9,
+                                 (found.capacity - found.bytes) / 1e9};
+    if (report.hasCosts)
+      row.insert(row.begin() + 1, {Table::Cell(found.plan.gpus()),
+                                   percentCell(found.dollars / best.dollars)});
+    if (clusters)
+      row.push_back(report.clusters[found.cluster]);
+    table.addRow(std::move(row));
+  }
+  return table;
+}
+
 static void printPlans(const SearchReport &report, StringRef title,
                        llvm::ArrayRef<FoundPlan> plans, llvm::raw_ostream &os) {
   if (plans.empty())
     return;
-  const FoundPlan &best = report.result.top.front();
-  bool clusters = report.clusters.size() > 1;
   os << "\n" << title << "\n";
-  TextTable table;
-  std::vector<std::string> head{"plan", "seconds", "time",
-                                "sure", "GB",      "free"};
-  if (report.hasCosts)
-    head.insert(head.begin() + 1, {"devices", "cost"});
-  if (clusters)
-    head.push_back("cluster");
-  table.addRow(head);
-  for (const FoundPlan &found : plans) {
-    std::vector<std::string> row{variedText(report, found),
-                                 formatv("{0:f3}", found.seconds),
-                                 percentText(found.time / best.time),
-                                 sureText(best, found),
-                                 gigabytes(found.bytes),
-                                 gigabytes(found.capacity - found.bytes)};
-    if (report.hasCosts)
-      row.insert(row.begin() + 1, {std::to_string(found.plan.gpus()),
-                                   percentText(found.dollars / best.dollars)});
-    if (clusters)
-      row.push_back(report.clusters[found.cluster]);
-    table.addRow(row);
-  }
-  table.print(os);
+  plansTable(report, plans).print(os);
 }
 
 /// Prints the causes of most of the difference to the best plan.
@@ -242,6 +260,19 @@ static std::string causeText(const Neighbour &neighbour) {
   return text;
 }
 
+/// The best plan with one option changed.
+static Table neighbourTable(const SearchReport &report) {
+  const FoundPlan &best = report.result.top.front();
+  Table table({"option", "best", "changed", percentColumn("time"), "why"});
+  for (size_t column : {1, 2, 4})
+    table.alignLeft(column);
+  for (const Neighbour &neighbour : report.neighbours)
+    table.addRow({neighbour.field, neighbour.from, "-> " + neighbour.to,
+                  percentCell(neighbour.found.seconds / best.seconds),
+                  causeText(neighbour)});
+  return table;
+}
+
 static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
   const FoundPlan &best = report.result.top.front();
   for (const Neighbour &asked : report.asked) {
@@ -254,31 +285,47 @@ static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
     else
       os << formatv(", which {0}; {1} time a token\n", causeText(asked), time);
   }
-  TextTable table;
-  for (size_t column : {1, 2, 4})
-    table.alignLeft(column);
-  for (const Neighbour &neighbour : report.neighbours)
-    table.addRow({neighbour.field, neighbour.from, "-> " + neighbour.to,
-                  percentText(neighbour.found.seconds / best.seconds),
-                  causeText(neighbour)});
   if (!report.neighbours.empty())
     os << "\none option changed\n";
-  table.print(os);
+  neighbourTable(report).print(os, /*hasHead=*/false);
 }
 
-static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
+static Table whatIfTable(const SearchReport &report) {
   const FoundPlan &best = report.result.top.front();
-  if (report.whatIfs.empty())
-    return;
-  os << "\nwhat other hardware would give\n";
-  TextTable table;
+  Table table({"hardware", percentColumn("time"), "plan"});
   table.alignLeft(2);
   for (const WhatIf &whatIf : report.whatIfs) {
     std::string plan = variedText(report, whatIf.found);
-    table.addRow({whatIf.what, percentText(whatIf.found.time / best.time),
+    table.addRow({whatIf.what, percentCell(whatIf.found.time / best.time),
                   plan == variedText(report, best) ? "the same plan" : plan});
   }
-  table.print(os);
+  return table;
+}
+
+static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
+  if (report.whatIfs.empty())
+    return;
+  os << "\nwhat other hardware would give\n";
+  whatIfTable(report).print(os, /*hasHead=*/false);
+}
+
+DocumentSection tessera::makeSearchSection(const SearchReport &report) {
+  DocumentSection section;
+  section.kind = "search";
+  const SearchResult &result = report.result;
+  section.title = formatv("the best of {0} layouts",
+                          groupedText(double(result.counts.layouts)));
+  for (auto [name, plans] :
+       {std::pair("top", &result.top), std::pair("meshes", &result.meshes),
+        std::pair("front", &result.front),
+        std::pair("near misses", &result.nearMisses)})
+    if (!plans->empty())
+      section.tables.emplace_back(name, plansTable(report, *plans));
+  if (!report.neighbours.empty())
+    section.tables.emplace_back("neighbours", neighbourTable(report));
+  if (!report.whatIfs.empty())
+    section.tables.emplace_back("what-ifs", whatIfTable(report));
+  return section;
 }
 
 /// Prints the commands that build a program with the best plan.

@@ -8,8 +8,8 @@
 #include "tessera/Stages/StageTable.h"
 #include "StageSplit.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Report/Table.h"
 #include "tessera/Stages/PipelineProgram.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -59,7 +59,7 @@ static std::string printBlocks(const Layout &layout, int stage) {
 
 static void printProgram(const PipelineProgram &program, const Layout &layout,
                          llvm::raw_ostream &os) {
-  TextTable table;
+  Table table;
   table.addRow({"stage", "pp rank", "blocks", "F ms", "B ms", "W ms",
                 "bytes forward", "back", "kept"});
   const schedule::ScheduleProblem &problem = program.problem;

@@ -25,11 +25,11 @@
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Report/Table.h"
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/TemporaryFile.h"
-#include "tessera/Support/TextTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -661,7 +661,7 @@ llvm::Error compileTrials(mlir::ModuleOp input,
 void printMeasured(llvm::ArrayRef<ShardingChoice> candidates,
                    const Halving &halving) {
   llvm::errs() << "candidates, in microseconds of a step:\n";
-  TextTable table;
+  Table table;
   table.addRow({"shardings", "predicted", "measured", "round"});
   for (auto [i, candidate] : llvm::enumerate(candidates))
     table.addRow(

@@ -119,19 +119,39 @@ static bool updateSpelling(const CommandSpec &command, StringRef &argument,
   return false;
 }
 
+/// Quotes a word where a shell would read it otherwise.
+static std::string quoteWord(StringRef word) {
+  auto isPlain = [](char c) {
+    return llvm::isAlnum(c) || StringRef("_./,:=+@%-").contains(c);
+  };
+  if (!word.empty() && llvm::all_of(word, isPlain))
+    return word.str();
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
                                                     Arguments arguments) {
   ParsedOptions parsed;
   parsed.table = command.options;
+  parsed.commandLine = "tessera " + command.name.str();
+  auto addWord = [&](StringRef word) {
+    parsed.commandLine += " " + quoteWord(word);
+  };
   while (!arguments.empty()) {
     StringRef argument = arguments.front();
     arguments = arguments.drop_front();
     if (argument == "--") {
       parsed.positional.append(arguments.begin(), arguments.end());
+      addWord(argument);
+      llvm::for_each(arguments, addWord);
       break;
     }
     if (argument == "-" || !argument.starts_with("-")) {
       parsed.positional.push_back(argument);
+      addWord(argument);
       continue;
     }
 
@@ -155,6 +175,7 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
           "; see tessera " + command.name + " --help");
     }
     StringRef value;
+    bool isNextWord = false;
     if (option->value == kFlagValue) {
       if (equals != StringRef::npos)
         value = argument.substr(equals + 1);
@@ -166,9 +187,15 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
     } else if (!arguments.empty()) {
       value = arguments.front();
       arguments = arguments.drop_front();
+      isNextWord = true;
     } else {
       return llvm::createStringError(name + " expects a value " +
                                      option->value);
+    }
+    if (option->section != Section::Output) {
+      addWord(argument);
+      if (isNextWord)
+        addWord(value);
     }
     auto [known, isNew] = parsed.values.try_emplace(name, value);
     if (!isNew && !option->isRepeated)

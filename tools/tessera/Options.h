@@ -165,6 +165,9 @@ public:
 
   /// Arguments that are not options, in order.
   llvm::SmallVector<llvm::StringRef> positional;
+  /// The command line without the options of Section::Output, as a shell reads
+  /// it.
+  std::string commandLine;
 
 private:
   friend llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,

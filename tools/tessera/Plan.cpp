@@ -23,14 +23,15 @@
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/PlanPricer.h"
+#include "tessera/Planning/PlanSection.h"
 #include "tessera/Planning/SearchReport.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Report/Table.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
-#include "tessera/Support/TextTable.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -352,11 +353,16 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
 // Printing
 //===----------------------------------------------------------------------===//
 
+/// Writes the report as text, or the document of a section with the report's
+/// fields as JSON.
 template <typename ReportT>
-llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
+llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report,
+                        DocumentSection section) {
+  Document document{
+      section.title, parsed.commandLine, {std::move(section)}, toJson(report)};
   return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
-      os << llvm::formatv("{0:2}\n", json::Value(toJson(report)));
+      document.print(os);
     else
       print(report, os);
   });
@@ -392,10 +398,10 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
       return cluster.takeError();
     capacity = cluster->device.memoryBytes.value;
   }
-  return writeReport(parsed,
-                     makeMinimumMemory(subject.name(), subject.parameters(),
-                                       subject.layers(), subject.hidden(),
-                                       *plan, capacity));
+  MinimumMemory minimum =
+      makeMinimumMemory(subject.name(), subject.parameters(), subject.layers(),
+                        subject.hidden(), *plan, capacity);
+  return writeReport(parsed, minimum, makeMinimumSection(minimum));
 }
 
 /// Reads the schedule's list from the plan's file. The plan gets the list's
@@ -452,7 +458,7 @@ llvm::Error chooseContext(PlanPricer &pricer, ExecutedPlan &plan) {
 /// the report's, and their memory.
 void printRemedies(const Subject &subject, const ClusterSpec &cluster,
                    const PlanReport &report) {
-  TextTable table;
+  Table table;
   for (size_t column : {1, 2})
     table.alignLeft(column);
   for (const Neighbour &remedy : findRemedies(subject, cluster, report))
@@ -511,7 +517,10 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
       (report->plan.schedule == ScheduleKind::ZeroBubble1P ||
        report->plan.schedule == ScheduleKind::ZeroBubble2P))
     report->plan.scheduleFile = parsed.get("--schedule-csv").str();
-  if (llvm::Error error = writeReport(parsed, *report))
+  auto section = makePlanSection(*report, *work, *cluster, pipelines);
+  if (!section)
+    return section.takeError();
+  if (llvm::Error error = writeReport(parsed, *report, std::move(*section)))
     return std::move(error);
   if (report->fits())
     return 0;
@@ -542,6 +551,8 @@ llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
   if (llvm::Error error =
           llvm::joinErrors(std::move(failure), std::move(written)))
     return std::move(error);
+  for (json::Object *object : {&*a, &*b})
+    eraseDocument(*object);
   return *a == *b ? 0 : kDiffers;
 }
 

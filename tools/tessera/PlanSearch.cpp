@@ -263,9 +263,11 @@ readAmong(const ParsedOptions &parsed, const Subject &subject) {
 /// which --plan reads as a plan.
 llvm::Error writeSearch(const ParsedOptions &parsed,
                         const SearchReport &report) {
-  auto writeJson = [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}\n", llvm::json::Value(toJson(report)));
-  };
+  Document document{report.best.model,
+                    parsed.commandLine,
+                    {report.bestSection, makeSearchSection(report)},
+                    toJson(report)};
+  auto writeJson = [&](llvm::raw_ostream &os) { document.print(os); };
   if (parsed.has("-o"))
     if (llvm::Error error = writeOutput(parsed.get("-o"), writeJson))
       return error;

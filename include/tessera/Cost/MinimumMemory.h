@@ -12,6 +12,7 @@
 #define TESSERA_COST_MINIMUMMEMORY_H
 
 #include "tessera/Cost/Estimates.h"
+#include "tessera/Report/Table.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera::cost {
@@ -46,7 +47,13 @@ MinimumMemory makeMinimumMemory(const std::string &model, double parameters,
                                 int64_t layers, int64_t hidden,
                                 const Plan &plan, double capacity);
 
-/// Prints two tables: bytes by category, and the state per device under ZeRO.
+/// The bytes of the whole model by category.
+Table categoryTable(const MinimumMemory &minimum);
+/// The state per device by the number of ranks and the stage of ZeRO, in GB of
+/// 1e9 bytes; "*" marks what is more than a device has.
+Table zeroTable(const MinimumMemory &minimum);
+
+/// Prints these tables.
 void print(const MinimumMemory &minimum, llvm::raw_ostream &os);
 /// The same as JSON. All sizes are in bytes.
 llvm::json::Object toJson(const MinimumMemory &minimum);

@@ -17,6 +17,7 @@
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/Traffic.h"
 #include "tessera/Cost/Uncertainty.h"
+#include "tessera/Report/Table.h"
 
 namespace tessera::cost {
 
@@ -116,6 +117,12 @@ makePlanReport(const ModelWork &work, const Plan &plan,
 
 /// "7.97 s (80 %: 7.60 to 8.90)".
 std::string intervalText(double seconds, const Interval &interval);
+
+/// The memory of each stage by category, in GB of 1e9 bytes; neighbours with
+/// the same numbers are one row.
+Table memoryTable(const PlanReport &report);
+/// The causes of the step, the longest wait of each, and their sum.
+Table stepTable(const PlanReport &report);
 
 /// Prints aligned tables. Bytes are in GB of 1e9; totals also in GiB of 2^30.
 void print(const PlanReport &report, llvm::raw_ostream &os);

@@ -15,6 +15,7 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Planning/LayoutSearch.h"
+#include "tessera/Report/Document.h"
 
 namespace tessera {
 
@@ -63,8 +64,9 @@ struct SearchReport {
   SearchResult result;
   /// Names of the clusters.
   std::vector<std::string> clusters;
-  /// The report of the best plan.
+  /// The report of the best plan, and its section.
   cost::PlanReport best;
+  DocumentSection bestSection;
   std::vector<Neighbour> neighbours;
   std::vector<WhatIf> whatIfs;
   /// Explicitly requested layouts: `field` holds the fixed fields.
@@ -114,6 +116,11 @@ double probabilityFaster(const FoundPlan &best, const FoundPlan &found);
 
 /// "dp8 tp2 pp4 mb1 zero1 zb-v".
 std::string planText(const FoundPlan &found);
+
+/// The best plans, meshes and points, the plans that lack memory, and the plan
+/// with one option changed, as print() shows them, and what other hardware
+/// would give.
+DocumentSection makeSearchSection(const SearchReport &report);
 
 /// Prints the report of the best plan, then tables of the others.
 void print(const SearchReport &report, llvm::raw_ostream &os);

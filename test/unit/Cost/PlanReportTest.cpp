@@ -8,7 +8,6 @@
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/TrainingWork.h"
-#include "tessera/Support/TextTable.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -304,20 +303,6 @@ TEST(MinimumMemory, whole_model_and_zero) {
       EXPECT_NEAR(row.zero[1], 29.3e9, 0.05e9);
       EXPECT_NEAR(row.zero[3], 1.75e9, 0.005e9);
     }
-}
-
-TEST(TextTable, lines_up) {
-  TextTable table;
-  table.addRow({"name", "bytes", "why"});
-  table.addRow({"a", "1", "first"});
-  table.addRow({"longer", "12345678", ""});
-  table.alignLeft(2);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  table.print(os);
-  EXPECT_EQ(text, "  name       bytes  why\n"
-                  "  a              1  first\n"
-                  "  longer  12345678\n");
 }
 
 } // namespace

@@ -1,0 +1,29 @@
+//===- PlanSection.h - A plan's report as tables of a document --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_PLANSECTION_H
+#define TESSERA_PLANNING_PLANSECTION_H
+
+#include "tessera/Cost/MinimumMemory.h"
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Report/Document.h"
+
+namespace tessera {
+
+/// The section "plan" of a document: all tables that print() shows, and those
+/// of the figures that a page draws. `work` and `cluster` are what the report
+/// was made from.
+llvm::Expected<DocumentSection>
+makePlanSection(const cost::PlanReport &report, const cost::ModelWork &work,
+                const ClusterSpec &cluster, schedule::PipelinePricer &pricer);
+
+/// The section "minimum-memory".
+DocumentSection makeMinimumSection(const cost::MinimumMemory &minimum);
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_PLANSECTION_H
