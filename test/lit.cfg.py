@@ -55,6 +55,14 @@ if toolkit and os.path.exists(
 if shutil.which("clang-tidy-22"):
     config.available_features.add("clang-tidy")
 
+# Pages, and a browser that opens them.
+if config.tessera_has_pages:
+    config.available_features.add("pages")
+if config.tessera_has_pages and shutil.which("chromium") and shutil.which("chromedriver"):
+    config.available_features.add("browser")
+else:
+    lit_config.note("pages are not tested: expects node-d3, chromium and chromium-driver")
+
 # Another solver of cost networks.
 if shutil.which("toulbar2"):
     config.available_features.add("toulbar2")

@@ -79,6 +79,12 @@ Table tessera::cost::zeroTable(const MinimumMemory &minimum) {
   return table;
 }
 
+std::string tessera::cost::minimumText(const MinimumMemory &minimum) {
+  return formatv("at least {0} devices of {1}; {2} filled to 75 %",
+                 minimum.devices, bytesText(minimum.capacity),
+                 minimum.devicesAtThreeQuarters);
+}
+
 void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
   const Plan &l = minimum.plan;
   os << formatv("{0}, {1} parameters; precision={2} grad-dtype={3} "
@@ -87,11 +93,8 @@ void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
                 stringify(l.precision), stringify(l.gradDType),
                 stringify(l.optimizer));
   categoryTable(minimum).print(os);
-  os << formatv("activations by the rule of thumb 12 L B S d, without "
-                "recomputation\n"
-                "at least {0} devices of {1}; {2} filled to 75 %\n\n",
-                minimum.devices, bytesText(minimum.capacity),
-                minimum.devicesAtThreeQuarters);
+  os << "activations by the rule of thumb 12 L B S d, without recomputation\n"
+     << minimumText(minimum) << "\n\n";
   zeroTable(minimum).print(os);
   os << "* more than a device has\n";
 }

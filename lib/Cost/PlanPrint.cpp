@@ -119,6 +119,13 @@ Table tessera::cost::memoryTable(const PlanReport &report) {
   return table;
 }
 
+Table tessera::cost::largestTable(const PlanReport &report) {
+  Table table({"largest tensors", {"GB", "GB", 2}});
+  for (const SavedTensor &tensor : report.largest)
+    table.addRow({tensor.name, tensor.bytes / 1e9});
+  return table;
+}
+
 static void printMemory(const PlanReport &report, raw_ostream &os) {
   printBlocks(report.plan.stageLayers, os);
   os << "\nMemory of a device at its peak, GB (1e9 bytes); live: "
@@ -141,11 +148,10 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
     os << formatv("offloaded to {0}: {1} of {2} per device\n",
                   stringify(report.plan.offload), bytesText(fullest.offloaded),
                   bytesText(report.offloadCapacity));
-  if (!report.largest.empty()) {
+  if (Table largest = largestTable(report); !largest.isEmpty()) {
     os << formatv("largest tensors of stage {0}:", report.fullest);
-    for (const auto &[i, tensor] : enumerate(report.largest))
-      os << formatv("{0} {1} {2:f2} GB", i ? "," : "", tensor.name,
-                    tensor.bytes / 1e9);
+    for (const auto &[i, row] : enumerate(largest.getRows()))
+      os << formatv("{0} {1} {2} GB", i ? "," : "", row[0].text, row[1].text);
     os << "\n";
   }
 }

@@ -90,8 +90,10 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   if (!priced)
     return priced.takeError();
   report.best = std::move(*priced);
-  auto section =
-      makePlanSection(report.best, *work, clusters[best.cluster], pricer);
+  auto section = makePlanSection(
+      report.best,
+      makeMinimumMemory(subject, report.best.plan, report.best.capacity), *work,
+      clusters[best.cluster], pricer);
   if (!section)
     return section.takeError();
   report.bestSection = std::move(*section);
@@ -313,8 +315,9 @@ DocumentSection tessera::makeSearchSection(const SearchReport &report) {
   DocumentSection section;
   section.kind = "search";
   const SearchResult &result = report.result;
-  section.title = formatv("the best of {0} layouts",
-                          groupedText(double(result.counts.layouts)));
+  section.findings.emplace_back(
+      "verdict",
+      "The best of " + groupedText(double(result.counts.layouts)) + " layouts");
   for (auto [name, plans] :
        {std::pair("top", &result.top), std::pair("meshes", &result.meshes),
         std::pair("front", &result.front),

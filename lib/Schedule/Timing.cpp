@@ -281,13 +281,13 @@ ScheduleTiming CompiledSchedule::simulate(const PipelineTimes &times) const {
   return timing;
 }
 
-std::vector<std::vector<double>>
+std::vector<std::vector<CompiledSchedule::ActionTime>>
 CompiledSchedule::simulateActions(const PipelineTimes &times) const {
-  std::vector<std::vector<double>> ends(numRanks);
-  run(times, [&](const Step &step, size_t, double, double end) {
-    ends[step.rank].push_back(end);
+  std::vector<std::vector<ActionTime>> actions(numRanks);
+  run(times, [&](const Step &step, size_t, double begin, double end) {
+    actions[step.rank].push_back({begin, end});
   });
-  return ends;
+  return actions;
 }
 
 CompiledSchedule::Ends

@@ -133,9 +133,13 @@ std::vector<std::vector<double>> findEnds(const ScheduleProblem &problem,
     if (stop < actions.size())
       return {};
   double stage = 1 / problem.chunkShare();
-  return CompiledSchedule(problem, schedule)
-      .simulateActions(
-          PipelineTimes::uniform(problem, {stage, stage, stage, -1}));
+  std::vector<std::vector<double>> ends;
+  for (const auto &actions : CompiledSchedule(problem, schedule)
+                                 .simulateActions(PipelineTimes::uniform(
+                                     problem, {stage, stage, stage, -1})))
+    for (auto time : (ends.emplace_back(), actions))
+      ends.back().push_back(time.end);
+  return ends;
 }
 
 /// A send waits for the last but one send before it. The receive of that send

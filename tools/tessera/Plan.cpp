@@ -147,6 +147,11 @@ const OptionSpec kOwnOptions[] = {
      "torch.distributed.pipelining read them",
      /*isOutput=*/true},
     common({"--json", "", "print JSON"}),
+    common("write a page of figures there",
+           {"--html", "FILE",
+            "write the report there as a page of figures, one file that opens "
+            "in a browser without a network",
+            /*isOutput=*/true}),
     common("write there instead of stdout",
            {"-o", "FILE", "write there (default: stdout)", /*isOutput=*/true}),
 };
@@ -360,6 +365,8 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report,
                         DocumentSection section) {
   Document document{
       section.title, parsed.commandLine, {std::move(section)}, toJson(report)};
+  if (llvm::Error error = writePageOption(parsed, document))
+    return error;
   return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
       document.print(os);
@@ -369,9 +376,17 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report,
 }
 
 /// Options that have a meaning without a plan.
-constexpr StringRef kMinimumMemoryOptions[] = {
-    "--cluster",   "--seq",  "--micro-batch",    "--precision",  "--grad-dtype",
-    "--optimizer", "--json", "--f32-parameters", "--ignore-key", "-o"};
+constexpr StringRef kMinimumMemoryOptions[] = {"--cluster",
+                                               "--seq",
+                                               "--micro-batch",
+                                               "--precision",
+                                               "--grad-dtype",
+                                               "--optimizer",
+                                               "--json",
+                                               "--html",
+                                               "--f32-parameters",
+                                               "--ignore-key",
+                                               "-o"};
 
 /// Fails if an option is given that needs a plan.
 llvm::Error checkMinimumMemoryOptions(const ParsedOptions &parsed) {
@@ -398,9 +413,7 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
       return cluster.takeError();
     capacity = cluster->device.memoryBytes.value;
   }
-  MinimumMemory minimum =
-      makeMinimumMemory(subject.name(), subject.parameters(), subject.layers(),
-                        subject.hidden(), *plan, capacity);
+  MinimumMemory minimum = makeMinimumMemory(subject, *plan, capacity);
   return writeReport(parsed, minimum, makeMinimumSection(minimum));
 }
 
@@ -511,15 +524,17 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   if (llvm::Error error =
           writeSchedule(parsed, *work, report->plan, *cluster, pipelines))
     return std::move(error);
+  auto section = makePlanSection(
+      *report, makeMinimumMemory(subject, report->plan, report->capacity),
+      *work, *cluster, pipelines);
+  if (!section)
+    return section.takeError();
   // A compiler with its rough times would compute another list from times than
   // this one: the plan refers to the list in the file.
   if (parsed.has("--schedule-csv") && parsed.get("--schedule-csv") != "-" &&
       (report->plan.schedule == ScheduleKind::ZeroBubble1P ||
        report->plan.schedule == ScheduleKind::ZeroBubble2P))
     report->plan.scheduleFile = parsed.get("--schedule-csv").str();
-  auto section = makePlanSection(*report, *work, *cluster, pipelines);
-  if (!section)
-    return section.takeError();
   if (llvm::Error error = writeReport(parsed, *report, std::move(*section)))
     return std::move(error);
   if (report->fits())

@@ -8,6 +8,7 @@
 #include "PlanOptions.h"
 
 #include "tessera/Cost/Frameworks.h"
+#include "tessera/Report/Page.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
@@ -128,6 +129,17 @@ llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
     return llvm::createStringError(
         name + " expects a number above 0 but got '" + parsed.get(name) + "'");
   return *number;
+}
+
+llvm::Error tessera::writePageOption(const ParsedOptions &parsed,
+                                     const Document &document) {
+  if (!parsed.has("--html"))
+    return llvm::Error::success();
+  auto page = makePage(document);
+  if (!page)
+    return page.takeError();
+  return writeOutput(parsed.get("--html"),
+                     [&](llvm::raw_ostream &os) { os << *page; });
 }
 
 llvm::Error tessera::readFrameworkOf(const ParsedOptions &parsed,

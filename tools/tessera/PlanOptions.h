@@ -15,6 +15,7 @@
 #include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Report/Document.h"
 
 namespace tessera {
 
@@ -33,6 +34,10 @@ std::string getFieldText(const cost::ExecutedPlanField &field,
 /// A positive number such as 15e12 or 15T; 0 if not given.
 llvm::Expected<double> readNumber(const ParsedOptions &parsed,
                                   llvm::StringRef name);
+
+/// Writes the page of a document to the file of --html, if it is given.
+llvm::Error writePageOption(const ParsedOptions &parsed,
+                            const Document &document);
 
 /// Sets the framework of a question from --framework, if it is given.
 llvm::Error readFrameworkOf(const ParsedOptions &parsed,

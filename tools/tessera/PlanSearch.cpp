@@ -267,6 +267,8 @@ llvm::Error writeSearch(const ParsedOptions &parsed,
                     parsed.commandLine,
                     {report.bestSection, makeSearchSection(report)},
                     toJson(report)};
+  if (llvm::Error error = writePageOption(parsed, document))
+    return error;
   auto writeJson = [&](llvm::raw_ostream &os) { document.print(os); };
   if (parsed.has("-o"))
     if (llvm::Error error = writeOutput(parsed.get("-o"), writeJson))

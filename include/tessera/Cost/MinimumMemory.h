@@ -53,6 +53,9 @@ Table categoryTable(const MinimumMemory &minimum);
 /// 1e9 bytes; "*" marks what is more than a device has.
 Table zeroTable(const MinimumMemory &minimum);
 
+/// "at least 18 devices of 85.9 GB (80.0 GiB); 24 filled to 75 %".
+std::string minimumText(const MinimumMemory &minimum);
+
 /// Prints these tables.
 void print(const MinimumMemory &minimum, llvm::raw_ostream &os);
 /// The same as JSON. All sizes are in bytes.

@@ -124,6 +124,9 @@ Table memoryTable(const PlanReport &report);
 /// The causes of the step, the longest wait of each, and their sum.
 Table stepTable(const PlanReport &report);
 
+/// The largest tensors of the fullest stage, in GB of 1e9 bytes.
+Table largestTable(const PlanReport &report);
+
 /// Prints aligned tables. Bytes are in GB of 1e9; totals also in GiB of 2^30.
 void print(const PlanReport &report, llvm::raw_ostream &os);
 

@@ -175,6 +175,8 @@ public:
   const Plan &getPlan() const { return plan; }
   const Execution &getExecution() const { return machine->execution; }
   const schedule::Pipeline &getPipeline() const { return pipeline; }
+  /// Seconds of the actions of getPipeline(); empty without stages.
+  const schedule::PipelineTimes &getTimes() const { return times; }
   /// The layers of each chunk, in model order.
   llvm::ArrayRef<ModelWork::Runs> getChunks() const { return runs; }
   /// A lower bound of pipelineSeconds() that costs a few additions per chunk:

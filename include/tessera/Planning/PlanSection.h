@@ -10,6 +10,7 @@
 
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Planning/Subject.h"
 #include "tessera/Report/Document.h"
 
 namespace tessera {
@@ -18,8 +19,12 @@ namespace tessera {
 /// of the figures that a page draws. `work` and `cluster` are what the report
 /// was made from.
 llvm::Expected<DocumentSection>
-makePlanSection(const cost::PlanReport &report, const cost::ModelWork &work,
+makePlanSection(const cost::PlanReport &report,
+                const cost::MinimumMemory &minimum, const cost::ModelWork &work,
                 const ClusterSpec &cluster, schedule::PipelinePricer &pricer);
+/// The minimum memory of a model with a plan's settings on a cluster.
+cost::MinimumMemory makeMinimumMemory(const Subject &subject, const Plan &plan,
+                                      double capacity);
 
 /// The section "minimum-memory".
 DocumentSection makeMinimumSection(const cost::MinimumMemory &minimum);

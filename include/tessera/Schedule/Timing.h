@@ -79,9 +79,12 @@ public:
   /// Computes makespan() and span() of simulate(times).
   Ends simulateEnds(const PipelineTimes &times) const;
 
-  /// For each rank, the end times of its compute actions, in the order of its
-  /// list.
-  std::vector<std::vector<double>>
+  /// Seconds since the step began at which an action begins and ends.
+  struct ActionTime {
+    double begin, end;
+  };
+  /// For each rank, the times of its compute actions, in the order of its list.
+  std::vector<std::vector<ActionTime>>
   simulateActions(const PipelineTimes &times) const;
 
   size_t size() const { return steps.size(); }

@@ -1,0 +1,79 @@
+"""A browser for tests: chromedriver speaks HTTP and JSON, and drives one Chromium."""
+
+import base64
+import contextlib
+import json
+import subprocess
+import urllib.error
+import urllib.request
+
+
+class Browser:
+    def __init__(self, base):
+        self.base = base
+        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+                     "--hide-scrollbars"]
+        answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
+        self.base += "/session/" + answer["sessionId"]
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, method=method,
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(error.read().decode()[:400]) from None
+
+    def open(self, path):
+        self.call("POST", "/url", {"url": "file://" + str(path)})
+        self.run("const done = arguments[0]; const wait = () => "
+                 "document.documentElement.hasAttribute('data-ready') ? done() : "
+                 "setTimeout(wait, 5); wait();", kind="async")
+
+    def run(self, script, *arguments, kind="sync"):
+        return self.call("POST", "/execute/" + kind, {"script": script, "args": arguments})
+
+    def logs(self, kind):
+        return self.call("POST", "/se/log", {"type": kind})
+
+    def cdp(self, command, **parameters):
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def resize(self, width, height=900, scheme="light"):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=False)
+        self.cdp("Emulation.setEmulatedMedia",
+                 features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def press(self, *keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "k",
+                                                    "actions": actions}]})
+
+    def picture(self, path, width, height=None):
+        height = height or self.run("return document.documentElement.scrollHeight")
+        picture = self.cdp("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                           clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(picture["data"]))
+
+
+@contextlib.contextmanager
+def start():
+    """A browser that ends with the block."""
+    driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+    try:
+        for line in driver.stdout:
+            if "started successfully on port" in line:
+                port = line.split("port")[1].strip(" .\n")
+                break
+        browser = Browser(f"http://127.0.0.1:{port}")
+        yield browser
+        browser.call("DELETE", "")
+    finally:
+        driver.terminate()
+        driver.wait()
