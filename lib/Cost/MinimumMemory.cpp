@@ -108,7 +108,7 @@ json::Object tessera::cost::toJson(const MinimumMemory &minimum) {
                                 {"zero2", row.zero[2]},
                                 {"zero3", row.zero[3]}});
   return json::Object{
-      {"model", minimum.model},
+      {"model", json::fixUTF8(minimum.model)},
       {"parameters", minimum.parameters},
       {"parameter_bytes", minimum.state.parameter},
       {"gradient_bytes", minimum.state.gradient},

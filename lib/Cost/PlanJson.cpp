@@ -59,9 +59,13 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
     causes[cause.name] = cause.seconds;
     resources[cause.name] = cause.resource;
   }
+  json::Array caveats;
+  for (const std::string &caveat : report.caveats)
+    caveats.push_back(json::fixUTF8(caveat));
   json::Object result{
-      {"model", report.model},
-      {"framework", report.framework},
+      // Both may be names of files.
+      {"model", json::fixUTF8(report.model)},
+      {"framework", json::fixUTF8(report.framework)},
       {"parameters", report.parameters},
       {"cluster", report.cluster},
       {"device", report.device},
@@ -85,7 +89,7 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
                                      {"low", report.stepInterval.low},
                                      {"high", report.stepInterval.high}}},
       {"fit_probability", report.fitProbability},
-      {"caveats", json::Array(report.caveats)}};
+      {"caveats", std::move(caveats)}};
   if (report.tokens > 0)
     result["budget"] = json::Object{{"tokens", report.tokens},
                                     {"days", report.days},
@@ -196,9 +200,10 @@ static json::Object flatten(const json::Object &plan) {
   return flat;
 }
 
-static void printPlanDifferences(const json::Object &a, const json::Object &b,
-                                 const ReportFields &x, const ReportFields &y,
-                                 Table &table) {
+static Table planDifferences(const json::Object &a, const json::Object &b,
+                             const ReportFields &x, const ReportFields &y,
+                             StringRef nameA, StringRef nameB) {
+  Table table({"plan", nameA.str(), nameB.str()});
   for (const char *key : {"model", "cluster", "device"})
     if (valueText(a, key) != valueText(b, key))
       table.addRow({key, valueText(a, key), valueText(b, key)});
@@ -208,90 +213,108 @@ static void printPlanDifferences(const json::Object &a, const json::Object &b,
   for (StringRef key : sortKeys(both))
     if (valueText(plan, key) != valueText(other, key))
       table.addRow({key.str(), valueText(plan, key), valueText(other, key)});
+  return table;
 }
 
-/// Prints the causes of a difference in time for the tokens of a step.
-static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
-                                 StringRef nameA, StringRef nameB,
-                                 raw_ostream &os) {
-  Table times;
-  times.addRow({"step, seconds", nameA.str(), nameB.str(), "difference"});
+/// A table of two numbers a row and their difference, which have the same unit
+/// and as many decimals.
+static Table makePairTable(const char *name, StringRef nameA, StringRef nameB,
+                           const char *unit, int digits) {
+  Table::Column difference("difference");
+  difference.unit = unit;
+  return Table({name,
+                {nameA.str(), unit, digits},
+                {nameB.str(), unit, digits},
+                std::move(difference)});
+}
+
+static void addPair(Table &table, const std::string &name, double a, double b,
+                    int digits) {
+  table.addRow({name, a, b, {differenceText(b - a, digits), b - a}});
+}
+
+/// The causes of a difference in time for the tokens of a step.
+static Table timeDifferences(const ReportFields &x, const ReportFields &y,
+                             StringRef nameA, StringRef nameB) {
+  constexpr int kDigits = 4;
+  Table times = makePairTable("step, seconds", nameA, nameB, "s", kDigits);
   for (const Pair &pair : sideBySide(*x.causes, *y.causes))
-    times.addRow({pair.name, formatv("{0:f4}", pair.a),
-                  formatv("{0:f4}", pair.b),
-                  differenceText(pair.b - pair.a, /*digits=*/4)});
-  times.addRow({"total", formatv("{0:f4}", x.seconds),
-                formatv("{0:f4}", y.seconds),
-                differenceText(y.seconds - x.seconds, /*digits=*/4)});
-  os << "\n";
-  times.print(os);
+    addPair(times, pair.name, pair.a, pair.b, kDigits);
+  addPair(times, "total", x.seconds, y.seconds, kDigits);
+  return times;
 }
 
-static void printMemoryDifferences(const ReportFields &x, const ReportFields &y,
-                                   StringRef nameA, StringRef nameB,
-                                   raw_ostream &os) {
-  Table memory;
-  memory.addRow(
-      {"fullest stage, GB (1e9)", nameA.str(), nameB.str(), "difference"});
-  auto addRow = [&](const std::string &name, double a, double b) {
-    memory.addRow({name, formatv("{0:f2}", a / 1e9), formatv("{0:f2}", b / 1e9),
-                   differenceText((b - a) / 1e9, /*digits=*/2)});
-  };
+static Table memoryDifferences(const ReportFields &x, const ReportFields &y,
+                               StringRef nameA, StringRef nameB) {
+  constexpr int kDigits = 2;
+  Table memory =
+      makePairTable("fullest stage, GB (1e9)", nameA, nameB, "GB", kDigits);
   for (const Pair &pair : sideBySide(*x.categories, *y.categories))
-    addRow(pair.name, pair.a, pair.b);
-  addRow("total", x.total, y.total);
-  os << "\n";
-  memory.print(os);
+    addPair(memory, pair.name, pair.a / 1e9, pair.b / 1e9, kDigits);
+  addPair(memory, "total", x.total / 1e9, y.total / 1e9, kDigits);
+  return memory;
 }
 
-/// Prints the verdict and the cause that contributes most to it.
-static void printVerdict(const ReportFields &x, const ReportFields &y,
-                         StringRef nameA, StringRef nameB, raw_ostream &os) {
+/// Which plan is faster, and the cause that contributes most to it.
+static std::string describeGain(const ReportFields &x, const ReportFields &y,
+                                StringRef nameA, StringRef nameB) {
   double ratio = y.tokensPerSecond / x.tokensPerSecond;
   StringRef faster = ratio >= 1 ? nameB : nameA;
   double gain = ratio >= 1 ? ratio - 1 : 1 / ratio - 1;
-  if (gain < 5e-4) {
-    os << "both give as many tokens per second\n";
-  } else {
-    os << formatv("{0} gives {1:f1} % more tokens per second", faster,
-                  100 * gain);
-    // A cause favours the faster plan by the seconds that it saves.
-    double sign = ratio >= 1 ? 1 : -1;
-    const Pair *most = nullptr;
-    std::vector<Pair> pairs = sideBySide(*x.causes, *y.causes);
-    for (const Pair &pair : pairs)
-      if (sign * (pair.a - pair.b) > 0 &&
-          (!most || sign * (pair.a - pair.b) > sign * (most->a - most->b)))
-        most = &pair;
-    if (most)
-      os << formatv(", above all by less of '{0}': {1} against {2}", most->name,
+  if (gain < 5e-4)
+    return "both give as many tokens per second";
+  std::string text =
+      formatv("{0} gives {1:f1} % more tokens per second", faster, 100 * gain);
+  // A cause favours the faster plan by the seconds that it saves.
+  double sign = ratio >= 1 ? 1 : -1;
+  const Pair *most = nullptr;
+  std::vector<Pair> pairs = sideBySide(*x.causes, *y.causes);
+  for (const Pair &pair : pairs)
+    if (sign * (pair.a - pair.b) > 0 &&
+        (!most || sign * (pair.a - pair.b) > sign * (most->a - most->b)))
+      most = &pair;
+  if (most)
+    text += formatv(", above all by less of '{0}': {1} against {2}", most->name,
                     secondsText(std::min(most->a, most->b)),
                     secondsText(std::max(most->a, most->b)));
-    os << "\n";
-  }
-  for (const auto &[fields, name] :
-       {std::pair(&x, nameA), std::pair(&y, nameB)})
-    if (!fields->fits)
-      os << name << " does not fit: " << bytesText(fields->total) << " of "
-         << bytesText(fields->capacity) << "\n";
+  return text;
 }
 
-Error tessera::cost::compare(const json::Object &a, const json::Object &b,
-                             StringRef nameA, StringRef nameB,
-                             raw_ostream &os) {
+Expected<DocumentSection> tessera::cost::compare(const json::Object &a,
+                                                 const json::Object &b,
+                                                 StringRef nameA,
+                                                 StringRef nameB) {
   Expected<ReportFields> x = readFields(a, nameA);
   if (!x)
     return x.takeError();
   Expected<ReportFields> y = readFields(b, nameB);
   if (!y)
     return y.takeError();
-  Table plan;
-  plan.addRow({"plan", nameA.str(), nameB.str()});
-  printPlanDifferences(a, b, *x, *y, plan);
-  plan.print(os);
-  printTimeDifferences(*x, *y, nameA, nameB, os);
-  printMemoryDifferences(*x, *y, nameA, nameB, os);
-  os << "\n";
-  printVerdict(*x, *y, nameA, nameB, os);
-  return Error::success();
+  DocumentSection section;
+  section.kind = "compare";
+  section.title = (nameA + " and " + nameB).str();
+  section.tables.emplace_back("plan",
+                              planDifferences(a, b, *x, *y, nameA, nameB));
+  section.tables.emplace_back("step", timeDifferences(*x, *y, nameA, nameB));
+  section.tables.emplace_back("memory",
+                              memoryDifferences(*x, *y, nameA, nameB));
+  section.findings.emplace_back("verdict", describeGain(*x, *y, nameA, nameB));
+  for (const auto &[figure, fields, name] :
+       {std::tuple("fit of A", &*x, nameA), std::tuple("fit of B", &*y, nameB)})
+    if (!fields->fits)
+      section.findings.emplace_back(
+          figure, (name + " does not fit: " + bytesText(fields->total) +
+                   " of " + bytesText(fields->capacity))
+                      .str());
+  return section;
+}
+
+void tessera::cost::printComparison(const DocumentSection &section,
+                                    raw_ostream &os) {
+  for (const auto &[name, table] : section.tables) {
+    table.print(os);
+    os << "\n";
+  }
+  for (const auto &[figure, text] : section.findings)
+    os << text << "\n";
 }

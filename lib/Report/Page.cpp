@@ -118,7 +118,7 @@ llvm::Expected<std::string> tessera::makePage(const Document &document) {
 #else
 llvm::Expected<std::string> tessera::makePage(const Document &) {
   return llvm::createStringError(
-      "--html expects a tessera that is built with D3: Debian's package "
+      "a page expects a tessera that is built with D3: Debian's package "
       "node-d3, or cmake -DTESSERA_D3_JS=FILE");
 }
 #endif

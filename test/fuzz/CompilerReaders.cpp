@@ -31,6 +31,8 @@
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Report/Document.h"
+#include "tessera/Report/RunLog.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Json.h"
@@ -243,12 +245,31 @@ bool readReports(const std::string &text) {
   auto value = parseJson(text);
   if (!isRead(value) || !value->getAsObject())
     return false;
-  if (llvm::Error error = compare(*value->getAsObject(), *value->getAsObject(),
-                                  "a.json", "b.json", llvm::nulls())) {
-    require(!llvm::toString(std::move(error)).empty(),
-            "an error without a message");
+  auto section =
+      compare(*value->getAsObject(), *value->getAsObject(), "a.json", "b.json");
+  return isRead(section);
+}
+
+/// What is read is written and read again.
+bool readDocument(const std::string &text) {
+  auto document = parseDocument(text, "a.json");
+  if (!isRead(document))
     return false;
-  }
+  std::string again;
+  llvm::raw_string_ostream(again) << llvm::json::Value(document->toJson());
+  auto other = parseDocument(again, "b.json");
+  require(isRead(other), "a document that does not come back");
+  require(llvm::json::Value(other->toJson()) ==
+              llvm::json::Value(document->toJson()),
+          "another document comes back");
+  return true;
+}
+
+bool readLog(const std::string &text) {
+  auto section = readRunLog(text, "a.jsonl");
+  if (!isRead(section))
+    return false;
+  compareRuns(*section, *section, "a", "b");
   return true;
 }
 
@@ -395,6 +416,36 @@ std::vector<std::string> reportExamples() {
   return {llvm::formatv("{0}", llvm::json::Value(toJson(report)))};
 }
 
+std::vector<std::string> documentExamples() {
+  Table table({"step", {"seconds", "s", 4}, {"share", "%", 1, " %"}});
+  table.addRow({"optimizer", 0.0000081, 0.1});
+  table.addRow({"total", {"-", std::nullopt}, 100});
+  DocumentSection section{"plan", "a title", {{"step", "a finding"}}, {}};
+  section.tables.emplace_back("step", table);
+  Document plain{"a", "tessera plan a", {section}, {}};
+  Table large({{"us", "us", 2}, "name"});
+  for (int i = 0; i <= int(kMaxPlainRows); ++i)
+    large.addRow({i / 4.0, "x"});
+  section.tables.emplace_back("large", large);
+  std::vector<std::string> texts;
+  for (const Document &document :
+       {plain, Document{"b", "", {section}, llvm::json::Object{{"field", 1}}}})
+    llvm::raw_string_ostream(texts.emplace_back())
+        << llvm::json::Value(document.toJson());
+  return texts;
+}
+
+std::vector<std::string> logExamples() {
+  return {
+      "{\"event\": \"remark\", \"step\": 1, \"text\": \"a remark\"}\n"
+      "{\"event\": \"step\", \"step\": 1, \"loss\": 5.5, \"grad_norm\": "
+      "null, \"lr\": 3e-3, \"ms\": 14.58, \"tokens_per_second\": 17556.0}\n"
+      "{\"event\": \"eval\", \"step\": 1, \"loss\": 5.4, \"ms\": 1.5}\n"
+      "{\"event\": \"step\", \"step\": 2, \"loss\": 5.1, \"undone\": true}\n"
+      "{\"event\": \"step\", \"step\": 2, \"loss\": 5.0, \"undone\": "
+      "false}\n"};
+}
+
 std::vector<std::string> tensorExamples() {
   std::vector<std::string> texts;
   mlir::Builder builder(&getContext());
@@ -467,6 +518,8 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
           {"plans", readPlan, planExamples},
           {"schedules", readSchedules, scheduleExamples},
           {"reports", readReports, reportExamples},
+          {"documents", readDocument, documentExamples},
+          {"logs", readLog, logExamples},
           {"measurements", readMeasurements, measurementExamples},
           {"tensors", readTensor, tensorExamples},
           {"attributes", readAttribute, attributeExamples},

@@ -29,6 +29,7 @@ int runCompile(Arguments arguments);
 int runRun(Arguments arguments);
 int runVerify(Arguments arguments);
 int runPlan(Arguments arguments);
+int runReport(Arguments arguments);
 int runDoctor(Arguments arguments);
 int runCompletion(Arguments arguments);
 
@@ -39,6 +40,7 @@ const CommandSpec &getCompileSpec();
 const CommandSpec &getRunSpec();
 const CommandSpec &getVerifySpec();
 const CommandSpec &getPlanSpec();
+const CommandSpec &getReportSpec();
 const CommandSpec &getDoctorSpec();
 const CommandSpec &getCompletionSpec();
 

@@ -544,6 +544,33 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   return kDoesNotFit;
 }
 
+llvm::Error compareDecisionFiles(const ParsedOptions &parsed,
+                                 const json::Object &a, const json::Object &b) {
+  llvm::Error failure = llvm::Error::success();
+  llvm::Error written =
+      writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+        failure =
+            llvm::joinErrors(std::move(failure), compareDecisions(a, b, os));
+      });
+  return llvm::joinErrors(std::move(failure), std::move(written));
+}
+
+llvm::Error compareReports(const ParsedOptions &parsed, const json::Object &a,
+                           const json::Object &b) {
+  auto section = compare(a, b, parsed.positional[0], parsed.positional[1]);
+  if (!section)
+    return section.takeError();
+  Document document{section->title, parsed.commandLine, {*section}, {}};
+  if (llvm::Error error = writePageOption(parsed, document))
+    return error;
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    if (parsed.has("--json"))
+      document.print(os);
+    else
+      printComparison(*section, os);
+  });
+}
+
 llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 2)
     return llvm::createStringError("--compare expects two reports but got " +
@@ -554,17 +581,15 @@ llvm::Expected<int> runCompare(const ParsedOptions &parsed) {
   auto b = readJson(parsed.positional[1]);
   if (!b)
     return b.takeError();
-  llvm::Error failure = llvm::Error::success();
-  llvm::Error written =
-      writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
-        failure = llvm::joinErrors(std::move(failure),
-                                   isDecisionFile(*a) || isDecisionFile(*b)
-                                       ? compareDecisions(*a, *b, os)
-                                       : compare(*a, *b, parsed.positional[0],
-                                                 parsed.positional[1], os));
-      });
-  if (llvm::Error error =
-          llvm::joinErrors(std::move(failure), std::move(written)))
+  bool areDecisions = isDecisionFile(*a) || isDecisionFile(*b);
+  for (StringRef option : {"--html", "--json"})
+    if (areDecisions && parsed.has(option))
+      return llvm::createStringError(
+          option + " with --compare expects two reports of plans but got "
+                   "decision files");
+  llvm::Error error = areDecisions ? compareDecisionFiles(parsed, *a, *b)
+                                   : compareReports(parsed, *a, *b);
+  if (error)
     return std::move(error);
   for (json::Object *object : {&*a, &*b})
     eraseDocument(*object);

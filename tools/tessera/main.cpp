@@ -32,6 +32,8 @@ llvm::ArrayRef<Command> tessera::getCommands() {
        getVerifySpec},
       {"run", "run a compiled program", runRun, getRunSpec},
       {"plan", "price a model under a layout", runPlan, getPlanSpec},
+      {"report", "draw reports and logs as a page, or compare two", runReport,
+       getReportSpec},
       {"doctor", "show what this machine has to compile and run with",
        runDoctor, getDoctorSpec},
       {"completion", "print a completion script for bash or zsh", runCompletion,

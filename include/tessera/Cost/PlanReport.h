@@ -17,7 +17,7 @@
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/Traffic.h"
 #include "tessera/Cost/Uncertainty.h"
-#include "tessera/Report/Table.h"
+#include "tessera/Report/Document.h"
 
 namespace tessera::cost {
 
@@ -133,11 +133,14 @@ void print(const PlanReport &report, llvm::raw_ostream &os);
 /// The same figures in bytes, seconds and FLOP/s.
 llvm::json::Object toJson(const PlanReport &report);
 
-/// Prints the differences of two reports, as toJson() writes them, in plan,
-/// time and memory, the largest first. Fails if one is not a report.
-llvm::Error compare(const llvm::json::Object &a, const llvm::json::Object &b,
-                    llvm::StringRef nameA, llvm::StringRef nameB,
-                    llvm::raw_ostream &os);
+/// The section "compare" of two reports, as toJson() writes them: differences
+/// in plan, time and memory, the largest first. Fails if one is not a report.
+llvm::Expected<DocumentSection> compare(const llvm::json::Object &a,
+                                        const llvm::json::Object &b,
+                                        llvm::StringRef nameA,
+                                        llvm::StringRef nameB);
+/// Prints such a section.
+void printComparison(const DocumentSection &section, llvm::raw_ostream &os);
 
 /// "61.2 GB (57.0 GiB)".
 std::string bytesText(double bytes);

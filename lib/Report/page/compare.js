@@ -40,6 +40,8 @@ function addPairs(parent, options, table, ends) {
 }
 
 function addCompare(parent, section, id) {
+  for (const name of ['fit of A', 'fit of B'])
+    if (section.finding(name)) add(parent, 'p', 'note', section.finding(name));
   const plan = section.table('plan');
   if (plan.length) new TableView(add(parent, 'section', 'figure'), 'Settings that differ', plan)
       .details.open = true;

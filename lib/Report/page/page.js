@@ -5,6 +5,7 @@ const drawers = {
   search: addSearch,
   compare: addCompare,
   run: addRun,
+  'compare-runs': addCompareRuns,
   'minimum-memory': drawMinimum,
 };
 

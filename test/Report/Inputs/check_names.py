@@ -1,0 +1,76 @@
+"""Makes pages of plans whose model, cluster and files have hostile names, and checks that the names
+are text there. Arguments: the folder of the sources, a folder to write to."""
+
+import json
+import os
+import subprocess
+import sys
+
+import browser
+
+NAMES = [
+    "</script><script>document.title='run'</script>",
+    "<img src=x onerror=document.title='run'>",
+    "\"quotes' &lt; {{data}} \\u003c $(x)",
+    "x" * 200,
+    "\udcff\udcc3( no utf-8",
+    "\x1b[31mred\x1b[0m",
+    "\u202eleft to right\u202c \u200f",
+    "<!-- <script> --!>",
+]
+
+
+def run(*arguments):
+    subprocess.run(["tessera", "plan", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def make(source, folder, number, name):
+    """A page of a plan, and one that compares it."""
+    model = json.load(open(f"{source}/share/models/tiny-gpt2.json"))
+    cluster = json.load(open(f"{source}/share/clusters/h100-sxm-ib.json"))
+    cluster["name"] = name.encode("utf-8", "replace").decode()
+    file = os.path.join(folder, str(number), name.replace("/", "_") + ".json")
+    os.mkdir(os.path.dirname(file))
+    json.dump(model, open(file, "w"))
+    clusters = os.path.join(folder, str(number), "clusters")
+    os.mkdir(clusters)
+    os.symlink(f"{source}/share/devices", os.path.join(folder, str(number), "devices"))
+    json.dump(cluster, open(f"{clusters}/c.json", "w"))
+    page = os.path.join(folder, f"{number}.html")
+    report = os.path.join(folder, str(number), "r" + name.replace("/", "_"))
+    run(file, "--cluster", f"{clusters}/c.json", "--dp", "2", "--global-batch", "8", "--html",
+        page, "--json", "-o", report)
+    other = os.path.join(folder, f"{number}-compare.html")
+    run("--compare", report, report, "--html", other)
+    return page, other
+
+
+def main(source, folder):
+    folder = os.path.abspath(folder)
+    with browser.start() as page:
+        count = 0
+        for number, name in enumerate(NAMES):
+            shown = name.replace("/", "_").encode("utf-8", "surrogateescape")
+            shown = shown.decode("utf-8", "replace")
+            for path in make(source, folder, number, name):
+                for width in (360, 1280):
+                    page.resize(width)
+                    page.open(path)
+                    wide = page.run("return document.documentElement.scrollWidth - innerWidth")
+                    if wide > 0:
+                        sys.exit(f"{name!r}: {wide} pixels too wide")
+                if page.run("return document.querySelectorAll('img, script').length") != 2:
+                    sys.exit(f"{name!r}: an element of a name")
+                if "run" in page.run("return document.title").split():
+                    sys.exit(f"{name!r}: a script of a name ran")
+                text = page.run("return document.body.textContent")
+                if shown.strip() not in text:
+                    sys.exit(f"{name!r}: is not in the page {path}")
+                faults = [entry["message"] for entry in page.logs("browser")]
+                if faults:
+                    sys.exit(f"{name!r}: {faults}")
+            count += 1
+        print(f"{count} names are text")
+
+
+main(*sys.argv[1:])
