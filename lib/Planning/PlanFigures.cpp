@@ -68,7 +68,7 @@ static const char *actionText(schedule::ActionKind kind) {
 }
 
 /// The actions of a schedule that verify() accepts, without transfers.
-static Table actionTable(
+static ShownPipeline actionTable(
     const schedule::Schedule &list,
     llvm::ArrayRef<std::vector<schedule::CompiledSchedule::ActionTime>> times) {
   double longest = 0;
@@ -103,16 +103,22 @@ static Table actionTable(
                     times[rank][i].begin * unit.perSecond,
                     times[rank][i].end * unit.perSecond});
     }
-  return table;
+  std::string note;
+  if (shown < count)
+    note = llvm::formatv("Shown are the first and the last {0} of {1} actions "
+                         "of each rank.",
+                         groupedText(double(shown)),
+                         groupedText(double(list.ranks.front().size())));
+  return {std::move(table), std::move(note)};
 }
 
-llvm::Expected<Table>
+llvm::Expected<ShownPipeline>
 PlanFigures::makePipeline(schedule::PipelinePricer &pricer) const {
   const Plan &plan = report.plan;
   // F, B and W of each micro-batch on each chunk.
   if (plan.pp == 1 ||
       3 * plan.chunks() * plan.microBatches > kMaxSimulatedActions)
-    return Table();
+    return ShownPipeline();
   auto staged = StagedModel::make(model, plan, machine, pricer);
   if (!staged)
     return staged.takeError();

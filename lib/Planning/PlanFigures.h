@@ -12,6 +12,13 @@
 
 namespace tessera {
 
+/// The actions of a pipeline that a figure shows.
+struct ShownPipeline {
+  Table actions;
+  /// What of them is left out; empty: nothing.
+  std::string note;
+};
+
 /// What the tables of a plan's figures are made from: the plan with the blocks
 /// of each chunk, the work of its layers, and both on the cluster.
 struct PlanFigures {
@@ -29,7 +36,8 @@ struct PlanFigures {
   /// step was priced with. Of a schedule of more than 40,000 actions the first
   /// and the last ones of each rank; empty without stages, and of one too large
   /// to be simulated.
-  llvm::Expected<Table> makePipeline(schedule::PipelinePricer &pricer) const;
+  llvm::Expected<ShownPipeline>
+  makePipeline(schedule::PipelinePricer &pricer) const;
   /// The axes of the mesh, the outermost first: devices are numbered row-major.
   Table makeAxes() const;
   /// The levels of the cluster: what a device receives over each and waits.

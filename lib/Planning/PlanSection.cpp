@@ -327,9 +327,10 @@ tessera::makePlanSection(const PlanReport &report, const MinimumMemory &minimum,
   auto pipeline = figures.makePipeline(pricer);
   if (!pipeline)
     return pipeline.takeError();
-  if (!pipeline->isEmpty())
+  if (!pipeline->actions.isEmpty())
     addFinding("pipeline", findBubble(report));
-  add("pipeline", std::move(*pipeline));
+  addFinding("pipeline note", std::move(pipeline->note));
+  add("pipeline", std::move(pipeline->actions));
   add("axes", figures.makeAxes());
   add("links", figures.makeLinks());
   add("received", trafficTable(report));

@@ -33,6 +33,7 @@
 #include "tessera/Registration/Registration.h"
 #include "tessera/Report/Document.h"
 #include "tessera/Report/RunLog.h"
+#include "tessera/Report/TextPicture.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/ShardingSearch/Decisions.h"
 #include "tessera/Support/Json.h"
@@ -259,6 +260,8 @@ bool readDocument(const std::string &text) {
   llvm::raw_string_ostream(again) << llvm::json::Value(document->toJson());
   auto other = parseDocument(again, "b.json");
   require(isRead(other), "a document that does not come back");
+  for (const DocumentSection &section : document->sections)
+    printPictures(section, PictureStyle{40, false, true}, llvm::nulls());
   require(llvm::json::Value(other->toJson()) ==
               llvm::json::Value(document->toJson()),
           "another document comes back");
@@ -428,6 +431,17 @@ std::vector<std::string> documentExamples() {
     large.addRow({i / 4.0, "x"});
   section.tables.emplace_back("large", large);
   std::vector<std::string> texts;
+  DocumentSection pipeline{"plan", "", {}, {}};
+  Table actions(
+      {{"rank", "", 0}, "action", {"begin", "s", 2}, {"end", "s", 2}});
+  actions.addRow({0, "F", 0, 1.5});
+  actions.addRow({1, "BW", 1.5, 2});
+  pipeline.tables.emplace_back("pipeline", actions);
+  Table step({"part", {"begin", "s", 4}, {"seconds", "s", 4}});
+  step.addRow({"compute", 0, 1.5});
+  step.addRow({"less", 1.5, -0.5});
+  pipeline.tables.emplace_back("waterfall", step);
+  plain.sections.push_back(pipeline);
   for (const Document &document :
        {plain, Document{"b", "", {section}, llvm::json::Object{{"field", 1}}}})
     llvm::raw_string_ostream(texts.emplace_back())

@@ -152,6 +152,10 @@ const OptionSpec kOwnOptions[] = {
             "write the report there as a page of figures, one file that opens "
             "in a browser without a network",
             /*isOutput=*/true}),
+    choice("auto|on|off|ascii",
+           {"--picture", "WHEN",
+            "draw memory, step and pipeline as text too: auto, on a terminal "
+            "that shows UTF-8, on, off, or ascii; default: auto"}),
     common("write there instead of stdout",
            {"-o", "FILE", "write there (default: stdout)", /*isOutput=*/true}),
 };
@@ -361,32 +365,37 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
 /// Writes the report as text, or the document of a section with the report's
 /// fields as JSON.
 template <typename ReportT>
-llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report,
-                        DocumentSection section) {
+llvm::Error
+writeReport(const ParsedOptions &parsed, const ReportT &report,
+            llvm::function_ref<llvm::Expected<DocumentSection>()> makeSection) {
+  auto style = readPictureOption(parsed, parsed.get("-o"));
+  if (!style)
+    return style.takeError();
+  if (!parsed.has("--json") && !parsed.has("--html") && !*style)
+    return writeOutput(parsed.get("-o"),
+                       [&](llvm::raw_ostream &os) { print(report, os); });
+  auto section = makeSection();
+  if (!section)
+    return section.takeError();
   Document document{
-      section.title, parsed.commandLine, {std::move(section)}, toJson(report)};
+      section->title, parsed.commandLine, {*section}, toJson(report)};
   if (llvm::Error error = writePageOption(parsed, document))
     return error;
   return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
-      document.print(os);
-    else
-      print(report, os);
+      return document.print(os);
+    print(report, os);
+    if (*style)
+      printPictures(*section, **style, os);
   });
 }
 
 /// Options that have a meaning without a plan.
-constexpr StringRef kMinimumMemoryOptions[] = {"--cluster",
-                                               "--seq",
-                                               "--micro-batch",
-                                               "--precision",
-                                               "--grad-dtype",
-                                               "--optimizer",
-                                               "--json",
-                                               "--html",
-                                               "--f32-parameters",
-                                               "--ignore-key",
-                                               "-o"};
+constexpr StringRef kMinimumMemoryOptions[] = {
+    "--cluster",        "--seq",        "--micro-batch",
+    "--precision",      "--grad-dtype", "--optimizer",
+    "--json",           "--html",       "--picture",
+    "--f32-parameters", "--ignore-key", "-o"};
 
 /// Fails if an option is given that needs a plan.
 llvm::Error checkMinimumMemoryOptions(const ParsedOptions &parsed) {
@@ -414,7 +423,8 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
     capacity = cluster->device.memoryBytes.value;
   }
   MinimumMemory minimum = makeMinimumMemory(subject, *plan, capacity);
-  return writeReport(parsed, minimum, makeMinimumSection(minimum));
+  return writeReport(parsed, minimum,
+                     [&] { return makeMinimumSection(minimum); });
 }
 
 /// Reads the schedule's list from the plan's file. The plan gets the list's
@@ -524,18 +534,23 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   if (llvm::Error error =
           writeSchedule(parsed, *work, report->plan, *cluster, pipelines))
     return std::move(error);
-  auto section = makePlanSection(
-      *report, makeMinimumMemory(subject, report->plan, report->capacity),
-      *work, *cluster, pipelines);
-  if (!section)
-    return section.takeError();
+  // Figures show the plan that was priced; the list that it wrote may not be
+  // known by the name of its file.
+  const ExecutedPlan priced = report->plan;
   // A compiler with its rough times would compute another list from times than
   // this one: the plan refers to the list in the file.
   if (parsed.has("--schedule-csv") && parsed.get("--schedule-csv") != "-" &&
       (report->plan.schedule == ScheduleKind::ZeroBubble1P ||
        report->plan.schedule == ScheduleKind::ZeroBubble2P))
     report->plan.scheduleFile = parsed.get("--schedule-csv").str();
-  if (llvm::Error error = writeReport(parsed, *report, std::move(*section)))
+  auto makeSection = [&] {
+    PlanReport shown = *report;
+    shown.plan = priced;
+    return makePlanSection(
+        shown, makeMinimumMemory(subject, shown.plan, shown.capacity), *work,
+        *cluster, pipelines);
+  };
+  if (llvm::Error error = writeReport(parsed, *report, makeSection))
     return std::move(error);
   if (report->fits())
     return 0;
@@ -561,13 +576,17 @@ llvm::Error compareReports(const ParsedOptions &parsed, const json::Object &a,
   if (!section)
     return section.takeError();
   Document document{section->title, parsed.commandLine, {*section}, {}};
+  auto style = readPictureOption(parsed, parsed.get("-o"));
+  if (!style)
+    return style.takeError();
   if (llvm::Error error = writePageOption(parsed, document))
     return error;
   return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
-      document.print(os);
-    else
-      printComparison(*section, os);
+      return document.print(os);
+    printComparison(*section, os);
+    if (*style)
+      printPictures(*section, **style, os);
   });
 }
 

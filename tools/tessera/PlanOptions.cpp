@@ -131,6 +131,15 @@ llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
   return *number;
 }
 
+llvm::Expected<std::optional<PictureStyle>>
+tessera::readPictureOption(const ParsedOptions &parsed, StringRef output) {
+  auto choice = parsed.getChoice("--picture", "auto");
+  if (!choice)
+    return choice.takeError();
+  return findPictureStyle(PictureChoice(*choice),
+                          output.empty() || output == "-");
+}
+
 llvm::Error tessera::writePageOption(const ParsedOptions &parsed,
                                      const Document &document) {
   if (!parsed.has("--html"))

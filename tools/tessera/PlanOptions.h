@@ -15,7 +15,7 @@
 #include "tessera/AutoSharding/AutoSharding.h"
 #include "tessera/Cost/ExecutionFields.h"
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Report/Document.h"
+#include "tessera/Report/TextPicture.h"
 
 namespace tessera {
 
@@ -38,6 +38,11 @@ llvm::Expected<double> readNumber(const ParsedOptions &parsed,
 /// Writes the page of a document to the file of --html, if it is given.
 llvm::Error writePageOption(const ParsedOptions &parsed,
                             const Document &document);
+
+/// The style of --picture for text that is written to `output`, as writeOutput
+/// takes it; none if there are no pictures.
+llvm::Expected<std::optional<PictureStyle>>
+readPictureOption(const ParsedOptions &parsed, llvm::StringRef output);
 
 /// Sets the framework of a question from --framework, if it is given.
 llvm::Error readFrameworkOf(const ParsedOptions &parsed,

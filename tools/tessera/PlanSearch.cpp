@@ -267,6 +267,9 @@ llvm::Error writeSearch(const ParsedOptions &parsed,
                     parsed.commandLine,
                     {report.bestSection, makeSearchSection(report)},
                     toJson(report)};
+  auto style = readPictureOption(parsed, /*output=*/"");
+  if (!style)
+    return style.takeError();
   if (llvm::Error error = writePageOption(parsed, document))
     return error;
   auto writeJson = [&](llvm::raw_ostream &os) { document.print(os); };
@@ -275,9 +278,10 @@ llvm::Error writeSearch(const ParsedOptions &parsed,
       return error;
   return writeOutput("", [&](llvm::raw_ostream &os) {
     if (parsed.has("--json"))
-      writeJson(os);
-    else
-      print(report, os);
+      return writeJson(os);
+    print(report, os);
+    if (*style)
+      printPictures(report.bestSection, **style, os);
   });
 }
 

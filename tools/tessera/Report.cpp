@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Options.h"
+#include "PlanOptions.h"
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Report/Page.h"
@@ -23,6 +23,9 @@ namespace {
 
 const OptionSpec kOptions[] = {
     {"--json", "", "write a document, not a page"},
+    choice("auto|on|off|ascii",
+           {"--picture", "WHEN",
+            "on or ascii: print pictures of text, not a page"}),
     {"-o", "FILE", "write there (default: stdout)", /*isOutput=*/true},
 };
 
@@ -93,6 +96,22 @@ llvm::Expected<std::vector<DocumentSection>> compareDocuments(const Document &a,
   return sections;
 }
 
+/// Prints the pictures of all sections.
+llvm::Error printAll(const ParsedOptions &parsed, const Document &document) {
+  auto style = readPictureOption(parsed, parsed.get("-o"));
+  if (!style)
+    return style.takeError();
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    for (const DocumentSection &section : document.sections) {
+      for (const auto &[figure, text] : section.findings)
+        if (figure == "verdict")
+          os << text << "\n";
+      if (*style)
+        printPictures(section, **style, os);
+    }
+  });
+}
+
 llvm::Error run(const ParsedOptions &parsed) {
   if (parsed.positional.empty())
     return llvm::createStringError(
@@ -123,6 +142,8 @@ llvm::Error run(const ParsedOptions &parsed) {
   if (parsed.has("--json"))
     return writeOutput(parsed.get("-o"),
                        [&](llvm::raw_ostream &os) { all.print(os); });
+  if (parsed.has("--picture"))
+    return printAll(parsed, all);
   auto page = makePage(all);
   if (!page)
     return page.takeError();

@@ -61,7 +61,13 @@ function drawSection(parent, json, index, count) {
   const id = count > 1 ? `part-${index + 1}-` : '';
   const draw = Object.prototype.hasOwnProperty.call(drawers, section.kind)
       ? drawers[section.kind] : drawTables;
-  draw(node, section, id);
+  try {
+    draw(node, section, id);
+  } catch (error) {
+    // Tables of another form than this page knows are shown as they are.
+    for (const figure of node.querySelectorAll('.figure')) figure.remove();
+    drawTables(node, section);
+  }
 }
 
 function drawHeader(parent, report) {

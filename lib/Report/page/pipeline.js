@@ -74,7 +74,8 @@ function addPipeline(parent, section, id) {
     id: id + 'pipeline',
     heading: section.finding('pipeline') || 'The pipeline',
     note: 'The actions of each rank of pp. Above the whole pipeline, below a window of it: ' +
-        'numbers are micro-batches, paler cells every other chunk of a rank, gaps are idle.',
+        'numbers are micro-batches, paler cells every other chunk of a rank, gaps are idle. ' +
+        section.finding('pipeline note'),
     tables: [['Actions', table]],
     draw: (figure, width) => {
       const kinds = new Set(cells.map(cell => cell.action));
