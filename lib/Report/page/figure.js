@@ -5,6 +5,9 @@ const mostElements = 2000;
 
 const allFigures = [];
 
+/** The headings of figures are one level below that of their section. */
+let headingOfFigures = 'h2';
+
 /** The selection that all figures mark, such as "stage=1". */
 let selection = '';
 
@@ -21,7 +24,7 @@ class Figure {
     this.draw = options.draw;
     this.node = add(parent, 'section', 'figure');
     this.node.id = options.id;
-    this.heading = add(this.node, 'h3', '', options.heading);
+    this.heading = add(this.node, headingOfFigures, '', options.heading);
     this.heading.id = options.id + '-heading';
     if (options.note) add(this.node, 'p', 'note', options.note);
     this.legendNode = add(this.node, 'ul', 'legend');

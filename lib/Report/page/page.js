@@ -58,6 +58,7 @@ function drawSection(parent, json, index, count) {
   const heading = verdict || section.title;
   if (section.finding('subject')) add(node, 'p', 'subject', section.finding('subject'));
   if (heading) add(node, index ? 'h2' : 'h1', 'verdict', heading);
+  headingOfFigures = index ? 'h3' : 'h2';
   const id = count > 1 ? `part-${index + 1}-` : '';
   const draw = Object.prototype.hasOwnProperty.call(drawers, section.kind)
       ? drawers[section.kind] : drawTables;

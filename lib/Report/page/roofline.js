@@ -1,7 +1,7 @@
 // Rooflines: kernels below the ceilings of arithmetic and memory, the step below those of links.
 
 /** Places labels beside points where none covers another; others are left to pointer and keys. */
-function placeLabels(svg, points, width, top, bottom, others = []) {
+function placeLabels(svg, points, left, width, top, bottom, others = []) {
   const taken = points.map(({x, y}) => ({x: x - 5, y: y - 5, width: 10, height: 10}))
       .concat(others);
   const meets = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width &&
@@ -12,7 +12,7 @@ function placeLabels(svg, points, width, top, bottom, others = []) {
     for (const [dx, dy, anchor] of places) {
       const x = point.x + dx - (anchor === 'end' ? length : anchor === 'middle' ? length / 2 : 0);
       const box = {x, y: point.y + dy - 11, width: length, height: 14};
-      if (x < 0 || x + length > width || box.y < top || box.y + 14 > bottom ||
+      if (x < left || x + length > width || box.y < top || box.y + 14 > bottom ||
           taken.some(other => meets(box, other))) continue;
       taken.push(box);
       svg.append('text').attr('class', 'halo').attr('x', point.x + dx).attr('y', point.y + dy)
@@ -134,7 +134,8 @@ function addRoofline(parent, section, id) {
       }
       const seen = new Set();
       placeLabels(figure.svg, all.filter(each => !seen.has(each.text) && seen.add(each.text))
-          .map(each => ({x: x(each.x), y: y(each.y), text: each.text})), width, top, top + height, taken);
+          .map(each => ({x: x(each.x), y: y(each.y), text: each.text})), left, width, top,
+          top + height, taken);
       figure.setHeight(top + height + 42);
     },
   });

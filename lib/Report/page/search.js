@@ -41,7 +41,7 @@ function addPlans(parent, section, id) {
                      label: each.label});
       }
       placeLabels(figure.svg, points.map(each => ({x: x(each.x), y: y(each.y), text: each.text})),
-                  width, top, top + height);
+                  left, width, top, top + height);
       figure.setHeight(top + height + 40);
     },
   });

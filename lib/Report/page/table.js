@@ -24,7 +24,7 @@ class TableView {
     if (this.table.length > rowsOfPage) this.addControls();
     const frame = add(this.details, 'div', 'frame');
     frame.tabIndex = 0;
-    frame.setAttribute('role', 'region');
+    frame.setAttribute('role', 'group');
     frame.setAttribute('aria-label', this.summary.textContent);
     const node = add(frame, 'table');
     const head = add(add(node, 'thead'), 'tr');

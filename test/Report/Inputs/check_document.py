@@ -92,4 +92,5 @@ def main(schema, names):
     print(f"{len(names)} documents, {tables} tables, {rows} rows are as the schema says")
 
 
-main(sys.argv[1], sys.argv[2:])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

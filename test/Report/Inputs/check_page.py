@@ -1,5 +1,5 @@
 """Opens pages in a browser and checks what each must have. Arguments: pairs of a page and the
-document that it shows."""
+document that it shows; --glance before them opens each at two widths alone, without keys."""
 
 import itertools
 import json
@@ -175,9 +175,12 @@ def check_keys(page):
     return faults
 
 
-def check_page(page, path, document):
+def check_page(page, path, document, is_glance):
     faults = []
-    for scheme, width in itertools.product(("light", "dark"), WIDTHS):
+    ways = list(itertools.product(("light", "dark"), WIDTHS))
+    if is_glance:
+        ways = [("light", 360), ("dark", 1280)]
+    for scheme, width in ways:
         page.resize(width, scheme=scheme)
         page.open(path)
         faults += [f"{width}, {scheme}: {fault}" for fault in page.run(FAULTS)]
@@ -185,11 +188,12 @@ def check_page(page, path, document):
             faults += check_bars(page, document, width)
         if width == 1280:
             faults += [f"{scheme}: {fault}" for fault in page.run(CONTRASTS)]
-    shown = set(page.run(TEXTS))
-    missing = [text for text in texts_of(document)
-               if text and " ".join(text.split()) not in {" ".join(each.split()) for each in shown}]
+    shown = {"", *(" ".join(text.split()) for text in page.run(TEXTS))}
+    missing = [text for text in texts_of(document) if " ".join(text.split()) not in shown]
     if missing:
         faults.append(f"has no text {missing[:3]}")
+    if is_glance:
+        return faults
     page.resize(1280)
     page.open(path)
     faults += check_keys(page)
@@ -197,11 +201,13 @@ def check_page(page, path, document):
 
 
 def main(arguments):
+    is_glance = arguments[:1] == ["--glance"]
+    arguments = arguments[is_glance:]
     with browser.start() as page:
         for name, report in zip(arguments[::2], arguments[1::2]):
             path = os.path.abspath(name)
             document = json.load(open(report))
-            faults = check_page(page, path, document)
+            faults = check_page(page, path, document, is_glance)
             faults += [entry["message"] for entry in page.logs("browser")]
             for entry in page.logs("performance"):
                 event = json.loads(entry["message"])["message"]
@@ -212,7 +218,8 @@ def main(arguments):
             for fault in faults[:12]:
                 print(f"{name}: {fault}")
             if not faults:
-                print(f"{name}: {len(WIDTHS)} widths, light and dark")
+                print(f"{name}: {2 if is_glance else len(WIDTHS)} widths, light and dark")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

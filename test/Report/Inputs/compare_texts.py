@@ -6,28 +6,30 @@ import json
 import sys
 
 
-def texts(column):
-    assert "packed" not in column
-    return column["text"]
+def find_rows(table, text):
+    """For each row of a table whether the text has a line with its words; none if it is packed."""
+    if any("packed" in column for column in table["columns"]):
+        return []
+    lines = {" ".join(line.split()) for line in text.splitlines()}
+    rows = zip(*(column["text"] for column in table["columns"]))
+    return [" ".join(" ".join(row).split()) in lines for row in rows]
 
 
 def main(names):
     for name, printed in zip(names[::2], names[1::2]):
-        lines = {" ".join(line.split()) for line in open(printed)}
+        text = open(printed).read()
         rows = tables = 0
         for section in json.load(open(name))["sections"]:
             for key, table in section["tables"].items():
-                if any("packed" in column for column in table["columns"]):
-                    continue
-                cells = list(zip(*(texts(column) for column in table["columns"])))
-                found = [" ".join(" ".join(row).split()) in lines for row in cells]
+                found = find_rows(table, text)
                 if not any(found):
                     continue
                 if not all(found):
-                    sys.exit(f"{name}: {key}: {cells[found.index(False)]} is not printed")
-                rows += len(cells)
+                    sys.exit(f"{name}: {key}: row {found.index(False)} is not printed")
+                rows += len(found)
                 tables += 1
         print(f"{name}: {rows} rows of {tables} tables are printed")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])
