@@ -17,6 +17,7 @@
 #include "tessera/Fusion/Passes.h"
 #include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Partition/Passes.h"
 #include "tessera/Proof/Passes.h"
 #include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Propagation/Passes.h"
