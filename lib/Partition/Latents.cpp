@@ -186,7 +186,7 @@ static bool isWholeAlong(dist::ConstraintOp op, unsigned dim) {
 
 namespace {
 
-/// What keys or values follow from, back to gathered latents.
+/// The values from which keys or values follow, back to gathered latents.
 struct LatentPath {
   llvm::SetVector<dist::ConstraintOp> latents;
   /// Values after the latents, and their dimensions of the sequence.

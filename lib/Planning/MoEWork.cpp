@@ -294,8 +294,8 @@ void LayerBuilder::mlp(const char *name, int64_t ffn) {
 }
 
 /// Exchanges tokens among the devices that experts are sharded over. Without sp
-/// the devices of tp have the same tokens, and each exchanges those of its own
-/// experts.
+/// the devices of tp have the same tokens, and each exchanges the tokens of its
+/// own experts.
 void LayerBuilder::exchange(const char *name, double bytes) {
   bool isOverTp = !plan.etp && plan.sp && plan.tp > 1;
   int64_t ranks = plan.expertRanks() * (isOverTp ? plan.tp : 1);
@@ -327,7 +327,7 @@ void LayerBuilder::experts() {
   double h = config.hidden;
   int64_t copies = config.expertsPerToken;
   size_t first = layer.ops.size();
-  // With experts over tp a device sends its share of the tokens.
+  // A device sends its share of the tokens to experts over tp.
   double t = double(tokens) * double(plan.expertParts()) / double(plan.tp);
   int64_t routed = plan.etp ? tokens : rows;
   matmul("router", 1, routed, config.experts, config.hidden);

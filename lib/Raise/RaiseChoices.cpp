@@ -45,7 +45,7 @@ struct Choice {
   }
 };
 
-/// Groups of which some are chosen first.
+/// Groups; some are chosen before their scores.
 struct Groups {
   int64_t chosen, all;
   nn::GroupScore score;

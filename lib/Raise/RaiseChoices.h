@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// Raises an nn.top_k of scores, of which those outside of some groups are
-/// hidden by a choice of groups, to one nn.top_k with groups.
+/// Raises an nn.top_k, whose scores outside of some groups a choice of groups
+/// hides, to one nn.top_k with groups.
 void raiseChoices(mlir::Block &block);
 
 } // namespace tessera

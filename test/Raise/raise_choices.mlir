@@ -34,7 +34,7 @@ func.func @sum_of_two(%x: tensor<8x16xf32>) -> tensor<8x4xi32> {
 
 // -----
 
-// By the largest score of a group.
+// Groups are chosen by their largest score.
 // CHECK-LABEL: func @largest(
 // CHECK: nn.top_k 3 groups 1 of 4 by <max> %{{.*}} : tensor<8x16xf32> -> tensor<8x3xi32>
 // CHECK-NOT: nn.top_k

@@ -35,8 +35,9 @@ struct ContextMethod {
     /// Each device attends for some of the heads and for all queries
     /// (DeepSpeed-Ulysses).
     AllToAll,
-    /// As AllGather, but with the latents of keys and values gathered: each
-    /// device computes keys and values of all tokens again.
+    /// Each device attends for its own queries; latents are gathered, from
+    /// which
+    /// it computes keys and values of all tokens again (DeepSeek-V2).
     Latent,
   };
   Kind kind = Auto;

@@ -503,7 +503,7 @@ TEST(MoEWork, experts_over_tp) {
   };
   EXPECT_EQ(experts(ofWhole).elements, experts(ofSplit).elements);
   EXPECT_EQ(experts(ofWhole).expertRanks, 4);
-  // Without sp sums over tp remain.
+  // Sums over tp remain without sp.
   split.sp = whole.sp = false;
   ofSplit = block(makeMoEWork(mixtral, split));
   ofWhole = block(makeMoEWork(mixtral, whole));
@@ -518,8 +518,8 @@ TEST(MoEWork, experts_over_tp) {
   EXPECT_EQ(bytes(ofWhole, PlanAxis::EP, all), 0);
 }
 
-// With latents, 512 + 64 numbers of a token are gathered in place of those of
-// 128 heads, and keys and values of all ranks are computed on each.
+// Latents, 512 + 64 numbers of a token, are gathered in place of 128 heads, and
+// keys and values of all ranks are computed on each.
 TEST(MoEWork, latents_are_gathered_in_place_of_keys) {
   MoEConfig deepSeek = parse(deepSeekText());
   cost::ExecutedPlan l = plan(1, 1);
