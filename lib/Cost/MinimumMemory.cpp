@@ -89,7 +89,7 @@ void tessera::cost::print(const MinimumMemory &minimum, raw_ostream &os) {
   const Plan &l = minimum.plan;
   os << formatv("{0}, {1} parameters; precision={2} grad-dtype={3} "
                 "optimizer={4}\n\n",
-                minimum.model, countText(minimum.parameters),
+                plainText(minimum.model), countText(minimum.parameters),
                 stringify(l.precision), stringify(l.gradDType),
                 stringify(l.optimizer));
   categoryTable(minimum).print(os);

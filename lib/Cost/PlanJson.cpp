@@ -316,5 +316,5 @@ void tessera::cost::printComparison(const DocumentSection &section,
     os << "\n";
   }
   for (const auto &[figure, text] : section.findings)
-    os << text << "\n";
+    os << plainText(text) << "\n";
 }

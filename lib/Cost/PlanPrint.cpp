@@ -45,9 +45,10 @@ std::string tessera::cost::countText(double count) {
 
 static void printHead(const PlanReport &report, raw_ostream &os) {
   const ExecutedPlan &l = report.plan;
-  os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n", report.model,
-                countText(report.parameters), groupedText(double(l.gpus())),
-                report.device, report.cluster);
+  os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n",
+                plainText(report.model), countText(report.parameters),
+                groupedText(double(l.gpus())), plainText(report.device),
+                plainText(report.cluster));
   os << l.summary();
   if (l.pp > 1)
     os << " schedule=" << findField<Plan>("schedule")->print(l);
@@ -63,7 +64,8 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
                   groupedText(double(l.documentTokens)));
   os << formatv(", {0} micro-batches\n", groupedText(double(l.microBatches)));
   if (!report.framework.empty())
-    os << formatv("as {0}: {1}\n", report.framework, describeSettings(l));
+    os << formatv("as {0}: {1}\n", plainText(report.framework),
+                  describeSettings(l));
 }
 
 /// True if consecutive stages have the same numbers and share a line.

@@ -15,11 +15,11 @@ namespace tessera {
 /// The actions of a pipeline that a figure shows.
 struct ShownPipeline {
   Table actions;
-  /// What of them is left out; empty: nothing.
+  /// A sentence about actions that are left out; empty: none are.
   std::string note;
 };
 
-/// What the tables of a plan's figures are made from: the plan with the blocks
+/// The source of the tables of a plan's figures: the plan with the blocks
 /// of each chunk, the work of its layers, and both on the cluster.
 struct PlanFigures {
   PlanFigures(const cost::PlanReport &report, const cost::ModelWork &work,

@@ -7,7 +7,11 @@
 
 #include "tessera/Report/Table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Unicode.h"
 #include <algorithm>
 #include <cassert>
 
@@ -30,10 +34,10 @@ void Table::print(llvm::raw_ostream &os, bool hasHead) const {
   std::vector<std::vector<std::string>> lines;
   if (hasHead && !columns.empty())
     for (const Column &column : (lines.emplace_back(), columns))
-      lines.back().push_back(column.name);
+      lines.back().push_back(plainText(column.name));
   for (const auto &row : rows)
     for (const Cell &cell : (lines.emplace_back(), row))
-      lines.back().push_back(cell.text);
+      lines.back().push_back(plainText(cell.text));
   std::vector<size_t> widths;
   for (const auto &cells : lines) {
     widths.resize(std::max(widths.size(), cells.size()), 0);
@@ -50,6 +54,22 @@ void Table::print(llvm::raw_ostream &os, bool hasHead) const {
     line.erase(line.find_last_not_of(' ') + 1);
     os << line << "\n";
   }
+}
+
+std::string tessera::plainText(llvm::StringRef name) {
+  auto isPlain = [](char c) { return llvm::isPrint(c); };
+  if (llvm::all_of(name, isPlain))
+    return name.str();
+  std::string text = llvm::json::fixUTF8(name), plain;
+  llvm::StringRef rest = text;
+  while (!rest.empty()) {
+    size_t length = llvm::getNumBytesForUTF8(uint8_t(rest.front()));
+    llvm::StringRef character = rest.take_front(length);
+    rest = rest.drop_front(length);
+    plain +=
+        llvm::sys::unicode::columnWidthUTF8(character) < 0 ? "?" : character;
+  }
+  return plain;
 }
 
 std::string tessera::fixedText(double value, int digits) {

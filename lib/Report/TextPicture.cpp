@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -89,20 +88,6 @@ void Canvas::print(llvm::raw_ostream &os) const {
   }
   if (style.hasColour && current >= 0)
     os << "\x1b[0m";
-}
-
-/// A name without characters that move the cursor or turn the text.
-static std::string plainText(StringRef name) {
-  std::string text = llvm::json::fixUTF8(name), plain;
-  StringRef rest = text;
-  while (!rest.empty()) {
-    size_t length = llvm::getNumBytesForUTF8(uint8_t(rest.front()));
-    StringRef character = rest.take_front(length);
-    rest = rest.drop_front(length);
-    plain +=
-        llvm::sys::unicode::columnWidthUTF8(character) < 0 ? "?" : character;
-  }
-  return plain;
 }
 
 static size_t columnsOf(StringRef text) {

@@ -251,7 +251,7 @@ bool readReports(const std::string &text) {
   return isRead(section);
 }
 
-/// What is read is written and read again.
+/// Writes a document that it reads, and reads it again.
 bool readDocument(const std::string &text) {
   auto document = parseDocument(text, "a.json");
   if (!isRead(document))

@@ -68,7 +68,7 @@ llvm::Expected<Document> readFile(StringRef path) {
   return document;
 }
 
-/// The kind of a document: that of its first section.
+/// The kind of a document's first section.
 StringRef kindOf(const Document &document) {
   return document.sections.empty() ? StringRef("nothing")
                                    : StringRef(document.sections.front().kind);
@@ -105,7 +105,7 @@ llvm::Error printAll(const ParsedOptions &parsed, const Document &document) {
     for (const DocumentSection &section : document.sections) {
       for (const auto &[figure, text] : section.findings)
         if (figure == "verdict")
-          os << text << "\n";
+          os << plainText(text) << "\n";
       if (*style)
         printPictures(section, **style, os);
     }

@@ -15,9 +15,8 @@
 
 namespace tessera {
 
-/// The section "plan" of a document: all tables that print() shows, and those
-/// of the figures that a page draws. `work` and `cluster` are what the report
-/// was made from.
+/// The section "plan" of a document: all tables that print() shows, and further
+/// ones that a page draws. The report was made from `work` and `cluster`.
 llvm::Expected<DocumentSection>
 makePlanSection(const cost::PlanReport &report,
                 const cost::MinimumMemory &minimum, const cost::ModelWork &work,

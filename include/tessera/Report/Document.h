@@ -3,10 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A document is what a command reports, for programs and for pages: sections,
-// each with findings and named tables. It is a JSON object; the fields that a
-// command has for programs stand beside the sections. share/report/schema.json
-// is its schema, docs/file-formats.md describes it.
+// A document is the report of a command, for programs and for pages: sections,
+// each with findings and named tables. It is a JSON object, which also has the
+// fields that the command writes for programs. share/report/schema.json is its
+// schema, docs/file-formats.md describes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ inline constexpr size_t kMaxPlainRows = 2000;
 
 /// Tables about one subject.
 struct DocumentSection {
-  /// What a page draws it as: "plan", "search", "run", ...; of a kind that it
-  /// does not know, it shows the tables.
+  /// The drawing that a page makes of it: "plan", "search", "run", ...; a page
+  /// shows the tables of a kind that it does not know.
   std::string kind;
   std::string title;
   /// Sentences that follow from the tables, each the heading of a figure (the

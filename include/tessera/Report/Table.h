@@ -12,6 +12,7 @@
 #define TESSERA_REPORT_TABLE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
 #include <set>
@@ -84,6 +85,10 @@ private:
   std::vector<std::vector<Cell>> rows;
   std::set<size_t> left{0};
 };
+
+/// A name with "?" for each character that moves the cursor of a terminal or
+/// turns its text, such as an escape. Invalid UTF-8 is repaired.
+std::string plainText(llvm::StringRef name);
 
 /// A number with so many decimals: "3.10".
 std::string fixedText(double value, int digits);

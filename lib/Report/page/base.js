@@ -1,4 +1,4 @@
-// What figures share: the document's tables, elements, and widths of texts.
+// Shared by all figures: the document's tables, elements, and widths of texts.
 
 /** A column with its texts and values; packed cells are integers of their last decimal. */
 function readColumn(column) {

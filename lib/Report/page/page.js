@@ -140,7 +140,12 @@ async function start() {
   readSelection();
   window.addEventListener('hashchange', readSelection);
   new ResizeObserver(redrawAll).observe(page);
-  window.addEventListener('beforeprint', redrawAll);
+  // Figures are drawn anew for the width of a sheet.
+  for (const [event, width] of [['beforeprint', '680px'], ['afterprint', '']])
+    window.addEventListener(event, () => {
+      page.style.width = width;
+      redrawAll();
+    });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
     for (const figure of allFigures) figure.forceRedraw();
   });

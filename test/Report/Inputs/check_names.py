@@ -3,6 +3,7 @@ are text there. Arguments: the folder of the sources, a folder to write to."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -21,7 +22,11 @@ NAMES = [
 
 
 def run(*arguments):
-    subprocess.run(["tessera", "plan", *arguments], check=True, stdout=subprocess.DEVNULL)
+    """Runs tessera plan, whose text has none of the characters that a terminal obeys."""
+    text = subprocess.run(["tessera", "plan", *arguments], check=True,
+                          stdout=subprocess.PIPE).stdout.decode()
+    if re.search("[\x00-\x09\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e]", text):
+        sys.exit(f"{arguments}: the text has a control character")
 
 
 def make(source, folder, number, name):
@@ -42,6 +47,8 @@ def make(source, folder, number, name):
         page, "--json", "-o", report)
     other = os.path.join(folder, f"{number}-compare.html")
     run("--compare", report, report, "--html", other)
+    run(file, "--cluster", f"{clusters}/c.json", "--dp", "2", "--global-batch", "8")
+    run(file)
     return page, other
 
 

@@ -175,6 +175,20 @@ def check_keys(page):
     return faults
 
 
+def check_print(page):
+    """Figures fit a sheet while the page is printed, and the window afterwards."""
+    widest = ("return Math.max(0, ...[...document.querySelectorAll('.drawing svg')]"
+              ".map(svg => svg.getBoundingClientRect().width))")
+    before = page.run(widest)
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    printed = page.run(widest)
+    faults = [f"in print: {fault}" for fault in page.run(FAULTS)]
+    page.run("dispatchEvent(new Event('afterprint'))")
+    if before and not (0 < printed <= 680 and page.run(widest) == before):
+        faults.append(f"in print figures are {printed} pixels wide, before {before}")
+    return faults
+
+
 def check_page(page, path, document, is_glance):
     faults = []
     ways = list(itertools.product(("light", "dark"), WIDTHS))
@@ -196,6 +210,7 @@ def check_page(page, path, document, is_glance):
         return faults
     page.resize(1280)
     page.open(path)
+    faults += check_print(page)
     faults += check_keys(page)
     return faults
 

@@ -75,8 +75,8 @@ ExecutedPlan makePlan(ScheduleKind kind) {
 using Times = std::map<std::pair<int, int>, std::pair<double, double>>;
 
 /// In the figure of each schedule no rank does two things at once, and nothing
-/// begins before what it needs; its end and its busy time are those of the
-/// simulation.
+/// begins before what it needs; its end and its busy time equal the
+/// simulation's.
 TEST(PlanSection, pipelines) {
   for (ScheduleKind kind : schedule::allScheduleKinds()) {
     Made made = make(makePlan(kind), cluster());
@@ -144,7 +144,7 @@ TEST(PlanSection, parts_sum_to_the_step) {
   EXPECT_NEAR(*table->getRows()[0][2].value, made.report.mfu * sum, 1e-9);
 }
 
-/// What links carry is what the report says; axes number all devices.
+/// Links carry the bytes of the report; axes number all devices.
 TEST(PlanSection, devices_and_links) {
   ExecutedPlan plan = makePlan(ScheduleKind::OneFOneB);
   plan.dp = 8;
@@ -170,8 +170,8 @@ TEST(PlanSection, devices_and_links) {
   EXPECT_NEAR(received, all, 1e-9 * all);
 }
 
-/// Of a large pipeline the first and the last actions are shown, and the page
-/// says so; of more than 4,096 devices one replica.
+/// A page has the first and the last actions of a large pipeline and says so,
+/// and one replica of more than 4,096 devices.
 TEST(PlanSection, large_plans) {
   ExecutedPlan plan = makePlan(ScheduleKind::OneFOneB);
   llvm::cantFail(plan.setGlobalBatch(2 * 8000));

@@ -46,6 +46,18 @@ TEST(Table, columns) {
   EXPECT_EQ(table.getRows()[1][2].value, 0);
 }
 
+/// Names cannot move the cursor, turn the text or end a line.
+TEST(Table, plain_names) {
+  EXPECT_EQ(plainText("a name"), "a name");
+  EXPECT_EQ(plainText("\x1b[31m\n"), "?[31m?");
+  EXPECT_EQ(plainText("\xe2\x80\xae"), "?");
+  EXPECT_EQ(plainText("\xc3\xa4\xff"), "\xc3\xa4\xef\xbf\xbd");
+  EXPECT_EQ(plainText("\xe6\x97\xa5"), "\xe6\x97\xa5");
+  Table table;
+  table.addRow({"\x1b[2J"});
+  EXPECT_EQ(print(table), "  ?[2J\n");
+}
+
 TEST(Table, texts_of_numbers) {
   EXPECT_EQ(fixedText(2.5, 0), "2");
   EXPECT_EQ(fixedText(-0.001, 2), "-0.00");
