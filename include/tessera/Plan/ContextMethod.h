@@ -36,8 +36,7 @@ struct ContextMethod {
     /// (DeepSpeed-Ulysses).
     AllToAll,
     /// Each device attends for its own queries; latents are gathered, from
-    /// which
-    /// it computes keys and values of all tokens again (DeepSeek-V2).
+    /// which it computes keys and values of all tokens again (DeepSeek-V2).
     Latent,
   };
   Kind kind = Auto;
