@@ -7,6 +7,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Interfaces/BytecodeVersion.h"
 #include "tessera/Interfaces/Expansion.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -35,6 +36,7 @@ void DistDialect::initialize() {
 #include "dialects/Dist/DistOps.cpp.inc"
       >();
   addInterfaces<ModelledDialect>();
+  addInterface<VersionedBytecode>(/*current=*/1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "dialects/NN/NNCost.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/BytecodeVersion.h"
 #include "tessera/Interfaces/Expansion.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -89,4 +90,5 @@ void NNDialect::initialize() {
       >();
   attachCostModels(getContext());
   addInterfaces<ModelledDialect>();
+  addInterface<VersionedBytecode>(/*current=*/1);
 }

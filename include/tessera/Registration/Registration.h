@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only list of Tessera's dialects, models and passes beside the partitioner's
-// (Partitioner.h), which it includes. Tools and the plugin register components
-// only through these functions.
+// The only list of Tessera's dialects, models and passes beside the
+// partitioner's (Partitioner.h), which it includes. Tools and the plugin
+// register components only through these functions.
 //
 //===----------------------------------------------------------------------===//
 
