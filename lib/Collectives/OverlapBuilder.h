@@ -10,8 +10,8 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "tessera/LocalCollectives/OpRuns.h"
 #include "tessera/Collectives/OverlapSchedule.h"
+#include "tessera/LocalCollectives/OpRuns.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace tessera {

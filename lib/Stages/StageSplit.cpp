@@ -17,9 +17,9 @@
 #include "dialects/RT/RT.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
-#include "tessera/LocalCollectives/OpRuns.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/ModelBlocks.h"
+#include "tessera/LocalCollectives/OpRuns.h"
 #include <set>
 
 using namespace mlir;
