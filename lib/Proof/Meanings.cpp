@@ -8,6 +8,7 @@
 #include "Meanings.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "tessera/Interfaces/Expansion.h"
 #include "tessera/Propagation/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -15,6 +16,7 @@
 
 using namespace mlir;
 using namespace tessera;
+using dist::DistDialect;
 
 static Operation *getOutermost(Operation *op) {
   while (Operation *parent = op->getParentOp())
@@ -22,16 +24,64 @@ static Operation *getOutermost(Operation *op) {
   return op;
 }
 
+namespace {
+/// What the name of an op says about it, found once for each name: a program
+/// has few of them.
+class OpKinds {
+public:
+  explicit OpKinds(MLIRContext *context)
+      : rule(StringAttr::get(context, DistDialect::kRuleAttr)) {}
+
+  /// True for an op that is compared by its meaning or by a rule as text.
+  bool needsCopy(Operation *op) {
+    Kind kind = get(op);
+    return kind == Kind::Meaning ||
+           (kind == Kind::Plain && op->getDiscardableAttr(rule));
+  }
+  /// True for an op without a rule in C++, such as a call.
+  bool isPlain(Operation *op) { return get(op) == Kind::Plain; }
+  /// True for an op whose rule is trusted.
+  bool isTrusted(Operation *op) { return get(op) == Kind::Trusted; }
+
+private:
+  enum class Kind {
+    /// Has a rule of ours.
+    Own,
+    /// Has no rule in C++; may have one as text.
+    Plain,
+    Meaning,
+    Trusted,
+  };
+
+  Kind get(Operation *op) {
+    auto [it, isNew] = kinds.try_emplace(op->getName(), Kind::Own);
+    if (isNew)
+      it->second = find(op);
+    return it->second;
+  }
+  static Kind find(Operation *op) {
+    if (hasMeaning(op))
+      return Kind::Meaning;
+    if (!isa<ShardingRuleOpInterface>(op))
+      return Kind::Plain;
+    return isForeign(op) || isa<dist::ForeignOp>(op) ? Kind::Trusted
+                                                     : Kind::Own;
+  }
+
+  StringAttr rule;
+  llvm::SmallDenseMap<OperationName, Kind, 64> kinds;
+};
+} // namespace
+
 bool tessera::hasForeignOps(FunctionOpInterface function) {
-  return function && getOutermost(function)
-                         ->walk([](Operation *op) {
-                           bool isForeign = hasMeaning(op) ||
-                                            op->getDiscardableAttr(
-                                                dist::DistDialect::kRuleAttr);
-                           return isForeign ? WalkResult::interrupt()
-                                            : WalkResult::advance();
-                         })
-                         .wasInterrupted();
+  if (!function)
+    return false;
+  OpKinds kinds(function->getContext());
+  WalkResult result = getOutermost(function)->walk([&](Operation *op) {
+    return kinds.needsCopy(op) ? WalkResult::interrupt()
+                               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 static bool isAny(Operation *) { return true; }
@@ -153,15 +203,19 @@ tessera::listTrustedRules(FunctionOpInterface function) {
                                : std::vector<std::string>();
   }
   llvm::MapVector<StringRef, Location> first;
+  OpKinds kinds(function->getContext());
   SetVector<Operation *> functions;
   functions.insert(function);
   for (size_t i = 0; i < functions.size(); ++i)
     functions[i]->walk([&](Operation *op) {
-      if (auto wrapper = dyn_cast<dist::ForeignOp>(op))
-        first.insert({wrapper.getName(), op->getLoc()});
-      else if (isForeign(op) && isa<ShardingRuleOpInterface>(op))
-        first.insert({op->getName().getStringRef(), op->getLoc()});
-      auto call = dyn_cast<CallOpInterface>(op);
+      if (kinds.isTrusted(op)) {
+        auto wrapper = dyn_cast<dist::ForeignOp>(op);
+        first.insert(
+            {wrapper ? wrapper.getName() : op->getName().getStringRef(),
+             op->getLoc()});
+      }
+      auto call =
+          kinds.isPlain(op) ? dyn_cast<CallOpInterface>(op) : CallOpInterface();
       Operation *callee = call ? call.resolveCallable() : nullptr;
       if (isa_and_nonnull<FunctionOpInterface>(callee))
         functions.insert(callee);
