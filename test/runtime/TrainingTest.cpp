@@ -145,7 +145,9 @@ TEST(training, numbers_of_a_step) {
   EXPECT_EQ(steps[1].getInteger("data_position", 0), 8);
   EXPECT_EQ(steps[1].getNumber("lr", 0), 1);
   EXPECT_GT(steps[1].getNumber("grad_norm", 0), 0);
-  EXPECT_GT(steps[1].getNumber("ms", 0), 400);
+  // Rank 0 may begin a step a little later than the rank that sleeps for 400
+  // ms.
+  EXPECT_GT(steps[1].getNumber("ms", 0), 350);
   EXPECT_EQ(steps[1].getInteger("slowest_rank", -1), 1);
   EXPECT_NEAR(steps[1].getNumber("tokens_per_second", 0) *
                   steps[1].getNumber("ms", 0),
