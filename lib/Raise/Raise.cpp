@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EraseUnused.h"
 #include "MoveConstraints.h"
 #include "Proposals.h"
 #include "RaiseAttention.h"
@@ -116,12 +117,7 @@ void RaisePass::replace(const RowRegion &region, const Proposal &proposal,
   raised = b.cast(raised, getElementTypeOrSelf(region.y.getType()));
   Value y = region.y;
   y.replaceAllUsesWith(constrain(builder, last->getLoc(), raised, moved.y));
-  for (Operation *op : llvm::reverse(region.ops)) {
-    if (!op->use_empty())
-      continue;
-    erased.insert(op);
-    op->erase();
-  }
+  eraseUnused(region.ops, erased);
   remark::passed(raised.getLoc(),
                  remark::RemarkOpts::name("Raised").category("import"))
       << remark::add("nn.{0}", proposal.name) << remark::metric("error", error);

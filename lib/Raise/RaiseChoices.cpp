@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaiseChoices.h"
+#include "EraseUnused.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -53,16 +54,14 @@ struct Groups {
 
 class ChoiceRaiser {
 public:
-  explicit ChoiceRaiser(llvm::SmallPtrSetImpl<Operation *> &erased)
-      : erased(erased) {}
-
+  /// Raises a choice, unless it was erased with one after it.
   void raise(nn::TopKOp op);
 
 private:
   std::optional<Groups> findEqual(const Choice &choice);
   void replace(const Choice &choice, const Groups &groups);
 
-  llvm::SmallPtrSetImpl<Operation *> &erased;
+  llvm::DenseSet<Operation *> erased;
   /// The groups of choices by their ops: layers have equal ones.
   std::map<std::vector<const void *>, std::optional<Groups>> tried;
 };
@@ -211,12 +210,7 @@ void ChoiceRaiser::replace(const Choice &choice, const Groups &groups) {
   OpBuilder builder(last);
   Value raised = buildChoice(builder, last, choice.scores, groups);
   last.getResult().replaceAllUsesWith(raised);
-  for (Operation *op : llvm::reverse(choice.ops)) {
-    if (!op->use_empty())
-      continue;
-    erased.insert(op);
-    op->erase();
-  }
+  eraseUnused(choice.ops, erased);
   remark::passed(raised.getLoc(),
                  remark::RemarkOpts::name("Raised").category("import"))
       << remark::add("nn.top_k of {0} of {1} groups", groups.chosen,
@@ -225,6 +219,8 @@ void ChoiceRaiser::replace(const Choice &choice, const Groups &groups) {
 
 /// Tries values of the type of the scores, the nearest first.
 void ChoiceRaiser::raise(nn::TopKOp op) {
+  if (erased.contains(op))
+    return;
   llvm::SetVector<Value> values;
   values.insert(op.getX());
   for (size_t i = 0; i < values.size() && i < kMaxChoiceOps; ++i) {
@@ -244,14 +240,12 @@ void ChoiceRaiser::raise(nn::TopKOp op) {
 }
 
 void tessera::raiseChoices(Block &block) {
-  SmallPtrSet<Operation *, 8> erased;
-  ChoiceRaiser raiser(erased);
+  ChoiceRaiser raiser;
   SmallVector<nn::TopKOp> choices;
   for (auto op : block.getOps<nn::TopKOp>())
     if (isPlain(op))
       choices.push_back(op);
   // A later choice takes those before it along.
   for (nn::TopKOp op : llvm::reverse(choices))
-    if (!erased.contains(op))
-      raiser.raise(op);
+    raiser.raise(op);
 }

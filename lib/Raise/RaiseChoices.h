@@ -1,5 +1,4 @@
-//===- RaiseChoices.h - Raises choices within groups to nn.top_k -*- C++
-//-*-===//
+//===- RaiseChoices.h - Choices within groups as nn.top_k -------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaiseRope.h"
+#include "EraseUnused.h"
 #include "Evaluate.h"
 #include "LinearRows.h"
 #include "MoveConstraints.h"
@@ -184,10 +185,7 @@ void RopeRaiser::replace(const LinearRows &rows, ArrayRef<double> frequencies,
       raised, getElementTypeOrSelf(rows.y.getType()));
   Value y = rows.y;
   y.replaceAllUsesWith(constrain(builder, last->getLoc(), raised, moved.y));
-  for (Operation *op : llvm::reverse(rows.ops)) {
-    erased.insert(op);
-    op->erase();
-  }
+  eraseUnused(rows.ops, erased);
   remark::passed(raised.getLoc(),
                  remark::RemarkOpts::name("Raised").category("import"))
       << remark::add("nn.rope");
