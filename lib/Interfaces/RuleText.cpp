@@ -8,7 +8,7 @@
 #include "tessera/Interfaces/RuleText.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -274,8 +274,13 @@ static llvm::Error checkTensor(const ShardingRule &rule,
                                    " dimensions but got " + Twine(dims.size()));
   for (auto [i, factors] : llvm::enumerate(dims)) {
     int64_t size = 1;
+    bool overflows = false;
     for (unsigned factor : factors)
-      size *= rule.factors[factor].size;
+      overflows |= llvm::MulOverflow(size, rule.factors[factor].size, size);
+    if (overflows)
+      return llvm::createStringError(
+          name + ": expects factors of size " + Twine(tensor.getDimSize(i)) +
+          " in dimension " + Twine(i) + " but got more than 2^63");
     if (!factors.empty() && size != tensor.getDimSize(i))
       return llvm::createStringError(
           name + ": expects factors of size " + Twine(tensor.getDimSize(i)) +

@@ -49,6 +49,14 @@ func.func @f(%x: tensor<8x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{'my.op' op dist.rule: operand 0: expects factors of size 8 in dimension 0 but got more than 2^63}}
+  "my.op"(%x) {dist.rule = #dist.rule<"([ij,k])->() {i=4611686018427387904, j=4611686018427387906, k=4}">} : (tensor<8x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) {
   // expected-error @below {{'my.op' op dist.rule: operand 0: expects 2 dimensions but got 1}}
   "my.op"(%x) {dist.rule = #dist.rule<"([i])->() {i=8}">} : (tensor<8x4xf32>) -> ()
   return
