@@ -125,7 +125,8 @@ llvm::Error LogReader::readLine(StringRef object) {
   return readEvent(*value->getAsObject());
 }
 
-/// A table of rows without the columns, but the first, that have no number.
+/// Returns a table of rows. Columns without a number are left out, except the
+/// first.
 static Table makeLogTable(std::vector<std::vector<Table::Cell>> rows,
                           size_t count) {
   std::vector<Table::Column> columns{{"step", "", 0}};

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A page is one file without requests: style, scripts and the document are in
-// it. Its scripts place what the document has; they compute no number of it.
+// A page is one file without requests: it holds style, scripts and the
+// document. The scripts draw the document's numbers and compute none.
 //
 //===----------------------------------------------------------------------===//
 
