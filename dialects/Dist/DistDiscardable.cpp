@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Interfaces/Expansion.h"
 #include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -69,6 +70,8 @@ static LogicalResult verifyRule(const AttributePosition &position,
            << attr.getValue();
   if (isa<ShardingRuleOpInterface>(op))
     return refuse("a rule of its own (ShardingRuleOpInterface)");
+  if (hasMeaning(op))
+    return refuse("a meaning, which shards by its own ops");
   if (op->getNumRegions() || op->getNumSuccessors())
     return refuse("regions");
   if (op->isRegistered() && !isMemoryEffectFree(op))

@@ -25,8 +25,7 @@ static Operation *getOutermost(Operation *op) {
 }
 
 namespace {
-/// What the name of an op says about it, found once for each name: a program
-/// has few of them.
+/// Classifies ops by their names, each name once: a program has few of them.
 class OpKinds {
 public:
   explicit OpKinds(MLIRContext *context)
@@ -102,9 +101,6 @@ ExpandedPrograms::copy(FunctionOpInterface function) {
     copyOf[original] = copied;
     originalOf[copied] = original;
   }
-  wrapForeignOps(*root, [&](Operation *op, Operation *wrapper) {
-    originalOf[wrapper] = originalOf.lookup(op);
-  });
   LogicalResult expanded = expandOps(
       *root, isAny,
       [&](Operation *op, ArrayRef<Operation *> parts, MutableArrayRef<Value>) {
@@ -115,6 +111,12 @@ ExpandedPrograms::copy(FunctionOpInterface function) {
             made.insert(each);
           });
       });
+  // Ops of meanings may have rules as text, too.
+  wrapForeignOps(*root, [&](Operation *op, Operation *wrapper) {
+    originalOf[wrapper] = originalOf.lookup(op);
+    if (made.contains(op))
+      made.insert(wrapper);
+  });
   copies.push_back(std::move(root));
   if (failed(expanded))
     return failure();
@@ -194,20 +196,18 @@ static std::string describeOp(StringRef name, Location loc) {
   return text;
 }
 
-std::vector<std::string>
-tessera::listTrustedRules(FunctionOpInterface function) {
-  if (hasForeignOps(function)) {
-    FailureOr<ExpandedPrograms> expanded =
-        ExpandedPrograms::make(function, nullptr);
-    return succeeded(expanded) ? listTrustedRules(expanded->getLocal())
-                               : std::vector<std::string>();
-  }
+/// Lists the trusted rules of a function and its callees; none if an op of them
+/// has to be expanded first.
+static std::optional<std::vector<std::string>>
+listRules(FunctionOpInterface function) {
   llvm::MapVector<StringRef, Location> first;
   OpKinds kinds(function->getContext());
+  bool needsCopy = false;
   SetVector<Operation *> functions;
   functions.insert(function);
   for (size_t i = 0; i < functions.size(); ++i)
     functions[i]->walk([&](Operation *op) {
+      needsCopy |= kinds.needsCopy(op);
       if (kinds.isTrusted(op)) {
         auto wrapper = dyn_cast<dist::ForeignOp>(op);
         first.insert(
@@ -220,10 +220,23 @@ tessera::listTrustedRules(FunctionOpInterface function) {
       if (isa_and_nonnull<FunctionOpInterface>(callee))
         functions.insert(callee);
     });
+  if (needsCopy)
+    return std::nullopt;
   std::vector<std::string> rules;
   for (auto [name, loc] : first)
     rules.push_back(describeOp(name, loc));
   return rules;
+}
+
+std::vector<std::string>
+tessera::listTrustedRules(FunctionOpInterface function) {
+  if (auto rules = listRules(function))
+    return *rules;
+  FailureOr<ExpandedPrograms> expanded =
+      ExpandedPrograms::make(function, nullptr);
+  if (failed(expanded))
+    return {};
+  return listRules(expanded->getLocal()).value_or(std::vector<std::string>());
 }
 
 std::string tessera::describeTrust(FunctionOpInterface function) {

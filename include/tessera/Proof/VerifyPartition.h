@@ -64,8 +64,8 @@ PartitionVerdict verifyPartition(mlir::FunctionOpInterface local,
 /// with the first op that has it.
 std::vector<std::string> listTrustedRules(mlir::FunctionOpInterface reference);
 
-/// What follows the word "proven": ", given the rules of toy.row_scale
-/// (x.mlir:4)", or nothing if no rule is trusted.
+/// Returns the words after "proven": ", given the rules of toy.row_scale
+/// (x.mlir:4)"; empty if no rule is trusted.
 std::string describeTrust(mlir::FunctionOpInterface reference);
 
 /// The program before it is partitioned, kept from one pass to another.

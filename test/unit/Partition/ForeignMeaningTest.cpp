@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,6 +20,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/Expansion.h"
+#include "tessera/Proof/VerifyPartition.h"
 #include "tessera/Registration/Registration.h"
 #include <gtest/gtest.h>
 
@@ -138,13 +140,31 @@ public:
   }
 };
 
+/// Means an op that is not registered and has a rule as text.
+class RuledOp : public MeaningOp<RuledOp, ShardingRuleOpInterface::Trait> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RuledOp)
+  using MeaningOp::MeaningOp;
+  static StringRef getOperationName() { return "mean.ruled"; }
+  ShardingRule getShardingRule() { return getElementwiseRule(*this); }
+  Values decomposeOperation(OpBuilder &b) {
+    auto type = cast<RankedTensorType>(getOperand().getType());
+    std::string rule =
+        "([i,j])->([i,j]) {i=" + std::to_string(type.getDimSize(0)) +
+        ", j=" + std::to_string(type.getDimSize(1)) + "}";
+    OperationState state(getLoc(), "other.op", getOperand(), type);
+    state.addAttribute("dist.rule", dist::RuleAttr::get(getContext(), rule));
+    return SmallVector<Value>{b.create(state)->getResult(0)};
+  }
+};
+
 class MeanDialect : public Dialect {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MeanDialect)
   explicit MeanDialect(MLIRContext *context)
       : Dialect(getDialectNamespace(), context, TypeID::get<MeanDialect>()) {
     addOperations<ExpTimesOp, RowSumOp, FailingOp, TwoValuesOp, OtherTypeOp,
-                  AgainOp, ThroughOp>();
+                  AgainOp, ThroughOp, RuledOp>();
   }
   static StringRef getDialectNamespace() { return "mean"; }
 };
@@ -158,6 +178,7 @@ protected:
     registerDialects(registry);
     registry.insert<MeanDialect>();
     context.appendDialectRegistry(registry);
+    context.allowUnregisteredDialects();
     context.loadAllAvailableDialects();
   }
 
@@ -240,6 +261,36 @@ TEST_F(ForeignMeaningTest, wrong_kinds_are_refuted) {
   EXPECT_EQ(text,
             "error: verify-partition: refuted: dist.all_reduce: the value "
             "is to be reduced by sum, not by max");
+}
+
+/// The proof rests on the rule of an op that a meaning has.
+TEST_F(ForeignMeaningTest, rules_inside_of_meanings_are_trusted) {
+  constexpr StringRef text = R"mlir(
+dist.mesh @mesh ["tp"=2]
+func.func @f(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>}) -> tensor<4x8xf32> {
+  %0 = "mean.ruled"(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+})mlir";
+  std::string printed = run(text, "tessera-partitioner");
+  EXPECT_NE(printed.find("\"mean.ruled\"(%arg0) : (tensor<4x4xf32>)"),
+            std::string::npos)
+      << printed;
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  std::vector<std::string> rules =
+      listTrustedRules(*module->getOps<FunctionOpInterface>().begin());
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(rules[0].substr(0, 8), "other.op");
+}
+
+TEST_F(ForeignMeaningTest, rules_as_text_of_ops_with_a_meaning_are_refused) {
+  EXPECT_EQ(run(R"mlir(
+func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = "mean.exp_times"(%x) {dist.rule = #dist.rule<"([i,j])->([i,j]) {i=4, j=8}">} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+})mlir",
+                "dist-expand-ops"),
+            "error: 'mean.exp_times' op dist.rule: expects an op without a "
+            "meaning, which shards by its own ops");
 }
 
 TEST_F(ForeignMeaningTest, the_work_is_that_of_the_meaning) {
