@@ -3,7 +3,10 @@
 import base64
 import contextlib
 import json
+import os
 import subprocess
+import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -17,6 +20,7 @@ class Browser:
             "goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
         self.base += "/session/" + answer["sessionId"]
+        self.process = answer["capabilities"]["goog:processID"]
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -62,18 +66,33 @@ class Browser:
             file.write(base64.b64decode(picture["data"]))
 
 
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 @contextlib.contextmanager
 def start():
-    """A browser that ends with the block."""
-    driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
-    try:
-        for line in driver.stdout:
-            if "started successfully on port" in line:
-                port = line.split("port")[1].strip(" .\n")
-                break
-        browser = Browser(f"http://127.0.0.1:{port}")
-        yield browser
-        browser.call("DELETE", "")
-    finally:
-        driver.terminate()
-        driver.wait()
+    """A browser that ends with the block, and its temporary files with it."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as files:
+        driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True,
+                                  env={**os.environ, "TMPDIR": files})
+        browser = None
+        try:
+            for line in driver.stdout:
+                if "started successfully on port" in line:
+                    port = line.split("port")[1].strip(" .\n")
+                    break
+            browser = Browser(f"http://127.0.0.1:{port}")
+            yield browser
+        finally:
+            if browser:
+                browser.call("DELETE", "")
+            driver.terminate()
+            driver.wait()
+            # A closed browser goes on writing its files for a while.
+            while browser and is_running(browser.process):
+                time.sleep(0.01)
