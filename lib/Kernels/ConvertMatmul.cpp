@@ -78,29 +78,11 @@ Value tessera::finishMatmul(GenericBuilder &b, const Einsum &einsum,
   return permute(b, matmul, *prepared.plan.resultOrder, einsum.result);
 }
 
-/// Builds loops instead of a call: for integers, which no library supports, and
-/// if no element is used twice.
-static Value buildLoops(GenericBuilder &b, const Einsum &e, Value lhs,
-                        Value rhs, RankedTensorType type) {
-  unsigned n = e.sizes.size();
-  Type wide = getWideType(type.getElementType());
-  Value sum = b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result), wide,
-                       {{lhs, b.project(n, e.lhs)}, {rhs, b.project(n, e.rhs)}},
-                       [&](ValueRange v) -> Value {
-                         Value x = b.cast(v[0], wide);
-                         Value y = b.cast(v[1], wide);
-                         if (isa<FloatType>(wide))
-                           return arith::MulFOp::create(b, x, y);
-                         return arith::MulIOp::create(b, x, y);
-                       });
-  return b.castTensor(sum, type.getElementType());
-}
-
 Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
                            Value rhs, RankedTensorType type) {
   // No library multiplies matrices without elements.
   if (llvm::is_contained(einsum.sizes, 0))
-    return buildLoops(b, einsum, lhs, rhs, type);
+    return buildContraction(b, einsum, lhs, rhs, type);
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   Type element = type.getElementType();
   if (!isMatmulType(operand, element)) {
@@ -129,32 +111,6 @@ bool tessera::hasNoReuse(const Einsum &einsum) {
   return plan.m * plan.n == 1;
 }
 
-Einsum tessera::getEinsum(nn::EinsumOp op) {
-  nn::EinsumOp::Letters spec = op.getLetters();
-  SmallVector<char> names;
-  Einsum einsum;
-  auto number = [&](StringRef text, Letters &letters) {
-    for (char c : text) {
-      auto *known = llvm::find(names, c);
-      letters.push_back(known - names.begin());
-      if (known == names.end())
-        names.push_back(c);
-    }
-  };
-  number(spec.lhs, einsum.lhs);
-  number(spec.rhs, einsum.rhs);
-  number(spec.result, einsum.result);
-  einsum.sizes.resize(names.size(), 1);
-  auto size = [&](const Letters &letters, Value tensor) {
-    for (auto [letter, size] : llvm::zip(
-             letters, cast<RankedTensorType>(tensor.getType()).getShape()))
-      einsum.sizes[letter] = size;
-  };
-  size(einsum.lhs, op.getLhs());
-  size(einsum.rhs, op.getRhs());
-  return einsum;
-}
-
 namespace {
 
 struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
@@ -168,8 +124,8 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     Einsum einsum = getEinsum(op);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     if (!isa<FloatType>(lhs.getElementType()) || hasNoReuse(einsum)) {
-      rewriter.replaceOp(op,
-                         buildLoops(b, einsum, op.getLhs(), op.getRhs(), type));
+      rewriter.replaceOp(
+          op, buildContraction(b, einsum, op.getLhs(), op.getRhs(), type));
       return success();
     }
     rewriter.replaceOp(op,

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tessera/Kernels/Passes.h"
+#include "tessera/Linalg/Patterns.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CONVERTNNPASS
@@ -65,6 +66,7 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     populateMatmulPatterns(patterns);
     populateQuantizedPatterns(patterns, !widenF8);
     populateAttentionPatterns(patterns);
+    populateTablePatterns(patterns);
     populateRowPatterns(patterns);
     populateGradientPatterns(patterns);
     populateOptimizerPatterns(patterns);

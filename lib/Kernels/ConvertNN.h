@@ -15,12 +15,7 @@
 namespace tessera {
 
 struct GenericBuilder;
-namespace nn {
-class EinsumOp;
-} // namespace nn
 
-/// Returns an einsum with numbers instead of letters.
-Einsum getEinsum(nn::EinsumOp op);
 /// True if no element of an operand is used twice.
 bool hasNoReuse(const Einsum &einsum);
 
@@ -48,27 +43,6 @@ mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
                         mlir::Value lhs, mlir::Value rhs,
                         mlir::RankedTensorType type);
 
-/// An element that is read by index.
-struct Lookup {
-  /// The position in the tensor; 0 if `inside` is false.
-  mlir::Value position;
-  /// True if the index is an element of this tensor.
-  mlir::Value inside;
-  /// True if it is an element of the tensor across all devices.
-  mlir::Value isKnown;
-};
-
-/// Builds the position of `id - offset` in a dimension of `size`. Without an
-/// offset the position is `id`. Ids are valid below `limit`; without a limit
-/// all are.
-Lookup lookUp(GenericBuilder &b, mlir::Value id, mlir::Value offset,
-              int64_t size, std::optional<int64_t> limit);
-
-/// Builds the result of a lookup: `read` if the index is in this tensor, 0 if
-/// it is on another device, and NaN if it is invalid.
-mlir::Value chooseRead(GenericBuilder &b, const Lookup &lookup,
-                       mlir::Value read);
-
 /// Lowers nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
 /// Lowers nn.quantize to linalg, and matmuls in 8 bits to rt.scaled_matmul, or
@@ -78,16 +52,8 @@ void populateQuantizedPatterns(mlir::RewritePatternSet &patterns,
 /// Lowers nn.attention and its gradients to library calls. f64, which the
 /// library does not support, becomes matmuls and row ops.
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
-/// Lowers gradients of norms, loss, activations, tables.
-void populateGradientPatterns(mlir::RewritePatternSet &patterns);
-/// Lowers the updates of parameters and their state.
-void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
-/// Lowers activations, norms, softmax, loss, reductions, broadcasts,
-/// transposes.
-void populateRowPatterns(mlir::RewritePatternSet &patterns);
-/// Lowers ops that depend on a position or an index: rope, embedding,
-/// take_along_axis, iota, mask_padding, dist.to_partial.
-void populatePositionPatterns(mlir::RewritePatternSet &patterns);
+/// Lowers gradients of tables to library calls.
+void populateTablePatterns(mlir::RewritePatternSet &patterns);
 /// Lowers tensor ops and dist.all_slice that move data to rt.copy, rt.concat.
 void populateMovementPatterns(mlir::RewritePatternSet &patterns);
 

@@ -14,30 +14,6 @@
 using namespace tessera;
 using Letters = Einsum::Letters;
 
-int64_t Einsum::size(llvm::ArrayRef<unsigned> letters) const {
-  int64_t product = 1;
-  for (unsigned letter : letters)
-    product *= sizes[letter];
-  return product;
-}
-
-llvm::Error Einsum::check() const {
-  for (const Letters *tensor : {&lhs, &rhs, &result})
-    for (size_t i = 0; i < tensor->size(); ++i) {
-      if ((*tensor)[i] >= sizes.size())
-        return llvm::createStringError("a letter without a size");
-      if (llvm::is_contained(llvm::ArrayRef(*tensor).drop_front(i + 1),
-                             (*tensor)[i]))
-        return llvm::createStringError("a letter twice in one tensor");
-    }
-  for (unsigned letter = 0; letter < sizes.size(); ++letter)
-    if (llvm::is_contained(lhs, letter) + llvm::is_contained(rhs, letter) +
-            llvm::is_contained(result, letter) <
-        2)
-      return llvm::createStringError("a letter in one tensor only");
-  return llvm::Error::success();
-}
-
 namespace {
 
 /// The letters of each group in one order.

@@ -17,9 +17,11 @@
 #include "tessera/Fusion/Passes.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Kernels/Passes.h"
+#include "tessera/Linalg/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partitioner/Partitioner.h"
 #include "tessera/Phases/ImportPipeline.h"
+#include "tessera/Phases/LinalgPipeline.h"
 #include "tessera/Raise/Passes.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Rings/Passes.h"
@@ -53,6 +55,7 @@ void tessera::registerPasses() {
   registerSplitReductionsPasses();
   registerFusionPasses();
   registerRingsPasses();
+  registerLinalgPasses();
   registerKernelsPasses();
   registerConversionPasses();
   registerMemoryPasses();
@@ -60,4 +63,5 @@ void tessera::registerPasses() {
   registerRaisePasses();
   registerPhasePipelines();
   registerImportPipeline();
+  registerToLinalgPipeline();
 }

@@ -18,26 +18,10 @@
 #ifndef TESSERA_KERNELS_MATMULPLAN_H
 #define TESSERA_KERNELS_MATMULPLAN_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/Error.h"
-#include <cstdint>
+#include "tessera/Linalg/Einsum.h"
 #include <optional>
 
 namespace tessera {
-
-/// Letters are numbers; each tensor lists its dimensions' letters.
-struct Einsum {
-  using Letters = llvm::SmallVector<unsigned, 6>;
-  Letters lhs, rhs, result;
-  /// Size of each letter.
-  llvm::SmallVector<int64_t, 8> sizes;
-
-  /// Product of the sizes of `letters`; 1 for none.
-  int64_t size(llvm::ArrayRef<unsigned> letters) const;
-  /// Fails if a letter occurs twice in a tensor, or in one tensor only.
-  llvm::Error check() const;
-};
 
 /// The matmul that computes an einsum. A tensor with an order is copied:
 /// operands into that order before the matmul, the result from it after.

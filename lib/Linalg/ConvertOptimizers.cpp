@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ConvertNN.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Codegen/RowHelpers.h"
+#include "tessera/Linalg/Patterns.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -9,10 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ConvertNN.h"
+#include "Lookup.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Codegen/GenericBuilder.h"
+#include "tessera/Linalg/Patterns.h"
 #include <cmath>
 #include <limits>
 

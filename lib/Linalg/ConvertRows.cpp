@@ -8,9 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ConvertNN.h"
+#include "Lookup.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Codegen/RowHelpers.h"
+#include "tessera/Linalg/Patterns.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,0 +1,22 @@
+//===- Passes.h - Linalg ----------------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LINALG_PASSES_H
+#define TESSERA_LINALG_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tessera {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "tessera/Linalg/Passes.h.inc"
+
+} // namespace tessera
+
+#endif // TESSERA_LINALG_PASSES_H
