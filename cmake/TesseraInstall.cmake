@@ -17,6 +17,12 @@ foreach(library ${libraries})
 endforeach()
 install(TARGETS ${libraries} EXPORT TesseraTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera COMPONENT development)
+# The C API is one shared library, Tessera::C.
+set_target_properties(TesseraC PROPERTIES EXPORT_NAME C)
+add_library(Tessera::C ALIAS TesseraC)
+install(TARGETS TesseraC EXPORT TesseraTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tools
+        NAMELINK_COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION ${package}
         COMPONENT development)
@@ -28,6 +34,8 @@ foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
           FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.h.inc"
           PATTERN CMakeFiles EXCLUDE)
 endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tessera-c
+        DESTINATION include/tessera COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include
         DESTINATION include/tessera/runtime COMPONENT development)
 

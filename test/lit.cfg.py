@@ -18,6 +18,7 @@ config.environment["FILECHECK_OPTS"] = (
 )
 config.substitutions.append(("%plugin", os.path.join(config.tessera_lib_dir, "tessera-plugin.so")))
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%capi", os.path.join(config.tessera_lib_dir, "libTesseraC.so")))
 config.substitutions.append(("%bin", config.tessera_bin_dir))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))

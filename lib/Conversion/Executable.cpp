@@ -121,19 +121,27 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
 Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
                                                   StringRef toolDirectory,
                                                   StringRef name) {
-  llvm::SmallString<128> path(given);
-  if (given.empty())
-    // An installed tree, then a build folder.
-    for (StringRef folder : {"lib/tessera", "lib"}) {
-      path = llvm::sys::path::parent_path(toolDirectory);
-      llvm::sys::path::append(path, folder, "lib" + name + ".a");
-      if (llvm::sys::fs::exists(path))
-        break;
-    }
-  if (!llvm::sys::fs::exists(path))
-    return llvm::createStringError("expects the runtime's library at " + path +
-                                   "; see --runtime-library");
-  return path.str().str();
+  StringRef root = llvm::sys::path::parent_path(toolDirectory);
+  llvm::SmallVector<std::string, 3> paths;
+  auto add = [&](StringRef above, StringRef folder) {
+    llvm::SmallString<128> path(above);
+    llvm::sys::path::append(path, folder, "lib" + name + ".a");
+    paths.push_back(path.str().str());
+  };
+  if (!given.empty()) {
+    paths.push_back(given.str());
+  } else {
+    // An installed tree; one whose libraries are in lib/ARCHITECTURE; a build
+    // folder.
+    add(root, "lib/tessera");
+    add(llvm::sys::path::parent_path(root), "lib/tessera");
+    add(root, "lib");
+  }
+  for (const std::string &path : paths)
+    if (llvm::sys::fs::exists(path))
+      return path;
+  return llvm::createStringError("expects the runtime's library at " +
+                                 paths.front() + "; see --runtime-library");
 }
 
 /// Returns the words and paths that the link line needs after the archive

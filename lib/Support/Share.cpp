@@ -13,6 +13,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 using namespace llvm;
 using namespace tessera;
 
@@ -22,10 +25,23 @@ static std::string joinPath(StringRef folder, StringRef name) {
   return path.str().str();
 }
 
+std::string tessera::findOwnFile() {
+  void *code = reinterpret_cast<void *>(&findOwnFile);
+  Dl_info info;
+  link_map *file = nullptr;
+  // The executable's own entry has no name.
+  if (!dladdr1(code, &info, reinterpret_cast<void **>(&file),
+               RTLD_DL_LINKMAP) ||
+      !file || !*file->l_name)
+    return sys::fs::getMainExecutable(nullptr, code);
+  SmallString<128> path;
+  return sys::fs::real_path(file->l_name, path) ? file->l_name
+                                                : path.str().str();
+}
+
 /// The path of share/`folder`, or "" if there is none.
 static std::string findSharedFolder(StringRef folder) {
-  std::string self = sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&findSharedFolder));
+  std::string self = findOwnFile();
   StringRef above = sys::path::parent_path(self);
   SmallVector<std::string> candidates;
   for (int level = 0; level < 2; ++level) {

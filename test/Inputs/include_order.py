@@ -31,6 +31,8 @@ def layer_of(path):
         return parts[2]
     if parts[0] == "tessera":
         return parts[1]
+    if "tessera-c" in parts[:2]:
+        return "CAPI"
     return None
 
 
@@ -64,8 +66,9 @@ def check_links(root):
     for path in sorted(root.glob("lib/*/CMakeLists.txt")) + \
             sorted(root.glob("dialects/*/CMakeLists.txt")):
         own = path.parent.name
-        call = re.search(r"tessera_library\(Tessera(\w+)([^)]*)\)", path.read_text())
-        linked = set(call.group(2).split()) if call else set()
+        call = re.search(r"(?:tessera_library\(Tessera\w+|target_link_libraries\(TesseraC PRIVATE)"
+                         r"([^)]*)\)", path.read_text())
+        linked = set(call.group(1).split()) - {"TesseraMLIR"} if call else set()
         expected = {f"Tessera{other}" for other in included.get(own, ())}
         name = path.relative_to(root).as_posix()
         errors += [f"{name}: expects {other}, which {own} includes" for other

@@ -1,6 +1,7 @@
 """The tests of the standalone example, run by `check-toy`."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -12,3 +13,5 @@ config.test_exec_root = os.path.join(config.toy_build, "test")
 config.environment["PATH"] = os.pathsep.join(
     [config.toy_build, config.llvm_tools, os.environ["PATH"]])
 config.substitutions.append(("%build", config.toy_build))
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%library", lit_config.params["library"]))

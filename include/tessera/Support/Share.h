@@ -18,8 +18,12 @@
 
 namespace tessera {
 
+/// Returns the path of the executable, or of the shared library, that this code
+/// is in.
+std::string findOwnFile();
+
 /// Returns the path of share/`folder`/`name`.json, or "" if there is no such
-/// file. share/ is share/tessera or share next to the folder of the executable
+/// file. share/ is share/tessera or share next to the folder of findOwnFile()
 /// or one level up (build/bin in a source tree), otherwise the one of the
 /// source tree that the executable was built from.
 std::string findShared(llvm::StringRef folder, llvm::StringRef name);
