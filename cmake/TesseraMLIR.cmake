@@ -19,11 +19,11 @@ target_include_directories(TesseraMLIR INTERFACE
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:include/tessera>)
 include(TesseraUseLLVM)
-tessera_use_llvm(compile_options include_dirs)
+tessera_use_llvm(compile_options include_dirs libraries)
 target_compile_options(TesseraMLIR INTERFACE "$<BUILD_INTERFACE:${compile_options}>")
 target_include_directories(TesseraMLIR SYSTEM INTERFACE
                            "$<BUILD_INTERFACE:${include_dirs}>")
-target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
+target_link_libraries(TesseraMLIR INTERFACE "$<BUILD_INTERFACE:${libraries}>")
 set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES TesseraMLIR)
 
 # One precompiled header for all. Its first header pins the library's ABI.
