@@ -476,7 +476,7 @@ static void printTable(ArrayRef<std::vector<std::string>> rows,
   }
 }
 
-static std::string printed(double number) {
+std::string interp::printDifference(double number) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << llvm::format("%.1e", number);
@@ -489,8 +489,9 @@ void interp::printReport(const VerifyReport &report, llvm::raw_ostream &os) {
   for (const OutputComparison &output : report.outputs) {
     std::string type;
     llvm::raw_string_ostream(type) << output.type;
-    rows.push_back({output.name, type, printed(output.difference),
-                    printed(output.tolerance), output.ok() ? "yes" : "NO"});
+    rows.push_back({output.name, type, printDifference(output.difference),
+                    printDifference(output.tolerance),
+                    output.ok() ? "yes" : "NO"});
   }
   printTable(rows, os);
   for (const std::string &note : report.notes)

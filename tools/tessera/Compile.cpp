@@ -746,6 +746,8 @@ llvm::Error compile(const Job &job) {
   registerDialects(registry);
   registerExecutableTranslations(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  // Ops of other dialects come with their rules as text.
+  context.allowUnregisteredDialects();
   context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
   Progress progress(job.quiet);

@@ -12,6 +12,7 @@
 #include "PlanOptions.h"
 #include "Programs.h"
 #include "VerifyData.h"
+#include "VerifyDocument.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
@@ -25,6 +26,7 @@
 #include "tessera/Stages/StageTable.h"
 #include "tessera/Stages/VerifyPipeline.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace tessera;
@@ -100,6 +102,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--dump", "DIR",
      "write the data to DIR/NAME.npy and what the original computes to "
      "DIR/expected/NAME.npy"},
+    {"--json", "",
+     "print a document in place of text: outputs, collectives, the proof and "
+     "the rules that it trusts"},
     {"--interpret", "",
      "only print what each function computes from the 'interpret.value' (one "
      "for all ranks) or 'interpret.values' (one per rank) of its arguments"},
@@ -393,24 +398,29 @@ std::string printMesh(const Mesh &mesh) {
   return text;
 }
 
-/// Proves the partitioned function equivalent, without any data, and prints
-/// that.
-bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
-           const Mesh &mesh, Progress &progress) {
+/// Proves the partitioned function equivalent, without any data. Returns the
+/// answer, which an error at the op at fault explains.
+StringRef prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
+                const Mesh &mesh, Progress &progress) {
   progress.at(
       [&](llvm::raw_ostream &os) { os << "proving @" << compiled.getName(); });
   if (isPipelineFunction(compiled)) {
     auto program = readPipelineProgram(compiled);
-    if (failed(program) || failed(verifyPipeline(*program, original)))
-      return false;
-    llvm::outs() << "  pipeline proven" << describeTrust(original) << '\n';
-    return true;
+    bool proven =
+        succeeded(program) && succeeded(verifyPipeline(*program, original));
+    return proven ? "proven" : "refuted";
   }
   PartitionVerdict verdict = verifyPartition(compiled, mesh, original);
-  if (failed(verdict.report()))
-    return false;
-  llvm::outs() << "  partition proven" << describeTrust(original) << '\n';
-  return true;
+  (void)verdict.report();
+  switch (verdict.answer) {
+  case PartitionAnswer::Proven:
+    return "proven";
+  case PartitionAnswer::Refuted:
+    return "refuted";
+  case PartitionAnswer::NotProvable:
+    return "not provable";
+  }
+  llvm_unreachable("unknown answer");
 }
 
 /// The function that `original` was compiled to; for a pipeline program the
@@ -437,16 +447,25 @@ bool hasRecords(mlir::func::FuncOp function) {
   return walked.wasInterrupted();
 }
 
-/// Verifies one function with every seed and prints the worst error of each
-/// output. `plain` is the original with the sequence in plain order.
-llvm::Expected<bool> verifyFunction(mlir::func::FuncOp plain,
-                                    mlir::func::FuncOp original,
-                                    mlir::func::FuncOp compiled,
-                                    VerifyOptions options, int64_t seeds,
-                                    StringRef dumpDirectory, bool proves,
-                                    Progress &progress) {
-  std::optional<VerifyReport> worst;
-  for (int64_t seed = 0; seed < seeds; ++seed) {
+/// Verifies one function with every seed and keeps the worst error of each
+/// output; a function with an op that nothing can compute is only proven.
+/// Prints the verdict as text if it `prints`. `plain` is the original with the
+/// sequence in plain order.
+llvm::Expected<FunctionVerdict>
+verifyFunction(mlir::func::FuncOp plain, mlir::func::FuncOp original,
+               mlir::func::FuncOp compiled, VerifyOptions options,
+               int64_t seeds, StringRef dumpDirectory, bool proves, bool prints,
+               Progress &progress) {
+  FunctionVerdict verdict;
+  verdict.name = original.getName().str();
+  verdict.trustedRules = listTrustedRules(original);
+  verdict.isCompared = verdict.trustedRules.empty();
+  if (!verdict.isCompared && !proves)
+    return llvm::createStringError(
+        "--no-proof expects ops that say what they compute but got " +
+        verdict.trustedRules.front());
+  verdict.seeds = verdict.isCompared ? seeds : 1;
+  for (int64_t seed = 0; verdict.isCompared && seed < seeds; ++seed) {
     options.inputs.seed = seed;
     auto report = verify(plain, compiled, options);
     if (failed(report))
@@ -454,29 +473,36 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp plain,
     if (seed == 0 && !dumpDirectory.empty())
       if (llvm::Error error = writeData(original, *report, dumpDirectory))
         return std::move(error);
-    if (!worst)
-      worst = std::move(*report);
+    if (seed == 0)
+      verdict.report = std::move(*report);
     else
-      worst->keepWorse(*report);
+      verdict.report.keepWorse(*report);
   }
   auto mesh = getMeshOf(compiled);
   if (failed(mesh))
     return llvm::make_error<Reported>();
   bool isLocal = compiled->hasAttr(dist::DistDialect::kLocalAttr);
-  llvm::outs() << "@" << original.getName() << ": "
-               << (isLocal ? llvm::formatv("{0} ranks ({1})",
-                                           mesh->numDevices(), printMesh(*mesh))
-                                 .str()
-                           : "one rank")
-               << (seeds == 1 ? ""
-                              : ", worst of " + std::to_string(seeds) +
-                                    " sets of data")
-               << "\n";
-  printReport(*worst, llvm::outs());
-  llvm::outs().flush();
-  bool proven =
-      !isLocal || !proves || prove(original, compiled, *mesh, progress);
-  return worst->ok() && proven;
+  if (isLocal) {
+    verdict.ranks = mesh->numDevices();
+    verdict.mesh = printMesh(*mesh);
+  }
+  if (prints) {
+    llvm::outs() << verdict.getTitle() << "\n";
+    if (verdict.isCompared)
+      printReport(verdict.report, llvm::outs());
+    else
+      llvm::outs() << "  outputs are not compared: nothing says what "
+                   << llvm::join(verdict.trustedRules, ", ") << " computes\n";
+    llvm::outs().flush();
+  }
+  if (!isLocal || !proves)
+    return verdict;
+  verdict.proof = prove(original, compiled, *mesh, progress);
+  if (prints && verdict.proof == "proven")
+    llvm::outs() << (isPipelineFunction(compiled) ? "  pipeline"
+                                                  : "  partition")
+                 << " proven" << describeTrust(original) << '\n';
+  return verdict;
 }
 
 llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
@@ -545,7 +571,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   auto compiled = makeCompiled(original, parsed, phases);
   if (!compiled)
     return compiled.takeError();
-  bool good = true;
+  std::vector<FunctionVerdict> verdicts;
   for (mlir::func::FuncOp function : *functions) {
     mlir::func::FuncOp other = findCompiled(**compiled, function);
     if (!other)
@@ -565,14 +591,21 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     auto reference =
         plain ? plain->lookupSymbol<mlir::func::FuncOp>(function.getName())
               : function;
-    auto same = verifyFunction(reference, function, other, *options,
-                               seeds->value_or(1), parsed.get("--dump"),
-                               !parsed.has("--no-proof"), progress);
-    if (!same)
-      return same.takeError();
-    good &= *same;
+    auto verdict =
+        verifyFunction(reference, function, other, *options, seeds->value_or(1),
+                       parsed.get("--dump"), !parsed.has("--no-proof"),
+                       !parsed.has("--json"), progress);
+    if (!verdict)
+      return verdict.takeError();
+    verdicts.push_back(std::move(*verdict));
   }
-  return good;
+  if (parsed.has("--json"))
+    makeVerifyDocument(verdicts,
+                       llvm::sys::path::filename(parsed.positional[0]),
+                       parsed.commandLine)
+        .print(llvm::outs());
+  return llvm::all_of(
+      verdicts, [](const FunctionVerdict &verdict) { return verdict.ok(); });
 }
 
 /// Returns true if everything compares equal.
@@ -588,6 +621,8 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
   registerDialects(registry);
   registerPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  // Ops of other dialects come with their rules as text.
+  context.allowUnregisteredDialects();
   context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
   Progress progress(*interval);

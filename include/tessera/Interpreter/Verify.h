@@ -99,6 +99,9 @@ mlir::FailureOr<VerifyReport> verify(mlir::func::FuncOp original,
                                      mlir::func::FuncOp compiled,
                                      const VerifyOptions &options);
 
+/// The text of a difference or a bound: "2.5e-07", "0".
+std::string printDifference(double difference);
+
 /// Prints an aligned table of the outputs and one of the collectives.
 void printReport(const VerifyReport &report, llvm::raw_ostream &os);
 
