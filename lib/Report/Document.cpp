@@ -44,6 +44,28 @@ static double unpack(double packed, int digits) {
   return packed / std::pow(10.0, digits);
 }
 
+/// Returns a text in a column's format as an integer of its last decimal; none
+/// if the text does not come back from it.
+static std::optional<int64_t> packText(const Table::Column &column,
+                                       StringRef text) {
+  StringRef number = text;
+  if (!number.consume_back(column.suffix))
+    return std::nullopt;
+  size_t digits = *column.digits;
+  std::string all;
+  if (digits > 0) {
+    size_t point = number.size() - std::min(number.size(), digits + 1);
+    all = (number.take_front(point) + number.drop_front(point + 1)).str();
+    number = all;
+  }
+  int64_t packed;
+  if (number.getAsInteger(10, packed) ||
+      std::abs(double(packed)) >= kMaxPacked ||
+      column.format(unpack(double(packed), *column.digits)) != text)
+    return std::nullopt;
+  return packed;
+}
+
 /// Returns the cells of a column as integers of its last decimal; none if a
 /// text does not come back from its integer.
 static std::optional<json::Array> packColumn(const Table &table, size_t index) {
@@ -51,17 +73,15 @@ static std::optional<json::Array> packColumn(const Table &table, size_t index) {
   if (!column.digits)
     return std::nullopt;
   json::Array packed;
+  packed.reserve(table.getRows().size());
   for (const auto &row : table.getRows()) {
     const Table::Cell &cell = row[index];
-    if (!cell.value)
+    std::optional<int64_t> number;
+    if (cell.value)
+      number = packText(column, cell.text);
+    if (!number)
       return std::nullopt;
-    double scaled = std::round(*cell.value * std::pow(10.0, *column.digits));
-    // The negation also holds for what is not a number.
-    if (!(std::abs(scaled) < kMaxPacked) ||
-        column.format(unpack(double(int64_t(scaled)), *column.digits)) !=
-            cell.text)
-      return std::nullopt;
-    packed.push_back(int64_t(scaled));
+    packed.push_back(*number);
   }
   return packed;
 }

@@ -73,6 +73,11 @@ std::string tessera::plainText(llvm::StringRef name) {
 }
 
 std::string tessera::fixedText(double value, int digits) {
+  // Tables of many rows format most of their cells here.
+  char buffer[64];
+  int size = snprintf(buffer, sizeof(buffer), "%.*f", digits, value);
+  if (size_t(size) < sizeof(buffer))
+    return std::string(buffer, size);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, value);
   return text;

@@ -124,6 +124,23 @@ TEST(Document, packed) {
   EXPECT_EQ(print(again), print(document));
 }
 
+/// A number in the middle of two texts is packed as its text is.
+TEST(Document, packs_texts) {
+  Table table({{"GB", "GB", 2}, {"share", "%", 1, " %"}});
+  for (int i = 0; i < 2001; ++i)
+    table.addRow({0.125 * i, -0.25 * (i + 1)});
+  json::Object object = makeDocument(table).toJson();
+  const json::Array *packed = columnOf(object, 0).getArray("packed");
+  ASSERT_TRUE(packed);
+  EXPECT_EQ((*packed)[1].getAsInteger(), 12);
+  EXPECT_EQ((*packed)[3].getAsInteger(), 38);
+  // "-0.2 %" and "-0.8 %".
+  const json::Array *shares = columnOf(object, 1).getArray("packed");
+  ASSERT_TRUE(shares);
+  EXPECT_EQ((*shares)[0].getAsInteger(), -2);
+  EXPECT_EQ((*shares)[2].getAsInteger(), -8);
+}
+
 TEST(Document, not_packed) {
   Table small({{"a", "", 0}});
   for (int i = 0; i < 2000; ++i)
