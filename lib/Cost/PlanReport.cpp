@@ -183,21 +183,50 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
   report.dollars = report.deviceHours * question.price;
 }
 
-/// Replaces a split by time that does not fit by another one, if one fits and
-/// takes as long.
-static Error fitStages(const PricedModel &model, const MemoryModel &memory,
-                       Plan &split, const Plan &given, const Machine &machine,
-                       schedule::PipelinePricer &pricer,
-                       const MemoryConstants &constants) {
+/// Puts the plan on its stages. A split by time that does not fit is replaced
+/// by another one, if one fits and takes as long.
+static Expected<StagedModel> stageModel(const ReportedModel &model,
+                                        const Plan &given, Plan split,
+                                        const Machine &machine,
+                                        schedule::PipelinePricer &pricer,
+                                        const MemoryConstants &constants) {
   Expected<StagedModel> staged =
-      StagedModel::make(model, split, machine, pricer);
-  if (!staged)
-    return staged.takeError();
-  if (std::optional<Plan> fitting =
-          splitByMemory(model, memory, *staged, given, machine, pricer,
-                        machine.device.memoryBytes, constants))
-    split = std::move(*fitting);
-  return Error::success();
+      StagedModel::make(model.priced, std::move(split), machine, pricer);
+  if (!staged || !isSplitByTime(given))
+    return staged;
+  std::optional<Plan> fitting =
+      splitByMemory(model.priced, model.memory, *staged, given, machine, pricer,
+                    machine.device.memoryBytes, constants);
+  if (!fitting)
+    return staged;
+  return StagedModel::make(model.priced, std::move(*fitting), machine, pricer);
+}
+
+/// Adds the memory of each stage.
+static void addMemory(PlanReport &report, const ReportedModel &model,
+                      const StagedModel &staged, const Plan &given,
+                      const Machine &machine, const PlanQuestion &question,
+                      schedule::PipelinePricer &pricer) {
+  const Plan &plan = staged.getPlan();
+  report.stages =
+      model.memory.stages(staged.getChunks(), plan, machine.execution,
+                          staged.getPipeline(), pricer, question.memory);
+  report.fullest = fullestStage(report.stages);
+  report.capacity = machine.device.memoryBytes;
+  report.largest =
+      model.memory.largestTensors(report.stages[report.fullest], plan, 4);
+  if (plan.offload != Offload::None)
+    report.offloadCapacity = plan.offload == Offload::Host
+                                 ? machine.host.memoryBytes
+                                 : machine.host.diskBytes;
+  if (report.fits() || plan.stageLayers == given.stageLayers)
+    return;
+  PlanReport even = report;
+  even.stages =
+      model.memory.stages(assignChunks(model.work.layers, given), given,
+                          machine.execution, pricer, question.memory);
+  even.fullest = fullestStage(even.stages);
+  report.fitsEven = even.fits();
 }
 
 Expected<PlanReport> tessera::cost::makePlanReport(
@@ -210,59 +239,47 @@ Expected<PlanReport> tessera::cost::makePlanReport(
     return std::move(error);
   if (Error error = checkPrecision(given.precision, cluster.device))
     return std::move(error);
-
   Machine machine(cluster, given, execution);
   PricedModel priced = priceModel(work, machine);
   Expected<Plan> split = splitByTime(priced, given, machine, pricer);
   if (!split)
     return split.takeError();
   MemoryModel memory(work);
-  if (isSplitByTime(given))
-    if (Error error = fitStages(priced, memory, *split, given, machine, pricer,
-                                question.memory))
-      return std::move(error);
-  const Plan &plan = *split;
-  Expected<StepTime> step = priceStep(priced, plan, machine, pricer);
-  if (!step)
-    return step.takeError();
+  return makePlanReport({work, priced, memory}, given, std::move(*split),
+                        cluster, machine, question, pricer);
+}
+
+Expected<PlanReport> tessera::cost::makePlanReport(
+    const ReportedModel &model, const Plan &given, Plan split,
+    const ClusterSpec &cluster, const Machine &machine,
+    const PlanQuestion &question, schedule::PipelinePricer &pricer) {
+  Expected<StagedModel> staged = stageModel(model, given, std::move(split),
+                                            machine, pricer, question.memory);
+  if (!staged)
+    return staged.takeError();
+  const Plan &plan = staged->getPlan();
+  StepTime step = staged->price(plan, staged->pipelineSeconds(pricer));
 
   PlanReport report;
   report.model = question.model;
   report.framework = question.framework;
   report.cluster = cluster.name;
   report.device = cluster.device.name;
-  report.parameters = work.modelParameters;
-  report.plan = {plan, execution};
-  report.stepSeconds = step->total;
-
-  report.stages = memory.stages(assignChunks(work.layers, plan), plan,
-                                execution, pricer, question.memory);
-  report.fullest = fullestStage(report.stages);
-  report.capacity = machine.device.memoryBytes;
-  report.largest =
-      memory.largestTensors(report.stages[report.fullest], plan, 4);
-  if (plan.offload != Offload::None)
-    report.offloadCapacity = plan.offload == Offload::Host
-                                 ? machine.host.memoryBytes
-                                 : machine.host.diskBytes;
-
-  if (!report.fits() && plan.stageLayers != given.stageLayers) {
-    PlanReport even = report;
-    even.stages = memory.stages(assignChunks(work.layers, given), given,
-                                execution, pricer, question.memory);
-    even.fullest = fullestStage(even.stages);
-    report.fitsEven = even.fits();
-  }
-
-  report.causes = listCauses(*step, priced, report.stages[step->busiest], plan,
-                             cluster, machine);
-  if (Error error = addTraffic(report, work, priced, step->busiest, pricer))
+  report.parameters = model.work.modelParameters;
+  report.plan = {plan, machine.execution};
+  report.stepSeconds = step.total;
+  addMemory(report, model, *staged, given, machine, question, pricer);
+  report.causes = listCauses(step, model.priced, report.stages[step.busiest],
+                             plan, cluster, machine);
+  if (Error error =
+          addTraffic(report, model.work, model.priced, step.busiest, pricer))
     return std::move(error);
-  addThroughput(report, work, machine);
+  addThroughput(report, model.work, machine);
   addBinding(report);
   addBudget(report, question);
-  Novelty novelty = noveltyOf(plan, execution, cluster, question.framework,
-                              question.isFrameworkFitted, &report.caveats);
+  Novelty novelty =
+      noveltyOf(plan, machine.execution, cluster, question.framework,
+                question.isFrameworkFitted, &report.caveats);
   novelty.isObserved = question.isObserved;
   report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));
   report.fitProbability = probabilityBelow(

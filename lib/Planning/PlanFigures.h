@@ -19,6 +19,9 @@ struct ShownPipeline {
   std::string note;
 };
 
+/// The bytes of a device, and what of it is filled with little doubt.
+Table makeDeviceTable(double capacity);
+
 /// The source of the tables of a plan's figures: the plan with the blocks
 /// of each chunk, the work of its layers, and both on the cluster.
 struct PlanFigures {

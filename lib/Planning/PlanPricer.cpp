@@ -53,25 +53,37 @@ PlanPricer::getLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
 }
 
 llvm::Expected<PlanPricer::Layers *>
-PlanPricer::findLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
+PlanPricer::findLayers(const cost::ExecutedPlan &plan, const Machine &machine,
+                       bool keepsWork) {
   Key key = keyOf(plan);
   auto found = models.find(key);
-  if (found != models.end())
+  if (found != models.end() && (!keepsWork || found->second.work))
     return &found->second;
-  llvm::Expected<ModelWork> work = subject.readLayers(reader, plan);
+  llvm::Expected<ModelWork> work =
+      keepsWork ? subject.read(reader, plan) : subject.readLayers(reader, plan);
   if (!work)
     return work.takeError();
-  Layers layers{priceModel(*work, machine), MemoryModel(*work)};
-  return &models.emplace(std::move(key), std::move(layers)).first->second;
+  if (found == models.end())
+    found = models
+                .emplace(std::move(key),
+                         Layers{priceModel(*work, machine), MemoryModel(*work)})
+                .first;
+  if (keepsWork)
+    found->second.work = std::move(*work);
+  return &found->second;
+}
+
+llvm::Error PlanPricer::check(const cost::ExecutedPlan &plan) const {
+  if (llvm::Error error = subject.check(plan))
+    return takeFirst(std::move(error));
+  if (llvm::Error error = cluster.checkSize(plan.gpus()))
+    return error;
+  return checkPrecision(plan.precision, cluster.device);
 }
 
 llvm::Expected<PlanPrice> PlanPricer::price(const cost::ExecutedPlan &plan,
                                             cost::ExecutedPlan *chosen) {
-  if (llvm::Error error = subject.check(plan))
-    return takeFirst(std::move(error));
-  if (llvm::Error error = cluster.checkSize(plan.gpus()))
-    return std::move(error);
-  if (llvm::Error error = checkPrecision(plan.precision, cluster.device))
+  if (llvm::Error error = check(plan))
     return std::move(error);
   if (!Subject::hasContextChoice(plan))
     return priceMethod(plan, chosen);
@@ -88,6 +100,31 @@ llvm::Expected<PlanPrice> PlanPricer::price(const cost::ExecutedPlan &plan,
       *chosen = std::move(split);
   }
   return *fastest;
+}
+
+llvm::Expected<PlanReport> PlanPricer::report(const cost::ExecutedPlan &given,
+                                              const PlanQuestion &question) {
+  cost::ExecutedPlan plan = given;
+  if (Subject::hasContextChoice(given)) {
+    cost::ExecutedPlan chosen;
+    llvm::Expected<PlanPrice> price = this->price(given, &chosen);
+    if (!price)
+      return price.takeError();
+    plan.cpMethod = chosen.cpMethod;
+  } else if (llvm::Error error = check(given)) {
+    return std::move(error);
+  }
+  Machine machine(cluster, device, plan, plan.execution());
+  llvm::Expected<Layers *> layers =
+      findLayers(plan, machine, /*keepsWork=*/true);
+  if (!layers)
+    return layers.takeError();
+  llvm::Expected<Plan> split = this->split(**layers, plan, machine);
+  if (!split)
+    return split.takeError();
+  return makePlanReport({*(*layers)->work, (*layers)->model, (*layers)->memory},
+                        plan, std::move(*split), cluster, machine, question,
+                        pipelines);
 }
 
 llvm::Expected<Plan> PlanPricer::split(Layers &layers, Plan plan,

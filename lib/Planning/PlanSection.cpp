@@ -77,12 +77,11 @@ static Table settingTable(const PlanReport &report) {
   return table;
 }
 
-/// The size of a device, and what of it is filled with little doubt.
-static Table deviceTable(const PlanReport &report) {
+Table tessera::makeDeviceTable(double capacity) {
   Table table({"mark", {"GB", "GB", 1}});
-  table.addRow({formatv("{0:f0} %", 100 * kFilledShare),
-                kFilledShare * report.capacity / 1e9});
-  table.addRow({"device", report.capacity / 1e9});
+  table.addRow(
+      {formatv("{0:f0} %", 100 * kFilledShare), kFilledShare * capacity / 1e9});
+  table.addRow({"device", capacity / 1e9});
   return table;
 }
 
@@ -99,9 +98,20 @@ static double idealSeconds(const PlanReport &report) {
   return report.mfu * report.stepSeconds;
 }
 
-/// From the model's FLOPs at the peak to the step: what kernels of matmuls and
-/// attention lose, then each other cause. Causal attention skips scores that
-/// the model's FLOPs count, so the second part may be below 0.
+std::vector<Cause> tessera::listWaterfall(const PlanReport &report) {
+  double ideal = idealSeconds(report), kernels = 0;
+  std::vector<Cause> parts = {
+      {"the model's FLOPs at the peak", ideal, "MFU"},
+      {"what matmuls and attention lose", 0, "compute"}};
+  for (const Cause &cause : report.causes)
+    if (cause.resource == "compute")
+      kernels += cause.seconds;
+    else
+      parts.push_back(cause);
+  parts[1].seconds = kernels - ideal;
+  return parts;
+}
+
 static Table waterfallTable(const PlanReport &report) {
   Table table({"part",
                {"begin", "s", 4},
@@ -110,21 +120,11 @@ static Table waterfallTable(const PlanReport &report) {
                "waits for"});
   table.alignLeft(4);
   double begin = 0;
-  auto addRow = [&](const std::string &part, double seconds,
-                    const std::string &resource) {
-    table.addRow(
-        {part, begin, seconds, 100 * seconds / report.stepSeconds, resource});
-    begin += seconds;
-  };
-  double ideal = idealSeconds(report), kernels = 0;
-  for (const Cause &cause : report.causes)
-    if (cause.resource == "compute")
-      kernels += cause.seconds;
-  addRow("the model's FLOPs at the peak", ideal, "MFU");
-  addRow("what matmuls and attention lose", kernels - ideal, "compute");
-  for (const Cause &cause : report.causes)
-    if (cause.resource != "compute")
-      addRow(cause.name, cause.seconds, cause.resource);
+  for (const Cause &part : listWaterfall(report)) {
+    table.addRow({part.name, begin, part.seconds,
+                  100 * part.seconds / report.stepSeconds, part.resource});
+    begin += part.seconds;
+  }
   return table;
 }
 
@@ -317,7 +317,7 @@ tessera::makePlanSection(const PlanReport &report, const MinimumMemory &minimum,
   add("facts", factTable(report));
   add("settings", settingTable(report));
   add("memory", memoryTable(report));
-  add("device", deviceTable(report));
+  add("device", makeDeviceTable(report.capacity));
   add("categories", categoryNames(report));
   add("largest tensors", largestTable(report));
   addFinding("memory", findMemory(report));

@@ -14,6 +14,9 @@
 using namespace tessera;
 using llvm::StringRef;
 
+/// The largest size or count of a field.
+static constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
+
 /// Returns the number that a field has in a plan; none for other fields.
 static std::optional<int64_t> numberOf(const cost::ExecutedPlanField &field,
                                        const cost::ExecutedPlan &plan) {
@@ -31,7 +34,7 @@ limitsOf(const cost::ExecutedPlanField &field) {
   if (auto *integer =
           std::get_if<cost::ExecutedPlanField::Integer>(&field.type))
     return {integer->least, integer->most};
-  return {1, std::numeric_limits<int32_t>::max()};
+  return {1, kMostSize};
 }
 
 static llvm::Error makeError(const cost::ExecutedPlanField &field,
@@ -135,6 +138,32 @@ std::vector<int64_t> FieldChoice::listNumbers() const {
   llvm::sort(numbers);
   numbers.erase(llvm::unique(numbers), numbers.end());
   return numbers;
+}
+
+llvm::Expected<std::vector<std::string>>
+FieldChoice::listTexts(int64_t devices) const {
+  std::vector<std::string> listed;
+  auto add = [&](std::string value) {
+    if (!llvm::is_contained(listed, value))
+      listed.push_back(std::move(value));
+  };
+  for (const std::string &value : texts)
+    add(value == "true" ? "on" : value == "false" ? "off" : value);
+  for (auto [first, last] : ranges) {
+    if (first < last && last == kMostSize) {
+      if (!(field->uses & FieldUse::kDevices))
+        return makeError(*field, "a list, or a range with both ends, as 2..16,",
+                         text);
+      last = std::max(first, devices);
+    }
+    add(std::to_string(first));
+    for (int64_t power = 1; power < last; power *= 2)
+      for (int64_t number : {power, power + power / 2})
+        if (first < number && number < last)
+          add(std::to_string(number));
+    add(std::to_string(last));
+  }
+  return listed;
 }
 
 std::pair<int64_t, int64_t> FieldChoice::getEnds() const {

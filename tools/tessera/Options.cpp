@@ -31,6 +31,15 @@ StringRef ParsedOptions::get(StringRef name, StringRef byDefault) const {
   return found == values.end() ? byDefault : found->second;
 }
 
+std::string
+ParsedOptions::getCommandLine(llvm::ArrayRef<StringRef> without) const {
+  std::vector<StringRef> kept;
+  for (const auto &[option, word] : words)
+    if (!llvm::is_contained(without, option))
+      kept.push_back(word);
+  return llvm::join(kept, " ");
+}
+
 llvm::SmallVector<StringRef> ParsedOptions::getList(StringRef name) const {
   llvm::SmallVector<StringRef> list;
   get(name).split(list, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -136,9 +145,9 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
                                                     Arguments arguments) {
   ParsedOptions parsed;
   parsed.table = command.options;
-  parsed.commandLine = "tessera " + command.name.str();
-  auto addWord = [&](StringRef word) {
-    parsed.commandLine += " " + quoteWord(word);
+  parsed.words = {{"", "tessera"}, {"", command.name.str()}};
+  auto addWord = [&](StringRef word, StringRef option = "") {
+    parsed.words.emplace_back(option, quoteWord(word));
   };
   while (!arguments.empty()) {
     StringRef argument = arguments.front();
@@ -146,7 +155,8 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
     if (argument == "--") {
       parsed.positional.append(arguments.begin(), arguments.end());
       addWord(argument);
-      llvm::for_each(arguments, addWord);
+      for (StringRef rest : arguments)
+        addWord(rest);
       break;
     }
     if (argument == "-" || !argument.starts_with("-")) {
@@ -193,10 +203,11 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
                                      option->value);
     }
     if (option->section != Section::Output) {
-      addWord(argument);
+      addWord(argument, option->name);
       if (isNextWord)
-        addWord(value);
+        addWord(value, option->name);
     }
+    parsed.given.push_back(option->name);
     auto [known, isNew] = parsed.values.try_emplace(name, value);
     if (!isNew && !option->isRepeated)
       return llvm::createStringError(name + " is given twice");
@@ -204,6 +215,7 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
       known->second =
           parsed.texts.emplace_back((known->second + "," + value).str());
   }
+  parsed.commandLine = parsed.getCommandLine({});
   for (const OptionSpec &option : command.options)
     if (option.isOutput && parsed.has(option.name))
       if (llvm::Error error = checkOutput(parsed.get(option.name)))

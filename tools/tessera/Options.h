@@ -168,12 +168,18 @@ public:
   /// The command line without the options of Section::Output, as a shell reads
   /// it.
   std::string commandLine;
+  /// The same without further options.
+  std::string getCommandLine(llvm::ArrayRef<llvm::StringRef> without) const;
+  /// Names of the options, in the order in which they are given.
+  llvm::SmallVector<llvm::StringRef> given;
 
 private:
   friend llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
                                                     Arguments arguments);
   llvm::ArrayRef<OptionSpec> table;
   llvm::StringMap<llvm::StringRef> values;
+  /// The words of `commandLine`, each with the option that it belongs to.
+  std::vector<std::pair<llvm::StringRef, std::string>> words;
   /// Texts that names and values refer to; a deque does not move them.
   std::deque<std::string> texts;
 };

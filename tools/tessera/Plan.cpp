@@ -9,8 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "PlanExplore.h"
 #include "PlanObserved.h"
 #include "PlanOptions.h"
+#include "PlanReader.h"
 #include "PlanSearch.h"
 #include "Programs.h"
 
@@ -131,6 +133,11 @@ const OptionSpec kOwnOptions[] = {
     {"--threads", "N",
      "with --search; default: the number of processors; the answer is the "
      "same"},
+    common("report all layouts of lists and ranges, for a page",
+           {"--explore", "",
+            "report all combinations of options that have several values, as "
+            "with --search, for a page on which a reader changes them; at most "
+            "20,000"}),
     section(Section::Report),
     {"--tokens", "N",
      "tokens of the whole run, as 15e12 or 15T: days and price"},
@@ -202,113 +209,18 @@ const CommandSpec kCommand = {
 /// Exit status of --compare if the files differ.
 constexpr int kDiffers = 4;
 
-/// True if the options say how the model is to be partitioned.
-bool hasLayout(const ParsedOptions &parsed) {
-  for (StringRef name :
-       {"--plan", "--from-program", "--dp", "--tp", "--pp", "--cp"})
-    if (parsed.has(name))
-      return true;
-  return false;
-}
-
 /// True if devices, a batch and a cluster are given, and no layout.
 bool asksForLayout(const ParsedOptions &parsed) {
   return parsed.has("--ranks") && parsed.has("--global-batch") &&
          parsed.has("--cluster") && !hasLayout(parsed);
 }
 
-/// Reads the plan that a program was compiled for: its dist.plan.
-llvm::Error readProgram(StringRef path, GivenExecutedPlan &given) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
-  auto module = readModule(path, context);
-  if (!module)
-    return module.takeError();
-  auto attr = module->get()->getAttrOfType<dist::PlanAttr>(
-      dist::DistDialect::kPlanAttr);
-  if (!attr || attr.getPlan().forward)
-    return llvm::createStringError(
-        path + ": expects a program with a dist.plan, as tessera compile "
-               "--compile-to prints that of a training step");
-  // The plan has no axes without a strategy, and the cost model knows one order
-  // of axes.
-  std::string planned = print(getMesh(attr.getPlan()).value_or(Mesh()));
-  Mesh mesh;
-  for (dist::MeshOp op : module->get().getOps<dist::MeshOp>()) {
-    Mesh all = op.getMesh().toMesh();
-    for (auto [name, size] : llvm::zip_equal(all.names, all.sizes))
-      if (size > 1) {
-        mesh.names.push_back(name);
-        mesh.sizes.push_back(size);
-      }
-  }
-  if (print(mesh) != planned)
-    return llvm::createStringError(
-        path + ": expects the mesh of the dist.plan, '" + planned +
-        "', but got '" + print(mesh) + "'");
-  if (attr.getPlan().seq == 1)
-    return llvm::createStringError(
-        path + ": expects a dist.plan that says how long its sequences are "
-               "(seq) but got none");
-  given.setAll(attr.getPlan());
-  return llvm::Error::success();
-}
-
-/// Applies the settings of --framework to a plan of a model, except for options
-/// that are given.
-llvm::Error applyFrameworkOption(const ParsedOptions &parsed, StringRef model,
-                                 GivenExecutedPlan &given) {
-  if (!parsed.has("--framework"))
-    return llvm::Error::success();
-  auto framework = readFramework(parsed.get("--framework"));
-  if (!framework)
-    return framework.takeError();
-  GivenExecutedPlan own;
-  if (llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, own))
-    return error;
-  FrameworkRun run;
-  run.model = model;
-  std::string device;
-  if (parsed.has("--cluster")) {
-    auto cluster = readScaledCluster(parsed, parsed.get("--cluster"));
-    if (!cluster)
-      return cluster.takeError();
-    device = cluster->device.name;
-    run.device = device;
-  }
-  applyFramework(*framework, own, run, given);
-  return llvm::Error::success();
-}
-
-/// Reads the plan from the options and from --plan or --from-program; options
-/// take precedence.
-llvm::Expected<ExecutedPlan> readPlan(const ParsedOptions &parsed,
-                                      const Subject &subject) {
-  GivenExecutedPlan given;
-  given.plan.precision = Precision::BF16;
-  given.plan.seq = subject.maxPositions();
-  if (parsed.has("--plan") && parsed.has("--from-program"))
-    return llvm::createStringError(
-        "expects --plan or --from-program but got both");
-  if (parsed.has("--plan"))
-    if (llvm::Error error = readPlanFile(parsed.get("--plan"), given))
-      return std::move(error);
-  if (parsed.has("--from-program"))
-    if (llvm::Error error = readProgram(parsed.get("--from-program"), given))
-      return std::move(error);
-  if (llvm::Error error = readPlanOptions(parsed, FieldUse::kPriced, given))
-    return std::move(error);
-  if (llvm::Error error = given.complete())
-    return llvm::createStringError("--" + llvm::toString(std::move(error)));
-  if (llvm::Error error = applyFrameworkOption(parsed, subject.name(), given))
-    return std::move(error);
-  if (hasLayout(parsed) && !given.has("global-batch") &&
-      !given.has("micro-batches"))
-    return llvm::createStringError("expects --global-batch, the sequences of a "
-                                   "step, with a layout");
-  return given.plan;
+llvm::Expected<ExecutedPlan> readOnePlan(const ParsedOptions &parsed,
+                                         const Subject &subject) {
+  auto reader = PlanReader::make(parsed, subject);
+  if (!reader)
+    return reader.takeError();
+  return reader->read();
 }
 
 llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
@@ -412,7 +324,7 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
                              const Subject &subject) {
   if (llvm::Error error = checkMinimumMemoryOptions(parsed))
     return error;
-  auto plan = readPlan(parsed, subject);
+  auto plan = readOnePlan(parsed, subject);
   if (!plan)
     return plan.takeError();
   double capacity = 80.0 * (int64_t(1) << 30);
@@ -501,7 +413,7 @@ void printRemedies(const Subject &subject, const ClusterSpec &cluster,
 /// Prints the report; returns an exit status that says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
-  auto plan = readPlan(parsed, subject);
+  auto plan = readOnePlan(parsed, subject);
   if (!plan)
     return plan.takeError();
   if (!parsed.has("--cluster"))
@@ -663,10 +575,16 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
   auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();
-  if (parsed.has("--search") || asksForLayout(parsed))
+  if (parsed.has("--search") && parsed.has("--explore"))
+    return llvm::createStringError("expects --search or --explore but got "
+                                   "both");
+  if (parsed.has("--search") ||
+      (asksForLayout(parsed) && !parsed.has("--explore")))
     return runPlanSearch(parsed, *subject);
   if (llvm::Error error = checkSearchOptions(parsed))
     return std::move(error);
+  if (parsed.has("--explore"))
+    return runPlanExplore(parsed, *subject);
   return hasLayout(parsed) ? runPlan(parsed, *subject)
                            : status(runMinimumMemory(parsed, *subject));
 }

@@ -216,24 +216,29 @@ llvm::Error tessera::readSettings(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
+llvm::Error tessera::setField(const cost::ExecutedPlanField &field,
+                              StringRef text, cost::GivenExecutedPlan &given) {
+  if (field.value.empty()) {
+    if (text != "on" && text != "off")
+      return llvm::createStringError(
+          field.getOption() + " expects on or off but got '" + text + "'");
+    text = text == "on" ? "true" : "false";
+  }
+  if (llvm::Error error = given.set(field.name, text))
+    return llvm::createStringError("--" + llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
                                      FieldUse::Kind use,
                                      cost::GivenExecutedPlan &given) {
   if (llvm::Error error = readExecutionFile(parsed, given))
     return error;
   for (const cost::ExecutedPlanField &field : getFields<cost::ExecutedPlan>()) {
-    std::string option = field.getOption();
-    if (!(field.uses & use) || !parsed.has(option))
+    if (!(field.uses & use) || !parsed.has(field.getOption()))
       continue;
-    std::string text = getFieldText(field, parsed);
-    if (field.value.empty()) {
-      if (text != "on" && text != "off")
-        return llvm::createStringError(option + " expects on or off but got '" +
-                                       parsed.get(option) + "'");
-      text = text == "on" ? "true" : "false";
-    }
-    if (llvm::Error error = given.set(field.name, text))
-      return llvm::createStringError("--" + llvm::toString(std::move(error)));
+    if (llvm::Error error = setField(field, getFieldText(field, parsed), given))
+      return error;
   }
   return readSettings(parsed, given);
 }

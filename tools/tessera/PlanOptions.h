@@ -60,6 +60,10 @@ llvm::Error readExecutionFile(const ParsedOptions &parsed,
 llvm::Error readSettings(const ParsedOptions &parsed,
                          cost::GivenExecutedPlan &given);
 
+/// Sets a field from the text of its option.
+llvm::Error setField(const cost::ExecutedPlanField &field, llvm::StringRef text,
+                     cost::GivenExecutedPlan &given);
+
 /// Sets the fields that have this use from their options, and those of an
 /// execution from --execution, before these, and from --set, after them.
 llvm::Error readPlanOptions(const ParsedOptions &parsed, FieldUse::Kind use,

@@ -115,6 +115,21 @@ makePlanReport(const ModelWork &work, const Plan &plan,
                const Execution &execution, const ClusterSpec &cluster,
                const PlanQuestion &question, schedule::PipelinePricer &pricer);
 
+/// A model's layers, and what they cost on a machine. Refers to its parts.
+struct ReportedModel {
+  const ModelWork &work;
+  const PricedModel &priced;
+  const MemoryModel &memory;
+};
+
+/// The same for layers that are priced, as for many plans that share them.
+/// `split` is the plan `given` with the blocks of splitByTime(). Both must pass
+/// the checks of the function above.
+llvm::Expected<PlanReport>
+makePlanReport(const ReportedModel &model, const Plan &given, Plan split,
+               const ClusterSpec &cluster, const Machine &machine,
+               const PlanQuestion &question, schedule::PipelinePricer &pricer);
+
 /// "7.97 s (80 %: 7.60 to 8.90)".
 std::string intervalText(double seconds, const Interval &interval);
 

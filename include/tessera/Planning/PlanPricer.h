@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prices one plan after the other for a search: seconds and bytes. Layers are
-// read and priced once for all layouts in which they are the same; each plan
-// then needs only its pipeline, its memory and the work once per step.
+// Prices one plan after the other: seconds and bytes for a search, or whole
+// reports. Layers are read and priced once for all layouts in which they are
+// the same; each plan then needs only its pipeline, its memory and the work
+// once per step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #define TESSERA_PLANNING_PLANPRICER_H
 
 #include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Planning/Subject.h"
 #include <array>
@@ -47,6 +49,8 @@ public:
     /// by time; they do not depend on the number of micro-batches.
     std::map<std::tuple<int64_t, int64_t, ScheduleKind>, std::vector<double>>
         splits = {};
+    /// The work, once there was a report: a search keeps many layers.
+    std::optional<cost::ModelWork> work = {};
   };
 
   /// Returns the figures of makePlanReport(), with the fastest method of
@@ -55,6 +59,10 @@ public:
   /// plan with the blocks of each chunk and that method.
   llvm::Expected<PlanPrice> price(const cost::ExecutedPlan &plan,
                                   cost::ExecutedPlan *split = nullptr);
+  /// Returns makePlanReport() of the plan, with the fastest method of sharing
+  /// attention for `auto`. Fails where price() fails.
+  llvm::Expected<cost::PlanReport> report(const cost::ExecutedPlan &plan,
+                                          const cost::PlanQuestion &question);
   /// The layers of a plan, priced on its links. The plan must suit the model.
   /// Fails for sizes that the graph cannot have.
   llvm::Expected<const Layers *> getLayers(const cost::ExecutedPlan &plan,
@@ -72,12 +80,17 @@ public:
   schedule::PipelinePricer &getPipelines() { return pipelines; }
 
 private:
+  /// Fails if the plan contradicts itself or does not suit the model or the
+  /// cluster.
+  llvm::Error check(const cost::ExecutedPlan &plan) const;
   llvm::Expected<PlanPrice> priceMethod(const cost::ExecutedPlan &plan,
                                         cost::ExecutedPlan *split);
   /// Bytes of the fullest stage.
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
+  /// `keepsWork`: the layers have their work too.
   llvm::Expected<Layers *> findLayers(const cost::ExecutedPlan &plan,
-                                      const cost::Machine &machine);
+                                      const cost::Machine &machine,
+                                      bool keepsWork = false);
   using Key = std::array<int64_t, 25>;
   Key keyOf(const cost::ExecutedPlan &plan);
   int64_t indexOf(const cost::Execution &execution);

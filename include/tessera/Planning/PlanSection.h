@@ -21,6 +21,11 @@ llvm::Expected<DocumentSection>
 makePlanSection(const cost::PlanReport &report,
                 const cost::MinimumMemory &minimum, const cost::ModelWork &work,
                 const ClusterSpec &cluster, schedule::PipelinePricer &pricer);
+/// A step from the model's FLOPs at the peak to its end: what kernels of
+/// matmuls and attention lose, then each other cause. Causal attention skips
+/// scores that the model's FLOPs count, so the second part may be below 0.
+std::vector<cost::Cause> listWaterfall(const cost::PlanReport &report);
+
 /// The minimum memory of a model with a plan's settings on a cluster.
 cost::MinimumMemory makeMinimumMemory(const Subject &subject, const Plan &plan,
                                       double capacity);

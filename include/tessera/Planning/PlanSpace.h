@@ -35,6 +35,10 @@ public:
   bool permits(int64_t value) const;
   /// The listed values: all of them unless hasRange().
   std::vector<int64_t> listNumbers() const;
+  /// The values as the option spells them, in the order given, each once. A
+  /// range has its ends and the numbers between that isRound() takes. A range
+  /// of devices without an end goes to `devices`; others fail.
+  llvm::Expected<std::vector<std::string>> listTexts(int64_t devices) const;
   bool hasRange() const;
   /// The ends of a range, or the least and largest value of a list.
   std::pair<int64_t, int64_t> getEnds() const;

@@ -84,6 +84,51 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
     }
 }
 
+/// Reports on kept layers are those of a plan alone, whatever was priced
+/// before.
+TEST(PlanPricer, reports_on_kept_layers) {
+  PlanPricer pricer(llama(), cluster());
+  PlanQuestion question;
+  question.model = "llama";
+  question.tokens = 1e12;
+  for (int round = 0; round < 2; ++round)
+    for (const cost::ExecutedPlan &plan : layouts()) {
+      SCOPED_TRACE(plan.summary());
+      if (round == 0 && plan.tp == 1)
+        ASSERT_TRUE(bool(pricer.price(plan)));
+      auto report = pricer.report(plan, question);
+      ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
+      cost::ExecutedPlan chosen = plan;
+      if (plan.cp > 1) {
+        cost::ExecutedPlan priced;
+        ASSERT_TRUE(bool(pricer.price(plan, &priced)));
+        chosen.cpMethod = priced.cpMethod;
+      }
+      Subject subject{llama(), {}, {}};
+      WorkReader reader;
+      auto work = subject.read(reader, chosen);
+      ASSERT_TRUE(bool(work)) << llvm::toString(work.takeError());
+      schedule::PipelinePricer pipelines;
+      auto alone =
+          makePlanReport(*work, chosen, chosen, cluster(), question, pipelines);
+      ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
+      EXPECT_EQ(llvm::json::Value(toJson(*report)),
+                llvm::json::Value(toJson(*alone)));
+    }
+}
+
+TEST(PlanPricer, reports_no_invalid_plan) {
+  PlanPricer pricer(llama(), cluster());
+  cost::ExecutedPlan plan = layouts().front();
+  plan.tp = 3;
+  auto price = pricer.price(plan);
+  ASSERT_FALSE(bool(price));
+  auto report = pricer.report(plan, {});
+  ASSERT_FALSE(bool(report));
+  EXPECT_EQ(llvm::toString(report.takeError()),
+            llvm::toString(price.takeError()));
+}
+
 /// Cached splits equal a plan's own: schedules, chunks and stages do not mix,
 /// and micro-batches do not matter.
 TEST(PlanPricer, keeps_splits_by_stages) {
