@@ -287,7 +287,9 @@ Table ExploreTables::makeOptions() const {
     for (StringRef value : option.values)
       table.addRow({option.field->getOption(), value.str(),
                     option.getArgument(value), value == best ? "yes" : "",
-                    option.field->getHelp()});
+                    option.field->getBrief().empty()
+                        ? option.field->getHelp()
+                        : option.field->getBrief().str()});
   return table;
 }
 

@@ -1,28 +1,46 @@
 // Shared by all figures: the document's tables, elements, and widths of texts.
 
 /** A column with its texts and values; packed cells are integers of their last decimal. */
-function readColumn(column) {
-  if (!column.packed) {
-    return {name: column.name, unit: column.unit || '', digits: column.digits,
-            text: column.text, value: column.value || column.text.map(() => null)};
+class Column {
+  constructor(json) {
+    this.name = json.name;
+    this.unit = json.unit || '';
+    this.digits = json.digits;
+    this.suffix = json.suffix || '';
+    const scale = 10 ** json.digits;
+    this.value = json.packed ? json.packed.map(cell => cell / scale)
+                             : json.value || json.text.map(() => null);
+    this.texts = json.packed ? null : json.text;
   }
-  const scale = 10 ** column.digits;
-  const value = column.packed.map(cell => cell / scale);
-  return {name: column.name, unit: column.unit || '', digits: column.digits, value,
-          text: value.map(each => each.toFixed(column.digits) + (column.suffix || ''))};
+  get length() { return this.value.length; }
+  /** The text of a cell; those of packed cells are made when they are needed. */
+  at(row) {
+    return this.texts ? this.texts[row] : this.value[row].toFixed(this.digits) + this.suffix;
+  }
+  get text() {
+    if (!this.texts) this.texts = this.value.map((value, row) => this.at(row));
+    return this.texts;
+  }
 }
 
 /** A table of a section; a missing one is empty. */
 class Table {
   constructor(json) {
-    this.columns = json ? json.columns.map(readColumn) : [];
-    this.length = this.columns.length ? this.columns[0].text.length : 0;
+    this.columns = json ? json.columns.map(column => new Column(column)) : [];
+  }
+  get length() { return this.columns.length ? this.columns[0].length : 0; }
+  /** Replaces all rows; a cell is a text, or a text and a value. */
+  setRows(rows) {
+    this.columns.forEach((column, i) => {
+      column.texts = rows.map(row => Array.isArray(row[i]) ? row[i][0] : row[i]);
+      column.value = rows.map(row => Array.isArray(row[i]) ? row[i][1] : null);
+    });
   }
   has(name) { return this.columns.some(column => column.name === name); }
   column(name) {
     return this.columns.find(column => column.name === name) || {text: [], value: [], unit: ''};
   }
-  text(name, row) { return this.column(name).text[row] || ''; }
+  text(name, row) { return this.has(name) ? this.column(name).at(row) || '' : ''; }
   value(name, row) {
     const value = this.column(name).value[row];
     return value === undefined ? null : value;

@@ -11,9 +11,37 @@ let headingOfFigures = 'h2';
 /** The selection that all figures mark, such as "stage=1". */
 let selection = '';
 
+/** What the address keeps beside the selection, by name. */
+const kept = new Map();
+
+function decodeText(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    return '';
+  }
+}
+
+function keepAddress() {
+  const parts = [...kept].filter(([, value]) => value).map(([name, value]) => `${name}=${value}`);
+  if (selection) parts.push(encodeURIComponent(selection));
+  history.replaceState(null, '', '#' + parts.join('&'));
+}
+
+/** The parts of the address by name; values are as they were kept. */
+function readAddress() {
+  return new Map(location.hash.slice(1).split('&').filter(part => part.includes('=')).map(part => {
+    const end = part.indexOf('=');
+    return [part.slice(0, end), part.slice(end + 1)];
+  }));
+}
+
+/** The layout whose figures these are, of several. */
+let layoutOfFigures = '';
+
 function select(key) {
   selection = selection === key ? '' : key;
-  history.replaceState(null, '', selection ? '#' + encodeURIComponent(selection) : '#');
+  keepAddress();
   for (const figure of allFigures) figure.showSelection();
   announce(selection ? 'selected ' + selection : 'nothing selected');
 }
@@ -27,6 +55,7 @@ class Figure {
     this.heading = add(this.node, headingOfFigures, '', options.heading);
     this.heading.id = options.id + '-heading';
     if (options.note) add(this.node, 'p', 'note', options.note);
+    if (layoutOfFigures) add(this.node, 'p', 'note', layoutOfFigures);
     this.legendNode = add(this.node, 'ul', 'legend');
     this.controls = add(this.node, 'div', 'controls');
     this.host = add(this.node, 'div', 'drawing');
@@ -67,6 +96,12 @@ class Figure {
     this.outlines = this.svg.append('g').attr('class', 'outlines');
     this.cursor = this.svg.append('rect').attr('class', 'cursor').attr('visibility', 'hidden');
     this.showSelection();
+  }
+
+  /** Draws other rows of the same tables. */
+  refresh() {
+    if (this.width) this.forceRedraw();
+    for (const table of this.tables) table.refresh();
   }
 
   setHeight(height) { this.svg.attr('height', Math.ceil(height)); }

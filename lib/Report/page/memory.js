@@ -16,7 +16,7 @@ function addMemory(parent, section, id) {
   const categories = section.table('categories').column('category').text;
   const columns = table.columns.slice(2, 2 + memoryKinds.length);
   const capacity = device.value('GB', device.length - 1);
-  new Figure(parent, {
+  return new Figure(parent, {
     id: id + 'memory',
     heading: section.finding('memory') || 'Memory of a device at its peak',
     note: 'GB (1e9 bytes) of a device at its peak, by stage.',

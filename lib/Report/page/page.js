@@ -5,6 +5,7 @@ const drawers = {
   search: addSearch,
   compare: addCompare,
   run: addRun,
+  explore: addExplorer,
   'compare-runs': addCompareRuns,
   'minimum-memory': drawMinimum,
 };
@@ -59,6 +60,7 @@ function drawSection(parent, json, index, count) {
   if (section.finding('subject')) add(node, 'p', 'subject', section.finding('subject'));
   if (heading) add(node, index ? 'h2' : 'h1', 'verdict', heading);
   headingOfFigures = index ? 'h3' : 'h2';
+  layoutOfFigures = section.finding('layout');
   const id = count > 1 ? `part-${index + 1}-` : '';
   const draw = Object.prototype.hasOwnProperty.call(drawers, section.kind)
       ? drawers[section.kind] : drawTables;
@@ -97,12 +99,8 @@ function redrawAll() {
 }
 
 function readSelection() {
-  let key = '';
-  try {
-    key = decodeURIComponent(location.hash.slice(1));
-  } catch (error) {
-    key = '';
-  }
+  const parts = location.hash.slice(1).split('&').filter(part => !kept.has(part.split('=')[0]));
+  const key = decodeText(parts[0] || '');
   selection = key.includes('=') ? key : '';
   for (const figure of allFigures) figure.showSelection();
 }

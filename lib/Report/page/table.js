@@ -3,8 +3,9 @@
 const rowsOfPage = 500;
 
 class TableView {
-  constructor(parent, caption, table) {
+  constructor(parent, caption, table, owner) {
     this.table = table;
+    this.owner = owner;
     this.details = add(parent, 'details', 'table');
     this.summary = add(this.details, 'summary', '', caption);
     this.rows = d3.range(table.length);
@@ -14,6 +15,9 @@ class TableView {
     else this.details.addEventListener('toggle', () => this.body || this.build());
   }
 
+  needsControls() { return this.table.length > rowsOfPage; }
+  get pageSize() { return rowsOfPage; }
+
   open() {
     this.details.open = true;
     if (!this.body) this.build();
@@ -21,7 +25,7 @@ class TableView {
   }
 
   build() {
-    if (this.table.length > rowsOfPage) this.addControls();
+    if (this.needsControls()) this.addControls();
     const frame = add(this.details, 'div', 'frame');
     frame.tabIndex = 0;
     frame.setAttribute('role', 'group');
@@ -46,11 +50,7 @@ class TableView {
     const filter = add(label, 'input');
     filter.type = 'search';
     filter.addEventListener('input', () => {
-      const words = filter.value.toLowerCase().split(/\s+/).filter(word => word);
-      this.rows = d3.range(this.table.length).filter(row => {
-        const text = this.table.columns.map(column => column.text[row]).join(' ').toLowerCase();
-        return words.every(word => text.includes(word));
-      });
+      this.filter(filter.value.toLowerCase().split(/\s+/).filter(word => word));
       this.page = 0;
       this.fill();
     });
@@ -58,7 +58,7 @@ class TableView {
       const button = add(bar, 'button', '', text);
       button.type = 'button';
       button.addEventListener('click', () => {
-        const last = Math.max(0, Math.ceil(this.rows.length / rowsOfPage) - 1);
+        const last = Math.max(0, Math.ceil(this.rows.length / this.pageSize) - 1);
         this.page = Math.min(last, Math.max(0, this.page + step));
         this.fill();
       });
@@ -67,15 +67,31 @@ class TableView {
     this.position.setAttribute('role', 'status');
   }
 
+  matches(row, words) {
+    const text = this.table.columns.map(column => column.at(row)).join(' ').toLowerCase();
+    return words.every(word => text.includes(word));
+  }
+
+  filter(words) {
+    this.rows = d3.range(this.table.length).filter(row => this.matches(row, words));
+  }
+
+  /** Shows the table's rows anew. */
+  refresh() {
+    this.rows = d3.range(this.table.length);
+    if (this.body) this.fill();
+  }
+
+  fillRow(line, row) {
+    for (const column of this.table.columns)
+      add(line, 'td', this.isNumber(column) ? 'number' : '', column.at(row));
+  }
+
   fill() {
-    const first = this.page * rowsOfPage;
-    const shown = this.rows.slice(first, first + rowsOfPage);
+    const first = this.page * this.pageSize;
+    const shown = this.rows.slice(first, first + this.pageSize);
     this.body.replaceChildren();
-    for (const row of shown) {
-      const line = add(this.body, 'tr');
-      for (const column of this.table.columns)
-        add(line, 'td', this.isNumber(column) ? 'number' : '', column.text[row]);
-    }
+    for (const row of shown) this.fillRow(add(this.body, 'tr'), row);
     if (this.position)
       this.position.textContent = this.rows.length
           ? `rows ${first + 1} to ${first + shown.length} of ${this.rows.length}` : 'no row';

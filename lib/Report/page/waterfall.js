@@ -13,14 +13,16 @@ function addWaterfall(parent, section, id) {
   const table = section.table('waterfall');
   if (!table.length) return;
   const links = section.table('links');
-  new Figure(parent, {
+  const unit = table.column('seconds').unit;
+  return new Figure(parent, {
     id: id + 'time',
     heading: section.finding('waterfall') || 'The step',
-    note: 'Seconds of a step, from the model\'s FLOPs at the peak of the device to its end.',
+    note: 'The time of a step, from the model\'s FLOPs at the peak of the device to its end.',
     tables: [['The step', section.table('step')], ['The parts of the figure', table]],
     draw: (figure, width) => {
       const parts = table.column('part').text;
-      const columns = ['seconds', 'share', 'waits for'].map(name => table.column(name));
+      const columns = ['seconds', 'share', 'waits for'].filter(name => table.has(name))
+          .map(name => table.column(name));
       const isNarrow = width < 720;
       const left = isNarrow ? 20 : widest(parts) + 14;
       const widths = columns.map(column => widest(column.text, 600) + 18);
@@ -34,8 +36,8 @@ function addWaterfall(parent, section, id) {
         return {x: x(Math.min(begins[row], end)), y: top + row * step,
                 width: Math.abs(x(end) - x(begins[row])), height,
                 kind: waitKind(table.text('waits for', row), links),
-                label: `${part}: ${table.text('seconds', row)} s, ` +
-                    `${table.text('share', row)}, ${table.text('waits for', row)}`,
+                label: `${part}: ` + columns.map((column, i) =>
+                    column.text[row] + (i ? '' : ' ' + unit)).join(', '),
                 keys: ['wait=' + table.text('waits for', row)]};
       });
       const bottom = top + parts.length * step;
@@ -46,7 +48,8 @@ function addWaterfall(parent, section, id) {
       parts.forEach((part, row) => {
         const y = top + row * step;
         if (isNarrow) {
-          const numbers = columns.slice(0, 2).map(column => column.text[row]).join(' s, ');
+          const numbers = columns.slice(0, -1).map((column, i) =>
+              column.text[row] + (i ? '' : ' ' + unit)).join(', ');
           figure.svg.append('text').attr('x', 0).attr('y', y - 5)
               .text(fitText(`${part}: ${numbers}`, width));
           return;
@@ -55,7 +58,7 @@ function addWaterfall(parent, section, id) {
             .attr('text-anchor', 'end').text(part);
         let at = width - right;
         columns.forEach((column, i) => {
-          const isText = i === 2;
+          const isText = i === columns.length - 1;
           figure.svg.append('text').attr('class', i ? '' : 'strong')
               .attr('x', isText ? at + 18 : at + widths[i]).attr('y', y + 13)
               .attr('text-anchor', isText ? 'start' : 'end').text(column.text[row]);
@@ -64,7 +67,7 @@ function addWaterfall(parent, section, id) {
       });
       figure.axisBelow(x, bottom, '');
       figure.svg.append('text').attr('x', x(most)).attr('y', bottom + 34)
-          .attr('text-anchor', 'end').text('seconds');
+          .attr('text-anchor', 'end').text(unit === 's' ? 'seconds' : unit);
       figure.svg.attr('data-from', x(0)).attr('data-to', x(most)).attr('data-most', most);
       figure.setHeight(bottom + 40);
     },

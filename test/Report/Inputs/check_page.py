@@ -118,8 +118,24 @@ def texts_of(document):
                 yield from each["text"]
 
 
+def explored_values(tables, figure):
+    """The numbers of the layout that an explorer begins with."""
+    options = tables["options"]
+    shown = {option: value for option, value, word in
+             zip(*(column(options, name)["text"] for name in ("option", "value", "shown"))) if word}
+    layouts = tables["layouts"]
+    row = next(row for row in range(len(layouts["columns"][0]["text"]))
+               if all(column(layouts, name)["text"][row] == value
+                      for name, value in shown.items()))
+    names = column(tables["categories" if figure == "memory" else "parts"], "column")["text"]
+    values = [column(layouts, name)["value"][row] for name in names]
+    return [abs(value) for value in values if value]
+
+
 def values_of(section, figure):
     """The lengths that the bars of a figure have, in order."""
+    if section["kind"] == "explore":
+        return explored_values(section["tables"], figure)
     if section["kind"] == "compare":
         table = section["tables"][{"time": "step", "memory": "memory"}[figure]]
         return list(itertools.chain(*zip(*(each["value"] for each in table["columns"][1:3]))))
