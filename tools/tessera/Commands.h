@@ -30,6 +30,7 @@ int runRun(Arguments arguments);
 int runVerify(Arguments arguments);
 int runPlan(Arguments arguments);
 int runReport(Arguments arguments);
+int runExplain(Arguments arguments);
 int runDoctor(Arguments arguments);
 int runCompletion(Arguments arguments);
 
@@ -41,6 +42,7 @@ const CommandSpec &getRunSpec();
 const CommandSpec &getVerifySpec();
 const CommandSpec &getPlanSpec();
 const CommandSpec &getReportSpec();
+const CommandSpec &getExplainSpec();
 const CommandSpec &getDoctorSpec();
 const CommandSpec &getCompletionSpec();
 

@@ -34,6 +34,8 @@ llvm::ArrayRef<Command> tessera::getCommands() {
       {"plan", "price a model under a layout", runPlan, getPlanSpec},
       {"report", "draw reports and logs as a page, or compare two", runReport,
        getReportSpec},
+      {"explain", "explain an idea of distributed training by numbers",
+       runExplain, getExplainSpec},
       {"doctor", "show what this machine has to compile and run with",
        runDoctor, getDoctorSpec},
       {"completion", "print a completion script for bash or zsh", runCompletion,

@@ -4,6 +4,7 @@ const drawers = {
   plan: drawPlan,
   search: addSearch,
   compare: addCompare,
+  explain: addExplanation,
   run: addRun,
   explore: addExplorer,
   'compare-runs': addCompareRuns,

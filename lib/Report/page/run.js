@@ -2,6 +2,7 @@
 
 /** A figure of series {text, kind, column, steps}; what is missing interrupts a line. */
 function addLines(parent, options, series) {
+  const across = options.across || 'step';
   const points = series.map(({text, kind, column, steps}) => ({
     text, kind, column, steps,
     values: column.value.map((value, row) => ({value, row, step: steps.value[row]})),
@@ -30,11 +31,11 @@ function addLines(parent, options, series) {
                 .x(each => x(each.step)).y(each => y(each.value))(values));
         for (const each of values.filter(({value}) => value !== null))
           figure.mark({x: x(each.step) - 3, y: y(each.value) - 3, width: 6, height: 6,
-                       label: `step ${steps.text[each.row]}: ${text} ${column.text[each.row]}`});
+                       label: `${across} ${steps.text[each.row]}: ${text} ${column.text[each.row]}`});
       }
       figure.axisBelow(x, top + height, '');
       figure.svg.append('text').attr('x', width - 24).attr('y', top + height + 34)
-          .attr('text-anchor', 'end').text('step');
+          .attr('text-anchor', 'end').text(across);
       figure.setHeight(top + height + 40);
     },
   });

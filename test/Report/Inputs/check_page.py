@@ -111,7 +111,10 @@ def texts_of(document):
     """The texts of all tables that are in the page as it opens, and the findings."""
     for section in document["sections"]:
         yield from (finding["text"] for finding in section.get("findings", []))
-        for table in section["tables"].values():
+        for name, table in section["tables"].items():
+            # These say how the others are drawn.
+            if section["kind"] == "explain" and name in ("figures", "chosen"):
+                continue
             if "packed" in table["columns"][0] or len(table["columns"][0]["text"]) > 500:
                 continue
             for each in table["columns"]:
@@ -132,10 +135,30 @@ def explored_values(tables, figure):
     return [abs(value) for value in values if value]
 
 
+def explained_values(section, row):
+    """The lengths of the bars of an explanation's figure: the rows of the chosen values."""
+    tables = section["tables"]
+    name = column(tables["figures"], "figure")["text"][row]
+    chosen = [value for figure, value in zip(*(column(tables["chosen"], each)["text"]
+                                               for each in ("figure", "value")))
+              if figure == name] if "chosen" in tables else []
+    columns = tables[name]["columns"]
+    by, others = columns[:len(chosen)], columns[len(chosen):]
+    chosen = [value or each["text"][0] for value, each in zip(chosen, by)]
+    rows = [i for i in range(len(columns[0]["text"]))
+            if all(each["text"][i] == value for each, value in zip(by, chosen))]
+    numbers = [each for each in others if any(value is not None for value in each.get("value", []))]
+    parts = [each for each in numbers if each.get("unit") == numbers[0].get("unit")
+             and each["name"] not in ("sum", "total")]
+    return [each["value"][i] for i in rows for each in parts if each["value"][i] > 0]
+
+
 def values_of(section, figure):
     """The lengths that the bars of a figure have, in order."""
     if section["kind"] == "explore":
         return explored_values(section["tables"], figure)
+    if section["kind"] == "explain":
+        return explained_values(section, int(figure.split("_")[1]))
     if section["kind"] == "compare":
         table = section["tables"][{"time": "step", "memory": "memory"}[figure]]
         return list(itertools.chain(*zip(*(each["value"] for each in table["columns"][1:3]))))

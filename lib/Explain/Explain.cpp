@@ -1,0 +1,216 @@
+//===- Explain.cpp - Topics, their figures, and their text ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of topics and what all of them share. A topic's own file computes
+// its tables.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Explain/Explain.h"
+#include "Explanation.h"
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Import/ModelConfig.h"
+#include "tessera/Support/Share.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace tessera;
+using namespace tessera::explain;
+using llvm::formatv;
+using llvm::StringRef;
+
+llvm::ArrayRef<ExplainTopic> tessera::getExplainTopics() {
+  static constexpr ExplainTopic topics[] = {
+      {"memory", "what fills a device's memory", explainMemory},
+      {"wall", "why one device is not enough", explainWall},
+      {"zero", "state on a device under ZeRO 0 to 3", explainZero},
+      {"fsdp", "ZeRO-3 layer by layer: gather, compute, drop", explainFSDP},
+      {"offload", "state in host memory or on disk", explainOffload},
+      {"cost", "days and dollars of a run, beside reported runs", explainCost},
+      {"calculator", "all of the above for one model", explainCalculator},
+  };
+  return topics;
+}
+
+llvm::Expected<ExplainedModel> tessera::readExplainedModel(StringRef value) {
+  auto path = resolveShared("models", value, "--model");
+  if (!path)
+    return path.takeError();
+  ExplainedModel model;
+  auto buffer = llvm::MemoryBuffer::getFile(*path);
+  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
+    auto sparse = parseMoEConfig((*buffer)->getBuffer(), *path);
+    if (!sparse)
+      return sparse.takeError();
+    model.subject.sparse = std::move(*sparse);
+  } else {
+    auto dense = readModelConfig(*path);
+    if (!dense)
+      return dense.takeError();
+    model.subject.dense = std::move(*dense);
+  }
+  model.name = model.subject.name();
+  model.parameters = model.subject.parameters();
+  model.layers = model.subject.layers();
+  model.hidden = model.subject.hidden();
+  return model;
+}
+
+llvm::Expected<DocumentSection>
+tessera::explainTopic(StringRef name, const ExplainSizes &sizes) {
+  llvm::SmallVector<StringRef> known;
+  for (const ExplainTopic &topic : getExplainTopics()) {
+    if (topic.name == name)
+      return topic.make(sizes);
+    known.push_back(topic.name);
+  }
+  return llvm::createStringError("unknown topic '" + name + "'" +
+                                 didYouMean(name, known) +
+                                 "; tessera explain lists all topics");
+}
+
+//===----------------------------------------------------------------------===//
+// Figures
+//===----------------------------------------------------------------------===//
+
+Explanation::Explanation(StringRef title, std::string verdict) {
+  section.kind = "explain";
+  section.title = title.str();
+  section.findings.emplace_back("verdict", std::move(verdict));
+  figures.alignLeft(1);
+  figures.alignLeft(4);
+}
+
+void Explanation::add(ExplainFigure figure) {
+  figures.addRow({figure.name, figure.kind, figure.chosen.size(),
+                  figure.isLong ? "no" : "yes", figure.note});
+  if (!figure.heading.empty())
+    section.findings.emplace_back(figure.name, figure.heading);
+  for (auto [i, value] : llvm::enumerate(figure.chosen))
+    chosen.addRow({figure.name, figure.table.getColumns()[i].name, value});
+  section.tables.emplace_back(figure.name, std::move(figure.table));
+}
+
+void Explanation::addTable(StringRef name, Table table) {
+  if (!table.isEmpty())
+    section.tables.emplace_back(name, std::move(table));
+}
+
+void Explanation::say(std::string text) { notes.addRow({std::move(text)}); }
+
+DocumentSection Explanation::finish() && {
+  section.tables.emplace_back("figures", std::move(figures));
+  if (!chosen.isEmpty())
+    section.tables.emplace_back("chosen", std::move(chosen));
+  if (!notes.isEmpty())
+    section.tables.emplace_back("notes", std::move(notes));
+  return std::move(section);
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static StringRef findText(const DocumentSection &section, StringRef figure) {
+  for (const auto &[name, text] : section.findings)
+    if (name == figure)
+      return text;
+  return "";
+}
+
+/// The most rows of a table that the text has, and how many it has of others.
+static constexpr size_t kMostRows = 40, kFirstRows = 12;
+
+/// Prints the rows of a table whose first columns have these values, without
+/// these columns; of many rows the first.
+static void printChosen(const Table &table, llvm::ArrayRef<std::string> by,
+                        llvm::raw_ostream &os) {
+  Table shown(table.getColumns().drop_front(by.size()).vec());
+  for (size_t i = 1; i < shown.getColumns().size(); ++i) {
+    auto isText = [&](const std::vector<Table::Cell> &row) {
+      return !row[i + by.size()].value;
+    };
+    if (llvm::all_of(table.getRows(), isText))
+      shown.alignLeft(i);
+  }
+  std::vector<std::vector<Table::Cell>> rows;
+  for (const auto &row : table.getRows()) {
+    bool isChosen = true;
+    for (size_t i = 0; i < by.size(); ++i)
+      isChosen &= row[i].text == by[i];
+    if (isChosen)
+      rows.emplace_back(row.begin() + by.size(), row.end());
+  }
+  size_t count = rows.size() > kMostRows ? kFirstRows : rows.size();
+  for (size_t i = 0; i < count; ++i)
+    shown.addRow(rows[i]);
+  shown.print(os);
+  if (count < rows.size())
+    os << formatv("  the first {0} of {1} rows; --json and --html have all\n",
+                  count, rows.size());
+}
+
+void tessera::printExplanation(const DocumentSection &section,
+                               llvm::raw_ostream &os) {
+  os << plainText(findText(section, "verdict")) << "\n";
+  const Table *figures = section.find("figures");
+  const Table *chosen = section.find("chosen");
+  for (const auto &figure : figures->getRows()) {
+    const std::string &name = figure[0].text;
+    const Table *table = section.find(name);
+    if (!table || figure[3].text == "no")
+      continue;
+    StringRef heading = findText(section, name);
+    os << "\n" << plainText(heading.empty() ? StringRef(name) : heading);
+    std::vector<std::string> by;
+    if (chosen)
+      for (const auto &row : chosen->getRows())
+        if (row[0].text == name && !row[2].text.empty()) {
+          os << (by.empty() ? "; " : ", ") << row[1].text << " "
+             << plainText(row[2].text);
+          by.push_back(row[2].text);
+        }
+    os << "\n";
+    printChosen(*table, by, os);
+  }
+  if (const Table *notes = section.find("notes"))
+    for (const auto &row : notes->getRows())
+      os << "\n" << plainText(row[0].text) << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+llvm::Error tessera::explain::checkSize(StringRef topic, StringRef option,
+                                        int64_t size, int64_t most) {
+  if (size >= 1 && size <= most)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      option + " expects 1 to " + groupedText(double(most)) +
+      ", which explain " + topic + " can show, but got " + llvm::Twine(size));
+}
+
+std::vector<int64_t> tessera::explain::listDoubles(int64_t first, int64_t most,
+                                                   int64_t asked) {
+  std::vector<int64_t> sizes{asked};
+  for (int64_t size = first; size <= most; size *= 2)
+    if (size != asked)
+      sizes.push_back(size);
+  llvm::sort(sizes);
+  return sizes;
+}
+
+cost::StateBytes tessera::explain::stateOf(const ExplainSizes &sizes) {
+  return cost::stateBytes(sizes.plan, sizes.plan.execution());
+}
+
+double tessera::explain::capacityOf(const ExplainSizes &sizes) {
+  return sizes.cluster.device.memoryBytes.value;
+}
+
+double tessera::explain::peakOf(const ExplainSizes &sizes) {
+  return cost::makeDeviceModel(sizes.cluster.device).peak(cost::DType::BF16);
+}

@@ -1,0 +1,65 @@
+"""Draws a page of each topic and checks it as pages of plans are checked; moves sliders by keys.
+Argument: the source tree."""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(sys.argv[1], "test", "Report", "Inputs"))
+import browser
+import check_page
+
+RIGHT = "\ue014"
+OUTPUT = "return arguments[0].parentElement.querySelector('output').textContent"
+SHOWN = """
+const node = arguments[0].closest('.explained');
+return [...node.querySelectorAll('.chosen td')].map(cell => cell.textContent);
+"""
+
+
+def check_sliders(page, section):
+    """Moves the first slider of each figure by a key; the figure's table then has other rows."""
+    faults = []
+    tables = section["tables"]
+    if "chosen" not in tables:
+        return faults
+    figures = list(dict.fromkeys(check_page.column(tables["chosen"], "figure")["text"]))
+    sliders = page.run("return [...document.querySelectorAll('.explained > .controls')].map("
+                       "node => node.querySelector('input'))")
+    if len(sliders) != len(figures):
+        return [f"{len(sliders)} figures have sliders, not {len(figures)}"]
+    for name, slider in zip(figures, sliders):
+        before, value = page.run(SHOWN, slider), page.run(OUTPUT, slider)
+        page.run("arguments[0].focus()", slider)
+        page.press(RIGHT)
+        if page.run(OUTPUT, slider) == value:
+            page.press("\ue012")
+        after, value = page.run(SHOWN, slider), page.run(OUTPUT, slider)
+        columns = tables[name]["columns"]
+        if value not in columns[0]["text"]:
+            faults.append(f"{name}: the slider has {value}")
+        if "packed" not in columns[0] and after == before:
+            faults.append(f"{name}: a moved slider shows the same rows")
+    return faults
+
+
+def main():
+    topics = subprocess.run(["tessera", "explain"], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout.splitlines()[1:]
+    faults = []
+    with browser.start() as page:
+        for topic in (line.split()[0] for line in topics):
+            subprocess.run(["tessera", "explain", topic, "--html", topic + ".html", "--json", "-o",
+                            topic + ".json"], check=True)
+            document = json.load(open(topic + ".json"))
+            found = check_page.check_page(page, os.path.abspath(topic + ".html"), document, False)
+            page.open(os.path.abspath(topic + ".html"))
+            found += check_sliders(page, document["sections"][0])
+            found += [entry["message"] for entry in page.logs("browser")]
+            faults += [f"{topic}: {fault}" for fault in found]
+    print("\n".join(faults[:20]) or f"{len(topics)} pages")
+
+
+if __name__ == "__main__":
+    main()
