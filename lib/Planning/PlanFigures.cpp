@@ -67,8 +67,7 @@ static const char *actionText(schedule::ActionKind kind) {
   }
 }
 
-/// The actions of a schedule that verify() accepts, without transfers.
-static ShownPipeline actionTable(
+ShownPipeline tessera::showActions(
     const schedule::Schedule &list,
     llvm::ArrayRef<std::vector<schedule::CompiledSchedule::ActionTime>> times) {
   double longest = 0;
@@ -129,7 +128,7 @@ PlanFigures::makePipeline(schedule::PipelinePricer &pricer) const {
       return schedule::isTransfer(action.kind);
     });
   schedule::CompiledSchedule compiled(pipeline.problem, list);
-  return actionTable(list, compiled.simulateActions(staged->getTimes()));
+  return showActions(list, compiled.simulateActions(staged->getTimes()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,15 +9,9 @@
 #define TESSERA_PLANNING_PLANFIGURES_H
 
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Planning/PlanSection.h"
 
 namespace tessera {
-
-/// The actions of a pipeline that a figure shows.
-struct ShownPipeline {
-  Table actions;
-  /// A sentence about actions that are left out; empty: none are.
-  std::string note;
-};
 
 /// The bytes of a device, and what of it is filled with little doubt.
 Table makeDeviceTable(double capacity);

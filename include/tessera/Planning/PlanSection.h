@@ -12,8 +12,22 @@
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Planning/Subject.h"
 #include "tessera/Report/Document.h"
+#include "tessera/Schedule/Timing.h"
 
 namespace tessera {
+
+/// The actions of a pipeline that a figure shows.
+struct ShownPipeline {
+  Table actions;
+  /// A sentence about actions that are left out; empty: none are.
+  std::string note;
+};
+
+/// The actions of each rank and when they run. `list` has no transfers, and
+/// verify() accepts it.
+ShownPipeline showActions(
+    const schedule::Schedule &list,
+    llvm::ArrayRef<std::vector<schedule::CompiledSchedule::ActionTime>> times);
 
 /// The section "plan" of a document: all tables that print() shows, and further
 /// ones that a page draws. The report was made from `work` and `cluster`.
