@@ -100,11 +100,13 @@ static LogicalResult convertConstraint(OpConversion &c) {
   return constrain(c, getSourceAttr(c.op, "sharding"), {});
 }
 
-/// Converts a constraint by tiles; `unspecified_dims=[0,1]` are dimensions that
-/// propagation may shard.
+/// Converts experts, or a constraint by tiles; `unspecified_dims=[0,1]` are
+/// dimensions that propagation may shard.
 static LogicalResult convertCustomCall(OpConversion &c) {
   auto target =
       dyn_cast_or_null<StringAttr>(getSourceAttr(c.op, "call_target_name"));
+  if (target && target == nn::ExpertsOp::getOperationName())
+    return convertExperts(c);
   if (!target || target != "Sharding" || c.operands.size() != 1)
     return c.error() << "expects a target that has a meaning in nn but got "
                      << (target ? Attribute(target)

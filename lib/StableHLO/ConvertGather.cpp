@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two kinds of gather are supported: rows of a table, which is an embedding,
-// and one element of each row, which is a take_along_axis. An index that is an
-// input is assumed to be in range, which the argument's range states: JAX's
-// wrapping of negative ones is dropped. Other indices are clamped to the range,
-// as gather does.
+// and elements of each row, which is a take_along_axis. An index that is an
+// input is assumed to be in range, which the argument's range states, and one
+// that an nn.top_k chose is in range: JAX's wrapping of negative ones is
+// dropped. Other indices are clamped to the range, as gather does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,6 +105,13 @@ static Value findInput(Value x) {
   return x;
 }
 
+/// Whether `x` are positions in a dimension of at most `size` elements.
+static bool isChoice(Value x, int64_t size) {
+  auto choice = x.getDefiningOp<nn::TopKOp>();
+  return choice &&
+         GraphBuilder::typeOf(choice.getX()).getShape().back() <= size;
+}
+
 /// Rebuilds the shape of `like` around `x`: both have the same number of
 /// elements in the same order.
 static Value unwrap(OpConversion &c, Value index, int64_t size,
@@ -112,14 +119,17 @@ static Value unwrap(OpConversion &c, Value index, int64_t size,
   // Dimensions of size 1 may be between the index and its wrapping.
   Value core = stripShape(index);
   Value source = matchWrap(core, size);
-  Value input = findInput(source ? source : core);
-  if (!input)
+  Value plain = source ? source : core;
+  Value input = findInput(plain);
+  if (!input && !isChoice(plain, size))
     return index;
   wrapped = core;
-  auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
-  if (!isNew)
-    vocabulary->second = std::min(vocabulary->second, size);
-  return c.b.reshape(source ? source : core, c.b.typeOf(index).getShape());
+  if (input) {
+    auto [vocabulary, isNew] = c.converter.vocabularies.insert({input, size});
+    if (!isNew)
+      vocabulary->second = std::min(vocabulary->second, size);
+  }
+  return c.b.reshape(plain, c.b.typeOf(index).getShape());
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,7 +206,7 @@ static LogicalResult buildEmbedding(OpConversion &c, Value ids) {
   return c.yield(c.b.reshape(result, shape));
 }
 
-/// One element of the last dimension per index of all others.
+/// One element of the last dimension per index of all others, or a row of them.
 static bool isTakeAlongAxis(OpConversion &c, const GatherDims &dims,
                             ArrayRef<int64_t> indices) {
   ArrayRef<int64_t> rows = c.operandType(0).getShape().drop_back();
@@ -208,8 +218,9 @@ static bool isTakeAlongAxis(OpConversion &c, const GatherDims &dims,
          llvm::all_of(dims.sizes, [](int64_t n) { return n == 1; }) &&
          indices.size() >= rows.size() &&
          indices.take_front(rows.size()) == rows &&
-         llvm::all_of(indices.drop_front(rows.size()),
-                      [](int64_t n) { return n == 1; });
+         (indices.size() == rows.size() + 1 ||
+          llvm::all_of(indices.drop_front(rows.size()),
+                       [](int64_t n) { return n == 1; }));
 }
 
 static LogicalResult buildTakeAlongAxis(OpConversion &c, Value index) {
@@ -220,9 +231,11 @@ static LogicalResult buildTakeAlongAxis(OpConversion &c, Value index) {
   index = unwrap(c, index, size, wrapped);
   if (!wrapped)
     index = clampIndex(c, index, size);
-  ArrayRef<int64_t> rows = type.getShape().drop_back();
-  Value result = c.b.make<nn::TakeAlongAxisOp>(type.clone(rows), c.operands[0],
-                                               c.b.reshape(index, rows),
+  ArrayRef<int64_t> taken = type.getShape().drop_back();
+  if (shape.size() > taken.size() && shape.back() != 1)
+    taken = shape;
+  Value result = c.b.make<nn::TakeAlongAxisOp>(type.clone(taken), c.operands[0],
+                                               c.b.reshape(index, taken),
                                                Value(), IntegerAttr());
   if (wrapped)
     c.converter.gathers.push_back({result, wrapped, size});
@@ -244,8 +257,8 @@ static LogicalResult convertGather(OpConversion &c) {
     return buildEmbedding(c, *indices);
   if (isTakeAlongAxis(c, *dims, shape))
     return buildTakeAlongAxis(c, *indices);
-  return c.error() << "expects rows of dimension 0, or one element of each row "
-                      "of the last dimension";
+  return c.error() << "expects rows of dimension 0, or elements of each row of "
+                      "the last dimension";
 }
 
 void tessera::stablehlo::addGatherHandlers(HandlerTable &t) {

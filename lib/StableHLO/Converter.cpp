@@ -112,6 +112,7 @@ Converter::Converter(ModuleOp module, const SourceMesh &mesh,
   addReductionHandlers(table);
   addGatherHandlers(table);
   addControlHandlers(table);
+  addExpertHandlers(table);
 }
 
 func::FuncOp Converter::lookUp(Attribute symbol) {

@@ -111,6 +111,10 @@ void addShapeHandlers(HandlerTable &table);
 void addReductionHandlers(HandlerTable &table);
 void addGatherHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
+void addExpertHandlers(HandlerTable &table);
+
+/// Converts a custom call that is `nn.experts`.
+mlir::LogicalResult convertExperts(OpConversion &c);
 
 /// Converts the ops of functions.
 class Converter {

@@ -185,7 +185,7 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>, sym_name = "main"}> ({
   ^bb0(%x: tensor<4x6xf32>, %y: tensor<3x1xi32>):
-    // expected-error @+1 {{expects rows of dimension 0, or one element of each row of the last dimension}}
+    // expected-error @+1 {{expects rows of dimension 0, or elements of each row of the last dimension}}
     %r = "stablehlo.gather"(%x, %y) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<4x3xf32>
     "func.return"(%r) : (tensor<4x3xf32>) -> ()
   }) : () -> ()
@@ -325,5 +325,53 @@
     // expected-error @+1 {{expects a list of integers as limit_indices}}
     %r = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>}> : (tensor<4xf32>) -> tensor<4xf32>
     "func.return"(%r) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A choice of more elements than a row has.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>) -> tensor<4x7xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>):
+    // expected-error @+1 {{expects k in [1, 6]}}
+    %r:2 = "chlo.top_k"(%x) <{k = 7 : i64}> : (tensor<4x6xf32>) -> (tensor<4x7xf32>, tensor<4x7xi32>)
+    "func.return"(%r#0) : (tensor<4x7xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// A choice of integers.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xi32>) -> tensor<4x2xi32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xi32>):
+    // expected-error @+1 {{expects a row of floats at least but got 'tensor<4x6xi32>'}}
+    %r:2 = "chlo.top_k"(%x) <{k = 2 : i64}> : (tensor<4x6xi32>) -> (tensor<4x2xi32>, tensor<4x2xi32>)
+    "func.return"(%r#1) : (tensor<4x2xi32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Experts without an activation.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>):
+    // expected-error @+1 {{expects silu, gelu or gelu_tanh as activation in mhlo.backend_config}}
+    %r = "stablehlo.custom_call"(%x) <{call_target_name = "nn.experts"}> {mhlo.backend_config = {activation = "relu"}} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+// Experts without weights.
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<4x6xf32>):
+    // expected-error @+1 {{expects x, ids, gates and three weights, and one result}}
+    %r = "stablehlo.custom_call"(%x) <{call_target_name = "nn.experts"}> {mhlo.backend_config = {activation = "silu"}} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%r) : (tensor<4x6xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
