@@ -62,7 +62,7 @@ def run_function(function: Callable[..., Any], arguments: Sequence[Any], graph: 
     trained = [i for i, name in enumerate(names) if name not in inputs]
 
     def call(parameters: Sequence[Any]) -> Any:
-        flat = list(values)
+        flat = [jax.numpy.asarray(value) for value in values]
         for i, parameter in zip(trained, parameters):
             flat[i] = parameter
         return function(*jax.tree_util.tree_unflatten(tree, flat))

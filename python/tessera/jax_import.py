@@ -119,19 +119,23 @@ def chosen_bounds() -> Iterator[None]:
 def read_function(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
     """The module of a function at these arguments: arrays, or shapes and types."""
     import jax
+
+    from . import jax_experts
     try:
         with chosen_bounds():
-            closed = jax.make_jaxpr(function)(*arguments)
+            trace = jax.make_jaxpr(function, return_shape=True)
+            closed, result = trace(*arguments)
             if has_own_bounds(closed.jaxpr):
                 # JAX traced the function before, with its own relu.
                 jax.clear_caches()
-                closed = jax.make_jaxpr(function)(*arguments)
+                closed, result = trace(*arguments)
             if not closed.jaxpr.outvars:
                 raise ImportFailure(f"{source_of(closed)}: expects a function with a result")
             check_devices(arguments, source_of(closed))
             check_ops(closed)
             check_gradients(closed)
-            lowered = jax.jit(function, keep_unused=True).lower(*arguments)
+            whole = jax_experts.raise_experts(function, closed, result)
+            lowered = jax.jit(whole, keep_unused=True).lower(*arguments)
             return print_generic(lowered.compiler_ir("stablehlo"))
     except ImportFailure:
         raise
