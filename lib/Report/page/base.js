@@ -17,6 +17,13 @@ class Column {
   at(row) {
     return this.texts ? this.texts[row] : this.value[row].toFixed(this.digits) + this.suffix;
   }
+  /** The column of some rows. */
+  slice(rows) {
+    const {name, unit, digits, suffix} = this;
+    const column = new Column({name, unit, digits, suffix, text: rows.map(row => this.at(row))});
+    column.value = rows.map(row => this.value[row]);
+    return column;
+  }
   get text() {
     if (!this.texts) this.texts = this.value.map((value, row) => this.at(row));
     return this.texts;

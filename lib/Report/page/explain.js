@@ -3,10 +3,7 @@
 /** The rows of a table as a table, without its first columns. */
 function sliceTable(table, rows, without) {
   const slice = new Table(null);
-  slice.columns = table.columns.slice(without).map(column => ({
-    ...column, text: rows.map(row => column.text[row]), value: rows.map(row => column.value[row]),
-  }));
-  slice.length = rows.length;
+  slice.columns = table.columns.slice(without).map(column => column.slice(rows));
   return slice;
 }
 
