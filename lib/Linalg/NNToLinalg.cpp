@@ -94,28 +94,26 @@ struct TableGradientToLoop : OpRewritePattern<nn::EmbeddingBackwardOp> {
     return success();
   }
 
-  /// Joins the leading dimensions of a tensor, so that `rank` are left.
+  /// Joins the leading dimensions of a tensor, so that `rank` are left; of one
+  /// id, adds a dimension of size 1.
   static Value flatten(GenericBuilder &b, Value value, int64_t rank) {
     auto type = cast<RankedTensorType>(value.getType());
     int64_t joined = type.getRank() - rank + 1;
+    SmallVector<ReassociationIndices> groups;
+    if (joined == 0) {
+      SmallVector<int64_t> shape(type.getShape());
+      shape.insert(shape.begin(), 1);
+      for (int64_t dim = 1; dim < rank; ++dim)
+        groups.push_back({dim});
+      if (!groups.empty())
+        groups.front() = {0, 1};
+      return tensor::ExpandShapeOp::create(b, type.clone(shape), value, groups);
+    }
     if (joined == 1)
       return value;
-    if (joined == 0)
-      return tensor::ExpandShapeOp::create(
-          b,
-          RankedTensorType::get(rank == 1
-                                    ? ArrayRef<int64_t>{1}
-                                    : ArrayRef<int64_t>{1, type.getDimSize(0)},
-                                type.getElementType()),
-          value,
-          rank == 1 ? SmallVector<ReassociationIndices>{}
-                    : SmallVector<ReassociationIndices>{{0, 1}});
-    SmallVector<ReassociationIndices> groups(1);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      if (dim >= joined)
-        groups.emplace_back();
-      groups.back().push_back(dim);
-    }
+    groups.push_back(llvm::to_vector<2>(llvm::seq<int64_t>(0, joined)));
+    for (int64_t dim = joined; dim < type.getRank(); ++dim)
+      groups.push_back({dim});
     return tensor::CollapseShapeOp::create(b, value, groups);
   }
 

@@ -39,6 +39,14 @@ func.func @table(%grad: tensor<2x3x4xf32>, %ids: tensor<2x3xi32>) -> tensor<8x4x
   return %0 : tensor<8x4xf32>
 }
 
+// CHECK-LABEL: func.func @one_id
+// CHECK-DAG: tensor.expand_shape %{{.*}} {{\[}}[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+// CHECK-DAG: tensor.expand_shape %{{.*}} [] output_shape [1] : tensor<i32> into tensor<1xi32>
+func.func @one_id(%grad: tensor<4xf32>, %id: tensor<i32>) -> tensor<8x4xf32> {
+  %0 = nn.embedding_backward %grad, %id : tensor<4xf32>, tensor<i32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
 // -----
 
 // With a mesh, arguments and results keep what says how they are sharded; an op keeps the
