@@ -14,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>
+#include <thread>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -78,8 +79,11 @@ namespace {
 /// The parts that the steps of layouts have, by index.
 class PartList {
 public:
-  /// Returns the indices of a step's parts.
-  std::vector<size_t> add(llvm::ArrayRef<Cause> step);
+  size_t add(const Cause &part);
+  const Cause &operator[](size_t index) const { return parts[index]; }
+  size_t size() const { return parts.size(); }
+  /// Adds the order of a step's parts.
+  void addStep(std::vector<size_t> step) { steps.insert(std::move(step)); }
   /// The parts in an order that follows that of steps, and the place of each
   /// index in it.
   std::pair<std::vector<Cause>, std::vector<size_t>> arrange() const;
@@ -90,19 +94,25 @@ private:
   std::set<std::vector<size_t>> steps;
 };
 
+/// Consecutive combinations of a space, which one thread reports.
+struct ExploredRange {
+  size_t begin = 0, end = 0;
+  std::vector<ExploredLayout> layouts;
+  std::vector<std::pair<size_t, std::string>> invalid;
+  /// The parts of the layouts' steps.
+  PartList parts;
+  /// The report of the first valid layout.
+  std::optional<PlanReport> first;
+};
+
 } // namespace
 
-std::vector<size_t> PartList::add(llvm::ArrayRef<Cause> step) {
-  std::vector<size_t> list;
-  for (const Cause &part : step) {
-    auto [found, isNew] =
-        indices.try_emplace({part.name, part.resource}, parts.size());
-    if (isNew)
-      parts.push_back({part.name, 0, part.resource});
-    list.push_back(found->second);
-  }
-  steps.insert(list);
-  return list;
+size_t PartList::add(const Cause &part) {
+  auto [found, isNew] =
+      indices.try_emplace({part.name, part.resource}, parts.size());
+  if (isNew)
+    parts.push_back({part.name, 0, part.resource});
+  return found->second;
 }
 
 std::pair<std::vector<Cause>, std::vector<size_t>> PartList::arrange() const {
@@ -129,15 +139,6 @@ std::pair<std::vector<Cause>, std::vector<size_t>> PartList::arrange() const {
   return {arranged, places};
 }
 
-const std::string *Exploration::findError(size_t index) const {
-  auto found =
-      llvm::lower_bound(invalid, index, [](const auto &entry, size_t index) {
-        return entry.first < index;
-      });
-  return found != invalid.end() && found->first == index ? &found->second
-                                                         : nullptr;
-}
-
 static ExploredLayout describeLayout(size_t index, const PlanReport &report,
                                      PartList &parts) {
   const ExecutedPlan &plan = report.plan;
@@ -161,9 +162,8 @@ static ExploredLayout describeLayout(size_t index, const PlanReport &report,
   for (const auto &[name, bytes] : report.peakMemory().categories())
     layout.bytes.push_back(bytes);
   layout.totalBytes = report.peakMemory().total();
-  std::vector<Cause> step = listWaterfall(report);
-  for (auto [index, part] : llvm::zip(parts.add(step), step))
-    layout.parts.emplace_back(index, part.seconds);
+  for (const Cause &part : listWaterfall(report))
+    layout.parts.emplace_back(parts.add(part), part.seconds);
   return layout;
 }
 
@@ -175,33 +175,83 @@ static bool isBetter(const ExploredLayout &a, const ExploredLayout &b) {
                 : a.totalBytes < b.totalBytes;
 }
 
-llvm::Expected<Exploration> tessera::explore(ExploredSpace space,
-                                             PlanPricer &pricer,
-                                             const PlanQuestion &question,
-                                             ExploredPlanMaker makePlan) {
+/// Reports the combinations of a range.
+static void exploreRange(const ExploredSpace &space, PlanPricer &pricer,
+                         const PlanQuestion &question,
+                         ExploredPlanMaker makePlan, ExploredRange &range) {
+  for (size_t index = range.begin; index < range.end; ++index) {
+    llvm::Expected<ExecutedPlan> plan = makePlan(space.getValues(index));
+    if (!plan) {
+      range.invalid.emplace_back(index, llvm::toString(plan.takeError()));
+      continue;
+    }
+    llvm::Expected<PlanReport> report = pricer.report(*plan, question);
+    if (!report) {
+      range.invalid.emplace_back(index, llvm::toString(report.takeError()));
+      continue;
+    }
+    range.layouts.push_back(describeLayout(index, *report, range.parts));
+    if (!range.first)
+      range.first = std::move(*report);
+  }
+}
+
+/// Reports the combinations of a space in as many ranges as there are threads.
+static std::vector<ExploredRange>
+exploreRanges(const ExploredSpace &space, const Subject &subject,
+              const ClusterSpec &cluster, const PlanQuestion &question,
+              ExploredPlanMaker makePlan, size_t numThreads) {
+  std::vector<ExploredRange> ranges(std::max<size_t>(numThreads, 1));
+  auto work = [&](size_t i) {
+    ranges[i].begin = space.size() * i / ranges.size();
+    ranges[i].end = space.size() * (i + 1) / ranges.size();
+    PlanPricer pricer(subject, cluster);
+    exploreRange(space, pricer, question, makePlan, ranges[i]);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < ranges.size(); ++i)
+    threads.emplace_back(work, i);
+  work(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  return ranges;
+}
+
+/// Appends the layouts of a range. Their parts are those of `parts`.
+static void addRange(ExploredRange &range, PartList &parts,
+                     Exploration &result) {
+  std::vector<std::optional<size_t>> indices(range.parts.size());
+  for (ExploredLayout &layout : range.layouts) {
+    std::vector<size_t> step;
+    for (auto &[part, seconds] : layout.parts) {
+      if (!indices[part])
+        indices[part] = parts.add(range.parts[part]);
+      part = *indices[part];
+      step.push_back(part);
+    }
+    parts.addStep(std::move(step));
+    result.layouts.push_back(std::move(layout));
+    if (isBetter(result.layouts.back(), result.layouts[result.best]))
+      result.best = result.layouts.size() - 1;
+  }
+  llvm::append_range(result.invalid, range.invalid);
+  if (!range.first || !result.categories.empty())
+    return;
+  result.parameters = range.first->parameters;
+  result.capacity = range.first->capacity;
+  for (const auto &[name, bytes] : range.first->peakMemory().categories())
+    result.categories.push_back(name);
+}
+
+llvm::Expected<Exploration>
+tessera::explore(ExploredSpace space, const Subject &subject,
+                 const ClusterSpec &cluster, const PlanQuestion &question,
+                 ExploredPlanMaker makePlan, size_t numThreads) {
   Exploration result;
   PartList parts;
-  for (size_t index = 0; index < space.size(); ++index) {
-    llvm::Expected<ExecutedPlan> plan = makePlan(space.getValues(index));
-    llvm::Error error = plan.takeError();
-    if (!error) {
-      llvm::Expected<PlanReport> report = pricer.report(*plan, question);
-      if (report) {
-        if (result.layouts.empty()) {
-          result.parameters = report->parameters;
-          result.capacity = report->capacity;
-          for (const auto &[name, bytes] : report->peakMemory().categories())
-            result.categories.push_back(name);
-        }
-        result.layouts.push_back(describeLayout(index, *report, parts));
-        if (isBetter(result.layouts.back(), result.layouts[result.best]))
-          result.best = result.layouts.size() - 1;
-        continue;
-      }
-      error = report.takeError();
-    }
-    result.invalid.emplace_back(index, llvm::toString(std::move(error)));
-  }
+  for (ExploredRange &range :
+       exploreRanges(space, subject, cluster, question, makePlan, numThreads))
+    addRange(range, parts, result);
   if (result.layouts.empty())
     return llvm::createStringError(formatv(
         "--explore expects a valid layout but got {0} invalid ones; "
@@ -214,8 +264,8 @@ llvm::Expected<Exploration> tessera::explore(ExploredSpace space,
       part = places[part];
   result.space = std::move(space);
   result.model = question.model;
-  result.cluster = pricer.getCluster().name;
-  for (const LevelSpec &level : pricer.getCluster().levels)
+  result.cluster = cluster.name;
+  for (const LevelSpec &level : cluster.levels)
     result.links.push_back(level.name);
   return result;
 }

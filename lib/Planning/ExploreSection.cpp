@@ -41,8 +41,7 @@ struct NumberColumn {
 /// Makes the tables of an exploration.
 class ExploreTables {
 public:
-  explicit ExploreTables(const Exploration &exploration)
-      : exploration(exploration) {}
+  explicit ExploreTables(const Exploration &exploration);
 
   Table makeOptions() const;
   Table makeLayouts() const;
@@ -70,6 +69,8 @@ private:
   std::vector<NumberColumn> listNumbers() const;
 
   const Exploration &exploration;
+  /// A cell for each value of each option.
+  std::vector<std::vector<Table::Cell>> optionCells;
 };
 
 } // namespace
@@ -133,6 +134,19 @@ static bool hasIntegers(const ExploredOption &option) {
   });
 }
 
+ExploreTables::ExploreTables(const Exploration &exploration)
+    : exploration(exploration) {
+  for (const ExploredOption &option : exploration.space.getOptions()) {
+    std::vector<Table::Cell> &cells = optionCells.emplace_back();
+    std::optional<double> number;
+    for (const std::string &value : option.values) {
+      if (hasIntegers(option))
+        number = double(std::stoll(value));
+      cells.emplace_back(value, number);
+    }
+  }
+}
+
 std::vector<Table::Column> ExploreTables::listOptionColumns() const {
   std::vector<Table::Column> columns;
   for (const ExploredOption &option : exploration.space.getOptions())
@@ -144,12 +158,11 @@ std::vector<Table::Column> ExploreTables::listOptionColumns() const {
 
 void ExploreTables::addOptionCells(size_t index,
                                    std::vector<Table::Cell> &cells) const {
-  for (auto [option, value] : llvm::zip(exploration.space.getOptions(),
-                                        exploration.space.getValues(index))) {
-    if (hasIntegers(option))
-      cells.emplace_back(std::stoll(value.str()));
-    else
-      cells.emplace_back(value.str());
+  size_t numOptions = optionCells.size(), first = cells.size();
+  cells.resize(first + numOptions, Table::Cell(""));
+  for (size_t i = numOptions; i-- > 0;) {
+    cells[first + i] = optionCells[i][index % optionCells[i].size()];
+    index /= optionCells[i].size();
   }
 }
 

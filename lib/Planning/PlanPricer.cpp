@@ -52,22 +52,32 @@ PlanPricer::getLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
   return *layers;
 }
 
+llvm::Expected<ModelWork> PlanPricer::readWork(const cost::ExecutedPlan &plan) {
+  llvm::Expected<ModelWork> work = subject.readLayers(reader, plan);
+  if (!work || !subject.dense)
+    return work;
+  auto [found, isNew] = figures.try_emplace(plan.seq);
+  if (isNew)
+    found->second = {countParameters(*subject.dense),
+                     modelFlopsPerToken(*subject.dense, plan.seq)};
+  std::tie(work->modelParameters, work->modelFlopsPerToken) = found->second;
+  return work;
+}
+
 llvm::Expected<PlanPricer::Layers *>
-PlanPricer::findLayers(const cost::ExecutedPlan &plan, const Machine &machine,
-                       bool keepsWork) {
+PlanPricer::findLayers(const cost::ExecutedPlan &plan, const Machine &machine) {
   Key key = keyOf(plan);
   auto found = models.find(key);
   if (found != models.end() && (!keepsWork || found->second.work))
     return &found->second;
   llvm::Expected<ModelWork> work =
-      keepsWork ? subject.read(reader, plan) : subject.readLayers(reader, plan);
+      keepsWork ? readWork(plan) : subject.readLayers(reader, plan);
   if (!work)
     return work.takeError();
-  if (found == models.end())
-    found = models
-                .emplace(std::move(key),
-                         Layers{priceModel(*work, machine), MemoryModel(*work)})
-                .first;
+  if (found == models.end()) {
+    Layers layers{priceModel(*work, machine), MemoryModel(*work)};
+    found = models.emplace(std::move(key), std::move(layers)).first;
+  }
   if (keepsWork)
     found->second.work = std::move(*work);
   return &found->second;
@@ -104,6 +114,7 @@ llvm::Expected<PlanPrice> PlanPricer::price(const cost::ExecutedPlan &plan,
 
 llvm::Expected<PlanReport> PlanPricer::report(const cost::ExecutedPlan &given,
                                               const PlanQuestion &question) {
+  keepsWork = true;
   cost::ExecutedPlan plan = given;
   if (Subject::hasContextChoice(given)) {
     cost::ExecutedPlan chosen;
@@ -115,8 +126,7 @@ llvm::Expected<PlanReport> PlanPricer::report(const cost::ExecutedPlan &given,
     return std::move(error);
   }
   Machine machine(cluster, device, plan, plan.execution());
-  llvm::Expected<Layers *> layers =
-      findLayers(plan, machine, /*keepsWork=*/true);
+  llvm::Expected<Layers *> layers = findLayers(plan, machine);
   if (!layers)
     return layers.takeError();
   llvm::Expected<Plan> split = this->split(**layers, plan, machine);

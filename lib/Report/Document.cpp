@@ -8,6 +8,7 @@
 #include "tessera/Report/Document.h"
 #include "tessera/Support/Json.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace tessera;
@@ -20,6 +21,10 @@ static constexpr const char *kOwnKeys[] = {kVersionKey, "title", "command",
 
 /// Every integer of less magnitude is a double.
 static constexpr double kMaxPacked = 9007199254740992.0;
+
+/// Every integer of less magnitude comes back from the double of its quotient
+/// by a power of ten: their difference is below half a unit.
+static constexpr int64_t kMaxWritten = int64_t(1) << 52;
 
 /// The largest number of decimals that columns may have.
 static constexpr int64_t kMaxDigits = 15;
@@ -45,25 +50,28 @@ static double unpack(double packed, int digits) {
 }
 
 /// Returns a text in a column's format as an integer of its last decimal; none
-/// if the text does not come back from it.
+/// if the text does not come back from it, as "-0.00".
 static std::optional<int64_t> packText(const Table::Column &column,
                                        StringRef text) {
-  StringRef number = text;
-  if (!number.consume_back(column.suffix))
+  if (!text.consume_back(column.suffix))
     return std::nullopt;
-  size_t digits = *column.digits;
-  std::string all;
-  if (digits > 0) {
-    size_t point = number.size() - std::min(number.size(), digits + 1);
-    all = (number.take_front(point) + number.drop_front(point + 1)).str();
-    number = all;
-  }
-  int64_t packed;
-  if (number.getAsInteger(10, packed) ||
-      std::abs(double(packed)) >= kMaxPacked ||
-      column.format(unpack(double(packed), *column.digits)) != text)
+  bool isNegative = text.consume_front("-");
+  auto [whole, decimals] = text.split('.');
+  bool hasPoint = whole.size() < text.size();
+  if (whole.empty() || (whole.size() > 1 && whole.front() == '0') ||
+      hasPoint != (*column.digits > 0) ||
+      decimals.size() != size_t(*column.digits))
     return std::nullopt;
-  return packed;
+  int64_t packed = 0;
+  for (StringRef digits : {whole, decimals})
+    for (char digit : digits) {
+      if (!llvm::isDigit(digit) || packed >= kMaxWritten / 10)
+        return std::nullopt;
+      packed = 10 * packed + (digit - '0');
+    }
+  if (isNegative && packed == 0)
+    return std::nullopt;
+  return isNegative ? -packed : packed;
 }
 
 /// Returns the cells of a column as integers of its last decimal; none if a
@@ -101,6 +109,8 @@ static json::Object columnJson(const Table &table, size_t index) {
       return object;
     }
   json::Array texts, values;
+  texts.reserve(table.getRows().size());
+  values.reserve(table.getRows().size());
   bool hasValues = false;
   for (const auto &row : table.getRows()) {
     const Table::Cell &cell = row[index];

@@ -76,9 +76,11 @@ static std::string escapeJson(StringRef text) {
 /// The content of the data's element: JSON of the document, or a JSON string of
 /// its compressed text in base 64.
 static std::string makeData(const Document &document) {
-  Document drawn{document.title, document.command, document.sections, {}};
+  llvm::json::Object object = document.toJson();
+  for (const auto &field : document.fields)
+    object.erase(field.first);
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(drawn.toJson());
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(object));
   if (text.size() <= kMaxPlainData || !llvm::compression::zlib::isAvailable())
     return escapeJson(text);
   llvm::SmallVector<uint8_t, 0> compressed;

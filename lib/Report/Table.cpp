@@ -14,6 +14,7 @@
 #include "llvm/Support/Unicode.h"
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 
 using namespace tessera;
 
@@ -73,11 +74,12 @@ std::string tessera::plainText(llvm::StringRef name) {
 }
 
 std::string tessera::fixedText(double value, int digits) {
-  // Tables of many rows format most of their cells here.
+  // The texts of tables of many rows are made here.
   char buffer[64];
-  int size = snprintf(buffer, sizeof(buffer), "%.*f", digits, value);
-  if (size_t(size) < sizeof(buffer))
-    return std::string(buffer, size);
+  auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), value,
+                                    std::chars_format::fixed, digits);
+  if (error == std::errc())
+    return std::string(buffer, end);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, value);
   return text;

@@ -14,11 +14,15 @@
 #include "tessera/Planning/Explore.h"
 #include "tessera/Planning/PlanSection.h"
 #include "tessera/Support/Errors.h"
+#include <thread>
 
 using namespace tessera;
 using llvm::StringRef;
 
 namespace {
+
+/// The fewest layouts for which a thread pays.
+constexpr size_t kLayoutsOfThread = 1000;
 
 llvm::Error checkOptions(const ParsedOptions &parsed) {
   for (StringRef other : {"--schedule-csv", "--observed"})
@@ -133,9 +137,9 @@ llvm::Error writeExploration(const ParsedOptions &parsed,
   if (parsed.has("--json") || parsed.has("--html")) {
     document.title = exploration.model;
     document.command = parsed.commandLine;
-    document.sections = {
-        makeExploreSection(exploration, parsed.getCommandLine(without)),
-        shown.section};
+    document.sections.push_back(
+        makeExploreSection(exploration, parsed.getCommandLine(without)));
+    document.sections.push_back(shown.section);
     document.fields = toJson(shown.report);
   }
   if (llvm::Error error = writePageOption(parsed, document))
@@ -171,15 +175,19 @@ llvm::Expected<int> tessera::runPlanExplore(const ParsedOptions &parsed,
   auto question = readQuestion(parsed, subject.name());
   if (!question)
     return question.takeError();
-  PlanPricer pricer(subject, *cluster);
   const std::vector<ExploredOption> varied = space->getOptions().vec();
   auto makeOne = [&](llvm::ArrayRef<StringRef> values) {
     return makePlan(*reader, subject, varied, values);
   };
-  auto exploration = explore(std::move(*space), pricer, *question, makeOne);
+  // Each thread reads layers of its own: few layouts need one.
+  size_t threads = std::min<size_t>(std::thread::hardware_concurrency(),
+                                    space->size() / kLayoutsOfThread);
+  auto exploration = explore(std::move(*space), subject, *cluster, *question,
+                             makeOne, threads);
   if (!exploration)
     return exploration.takeError();
   const ExploredLayout &best = exploration->layouts[exploration->best];
+  PlanPricer pricer(subject, *cluster);
   auto shown = showPlan(
       llvm::cantFail(makeOne(exploration->space.getValues(best.index))), pricer,
       *question, exploration->space.describe(best.index));

@@ -91,21 +91,20 @@ struct Exploration {
   /// Index of the layout with the least time of a token of those that fit; of
   /// the one that needs the least memory if none fits.
   size_t best = 0;
-
-  /// The error of a combination; null for a valid one.
-  const std::string *findError(size_t index) const;
 };
 
 /// Makes the plan of a combination from the values of the options, which is
-/// complete.
+/// complete. Threads call it at once.
 using ExploredPlanMaker = llvm::function_ref<llvm::Expected<cost::ExecutedPlan>(
     llvm::ArrayRef<llvm::StringRef>)>;
 
-/// Reports all layouts of a space. Fails if no layout is valid; the error has
-/// the reason of the first.
-llvm::Expected<Exploration> explore(ExploredSpace space, PlanPricer &pricer,
+/// Reports all layouts of a space, on so many threads; their number changes
+/// nothing. Fails if no layout is valid; the error has the reason of the first.
+llvm::Expected<Exploration> explore(ExploredSpace space, const Subject &subject,
+                                    const ClusterSpec &cluster,
                                     const cost::PlanQuestion &question,
-                                    ExploredPlanMaker makePlan);
+                                    ExploredPlanMaker makePlan,
+                                    size_t numThreads = 1);
 
 /// The section "explore" of a document. `command` is the command of a layout
 /// without the options of the space.

@@ -49,7 +49,8 @@ public:
     /// by time; they do not depend on the number of micro-batches.
     std::map<std::tuple<int64_t, int64_t, ScheduleKind>, std::vector<double>>
         splits = {};
-    /// The work, once there was a report: a search keeps many layers.
+    /// The work with the figures of the whole model, for reports: a search
+    /// keeps many layers.
     std::optional<cost::ModelWork> work = {};
   };
 
@@ -87,10 +88,10 @@ private:
                                         cost::ExecutedPlan *split);
   /// Bytes of the fullest stage.
   double peakBytes(const Layers &layers, const cost::StagedModel &staged);
-  /// `keepsWork`: the layers have their work too.
   llvm::Expected<Layers *> findLayers(const cost::ExecutedPlan &plan,
-                                      const cost::Machine &machine,
-                                      bool keepsWork = false);
+                                      const cost::Machine &machine);
+  /// The work of a plan's layers with the figures of the whole model.
+  llvm::Expected<cost::ModelWork> readWork(const cost::ExecutedPlan &plan);
   using Key = std::array<int64_t, 25>;
   Key keyOf(const cost::ExecutedPlan &plan);
   int64_t indexOf(const cost::Execution &execution);
@@ -103,6 +104,10 @@ private:
   /// The executions of the keys, and the one of the last key.
   llvm::SmallVector<cost::Execution, 1> executions;
   int64_t lastExecution = 0;
+  /// Layers keep their work.
+  bool keepsWork = false;
+  /// Parameters and FLOPs of a token of a dense model by its sequence.
+  std::map<int64_t, std::pair<double, double>> figures;
   schedule::PipelinePricer pipelines;
 };
 

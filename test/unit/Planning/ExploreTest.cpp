@@ -55,14 +55,15 @@ llvm::Expected<ExecutedPlan> makePlan(const ExploredSpace &space,
   return given.plan;
 }
 
-llvm::Expected<Exploration> tryExplore(const ExploredSpace &space) {
-  PlanPricer pricer(llama(), cluster());
+llvm::Expected<Exploration> tryExplore(const ExploredSpace &space,
+                                       size_t numThreads = 1) {
   PlanQuestion question;
   question.model = "llama";
-  return explore(space, pricer, question,
-                 [&](llvm::ArrayRef<StringRef> values) {
-                   return makePlan(space, values);
-                 });
+  auto makeOne = [&](llvm::ArrayRef<StringRef> values) {
+    return makePlan(space, values);
+  };
+  return explore(space, Subject{llama(), {}, {}}, cluster(), question, makeOne,
+                 numThreads);
 }
 
 using Texts = std::vector<std::string>;
@@ -126,7 +127,6 @@ TEST(Explore, layouts) {
   size_t best = found->layouts[found->best].index;
   for (const ExploredLayout &layout : found->layouts) {
     SCOPED_TRACE(space.describe(layout.index));
-    EXPECT_EQ(found->findError(layout.index), nullptr);
     PlanPricer alone(llama(), cluster());
     auto report = alone.report(
         llvm::cantFail(makePlan(space, space.getValues(layout.index))), {});
@@ -142,9 +142,9 @@ TEST(Explore, layouts) {
       EXPECT_GE(layout.seconds, found->layouts[found->best].seconds);
     EXPECT_TRUE(layout.fits || layout.index != best);
   }
-  const std::string *error = found->findError(4);
-  ASSERT_TRUE(error);
-  EXPECT_NE(error->find("expects dp x tp x pp x cp = 1 x 3 x 1 x 1 = 3"),
+  const auto &[index, error] = found->invalid.front();
+  EXPECT_EQ(index, 4u);
+  EXPECT_NE(error.find("expects dp x tp x pp x cp = 1 x 3 x 1 x 1 = 3"),
             std::string::npos);
   // Parts are in the order of each layout.
   for (const ExploredLayout &layout : found->layouts)
@@ -166,6 +166,27 @@ TEST(Explore, options_without_influence) {
   found = tryExplore(space);
   ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
   EXPECT_EQ(found->layouts.size(), 8u);
+}
+
+/// Threads change nothing.
+TEST(Explore, threads) {
+  ExploredSpace space =
+      makeSpace({option("zero", {"0", "3"}), option("tp", {"1", "2", "3"}),
+                 option("cp", {"1", "2"}), option("pp", {"1", "2"})});
+  auto print = [&](size_t numThreads) {
+    auto found = tryExplore(space, numThreads);
+    EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    Document document;
+    if (found)
+      document.sections.push_back(makeExploreSection(*found, "tessera plan"));
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    document.print(os);
+    return text;
+  };
+  std::string one = print(1);
+  for (size_t numThreads : {3, 40})
+    EXPECT_EQ(print(numThreads), one);
 }
 
 /// Numbers of a column have one unit and the decimals of the least.
