@@ -46,6 +46,9 @@ def make_pages(tessera, folder):
     run("plan", "llama3-8b", "--html", folder / "minimum.html")
     run("plan", "gpt2", *CLUSTER, "--ranks", "8", "--global-batch", "8", "--seq", "1024",
         "--search", "--what-if", "--html", folder / "search.html")
+    run("plan", "tiny-gpt2", *CLUSTER, "--ranks", "8", "--global-batch", "16", "--seq", "16",
+        "--tp", "2,4,3", "--pp", "1,2", "--zero", "0..1", "--sp=on,off", "--explore", "--html",
+        folder / "explore.html")
     for seed in "12":
         log = subprocess.run([sys.executable, ROOT / "test/Report/Inputs/make_log.py", seed],
                              check=True, stdout=subprocess.PIPE).stdout
