@@ -255,8 +255,8 @@ class Explorer {
         : `Does not fit: stage ${text('fullest stage')} needs ${text('memory')} ` +
             `${unit('memory')}, a device has ${this.capacity.text('GB', this.capacity.length - 1)} ` +
             `GB; ${text('step')} ${unit('step')} a step`) +
-        `, ${text('tokens a second')} tokens a second, MFU ${text('MFU')}; it waits most for ` +
-        text('waits for');
+        `, ${text('tokens a second')} tokens a second, MFU ${text('MFU')}; it waits most for `;
+    add(this.verdict, 'span', '', text('waits for'));
     const words = this.space.options.map(
         (option, i) => `${option.name.slice(2)} ${option.values[this.choice[i]]}`);
     for (const name of following)

@@ -30,7 +30,7 @@ def run(*arguments):
 
 
 def make(source, folder, number, name):
-    """A page of a plan, and one that compares it."""
+    """A page of a plan, one that compares it, and one on which its options change."""
     model = json.load(open(f"{source}/share/models/tiny-gpt2.json"))
     cluster = json.load(open(f"{source}/share/clusters/h100-sxm-ib.json"))
     cluster["name"] = name.encode("utf-8", "replace").decode()
@@ -47,9 +47,12 @@ def make(source, folder, number, name):
         page, "--json", "-o", report)
     other = os.path.join(folder, f"{number}-compare.html")
     run("--compare", report, report, "--html", other)
+    explored = os.path.join(folder, f"{number}-explore.html")
+    run(file, "--cluster", f"{clusters}/c.json", "--dp", "2", "--zero", "0,1", "--global-batch",
+        "8", "--explore", "--html", explored)
     run(file, "--cluster", f"{clusters}/c.json", "--dp", "2", "--global-batch", "8")
     run(file)
-    return page, other
+    return page, other, explored
 
 
 def main(source, folder):
