@@ -60,7 +60,7 @@ struct ExploredLayout {
   bool fits = false;
   double fitProbability = 0;
   double seconds = 0, tokens = 0, tokensPerSecond = 0, mfu = 0;
-  /// Of the whole run; 0 if its tokens are not given.
+  /// Days and dollars of the whole run; 0 if its tokens are not given.
   double days = 0, dollars = 0;
   /// The resource that most of the step waits for.
   std::string bottleneck;

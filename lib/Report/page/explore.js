@@ -132,7 +132,7 @@ class Explorer {
     frame.setAttribute('role', 'group');
     frame.setAttribute('aria-label', 'command');
     this.line = add(frame, 'code');
-    // What Tab enters is below the head.
+    // Controls that Tab enters scroll to below the head.
     new ResizeObserver(() => {
       document.documentElement.style.scrollPaddingTop = this.head.offsetHeight + 8 + 'px';
     }).observe(this.head);

@@ -11,7 +11,7 @@ let headingOfFigures = 'h2';
 /** The selection that all figures mark, such as "stage=1". */
 let selection = '';
 
-/** What the address keeps beside the selection, by name. */
+/** Texts that the address keeps beside the selection, by name. */
 const kept = new Map();
 
 function decodeText(text) {
