@@ -12,6 +12,7 @@
 #include "Explanation.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
+#include "tessera/Report/Choices.h"
 #include "tessera/Support/Share.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -33,13 +34,27 @@ llvm::ArrayRef<ExplainTopic> tessera::getExplainTopics() {
        explainDataParallel},
       {"accumulation", "micro-batches whose gradients are added",
        explainAccumulation},
+      {"tp", "tensor parallelism: an MLP split by columns and rows",
+       explainTensorParallel},
       {"pipeline", "stages, micro-batches and the bubble of each schedule",
        explainPipeline},
       {"zero", "state on a device under ZeRO 0 to 3", explainZero},
       {"fsdp", "ZeRO-3 layer by layer: gather, compute, drop", explainFSDP},
       {"offload", "state in host memory or on disk", explainOffload},
+      {"grid", "devices as dp x tp x pp, and the link of each axis",
+       explainGrid},
+      {"roofline", "kernels and the step below three ceilings",
+       explainRoofline},
+      {"strategies", "what each strategy splits, and the least that fits",
+       explainStrategies},
+      {"precision", "formats of numbers, and bytes in each", explainPrecision},
+      {"checkpointing", "activations that are kept or computed again",
+       explainCheckpointing},
+      {"batch", "steps and examples by the size of the batch", explainBatch},
       {"cost", "days and dollars of a run, beside reported runs", explainCost},
       {"calculator", "all of the above for one model", explainCalculator},
+      {"terms", "30 words in a sentence each", explainTerms},
+      {"exercises", "30 questions with computed answers", explainExercises},
   };
   return topics;
 }
@@ -123,7 +138,8 @@ DocumentSection Explanation::finish() && {
 // Text
 //===----------------------------------------------------------------------===//
 
-static StringRef findText(const DocumentSection &section, StringRef figure) {
+StringRef tessera::explain::findSentence(const DocumentSection &section,
+                                         StringRef figure) {
   for (const auto &[name, text] : section.findings)
     if (name == figure)
       return text;
@@ -133,57 +149,35 @@ static StringRef findText(const DocumentSection &section, StringRef figure) {
 /// The most rows of a table that the text has, and how many it has of others.
 static constexpr size_t kMostRows = 40, kFirstRows = 12;
 
-/// Prints the rows of a table whose first columns have these values, without
-/// these columns; of many rows the first.
-static void printChosen(const Table &table, llvm::ArrayRef<std::string> by,
-                        llvm::raw_ostream &os) {
-  Table shown(table.getColumns().drop_front(by.size()).vec());
-  for (size_t i = 1; i < shown.getColumns().size(); ++i) {
-    auto isText = [&](const std::vector<Table::Cell> &row) {
-      return !row[i + by.size()].value;
-    };
-    if (llvm::all_of(table.getRows(), isText))
-      shown.alignLeft(i);
-  }
-  std::vector<std::vector<Table::Cell>> rows;
-  for (const auto &row : table.getRows()) {
-    bool isChosen = true;
-    for (size_t i = 0; i < by.size(); ++i)
-      isChosen &= row[i].text == by[i];
-    if (isChosen)
-      rows.emplace_back(row.begin() + by.size(), row.end());
-  }
-  size_t count = rows.size() > kMostRows ? kFirstRows : rows.size();
-  for (size_t i = 0; i < count; ++i)
-    shown.addRow(rows[i]);
-  shown.print(os);
-  if (count < rows.size())
-    os << formatv("  the first {0} of {1} rows; --json and --html have all\n",
-                  count, rows.size());
+/// Prints a table, of many rows the first.
+static void printRows(const Table &table, llvm::raw_ostream &os) {
+  size_t all = table.getRows().size();
+  if (all <= kMostRows)
+    return table.print(os);
+  Table first(table.getColumns().vec());
+  for (const auto &row : table.getRows().take_front(kFirstRows))
+    first.addRow(row);
+  first.print(os);
+  os << formatv("  the first {0} of {1} rows; --json and --html have all\n",
+                kFirstRows, all);
 }
 
 void tessera::printExplanation(const DocumentSection &section,
                                llvm::raw_ostream &os) {
-  os << plainText(findText(section, "verdict")) << "\n";
-  const Table *figures = section.find("figures");
-  const Table *chosen = section.find("chosen");
-  for (const auto &figure : figures->getRows()) {
+  os << plainText(findSentence(section, "verdict")) << "\n";
+  for (const auto &figure : section.find("figures")->getRows()) {
     const std::string &name = figure[0].text;
-    const Table *table = section.find(name);
-    if (!table || figure[3].text == "no")
+    if (figure[3].text == "no")
       continue;
-    StringRef heading = findText(section, name);
+    StringRef heading = findSentence(section, name);
     os << "\n" << plainText(heading.empty() ? StringRef(name) : heading);
-    std::vector<std::string> by;
-    if (chosen)
-      for (const auto &row : chosen->getRows())
-        if (row[0].text == name && !row[2].text.empty()) {
-          os << (by.empty() ? "; " : ", ") << row[1].text << " "
-             << plainText(row[2].text);
-          by.push_back(row[2].text);
-        }
+    const char *separator = "; ";
+    for (const auto &[choice, value] : listChoices(section, name)) {
+      os << separator << choice << " " << plainText(value);
+      separator = ", ";
+    }
     os << "\n";
-    printChosen(*table, by, os);
+    printRows(chooseRows(section, name), os);
   }
   if (const Table *notes = section.find("notes"))
     for (const auto &row : notes->getRows())

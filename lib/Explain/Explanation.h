@@ -64,6 +64,10 @@ private:
   Table chosen{{"figure", "choice", "value"}};
 };
 
+/// The sentence about a figure; empty if there is none.
+llvm::StringRef findSentence(const DocumentSection &section,
+                             llvm::StringRef figure);
+
 /// Fails if a size is above what a topic shows.
 llvm::Error checkSize(llvm::StringRef topic, llvm::StringRef option,
                       int64_t size, int64_t most);

@@ -107,27 +107,13 @@ static Table actionTable(const std::vector<Simulated> &all) {
   return table;
 }
 
-/// The bubble of each schedule by the number of micro-batches; no number where
-/// a schedule cannot run.
+/// The bubble of each schedule that can run, by the number of micro-batches.
 static Table bubbleTable(int ranks, int asked) {
-  std::vector<Table::Column> columns{{"micro-batches", "", 0}};
-  for (ScheduleKind kind : allScheduleKinds())
-    columns.emplace_back(stringify(kind).str(), "%", 1, " %");
-  Table table(std::move(columns));
+  Table table({{"micro-batches", "", 0}, "schedule", {"bubble", "%", 1, " %"}});
   for (int64_t count : listDoubles(ranks, 8 * ranks, asked)) {
-    std::vector<Table::Cell> row{count};
-    for (ScheduleKind kind : allScheduleKinds()) {
-      int chunks = kind == ScheduleKind::Interleaved ? kChunks : 1;
-      auto problem = makeProblem(kind, ranks, chunks, int(count));
-      if (!problem) {
-        llvm::consumeError(problem.takeError());
-        row.emplace_back("");
-        continue;
-      }
-      row.emplace_back(
-          100 * simulateUnits("", kind, *problem, 1).timing.bubbleRate());
-    }
-    table.addRow(std::move(row));
+    std::vector<std::string> left;
+    for (const Simulated &each : simulateAll(ranks, int(count), left))
+      table.addRow({count, each.name, 100 * each.timing.bubbleRate()});
   }
   return table;
 }
@@ -182,9 +168,12 @@ Section tessera::explain::explainPipeline(const ExplainSizes &sizes) {
             actionTable(all),
             {"1f1b"},
             /*isLong=*/true});
-  text.add({"bubble", "curves", "More micro-batches, less bubble",
+  text.add({"bubble",
+            "stack",
+            "More micro-batches, less bubble",
             "Share of the step in which a rank waits, %.",
-            bubbleTable(int(ranks), int(count))});
+            bubbleTable(int(ranks), int(count)),
+            {std::to_string(count)}});
   text.add({"two counts of a bubble", "table",
             "Texts count the bubble over the step or over the work",
             "For gpipe and 1f1b with p stages and m micro-batches.",

@@ -147,7 +147,7 @@ function addExplained(parent, section, options, kind, table) {
   else if (kind in planFigures) {
     const view = new Section({kind, tables: {}});
     view.tables = new Map(section.tables).set(kind, table);
-    view.findings = section.findings;
+    view.findings = new Map(section.findings).set(kind, heading);
     planFigures[kind](parent, view, id + '-');
   } else {
     const node = add(parent, 'section', 'figure');

@@ -10,6 +10,9 @@ sys.path.insert(0, os.path.join(sys.argv[1], "test", "Report", "Inputs"))
 import browser
 import check_page
 
+# One topic for each kind of figure is looked at in all widths, the others in two.
+WHOLE = ("memory", "ring", "pipeline", "wall", "grid", "roofline", "batch")
+
 RIGHT = "\ue014"
 OUTPUT = "return arguments[0].parentElement.querySelector('output').textContent"
 SHOWN = """
@@ -53,8 +56,13 @@ def main():
             subprocess.run(["tessera", "explain", topic, "--html", topic + ".html", "--json", "-o",
                             topic + ".json"], check=True)
             document = json.load(open(topic + ".json"))
-            found = check_page.check_page(page, os.path.abspath(topic + ".html"), document, False)
+            is_glance = topic not in WHOLE
+            found = check_page.check_page(page, os.path.abspath(topic + ".html"), document,
+                                          is_glance)
+            page.resize(1280)
             page.open(os.path.abspath(topic + ".html"))
+            if is_glance:
+                found += check_page.check_keys(page)
             found += check_sliders(page, document["sections"][0])
             found += [entry["message"] for entry in page.logs("browser")]
             faults += [f"{topic}: {fault}" for fault in found]

@@ -1,0 +1,258 @@
+//===- Layouts.cpp - Explains the grid, the roofline and strategies -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables of the planner's section of a plan, and plans that it prices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explanation.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+using namespace tessera::explain;
+using llvm::formatv;
+using llvm::StringRef;
+
+/// The plan of the grid: what tp and pp leave of the devices is dp.
+static llvm::Expected<ExecutedPlan> gridPlan(const ExplainSizes &sizes) {
+  ExecutedPlan plan = sizes.plan;
+  int64_t ranks = sizes.ranks.value_or(64);
+  if (ranks % (plan.tp * plan.pp))
+    return llvm::createStringError(
+        formatv("--ranks: expects a multiple of tp x pp = {0} x {1} but got "
+                "{2}",
+                plan.tp, plan.pp, ranks)
+            .str());
+  plan.dp = ranks / (plan.tp * plan.pp);
+  plan.microBatches = sizes.microBatches.value_or(8);
+  plan.zero = 1;
+  return plan;
+}
+
+/// Copies a table of the planner's section.
+static void copyTable(const DocumentSection &from, StringRef name,
+                      Explanation &text) {
+  if (const Table *table = from.find(name))
+    text.addTable(name, *table);
+}
+
+Section tessera::explain::explainGrid(const ExplainSizes &sizes) {
+  auto plan = gridPlan(sizes);
+  if (!plan)
+    return plan.takeError();
+  Planner planner(sizes);
+  auto section = planner.section(*plan);
+  if (!section)
+    return section.takeError();
+  std::string links = findSentence(*section, "devices").str();
+  Explanation text("grid",
+                   formatv("{0} devices are dp={1} x tp={2} x pp={3}{4}",
+                           plan->gpus(), plan->dp, plan->tp, plan->pp,
+                           links.empty() ? "" : ": " + links));
+  text.add({"axes", "devices", "The groups of a device, and their links",
+            "Devices are numbered row-major: pp outermost, tp innermost, so "
+            "that the axis that sends most has the fastest link.",
+            *section->find("axes")});
+  text.add({"links", "table", "What a device receives over each link", "",
+            *section->find("links")});
+  copyTable(*section, "received", text);
+  return std::move(text).finish();
+}
+
+Section tessera::explain::explainRoofline(const ExplainSizes &sizes) {
+  auto plan = gridPlan(sizes);
+  if (!plan)
+    return plan.takeError();
+  Planner planner(sizes);
+  auto section = planner.section(*plan);
+  if (!section)
+    return section.takeError();
+  const DeviceSpec &device = sizes.cluster.device;
+  double ridge = peakOf(sizes) / device.memoryBandwidth.value;
+  Explanation text(
+      "roofline",
+      formatv("Below {0:f0} FLOPs for each byte of memory, a kernel on {1} "
+              "waits for memory",
+              ridge, device.name));
+  text.add({"kernels", "roofline", findSentence(*section, "roofline").str(), "",
+            *section->find("kernels")});
+  for (StringRef name : {"ceilings", "step points", "links"})
+    copyTable(*section, name, text);
+  text.say("Three ceilings: the peak of arithmetic, the bandwidth of memory "
+           "and the bandwidth of a link. A kernel has its FLOPs for each byte "
+           "of memory, a step its FLOPs for each byte that a link carries.");
+  return std::move(text).finish();
+}
+
+//===----------------------------------------------------------------------===//
+// strategies
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct StrategyRow {
+  const char *name, *splits, *property, *memory, *messages, *link;
+};
+
+/// A plan to try, in the order of how much it changes.
+struct Candidate {
+  const char *name;
+  void (*set)(ExecutedPlan &plan, int64_t node);
+};
+} // namespace
+
+static constexpr StrategyRow kStrategies[] = {
+    {"dp", "the batch", "a sum of gradients may be taken in any order",
+     "all state on each device", "all-reduce of gradients, once a step",
+     "between nodes"},
+    {"zero=1, 2", "optimizer state, gradients",
+     "the update of a parameter needs its own state alone",
+     "parameters and 1/n of the rest", "reduce-scatter and all-gather",
+     "between nodes"},
+    {"zero=3 (fsdp)", "parameters too", "a layer is needed only while it runs",
+     "1/n, and one whole layer",
+     "all-gather forward and backward, reduce-scatter", "between nodes"},
+    {"tp", "matrices of a layer, by columns, then rows",
+     "columns of a matmul do not depend on each other, and rows add up",
+     "1/n of the layer, whole inputs",
+     "all-reduce of activations, twice a layer and pass", "in a node"},
+    {"sp", "tokens between matmuls, over tp",
+     "norms and elementwise ops work token by token",
+     "1/n of these activations", "all-gather and reduce-scatter, as tp's bytes",
+     "in a node"},
+    {"pp", "layers", "a layer needs the one before it alone",
+     "1/n of the layers, several micro-batches",
+     "activations at stage boundaries", "between nodes"},
+    {"cp", "tokens of a sequence, attention too",
+     "softmax can be corrected when further keys arrive",
+     "1/n of the activations", "keys and values, each layer", "either"},
+    {"ep", "experts", "a token needs its own experts alone",
+     "1/n of the experts", "all-to-all of tokens, twice a layer and pass",
+     "either"},
+};
+
+static constexpr Candidate kCandidates[] = {
+    {"dp", [](ExecutedPlan &, int64_t) {}},
+    {"dp, zero=1", [](ExecutedPlan &plan, int64_t) { plan.zero = 1; }},
+    {"dp, zero=2", [](ExecutedPlan &plan, int64_t) { plan.zero = 2; }},
+    {"dp, zero=3", [](ExecutedPlan &plan, int64_t) { plan.zero = 3; }},
+    {"dp, zero=3, recompute=full",
+     [](ExecutedPlan &plan, int64_t) {
+       plan.zero = 3;
+       plan.recompute = Recompute::Full;
+     }},
+    {"dp, tp of a node, sp, zero=1",
+     [](ExecutedPlan &plan, int64_t node) {
+       plan.tp = node;
+       plan.sp = node > 1;
+       plan.zero = 1;
+     }},
+    {"dp, tp of a node, sp, pp=2, zero=1",
+     [](ExecutedPlan &plan, int64_t node) {
+       plan.tp = node;
+       plan.sp = node > 1;
+       plan.pp = 2;
+       plan.zero = 1;
+     }},
+    {"dp, tp of a node, sp, pp=4, zero=1",
+     [](ExecutedPlan &plan, int64_t node) {
+       plan.tp = node;
+       plan.sp = node > 1;
+       plan.pp = 4;
+       plan.zero = 1;
+     }},
+    {"dp, tp of a node, sp, pp=8, zero=1, recompute=full",
+     [](ExecutedPlan &plan, int64_t node) {
+       plan.tp = node;
+       plan.sp = node > 1;
+       plan.pp = 8;
+       plan.zero = 1;
+       plan.recompute = Recompute::Full;
+     }},
+};
+
+static Table strategyTable() {
+  Table table({"strategy", "splits", "is exact, since", "memory of a device",
+               "messages", "link"});
+  for (size_t column = 1; column < 6; ++column)
+    table.alignLeft(column);
+  for (const StrategyRow &row : kStrategies)
+    table.addRow({row.name, row.splits, row.property, row.memory, row.messages,
+                  row.link});
+  return table;
+}
+
+namespace {
+/// Priced candidates, and the first that fits.
+struct Priced {
+  Table table{{"layout",
+               {"GB of the fullest stage", "GB", 1},
+               "fits",
+               {"ms of a step", "ms", 1}}};
+  std::string least;
+};
+} // namespace
+
+/// Prices all candidates on some devices, with two sequences of each a step.
+static Priced priceCandidates(const ExplainSizes &sizes, int64_t ranks) {
+  Priced priced;
+  priced.table.alignLeft(2);
+  Planner planner(sizes);
+  for (const Candidate &candidate : kCandidates) {
+    ExecutedPlan plan = planner.makePlan(ranks);
+    candidate.set(plan, std::min(ranks, sizes.cluster.innerDevices()));
+    plan.dp = std::max<int64_t>(1, ranks / (plan.tp * plan.pp));
+    std::string problem;
+    if (plan.gpus() != ranks)
+      problem = "has another number of devices";
+    else if (llvm::Error error =
+                 plan.setGlobalBatch(2 * ranks * plan.microBatch))
+      problem = llvm::toString(std::move(error));
+    if (problem.empty()) {
+      auto report = planner.report(plan);
+      if (report) {
+        bool fits = report->fits();
+        priced.table.addRow({candidate.name, report->peakMemory().total() / kGB,
+                             fits ? "yes" : "no", report->stepSeconds * 1e3});
+        if (fits && priced.least.empty())
+          priced.least = candidate.name;
+        continue;
+      }
+      problem = llvm::toString(report.takeError());
+    }
+    priced.table.addRow({candidate.name, "",
+                         "no: " + StringRef(problem).split('\n').first.str(),
+                         ""});
+  }
+  return priced;
+}
+
+Section tessera::explain::explainStrategies(const ExplainSizes &sizes) {
+  int64_t ranks = sizes.ranks.value_or(64);
+  if (!sizes.model.isWhole) {
+    Explanation text("strategies", "Eight ways to split a training step");
+    text.add({"strategies", "table", "What each strategy splits", "",
+              strategyTable()});
+    return std::move(text).finish();
+  }
+  Priced priced = priceCandidates(sizes, ranks);
+  Explanation text(
+      "strategies",
+      priced.least.empty()
+          ? formatv("None of these layouts fits {0} on {1} devices",
+                    sizes.model.name, ranks)
+                .str()
+          : formatv("The least that fits {0} on {1} devices is {2}",
+                    sizes.model.name, ranks, priced.least)
+                .str());
+  text.add({"strategies", "table", "What each strategy splits", "",
+            strategyTable()});
+  text.add({"the least that fits", "table",
+            "Layouts from the least change to the most",
+            formatv("The planner's memory and step of {0} on {1} devices of "
+                    "{2}, with two micro-batches of work for each device.",
+                    sizes.model.name, ranks, sizes.cluster.name),
+            std::move(priced.table)});
+  return std::move(text).finish();
+}
