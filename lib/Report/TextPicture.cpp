@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/TextPicture.h"
+#include "tessera/Report/Choices.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -407,6 +408,89 @@ static void printCurves(const Table *table, const PictureStyle &style,
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+/// The columns of a table that are parts of a bar: numbers in the unit of the
+/// first ones, but their sum.
+static std::vector<size_t> findParts(const Table &table) {
+  std::vector<size_t> parts;
+  StringRef unit;
+  for (size_t i = 0; i < table.getColumns().size(); ++i) {
+    const Table::Column &column = table.getColumns()[i];
+    bool isNumber = llvm::any_of(table.getRows(), [&](const auto &row) {
+      return row[i].value.has_value();
+    });
+    if (!isNumber)
+      continue;
+    if (unit.empty())
+      unit = column.unit;
+    if (!column.unit.empty() && column.unit == unit && column.name != "sum" &&
+        column.name != "total")
+      parts.push_back(i);
+  }
+  return parts;
+}
+
+/// Prints a bar for each row, with a letter for each part.
+static void printStack(const Table &table, const PictureStyle &style,
+                       llvm::raw_ostream &os) {
+  static constexpr int kColours[] = {36, 73, 152, 142, 179, 173, 141, 75};
+  std::vector<size_t> parts = findParts(table);
+  if (parts.empty())
+    return;
+  bool isNamed = parts.front() > 0;
+  std::vector<double> sums;
+  for (const auto &row : table.getRows()) {
+    sums.push_back(0);
+    for (size_t part : parts)
+      sums.back() += std::max(0.0, numberOf(row[part]));
+  }
+  double most = *llvm::max_element(sums);
+  size_t left = isNamed ? widestName(table, style) : 0;
+  size_t width = style.width - left - 14;
+  for (auto [row, cells] : llvm::enumerate(table.getRows())) {
+    Canvas line(width, style);
+    double begin = 0;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      double end = begin + std::max(0.0, numberOf(cells[part]));
+      line.fill(cellOf(begin, most, width), cellOf(end, most, width),
+                table.getColumns()[part].name.substr(0, 1),
+                kColours[i % std::size(kColours)]);
+      begin = end;
+    }
+    os << "  " << fitName(isNamed ? StringRef(cells[0].text) : "", left) << " ";
+    line.print(os);
+    os << " " << fixedText(sums[row], 2) << "\n";
+  }
+  for (size_t part : parts) {
+    StringRef name = table.getColumns()[part].name;
+    os << "  " << name.take_front() << " " << plainText(name) << "\n";
+  }
+}
+
+/// Prints the bars and the pipeline of an explanation, of the chosen rows.
+static void printExplained(const DocumentSection &section,
+                           const PictureStyle &style, llvm::raw_ostream &os) {
+  const Table *figures = section.find("figures");
+  if (!figures || figures->getColumns().size() < 2)
+    return;
+  for (const auto &figure : figures->getRows()) {
+    Table table = chooseRows(section, figure[0].text);
+    if (table.isEmpty())
+      continue;
+    if (figure[1].text == "pipeline") {
+      DocumentSection shown;
+      shown.tables.emplace_back("pipeline", std::move(table));
+      printPipeline(shown, style, os);
+    } else if (figure[1].text == "stack" && table.getRows().size() <= 40) {
+      os << "\n" << plainText(figure[0].text) << "\n";
+      printStack(table, style, os);
+    }
+  }
+}
+
 void tessera::printPictures(const DocumentSection &section,
                             const PictureStyle &style, llvm::raw_ostream &os) {
   if (section.kind == "plan") {
@@ -418,5 +502,7 @@ void tessera::printPictures(const DocumentSection &section,
     printPairs(section.find("memory"), style, os);
   } else if (section.kind == "run") {
     printCurves(section.find("steps"), style, os);
+  } else if (section.kind == "explain") {
+    printExplained(section, style, os);
   }
 }
